@@ -1,0 +1,108 @@
+using System.Buffers;
+using System.Diagnostics;
+
+namespace FastCgi.AspNetCore.Buffers;
+
+/// <summary>
+/// A block of bytes and the range of it that is in use. Blocks form chains, and a chain can be read as a
+/// <see cref="ReadOnlySequence{T}"/> or sent with one system call.
+/// </summary>
+internal sealed class BufferBlock : IMemoryOwner<byte>
+{
+    private readonly byte[] _array;
+    private readonly int _offset;
+
+    /// <summary>Makes a block of a slab, which goes back to it when it is returned.</summary>
+    internal BufferBlock(Slab slab, byte[] array, int offset, int length)
+    {
+        Slab = slab;
+        _array = array;
+        _offset = offset;
+        Capacity = length;
+    }
+
+    /// <summary>Makes a block that no pool owns, for sizes that no pool keeps.</summary>
+    internal BufferBlock(int length)
+    {
+        _array = GC.AllocateUninitializedArray<byte>(length);
+        Capacity = length;
+    }
+
+    /// <summary>The slab the block was cut from; <see langword="null"/> for one that is simply collected.</summary>
+    internal Slab? Slab { get; }
+
+    /// <summary>Whether the block is out of its pool.</summary>
+    internal bool IsRented { get; set; } = true;
+
+    /// <summary>The bytes of the block.</summary>
+    public int Capacity { get; }
+
+    /// <summary>Where the bytes in use begin.</summary>
+    public int Start { get; set; }
+
+    /// <summary>Where the bytes in use end.</summary>
+    public int End { get; set; }
+
+    /// <summary>The bytes in use.</summary>
+    public int Length => End - Start;
+
+    /// <summary>The bytes after those in use.</summary>
+    public int FreeLength => Capacity - End;
+
+    /// <summary>The next block of the chain.</summary>
+    public BufferBlock? Next { get; set; }
+
+    /// <summary>The whole block.</summary>
+    public Memory<byte> Memory => _array.AsMemory(_offset, Capacity);
+
+    /// <summary>The whole block.</summary>
+    public Span<byte> Span => _array.AsSpan(_offset, Capacity);
+
+    /// <summary>The bytes in use.</summary>
+    public Span<byte> UsedSpan => _array.AsSpan(_offset + Start, Length);
+
+    /// <summary>The bytes in use.</summary>
+    public Memory<byte> UsedMemory => _array.AsMemory(_offset + Start, Length);
+
+    /// <summary>The bytes in use, for APIs that take array segments.</summary>
+    public ArraySegment<byte> UsedSegment => new(_array, _offset + Start, Length);
+
+    /// <summary>The bytes after those in use.</summary>
+    public Span<byte> FreeSpan => _array.AsSpan(_offset + End, FreeLength);
+
+    /// <summary>The bytes after those in use.</summary>
+    public Memory<byte> FreeMemory => _array.AsMemory(_offset + End, FreeLength);
+
+    /// <summary>Copies bytes behind those in use. There must be room for them.</summary>
+    public void Append(ReadOnlySpan<byte> bytes)
+    {
+        bytes.CopyTo(FreeSpan);
+        End += bytes.Length;
+    }
+
+    /// <summary>Gives the block back to its pool. Nothing may use it afterwards.</summary>
+    public void Return()
+    {
+        if (Slab is null)
+            return;
+
+        Debug.Assert(IsRented, "A block was returned twice.");
+        Next = null;
+        Start = 0;
+        End = 0;
+        Slab.Pool.Return(this);
+    }
+
+    /// <summary>Gives back every block of the chain that begins with <paramref name="head"/>.</summary>
+    public static void ReturnChain(BufferBlock? head)
+    {
+        while (head is not null)
+        {
+            var next = head.Next;
+            head.Return();
+            head = next;
+        }
+    }
+
+    void IDisposable.Dispose() => Return();
+}

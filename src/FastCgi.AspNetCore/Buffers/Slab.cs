@@ -1,0 +1,36 @@
+using System.Diagnostics;
+
+namespace FastCgi.AspNetCore.Buffers;
+
+/// <summary>
+/// One large pinned array and the blocks cut from it. It is allocated on the pinned object heap, so that the system can read and
+/// write it without pinning for each call, and the heap is not fragmented by what is under way. Used under the lock of its pool.
+/// </summary>
+internal sealed class Slab
+{
+    private readonly BufferBlock[] _free;
+    private int _freeCount;
+
+    public Slab(SlabPool pool, int blockSize, int blockCount)
+    {
+        Pool = pool;
+        _free = new BufferBlock[blockCount];
+        var array = GC.AllocateUninitializedArray<byte>(blockSize * blockCount, pinned: true);
+        for (var i = blockCount - 1; i >= 0; i--)
+            Push(new BufferBlock(this, array, i * blockSize, blockSize) { IsRented = false });
+    }
+
+    public SlabPool Pool { get; }
+
+    public bool IsEmpty => _freeCount == 0;
+
+    public bool IsWhole => _freeCount == _free.Length;
+
+    public BufferBlock Pop() => _free[--_freeCount];
+
+    public void Push(BufferBlock block)
+    {
+        Debug.Assert(block.Slab == this || block.Slab is null);
+        _free[_freeCount++] = block;
+    }
+}

@@ -1,0 +1,134 @@
+namespace FastCgi.AspNetCore.Buffers;
+
+/// <summary>
+/// A pool of blocks of one size, cut from pinned slabs. A few blocks wait in slots per processor, where they are taken and put
+/// without a lock; the rest is in the slabs, behind one. Slabs that are whole again go back to the garbage collector little by
+/// little (<see cref="Trim"/>).
+/// </summary>
+internal sealed class SlabPool
+{
+    private const int SlotsPerProcessor = 8;
+
+    private readonly int _blockSize;
+    private readonly int _blocksPerSlab;
+    private readonly Lock _lock = new();
+    private readonly List<Slab> _slabsWithFreeBlocks = [];
+    private readonly BufferBlock?[] _slots = new BufferBlock?[SlotsPerProcessor * Environment.ProcessorCount];
+    private int _slabCount;
+    private int _rentedCount;
+
+    public SlabPool(int blockSize, int blocksPerSlab)
+    {
+        _blockSize = blockSize;
+        _blocksPerSlab = blocksPerSlab;
+    }
+
+    /// <summary>The bytes of all slabs.</summary>
+    public long AllocatedBytes => (long)Volatile.Read(ref _slabCount) * _blocksPerSlab * _blockSize;
+
+    /// <summary>The blocks that are out, those that wait in the slots of processors excepted.</summary>
+    public int RentedCount
+    {
+        get
+        {
+            lock (_lock)
+                return _rentedCount - _slots.Count(static block => block is not null);
+        }
+    }
+
+    /// <summary>Takes a block. Its content is whatever was there before.</summary>
+    public BufferBlock Rent()
+    {
+        var first = FirstSlot();
+        for (var i = first; i < first + SlotsPerProcessor; i++)
+        {
+            if (_slots[i] is not null && Interlocked.Exchange(ref _slots[i], null) is { } block)
+            {
+                block.IsRented = true;
+                return block;
+            }
+        }
+
+        return RentFromSlab();
+    }
+
+    /// <summary>Puts a block back.</summary>
+    internal void Return(BufferBlock block)
+    {
+        block.IsRented = false;
+        var first = FirstSlot();
+        for (var i = first; i < first + SlotsPerProcessor; i++)
+        {
+            if (_slots[i] is null && Interlocked.CompareExchange(ref _slots[i], block, null) is null)
+                return;
+        }
+
+        lock (_lock)
+            ReturnToSlab(block);
+    }
+
+    /// <summary>Lets go of half of the slabs that nothing uses, rounded up, but one. Call it every few seconds.</summary>
+    public void Trim()
+    {
+        lock (_lock)
+        {
+            if (_slabCount <= 1)
+                return;
+
+            ReturnSlots();
+            var whole = _slabsWithFreeBlocks.Count(static slab => slab.IsWhole);
+            var surplus = (whole == _slabCount ? whole - 1 : whole) + 1 >> 1;
+            for (var i = _slabsWithFreeBlocks.Count - 1; i >= 0 && surplus > 0; i--)
+            {
+                if (!_slabsWithFreeBlocks[i].IsWhole)
+                    continue;
+
+                _slabsWithFreeBlocks.RemoveAt(i);
+                _slabCount--;
+                surplus--;
+            }
+        }
+    }
+
+    private int FirstSlot() => (int)((uint)Thread.GetCurrentProcessorId() % (uint)(_slots.Length / SlotsPerProcessor)) * SlotsPerProcessor;
+
+    private BufferBlock RentFromSlab()
+    {
+        lock (_lock)
+        {
+            if (_slabsWithFreeBlocks.Count == 0)
+            {
+                _slabsWithFreeBlocks.Add(new Slab(this, _blockSize, _blocksPerSlab));
+                _slabCount++;
+            }
+
+            var slab = _slabsWithFreeBlocks[^1];
+            var block = slab.Pop();
+            if (slab.IsEmpty)
+                _slabsWithFreeBlocks.RemoveAt(_slabsWithFreeBlocks.Count - 1);
+
+            block.IsRented = true;
+            _rentedCount++;
+            return block;
+        }
+    }
+
+    private void ReturnToSlab(BufferBlock block)
+    {
+        var slab = block.Slab!;
+        if (slab.IsEmpty)
+            _slabsWithFreeBlocks.Add(slab);
+
+        slab.Push(block);
+        _rentedCount--;
+    }
+
+    private void ReturnSlots()
+    {
+        for (var i = 0; i < _slots.Length; i++)
+        {
+            if (Interlocked.Exchange(ref _slots[i], null) is { } block)
+                ReturnToSlab(block);
+        }
+    }
+}

@@ -1,0 +1,179 @@
+using System.Buffers;
+using System.Buffers.Text;
+using System.Text;
+using System.Text.Unicode;
+using Microsoft.AspNetCore.Http;
+
+namespace FastCgi.AspNetCore.Cgi;
+
+/// <summary>
+/// Maps the params of a request (RFC 3875) to what ASP.NET Core shows of it. No header takes part in scheme, path or address,
+/// so a client cannot set them.
+/// </summary>
+internal static class CgiRequestMapper
+{
+    /// <summary>Maps a request.</summary>
+    /// <returns><see cref="RequestRejection.None"/>, or why the request cannot be given to the application.</returns>
+    public static RequestRejection Map(ReadOnlySpan<byte> parameters, CgiMapping mapping, out RequestHead head)
+    {
+        head = default;
+        var rejection = RequestVariables.Read(parameters, mapping, out var variables);
+        if (rejection != RequestRejection.None)
+            return rejection;
+
+        if (variables.Method.IsEmpty)
+            return RequestRejection.MissingMethod;
+
+        head.Method = MapMethod(variables.Method, mapping);
+        if (head.Method.Length == 0)
+            return RequestRejection.InvalidMethod;
+
+        head.Protocol = MapProtocol(variables.Protocol, mapping);
+        head.IsHttps = IsHttps(variables.Https, variables.Scheme);
+        head.HasTransferEncoding = variables.HasTransferEncoding;
+        if (!TryMapContentLength(variables.ContentLength, out head.ContentLength))
+            return RequestRejection.InvalidContentLength;
+
+        return MapTarget(ref variables, mapping, ref head);
+    }
+
+    /// <summary>The target as the front-end received it, made up from the decoded path where it does not say.</summary>
+    public static string GetRawTarget(ReadOnlySpan<byte> parameters, CgiMapping mapping)
+    {
+        if (RequestVariables.Read(parameters, mapping, out var variables) != RequestRejection.None)
+            return string.Empty;
+
+        if (!variables.RequestUri.IsEmpty)
+        {
+            return RequestTarget.Parse(variables.RequestUri, variables.Method, out var target) == RequestRejection.None
+                ? mapping.Strings.GetString(target.Raw)
+                : string.Empty;
+        }
+
+        var path = mapping.DecodeVariable(variables.ScriptName) + mapping.DecodeVariable(variables.PathInfo);
+        return new PathString(path.StartsWith('/') ? path : "/" + path).ToUriComponent() + MapQuery(variables.QueryString, mapping);
+    }
+
+    private static string MapMethod(ReadOnlySpan<byte> method, CgiMapping mapping) => method.Length switch
+    {
+        3 when method.SequenceEqual("GET"u8) => HttpMethods.Get,
+        3 when method.SequenceEqual("PUT"u8) => HttpMethods.Put,
+        4 when method.SequenceEqual("POST"u8) => HttpMethods.Post,
+        4 when method.SequenceEqual("HEAD"u8) => HttpMethods.Head,
+        5 when method.SequenceEqual("PATCH"u8) => HttpMethods.Patch,
+        6 when method.SequenceEqual("DELETE"u8) => HttpMethods.Delete,
+        7 when method.SequenceEqual("OPTIONS"u8) => HttpMethods.Options,
+        _ => HttpCharacters.IsToken(method) ? HttpMethods.GetCanonicalizedValue(mapping.Strings.GetString(method)) : string.Empty,
+    };
+
+    /// <summary>Front-ends say HTTP/2.0 and HTTP/3.0 (h2o: HTTP/2); ASP.NET Core's own constants have no minor version there.</summary>
+    private static string MapProtocol(ReadOnlySpan<byte> protocol, CgiMapping mapping)
+    {
+        if (protocol.SequenceEqual("HTTP/1.1"u8) || protocol.IsEmpty)
+            return HttpProtocol.Http11;
+        if (protocol.SequenceEqual("HTTP/2.0"u8) || protocol.SequenceEqual("HTTP/2"u8))
+            return HttpProtocol.Http2;
+        if (protocol.SequenceEqual("HTTP/1.0"u8))
+            return HttpProtocol.Http10;
+        if (protocol.SequenceEqual("HTTP/3.0"u8) || protocol.SequenceEqual("HTTP/3"u8))
+            return HttpProtocol.Http3;
+        return mapping.DecodeVariable(protocol);
+    }
+
+    private static bool IsHttps(ReadOnlySpan<byte> https, ReadOnlySpan<byte> scheme)
+    {
+        if (!https.IsEmpty && (https.SequenceEqual("1"u8) || Ascii.EqualsIgnoreCase(https, "on"u8) || Ascii.EqualsIgnoreCase(https, "https"u8)))
+            return true;
+
+        return Ascii.EqualsIgnoreCase(scheme, "https"u8);
+    }
+
+    /// <summary>Digits only. Empty is absent, and so is the <c>-1</c> that Caddy sends for a body of unknown length.</summary>
+    private static bool TryMapContentLength(ReadOnlySpan<byte> text, out long? contentLength)
+    {
+        contentLength = null;
+        if (text.IsEmpty || text.SequenceEqual("-1"u8))
+            return true;
+
+        if (text.ContainsAnyExceptInRange((byte)'0', (byte)'9') || !Utf8Parser.TryParse(text, out long value, out _))
+            return false;
+
+        contentLength = value;
+        return true;
+    }
+
+    private static RequestRejection MapTarget(ref RequestVariables variables, CgiMapping mapping, ref RequestHead head)
+    {
+        var source = mapping.PathSource;
+        if (source == FastCgiPathSource.DocumentUri && !variables.DocumentUri.IsEmpty)
+        {
+            head.QueryString = MapQuery(variables.QueryString, mapping);
+            return MapDecodedPath(variables.DocumentUri, default, ref variables, mapping, ref head);
+        }
+
+        if (source == FastCgiPathSource.ScriptNameAndPathInfo || variables.RequestUri.IsEmpty)
+        {
+            head.QueryString = MapQuery(variables.QueryString, mapping);
+            return MapDecodedPath(variables.ScriptName, variables.PathInfo, ref variables, mapping, ref head);
+        }
+
+        var rejection = RequestTarget.Parse(variables.RequestUri, variables.Method, out var target);
+        if (rejection != RequestRejection.None)
+            return rejection;
+
+        // A query that is only in QUERY_STRING was added by the front-end's configuration.
+        head.QueryString = target.Query.IsEmpty ? MapQuery(variables.QueryString, mapping) : mapping.Strings.GetString(target.Query);
+        return MapRawPath(target.Path, ref variables, mapping, ref head);
+    }
+
+    private static string MapQuery(ReadOnlySpan<byte> query, CgiMapping mapping)
+        => query.IsEmpty ? string.Empty : "?" + mapping.DecodeVariable(query);
+
+    private static RequestRejection MapRawPath(
+        ReadOnlySpan<byte> path, scoped ref RequestVariables variables, CgiMapping mapping, ref RequestHead head)
+    {
+        if (path.IsEmpty)
+        {
+            head.Path = string.Empty;
+            head.PathBase = string.Empty;
+            return RequestRejection.None;
+        }
+
+        if (PathDecoder.IsPlain(path))
+        {
+            PathBaseSplitter.Split(path, ref variables, mapping, ref head);
+            return RequestRejection.None;
+        }
+
+        var rented = ArrayPool<byte>.Shared.Rent(path.Length);
+        var length = PathDecoder.Decode(path, rented);
+        if (length >= 0)
+            PathBaseSplitter.Split(rented.AsSpan(0, length), ref variables, mapping, ref head);
+
+        ArrayPool<byte>.Shared.Return(rented);
+        return length < 0 ? RequestRejection.NullCharacterInPath : RequestRejection.None;
+    }
+
+    /// <summary>Maps a path that the front-end has decoded; what <c>%2F</c> and dot segments were is lost.</summary>
+    private static RequestRejection MapDecodedPath(
+        ReadOnlySpan<byte> first, ReadOnlySpan<byte> second, scoped ref RequestVariables variables, CgiMapping mapping, ref RequestHead head)
+    {
+        if (first.Contains((byte)0) || second.Contains((byte)0))
+            return RequestRejection.NullCharacterInPath;
+
+        var rented = ArrayPool<byte>.Shared.Rent(first.Length + second.Length + 1);
+        var path = rented.AsSpan(0, first.Length + second.Length + 1);
+        path[0] = (byte)'/';
+        first.CopyTo(path[1..]);
+        second.CopyTo(path[(1 + first.Length)..]);
+        if (path.Length > 1 && path[1] == '/')
+            path = path[1..];
+
+        var isValid = Utf8.IsValid(path);
+        if (isValid)
+            PathBaseSplitter.Split(path[..PathDecoder.RemoveDotSegments(path)], ref variables, mapping, ref head);
+
+        ArrayPool<byte>.Shared.Return(rented);
+        return isValid ? RequestRejection.None : RequestRejection.InvalidTarget;
+    }
+}

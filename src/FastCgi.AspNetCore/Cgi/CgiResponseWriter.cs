@@ -1,0 +1,111 @@
+using System.Buffers.Text;
+using System.Text;
+using Microsoft.Extensions.Primitives;
+using Known = Microsoft.Net.Http.Headers.HeaderNames;
+
+namespace FastCgi.AspNetCore.Cgi;
+
+/// <summary>
+/// Writes the header block of a response (RFC 3875, section 6.2). Fields that belong to the front-end's own connection are left
+/// out, and so is <c>Status</c>, which would override the status of the response. The values were checked for line breaks and NUL
+/// when they were set, and are checked again here, for this is the last place that can.
+/// </summary>
+internal static class CgiResponseWriter
+{
+    /// <summary>The most bytes that <see cref="Write"/> can need.</summary>
+    public static int GetMaxLength(ReadOnlySpan<KeyValuePair<string, StringValues>> headers, string? reasonPhrase, Func<string, Encoding?>? encodingSelector)
+    {
+        var bytesPerChar = encodingSelector is null ? 1 : 4;
+        var length = 128 + (4 * (reasonPhrase?.Length ?? 0));
+        foreach (var (name, values) in headers)
+        {
+            for (var i = 0; i < values.Count; i++)
+                length += name.Length + 4 + (bytesPerChar * (values[i]?.Length ?? 0));
+        }
+
+        return length;
+    }
+
+    /// <summary>Writes the header block.</summary>
+    /// <param name="destination">At least <see cref="GetMaxLength"/> bytes.</param>
+    /// <param name="statusCode">The status, 200 to 999.</param>
+    /// <param name="reasonPhrase">The reason, or <see langword="null"/> for the standard one.</param>
+    /// <param name="headers">The headers.</param>
+    /// <param name="contentLength">A length the server found itself, for a response that names none.</param>
+    /// <param name="encodingSelector">Chooses the encoding of a header by its name; ASCII where there is none.</param>
+    /// <returns>The bytes written.</returns>
+    /// <exception cref="InvalidOperationException">A name, a value or the reason would break the header block.</exception>
+    public static int Write(
+        Span<byte> destination,
+        int statusCode,
+        string? reasonPhrase,
+        ReadOnlySpan<KeyValuePair<string, StringValues>> headers,
+        long? contentLength,
+        Func<string, Encoding?>? encodingSelector)
+    {
+        var written = 0;
+        foreach (var (name, values) in headers)
+        {
+            if (IsReserved(name))
+                continue;
+
+            for (var i = 0; i < values.Count; i++)
+            {
+                if (values[i] is { } value)
+                    written += WriteField(destination[written..], name, value, encodingSelector);
+            }
+        }
+
+        if (contentLength is not null)
+            written += WriteContentLength(destination[written..], contentLength.Value);
+
+        if (reasonPhrase is not null && HttpCharacters.IndexOfControl(reasonPhrase) >= 0)
+            throw new InvalidOperationException("The reason phrase contains a control character.");
+
+        var status = reasonPhrase is null ? StatusLine.Get(statusCode) : StatusLine.Create(statusCode, reasonPhrase);
+        status.CopyTo(destination[written..]);
+        return written + status.Length;
+    }
+
+    /// <summary>
+    /// Whether a field is the server's own or the front-end's: hop-by-hop fields (RFC 9110, section 7.6.1), which front-ends would
+    /// pass on or obey, and <c>Status</c>.
+    /// </summary>
+    public static bool IsReserved(string name) => name.Length switch
+    {
+        6 => Is(name, "Status"),
+        7 => Is(name, Known.Upgrade) || Is(name, Known.Trailer),
+        10 => Is(name, Known.Connection) || Is(name, Known.KeepAlive),
+        16 => Is(name, Known.ProxyConnection),
+        17 => Is(name, Known.TransferEncoding),
+        _ => false,
+    };
+
+    private static bool Is(string name, string reserved) => string.Equals(name, reserved, StringComparison.OrdinalIgnoreCase);
+
+    private static int WriteField(Span<byte> destination, string name, string value, Func<string, Encoding?>? encodingSelector)
+    {
+        if (HttpCharacters.IndexOfControl(value) >= 0 || HttpCharacters.IndexOfNonToken(name) >= 0)
+            throw new InvalidOperationException($"The response header '{name}' contains a control character.");
+
+        var written = Encoding.ASCII.GetBytes(name, destination);
+        destination[written++] = (byte)':';
+        destination[written++] = (byte)' ';
+
+        var encoding = encodingSelector?.Invoke(name) ?? Encoding.ASCII;
+        written += encoding.GetBytes(value, destination[written..]);
+        destination[written++] = (byte)'\r';
+        destination[written++] = (byte)'\n';
+        return written;
+    }
+
+    private static int WriteContentLength(Span<byte> destination, long contentLength)
+    {
+        var prefix = "Content-Length: "u8;
+        prefix.CopyTo(destination);
+        Utf8Formatter.TryFormat(contentLength, destination[prefix.Length..], out var digits);
+        var written = prefix.Length + digits;
+        "\r\n"u8.CopyTo(destination[written..]);
+        return written + 2;
+    }
+}

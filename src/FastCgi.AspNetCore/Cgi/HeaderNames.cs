@@ -1,0 +1,133 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Text;
+using Known = Microsoft.Net.Http.Headers.HeaderNames;
+
+namespace FastCgi.AspNetCore.Cgi;
+
+/// <summary>The rule between HTTP_… variables and header names (RFC 3875, section 4.1.18), both ways.</summary>
+internal static class HeaderNames
+{
+    private const int TableSize = 512;
+
+    // Open addressing by a hash of the variable's bytes: a known name is found without making a string.
+    private static readonly (byte[] Variable, string Header)[] s_known = BuildTable();
+
+    /// <summary>The header of a variable, for CONTENT_TYPE and CONTENT_LENGTH as well.</summary>
+    /// <returns><see langword="false"/> for a variable that is no header: without the prefix, ignored, or with a name that is not a token.</returns>
+    public static bool TryGetHeaderName(ReadOnlySpan<byte> variable, [NotNullWhen(true)] out string? header)
+    {
+        header = Find(variable);
+        if (header is not null)
+            return header.Length > 0;
+
+        if (variable.Length <= 5 || !variable.StartsWith("HTTP_"u8) || !HttpCharacters.IsToken(variable))
+            return false;
+
+        header = string.Create(variable.Length - 5, variable[5..], static (text, bytes) =>
+        {
+            var isStartOfWord = true;
+            for (var i = 0; i < bytes.Length; i++)
+            {
+                var c = bytes[i] == '_' ? '-' : (char)bytes[i];
+                text[i] = isStartOfWord ? char.ToUpperInvariant(c) : char.ToLowerInvariant(c);
+                isStartOfWord = c == '-';
+            }
+        });
+        return true;
+    }
+
+    /// <summary>Whether a variable with the prefix HTTP_ is the header of this name.</summary>
+    public static bool IsVariableOf(ReadOnlySpan<byte> variable, string header)
+    {
+        if (variable.Length != header.Length + 5 || !variable.StartsWith("HTTP_"u8))
+            return false;
+
+        var name = variable[5..];
+        for (var i = 0; i < header.Length; i++)
+        {
+            var c = char.ToUpperInvariant(header[i]);
+            if (c == '-')
+                c = '_';
+            if (name[i] != c && char.ToUpperInvariant((char)name[i]) != c)
+                return false;
+        }
+
+        return true;
+    }
+
+    /// <summary>
+    /// Whether a variable is no header in spite of its prefix: HTTP_CONTENT_TYPE and HTTP_CONTENT_LENGTH duplicate or contradict
+    /// CONTENT_*, and HTTP_PROXY is an attack (httpoxy, CVE-2016-5385).
+    /// </summary>
+    public static bool IsIgnored(ReadOnlySpan<byte> variable) => Find(variable) is { Length: 0 };
+
+    /// <summary>Whether the values of a header belong to one client alone.</summary>
+    public static bool IsPersonal(string header) => header.Length switch
+    {
+        6 => header.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase),
+        13 => header.Equals(Known.Authorization, StringComparison.OrdinalIgnoreCase),
+        19 => header.Equals(Known.ProxyAuthorization, StringComparison.OrdinalIgnoreCase),
+        _ => false,
+    };
+
+    private static string? Find(ReadOnlySpan<byte> variable)
+    {
+        for (var i = Hash(variable); ; i++)
+        {
+            ref var entry = ref s_known[i & (TableSize - 1)];
+            if (entry.Variable is null)
+                return null;
+            if (variable.SequenceEqual(entry.Variable))
+                return entry.Header;
+        }
+    }
+
+    private static uint Hash(ReadOnlySpan<byte> variable)
+    {
+        if (variable.Length < 8)
+            return (uint)variable.Length;
+
+        // The prefix is the same for all: the length, three letters behind it and the last two tell names apart.
+        return ((uint)variable.Length * 31) + ((uint)variable[5] * 7) + ((uint)variable[7] * 131) + ((uint)variable[^1] * 17) + ((uint)variable[^2] * 61);
+    }
+
+    private static (byte[] Variable, string Header)[] BuildTable()
+    {
+        string[] names =
+        [
+            Known.Accept, Known.AcceptCharset, Known.AcceptEncoding, Known.AcceptLanguage, Known.AccessControlRequestHeaders,
+            Known.AccessControlRequestMethod, Known.AltSvc, Known.Authorization, Known.Baggage, Known.CacheControl, Known.Connection,
+            Known.ContentDisposition, Known.ContentEncoding, Known.ContentLanguage, Known.ContentMD5, Known.ContentRange, Known.Cookie,
+            Known.CorrelationContext, Known.Date, Known.DNT, Known.ETag, Known.Expect, Known.Expires, Known.From, Known.GrpcAcceptEncoding,
+            Known.GrpcEncoding, Known.GrpcTimeout, Known.Host, Known.IfMatch, Known.IfModifiedSince, Known.IfNoneMatch, Known.IfRange,
+            Known.IfUnmodifiedSince, Known.KeepAlive, Known.LastModified, Known.Link, Known.MaxForwards, Known.Origin, Known.Pragma,
+            Known.ProxyAuthorization, Known.ProxyConnection, Known.Range, Known.Referer, Known.RequestId, Known.SecWebSocketExtensions,
+            Known.SecWebSocketKey, Known.SecWebSocketProtocol, Known.SecWebSocketVersion, Known.TE, Known.TraceParent, Known.TraceState,
+            Known.Trailer, Known.TransferEncoding, Known.Translate, Known.Upgrade, Known.UpgradeInsecureRequests, Known.UserAgent, Known.Via,
+            Known.Warning, Known.XRequestedWith, Known.XUACompatible,
+            "X-Forwarded-For", "X-Forwarded-Host", "X-Forwarded-Proto", "X-Forwarded-Prefix", "X-Real-IP", "X-Request-ID", "X-CSRF-Token",
+            "X-HTTP-Method-Override", "Forwarded", "Priority", "Sec-Fetch-Dest", "Sec-Fetch-Mode", "Sec-Fetch-Site", "Sec-Fetch-User",
+            "Sec-CH-UA", "Sec-CH-UA-Mobile", "Sec-CH-UA-Platform", "Sec-GPC", "Save-Data", "Last-Event-ID", "Accept-Datetime",
+        ];
+
+        var table = new (byte[] Variable, string Header)[TableSize];
+        foreach (var name in names)
+            Add(table, "HTTP_" + name.ToUpperInvariant().Replace('-', '_'), name);
+
+        Add(table, "CONTENT_TYPE", Known.ContentType);
+        Add(table, "CONTENT_LENGTH", Known.ContentLength);
+        Add(table, "HTTP_CONTENT_TYPE", string.Empty);
+        Add(table, "HTTP_CONTENT_LENGTH", string.Empty);
+        Add(table, "HTTP_PROXY", string.Empty);
+        return table;
+    }
+
+    private static void Add((byte[] Variable, string Header)[] table, string variable, string header)
+    {
+        var bytes = Encoding.ASCII.GetBytes(variable);
+        var i = Hash(bytes);
+        while (table[i & (TableSize - 1)].Variable is not null)
+            i++;
+        table[i & (TableSize - 1)] = (bytes, header);
+    }
+}

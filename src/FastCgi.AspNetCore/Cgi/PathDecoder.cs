@@ -1,0 +1,126 @@
+using System.Buffers;
+using System.Text;
+
+namespace FastCgi.AspNetCore.Cgi;
+
+/// <summary>
+/// Turns the path of a request target into what <c>HttpRequest.Path</c> holds, by Kestrel's rules: escapes are decoded once, but
+/// <c>%2F</c> stays as it is; an escape that is malformed, or not part of valid UTF-8, stays as it is; dot segments are removed
+/// after that (RFC 3986, section 5.2.4); empty segments stay.
+/// </summary>
+internal static class PathDecoder
+{
+    /// <summary>Whether the path is its own decoded form.</summary>
+    public static bool IsPlain(ReadOnlySpan<byte> path) => !path.Contains((byte)'%') && path.IndexOf("/."u8) < 0;
+
+    /// <summary>Decodes a path and removes its dot segments.</summary>
+    /// <param name="path">The raw path: ASCII, not empty.</param>
+    /// <param name="destination">At least as long as <paramref name="path"/>.</param>
+    /// <returns>The length of the result, or -1 if a null character is in it.</returns>
+    public static int Decode(ReadOnlySpan<byte> path, Span<byte> destination)
+    {
+        var length = 0;
+        while (!path.IsEmpty)
+        {
+            var plain = path.IndexOf((byte)'%');
+            if (plain < 0)
+                plain = path.Length;
+
+            path[..plain].CopyTo(destination[length..]);
+            length += plain;
+            path = path[plain..];
+            if (path.IsEmpty)
+                break;
+
+            var decoded = DecodeEscapes(path, destination[length..]);
+            if (decoded > 0)
+            {
+                length += decoded;
+                path = path[(3 * decoded)..];
+            }
+            else if (IsEscapeOf(path, 0))
+            {
+                return -1;
+            }
+            else
+            {
+                destination[length++] = (byte)'%';
+                path = path[1..];
+            }
+        }
+
+        return RemoveDotSegments(destination[..length]);
+    }
+
+    /// <summary>Removes the segments <c>.</c> and <c>..</c> in place.</summary>
+    /// <param name="path">A decoded path.</param>
+    /// <returns>The length of what is left, which is at least a slash.</returns>
+    public static int RemoveDotSegments(Span<byte> path)
+    {
+        if (path.IndexOf("/."u8) < 0)
+            return path.Length;
+
+        var written = 0;
+        for (var read = 0; read < path.Length;)
+        {
+            // path[read] is the slash that begins a segment.
+            var segmentLength = path[(read + 1)..].IndexOf((byte)'/');
+            var isLast = segmentLength < 0;
+            if (isLast)
+                segmentLength = path.Length - read - 1;
+
+            var segment = path.Slice(read + 1, segmentLength);
+            var next = read + 1 + segmentLength;
+            if (segment.SequenceEqual("."u8) || segment.SequenceEqual(".."u8))
+            {
+                if (segment.Length == 2)
+                    written = Math.Max(path[..written].LastIndexOf((byte)'/'), 0);
+                if (isLast)
+                    path[written++] = (byte)'/';
+            }
+            else
+            {
+                path[read..next].CopyTo(path[written..]);
+                written += next - read;
+            }
+
+            read = next;
+        }
+
+        return written;
+    }
+
+    /// <summary>Decodes the escapes of one character at the front of <paramref name="source"/>.</summary>
+    /// <returns>The bytes written, each of which was an escape of three; 0 if they must stay as they are.</returns>
+    private static int DecodeEscapes(ReadOnlySpan<byte> source, Span<byte> destination)
+    {
+        Span<byte> utf8 = stackalloc byte[4];
+        var count = 0;
+        while (count < utf8.Length && TryReadEscape(source[(3 * count)..], out utf8[count]))
+        {
+            count++;
+            if (utf8[0] < 0x80)
+                break;
+        }
+
+        if (count == 0 || Rune.DecodeFromUtf8(utf8[..count], out _, out var consumed) != OperationStatus.Done || utf8[0] == 0)
+            return 0;
+
+        utf8[..consumed].CopyTo(destination);
+        return consumed;
+    }
+
+    private static bool TryReadEscape(ReadOnlySpan<byte> source, out byte value)
+    {
+        value = 0;
+        if (source.Length < 3 || source[0] != '%' || !char.IsAsciiHexDigit((char)source[1]) || !char.IsAsciiHexDigit((char)source[2]))
+            return false;
+
+        value = (byte)((HexValue(source[1]) << 4) | HexValue(source[2]));
+        return value != '/';
+    }
+
+    private static bool IsEscapeOf(ReadOnlySpan<byte> source, byte value) => TryReadEscape(source, out var read) && read == value;
+
+    private static int HexValue(byte digit) => digit <= '9' ? digit - '0' : (digit | 0x20) - 'a' + 10;
+}

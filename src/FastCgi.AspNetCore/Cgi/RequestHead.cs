@@ -1,0 +1,29 @@
+namespace FastCgi.AspNetCore.Cgi;
+
+/// <summary>What the params say of the request, in ASP.NET Core's terms.</summary>
+internal struct RequestHead
+{
+    /// <summary>The method, as the constant of <c>HttpMethods</c> where there is one.</summary>
+    public string Method;
+
+    /// <summary>The client's protocol, as the constant of <c>HttpProtocol</c> where there is one.</summary>
+    public string Protocol;
+
+    /// <summary>The path base, escapes decoded.</summary>
+    public string PathBase;
+
+    /// <summary>The path behind the base, escapes decoded but for <c>%2F</c>.</summary>
+    public string Path;
+
+    /// <summary>The query with its <c>?</c>, or empty.</summary>
+    public string QueryString;
+
+    /// <summary>The bytes of the request body; <see langword="null"/> where the front-end did not tell.</summary>
+    public long? ContentLength;
+
+    /// <summary>Whether the client talks TLS to the front-end.</summary>
+    public bool IsHttps;
+
+    /// <summary>Whether the client's message was chunked, so that a body follows though its length is not known.</summary>
+    public bool HasTransferEncoding;
+}

@@ -1,0 +1,61 @@
+using Microsoft.AspNetCore.Http;
+
+namespace FastCgi.AspNetCore.Cgi;
+
+/// <summary>Why a request is answered by the server itself. It is the end of that request and of nothing else.</summary>
+internal enum RequestRejection : byte
+{
+    None,
+    MalformedParameters,
+    TooManyParameters,
+    ParametersTooLarge,
+    ParametersTimeout,
+    StdinBeforeEndOfParameters,
+    MissingMethod,
+    InvalidMethod,
+    InvalidTarget,
+    NullCharacterInPath,
+    AsteriskTarget,
+    InvalidContentLength,
+    InvalidHeaderValue,
+    RequestBodyTimeout,
+    TooManyRequests,
+    CannotMultiplex,
+    RequestBodyBacklog,
+}
+
+/// <summary>What a rejected request is answered, and what is logged.</summary>
+internal static class RequestRejections
+{
+    /// <summary>The status code of the answer.</summary>
+    public static int GetStatusCode(this RequestRejection rejection) => rejection switch
+    {
+        RequestRejection.TooManyParameters or RequestRejection.ParametersTooLarge => StatusCodes.Status431RequestHeaderFieldsTooLarge,
+        RequestRejection.ParametersTimeout or RequestRejection.RequestBodyTimeout => StatusCodes.Status408RequestTimeout,
+        RequestRejection.AsteriskTarget => StatusCodes.Status405MethodNotAllowed,
+        RequestRejection.TooManyRequests or RequestRejection.CannotMultiplex or RequestRejection.RequestBodyBacklog => StatusCodes.Status503ServiceUnavailable,
+        _ => StatusCodes.Status400BadRequest,
+    };
+
+    /// <summary>One sentence for the person who reads the answer or the log.</summary>
+    public static string GetReason(this RequestRejection rejection) => rejection switch
+    {
+        RequestRejection.MalformedParameters => "The FastCGI parameters end inside a name-value pair.",
+        RequestRejection.TooManyParameters => "The request has more FastCGI parameters than MaxRequestParameterCount allows.",
+        RequestRejection.ParametersTooLarge => "The FastCGI parameters are larger than MaxRequestParametersTotalSize allows.",
+        RequestRejection.ParametersTimeout => "The FastCGI parameters did not arrive within RequestParametersTimeout.",
+        RequestRejection.StdinBeforeEndOfParameters => "STDIN came before the end of the FastCGI parameters.",
+        RequestRejection.MissingMethod => "The FastCGI parameter REQUEST_METHOD is missing or empty.",
+        RequestRejection.InvalidMethod => "The FastCGI parameter REQUEST_METHOD is not a token.",
+        RequestRejection.InvalidTarget => "The FastCGI parameter REQUEST_URI is not a request target.",
+        RequestRejection.NullCharacterInPath => "The path contains a null character.",
+        RequestRejection.AsteriskTarget => "The target * is for OPTIONS only.",
+        RequestRejection.InvalidContentLength => "The FastCGI parameter CONTENT_LENGTH is not a number of bytes.",
+        RequestRejection.InvalidHeaderValue => "A header value contains CR, LF, NUL or bytes that are not UTF-8.",
+        RequestRejection.RequestBodyTimeout => "The request body did not arrive in time.",
+        RequestRejection.TooManyRequests => "The server is at its limit of concurrent requests.",
+        RequestRejection.CannotMultiplex => "The server takes no further request on this connection while others are under way.",
+        RequestRejection.RequestBodyBacklog => "The request body was not read while it held up the other requests of its connection.",
+        _ => "The request was rejected.",
+    };
+}

@@ -1,0 +1,110 @@
+using FastCgi.AspNetCore.Protocol;
+
+namespace FastCgi.AspNetCore.Cgi;
+
+/// <summary>
+/// The meta-variables that make the request line (RFC 3875, section 4.1), found in one pass over the params. An empty value is
+/// that of an absent variable, as nginx and Caddy send it. Of a repeated variable the last counts, as in nginx configurations
+/// that override an included file.
+/// </summary>
+internal ref struct RequestVariables
+{
+    public ReadOnlySpan<byte> Method;
+    public ReadOnlySpan<byte> RequestUri;
+    public ReadOnlySpan<byte> QueryString;
+    public ReadOnlySpan<byte> ScriptName;
+    public ReadOnlySpan<byte> PathInfo;
+    public ReadOnlySpan<byte> DocumentUri;
+    public ReadOnlySpan<byte> PathBase;
+    public ReadOnlySpan<byte> Protocol;
+    public ReadOnlySpan<byte> Https;
+    public ReadOnlySpan<byte> Scheme;
+    public ReadOnlySpan<byte> ContentLength;
+
+    /// <summary>Whether PATH_INFO was sent, be it empty: the front-end splits the path.</summary>
+    public bool HasPathInfo;
+
+    /// <summary>Whether the client's message was chunked. The body has been de-chunked, so it says only that there is one.</summary>
+    public bool HasTransferEncoding;
+
+    /// <summary>Reads the params of a request.</summary>
+    /// <param name="stream">The whole PARAMS stream.</param>
+    /// <param name="mapping">The limit on their number, and how header values are decoded.</param>
+    /// <param name="variables">What was found.</param>
+    public static RequestRejection Read(ReadOnlySpan<byte> stream, CgiMapping mapping, out RequestVariables variables)
+    {
+        variables = default;
+        var reader = new NameValuePairReader(stream);
+        var count = 0;
+        while (reader.TryRead(out var name, out var value))
+        {
+            if (++count > mapping.MaxParameterCount)
+                return RequestRejection.TooManyParameters;
+
+            var rejection = variables.Take(name, value, mapping);
+            if (rejection != RequestRejection.None)
+                return rejection;
+        }
+
+        return reader.IsMalformed ? RequestRejection.MalformedParameters : RequestRejection.None;
+    }
+
+    private RequestRejection Take(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, CgiMapping mapping)
+    {
+        if (name.StartsWith("HTTP_"u8))
+        {
+            if (HttpCharacters.IsSuspect(value) && !mapping.CanDecodeHeader(name, value))
+                return RequestRejection.InvalidHeaderValue;
+
+            if (name.Length == 22 && name.SequenceEqual("HTTP_TRANSFER_ENCODING"u8))
+                HasTransferEncoding = !value.IsEmpty;
+            return RequestRejection.None;
+        }
+
+        switch (name.Length)
+        {
+            case 5 when name.SequenceEqual("HTTPS"u8):
+                Https = value;
+                break;
+            case 9 when name.SequenceEqual("PATH_INFO"u8):
+                PathInfo = value;
+                HasPathInfo = true;
+                break;
+            case 9 when name.SequenceEqual("PATH_BASE"u8):
+                PathBase = value;
+                break;
+            case 11 when name.SequenceEqual("REQUEST_URI"u8):
+                RequestUri = value;
+                break;
+            case 11 when name.SequenceEqual("SCRIPT_NAME"u8):
+                ScriptName = value;
+                break;
+            case 12 when name.SequenceEqual("QUERY_STRING"u8):
+                QueryString = value;
+                break;
+            case 12 when name.SequenceEqual("DOCUMENT_URI"u8):
+                DocumentUri = value;
+                break;
+            case 12 when name.SequenceEqual("CONTENT_TYPE"u8):
+                return HttpCharacters.IsSuspect(value) && !mapping.CanDecodeHeader(name, value)
+                    ? RequestRejection.InvalidHeaderValue
+                    : RequestRejection.None;
+            case 14 when name.SequenceEqual("REQUEST_METHOD"u8):
+                Method = value;
+                break;
+            case 14 when name.SequenceEqual("REQUEST_SCHEME"u8):
+                Scheme = value;
+                break;
+            case 14 when name.SequenceEqual("CONTENT_LENGTH"u8):
+                if (!ContentLength.IsEmpty && !ContentLength.SequenceEqual(value))
+                    return RequestRejection.InvalidContentLength;
+                ContentLength = value;
+                break;
+            case 15 when name.SequenceEqual("SERVER_PROTOCOL"u8):
+                Protocol = value;
+                break;
+        }
+
+        return RequestRejection.None;
+    }
+}

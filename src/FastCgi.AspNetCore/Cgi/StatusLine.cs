@@ -1,0 +1,33 @@
+using System.Text;
+using Microsoft.AspNetCore.WebUtilities;
+
+namespace FastCgi.AspNetCore.Cgi;
+
+/// <summary>
+/// The <c>Status</c> field (RFC 3875, section 6.3.3) as bytes, with the blank line after it: it is the last of the block, for
+/// HAProxy makes a 302 of any status that comes before <c>Location</c>.
+/// </summary>
+internal static class StatusLine
+{
+    private static readonly byte[]?[] s_known = Build();
+
+    /// <summary>The bytes for a status with its standard reason.</summary>
+    public static ReadOnlySpan<byte> Get(int statusCode)
+        => (uint)statusCode < (uint)s_known.Length && s_known[statusCode] is { } known ? known : Create(statusCode, reasonPhrase: null);
+
+    /// <summary>The bytes for a status with a reason of the application's.</summary>
+    public static byte[] Create(int statusCode, string? reasonPhrase)
+        => Encoding.UTF8.GetBytes($"Status: {statusCode} {reasonPhrase ?? ReasonPhrases.GetReasonPhrase(statusCode)}\r\n\r\n");
+
+    private static byte[]?[] Build()
+    {
+        var known = new byte[]?[600];
+        for (var code = 200; code < known.Length; code++)
+        {
+            if (ReasonPhrases.GetReasonPhrase(code).Length > 0)
+                known[code] = Create(code, reasonPhrase: null);
+        }
+
+        return known;
+    }
+}

@@ -1,0 +1,129 @@
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Requests;
+
+namespace FastCgi.AspNetCore.Connections;
+
+/// <summary>Knows all connections of a server: how many there may be, the clock they go by, and how they end.</summary>
+internal sealed class ConnectionManager(ServerContext server)
+{
+    private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
+
+    // What aborted connections may take to wind up.
+    private static readonly TimeSpan s_abortGrace = TimeSpan.FromSeconds(1);
+
+    private readonly Lock _lock = new();
+    private FastCgiConnection? _first;
+    private int _count;
+    private long _now = server.Time.GetTimestamp();
+    private ITimer? _timer;
+    private TaskCompletionSource? _allGone;
+
+    /// <summary>What the connections share.</summary>
+    public ServerContext Server => server;
+
+    /// <summary>What is said to those who speak another protocol.</summary>
+    public WrongProtocolReport WrongProtocol { get; } = new(server.Time);
+
+    /// <summary>The time of the last tick: near enough for what is counted in seconds, and free.</summary>
+    public long Now => Volatile.Read(ref _now);
+
+    /// <summary>The open connections.</summary>
+    public int Count => Volatile.Read(ref _count);
+
+    /// <summary>Starts the clock.</summary>
+    public void Start() => _timer = server.Time.CreateTimer(static state => ((ConnectionManager)state!).OnTick(), this, s_tick, s_tick);
+
+    /// <summary>Adds a connection that was accepted.</summary>
+    /// <returns>Whether there is a place for it.</returns>
+    public bool TryAdd(FastCgiConnection connection)
+    {
+        lock (_lock)
+        {
+            if (_count < (server.Options.Limits.MaxConcurrentConnections ?? long.MaxValue) && _allGone is null)
+            {
+                connection.Next = _first;
+                if (_first is not null)
+                    _first.Previous = connection;
+                _first = connection;
+                _count++;
+                return true;
+            }
+        }
+
+        server.Log.ConnectionRejected();
+        return false;
+    }
+
+    /// <summary>Removes a connection that is closed.</summary>
+    public void Remove(FastCgiConnection connection)
+    {
+        lock (_lock)
+        {
+            if (connection.Previous is null && _first != connection)
+                return;
+
+            if (connection.Previous is null)
+                _first = connection.Next;
+            else
+                connection.Previous.Next = connection.Next;
+            if (connection.Next is not null)
+                connection.Next.Previous = connection.Previous;
+            connection.Next = connection.Previous = null;
+            if (--_count == 0)
+                _allGone?.TrySetResult();
+        }
+    }
+
+    /// <summary>
+    /// Lets the requests that run finish and closes their connections, and those that are idle at once; when the token fires, aborts
+    /// the rest.
+    /// </summary>
+    public async Task StopAsync(CancellationToken cancellationToken)
+    {
+        Task allGone;
+        lock (_lock)
+        {
+            _allGone ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            if (_count == 0)
+                _allGone.TrySetResult();
+            allGone = _allGone.Task;
+        }
+
+        foreach (var connection in ToList())
+            connection.Stop();
+
+        try
+        {
+            await allGone.WaitAsync(cancellationToken).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException)
+        {
+            server.Log.ConnectionsNotClosedInTime(Count);
+            foreach (var connection in ToList())
+                connection.Abort();
+            await Task.WhenAny(allGone, Task.Delay(s_abortGrace, server.Time, CancellationToken.None)).ConfigureAwait(false);
+        }
+
+        if (_timer is not null)
+            await _timer.DisposeAsync().ConfigureAwait(false);
+    }
+
+    private void OnTick()
+    {
+        Volatile.Write(ref _now, server.Time.GetTimestamp());
+        foreach (var connection in ToList())
+            connection.OnTick();
+        server.Buffers.Trim();
+    }
+
+    private List<FastCgiConnection> ToList()
+    {
+        lock (_lock)
+        {
+            var connections = new List<FastCgiConnection>(_count);
+            for (var connection = _first; connection is not null; connection = connection.Next)
+                connections.Add(connection);
+            return connections;
+        }
+    }
+}

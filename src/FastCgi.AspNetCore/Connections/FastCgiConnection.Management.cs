@@ -1,0 +1,87 @@
+using System.Buffers.Text;
+using FastCgi.AspNetCore.Protocol;
+
+namespace FastCgi.AspNetCore.Connections;
+
+/// <content>Management records (FastCGI specification, section 4): those with request id 0.</content>
+internal sealed partial class FastCgiConnection
+{
+    private const int MaxAnsweredNames = 3;
+
+    private ProtocolError OnManagementPiece(in RecordPiece piece)
+    {
+        switch (piece.Header.Type)
+        {
+            case RecordType.GetValues:
+                return OnGetValues(in piece);
+
+            // Answers, which nobody asked for.
+            case RecordType.GetValuesResult:
+            case RecordType.UnknownType:
+                return ProtocolError.None;
+
+            case <= RecordType.Data and not 0:
+                return ProtocolError.ApplicationRecordWithNullRequestId;
+        }
+
+        if (piece.IsEnd)
+            RecordWriter.WriteUnknownType(Output.WriteControl(RecordWriter.FixedRecordLength), piece.Header.Type);
+        return ProtocolError.None;
+    }
+
+    /// <summary>Answers the names that are understood, each once, with the truth about the limits in force; the others are left out.</summary>
+    private ProtocolError OnGetValues(in RecordPiece piece)
+    {
+        if (!_partialContent.TryComplete(in piece, piece.Header.ContentLength, out var content))
+            return ProtocolError.None;
+
+        Span<byte> result = stackalloc byte[128];
+        var length = ProtocolConstants.HeaderLength;
+        var answered = 0;
+        var reader = new NameValuePairReader(content);
+        while (reader.TryRead(out var name, out _))
+        {
+            var value = GetValue(name, out var bit);
+            if (value < 0 || (answered & bit) != 0)
+                continue;
+
+            answered |= bit;
+            length += WriteValue(result[length..], name, value);
+        }
+
+        _partialContent.Return();
+        if (reader.IsMalformed)
+            return ProtocolError.MalformedGetValues;
+
+        RecordWriter.WriteHeader(result, RecordType.GetValuesResult, ProtocolConstants.NullRequestId, length - ProtocolConstants.HeaderLength);
+        result[..length].CopyTo(Output.WriteControl(length));
+        return ProtocolError.None;
+    }
+
+    /// <returns>The value of a name, or -1 for one that is not understood.</returns>
+    private long GetValue(ReadOnlySpan<byte> name, out int bit)
+    {
+        var limits = _server.Options.Limits;
+        if (name.SequenceEqual(ProtocolConstants.MaxConnectionsName))
+        {
+            bit = 1;
+            return limits.MaxConcurrentConnections ?? _server.MaxDescriptors;
+        }
+
+        if (name.SequenceEqual(ProtocolConstants.MaxRequestsName))
+        {
+            bit = 2;
+            return Math.Min(limits.MaxRequestsPerConnection, limits.MaxConcurrentRequests ?? long.MaxValue);
+        }
+
+        bit = 4;
+        return name.SequenceEqual(ProtocolConstants.MultiplexesConnectionsName) ? (limits.MaxRequestsPerConnection > 1 ? 1 : 0) : -1;
+    }
+
+    private static int WriteValue(Span<byte> destination, ReadOnlySpan<byte> name, long value)
+    {
+        Span<byte> text = stackalloc byte[20];
+        Utf8Formatter.TryFormat(value, text, out var length);
+        return NameValuePairWriter.Write(destination, name, text[..length]);
+    }
+}

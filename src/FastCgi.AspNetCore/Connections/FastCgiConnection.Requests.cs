@@ -1,0 +1,214 @@
+using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Protocol;
+using FastCgi.AspNetCore.Requests;
+using Microsoft.AspNetCore.Connections;
+
+namespace FastCgi.AspNetCore.Connections;
+
+/// <content>The life of a request on its connection, from BEGIN_REQUEST to END_REQUEST.</content>
+internal sealed partial class FastCgiConnection
+{
+    // Requests that were aborted while their application still runs. Without a bound a peer could begin and abort without end
+    // (HTTP/2's rapid reset, CVE-2023-44487).
+    private const int MaxLingeringRequests = 100;
+
+    /// <inheritdoc/>
+    public override void OnRequestEnding(FastCgiRequest request)
+    {
+        lock (Output.Lock)
+        {
+            _requests.Remove(request);
+            _isClosing |= !request.KeepConnection;
+            IsInputComplete = request.IsStdinOver;
+            if (_requests.Count == 0)
+                _idleSince = _manager.Now;
+        }
+    }
+
+    /// <inheritdoc/>
+    public override void OnRequestEnded(FastCgiRequest request)
+    {
+        if (_isClosing)
+            CloseIfIdle();
+        Output.Flush();
+    }
+
+    /// <inheritdoc/>
+    public override void OnRequestReleased(FastCgiRequest request)
+    {
+        if (!request.IsAborted)
+            return;
+
+        lock (Output.Lock)
+            _lingeringCount--;
+    }
+
+    /// <inheritdoc/>
+    public override void OnBodyConsumed()
+    {
+        if (!Volatile.Read(ref _isReceivePaused))
+            return;
+
+        lock (Output.Lock)
+        {
+            if (!_isReceivePaused || IsBodyWindowFull())
+                return;
+            _isReceivePaused = false;
+        }
+
+        _transport.ResumeReceiving();
+    }
+
+    /// <inheritdoc/>
+    public override void Cut(FastCgiRequest request)
+    {
+        bool isAlone;
+        lock (Output.Lock)
+        {
+            var wasThere = _requests.Remove(request);
+            isAlone = _requests.Count == 0;
+            _isClosing |= isAlone;
+            if (request.IsAborted)
+                _lingeringCount++;
+            if (wasThere && !isAlone && request.IsAborted)
+                Output.WriteEndRequest(request.Id, appStatus: 1, ProtocolStatus.RequestComplete);
+        }
+
+        if (!isAlone)
+        {
+            request.Response.Output.EndCut();
+            Output.Flush();
+            return;
+        }
+
+        request.Response.Output.CommitHeldFlush();
+        Output.FlushNow();
+        _transport.Reset();
+    }
+
+    private ProtocolError OnBeginRequest(in RecordPiece piece)
+    {
+        if (!_partialContent.TryComplete(in piece, ProtocolConstants.FixedBodyLength, out var content))
+            return piece.Header.ContentLength == ProtocolConstants.FixedBodyLength ? ProtocolError.None : ProtocolError.BeginRequestLength;
+
+        var id = piece.Header.RequestId;
+        if (_requests.Find(id) is not null)
+            return ProtocolError.DuplicateRequestId;
+
+        _requestCount++;
+        // The last answer is on its way and the connection is closed behind it.
+        if (_isClosing && _requests.Count == 0)
+            return ProtocolError.None;
+
+        var body = BeginRequestBody.Parse(content);
+        if (!IsServed(body.Role))
+        {
+            Output.WriteEndRequest(id, appStatus: 0, ProtocolStatus.UnknownRole);
+            if (!body.KeepConnection)
+            {
+                _isClosing = true;
+                CloseIfIdle();
+            }
+
+            return ProtocolError.None;
+        }
+
+        var request = _server.Requests.Rent();
+        request.Begin(this, id, (FastCgiRole)body.Role, body.KeepConnection, _requestCount);
+        request.BeganAt = _manager.Now;
+        _halfOpenCount++;
+        if (_requests.Count >= _server.Options.Limits.MaxRequestsPerConnection)
+            request.Reject(_requests.Count == 1 ? RequestRejection.CannotMultiplex : RequestRejection.TooManyRequests);
+        else if (_lingeringCount >= MaxLingeringRequests)
+            request.Reject(RequestRejection.TooManyRequests);
+        _requests.Add(request);
+        return ProtocolError.None;
+    }
+
+    private void OnParams(in RecordPiece piece, ref ReadyRequests ready)
+    {
+        if (_requests.Find(piece.Header.RequestId) is not { HasAllParameters: false } request)
+            return;
+
+        if (piece.IsEmptyRecord)
+            MakeReady(request, ref ready);
+        else
+            request.AppendParameters(piece.Content, isWhole: piece.IsStart && piece.IsEnd);
+    }
+
+    private void OnStdin(in RecordPiece piece, ref ReadyRequests ready)
+    {
+        if (_requests.Find(piece.Header.RequestId) is not { } request)
+            return;
+
+        if (!request.HasAllParameters)
+        {
+            request.Reject(RequestRejection.StdinBeforeEndOfParameters);
+            MakeReady(request, ref ready);
+        }
+        else if (piece.IsEmptyRecord)
+        {
+            request.EndStdin();
+        }
+        else
+        {
+            request.AppendBody(piece.Content);
+        }
+    }
+
+    private void OnAbortRequest(in RecordPiece piece)
+    {
+        if (!piece.IsEnd || _requests.Find(piece.Header.RequestId) is not { } request)
+            return;
+
+        _server.Log.AbortRequestReceived(Id, request.Id);
+        var keepConnection = request.KeepConnection;
+        Drop(request, new ConnectionAbortedException("The web server aborted the request."));
+        Output.WriteEndRequest(piece.Header.RequestId, appStatus: 0, ProtocolStatus.RequestComplete);
+        if (!keepConnection)
+        {
+            _isClosing = true;
+            CloseIfIdle();
+        }
+    }
+
+    /// <summary>Takes a request that nobody waits for off the connection.</summary>
+    private void Drop(FastCgiRequest request, Exception reason)
+    {
+        _requests.Remove(request);
+        if (!request.HasAllParameters)
+        {
+            _halfOpenCount--;
+            request.Forget();
+        }
+        else if (request.Abort(reason))
+            _lingeringCount++;
+    }
+
+    private void MakeReady(FastCgiRequest request, ref ReadyRequests ready)
+    {
+        _halfOpenCount--;
+        request.Prepare();
+        var admission = request.Rejection == RequestRejection.None ? _server.Admission.Admit(request) : AdmissionResult.Admitted;
+        if (admission == AdmissionResult.Refused)
+            request.Reject(RequestRejection.TooManyRequests);
+        if (admission != AdmissionResult.Queued)
+            ready.Add(request);
+    }
+
+    /// <summary>Lets the transport close the connection behind what is in the line, if no request lives on it.</summary>
+    private void CloseIfIdle()
+    {
+        lock (Output.Lock)
+        {
+            if (_requests.Count > 0)
+                return;
+
+            _drainSince = _manager.Now;
+            Output.CloseWhenSent();
+        }
+    }
+
+    private static bool IsServed(ushort role) => role == (ushort)FastCgiRole.Responder;
+}

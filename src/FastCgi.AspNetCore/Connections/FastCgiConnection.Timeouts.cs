@@ -1,0 +1,67 @@
+using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
+
+namespace FastCgi.AspNetCore.Connections;
+
+/// <content>What happens to a connection by the clock, and at the end of the server.</content>
+internal sealed partial class FastCgiConnection
+{
+    /// <summary>Looks at the deadlines; called every second or so.</summary>
+    public void OnTick()
+    {
+        var now = _manager.Now;
+        var ready = new ReadyRequests();
+        var isOverdue = false;
+        lock (Output.Lock)
+        {
+            var limits = _server.Options.Limits;
+            if (_halfOpenCount > 0)
+                RejectOverdue(now, limits.RequestParametersTimeout, ref ready);
+
+            if (_requests.Count == 0 && !_isClosing && limits.KeepAliveTimeout is { } keepAlive && _server.Time.GetElapsedTime(_idleSince, now) >= keepAlive)
+                Close();
+            isOverdue = _drainSince != 0 && _server.Time.GetElapsedTime(_drainSince, now) >= limits.DrainTimeout;
+        }
+
+        // Rejected requests only: none of them runs the application.
+        while (!ready.IsEmpty)
+            ready.RemoveFirst().Execute();
+        Output.Flush();
+        if (isOverdue)
+            _transport.Reset();
+    }
+
+    /// <summary>The server stops: the connection is closed when no request lives on it.</summary>
+    public void Stop()
+    {
+        lock (Output.Lock)
+            Close();
+        Output.Flush();
+    }
+
+    /// <summary>The server does not wait any longer.</summary>
+    public void Abort()
+    {
+        _server.Log.ConnectionAborted(Id);
+        _transport.Reset();
+    }
+
+    private void RejectOverdue(long now, TimeSpan timeout, ref ReadyRequests ready)
+    {
+        foreach (var request in _requests.ToList())
+        {
+            if (request.HasAllParameters || _server.Time.GetElapsedTime(request.BeganAt, now) < timeout)
+                continue;
+
+            request.Reject(RequestRejection.ParametersTimeout);
+            _isClosing = true;
+            MakeReady(request, ref ready);
+        }
+    }
+
+    private void Close()
+    {
+        _isClosing = true;
+        CloseIfIdle();
+    }
+}

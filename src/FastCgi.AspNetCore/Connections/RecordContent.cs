@@ -1,0 +1,49 @@
+using System.Buffers;
+using FastCgi.AspNetCore.Protocol;
+
+namespace FastCgi.AspNetCore.Connections;
+
+/// <summary>
+/// Puts the content of a discrete record together where it came in pieces, which is rare. Records follow each other, so a
+/// connection needs one. A mutable struct: keep it in a field, do not copy it.
+/// </summary>
+internal struct RecordContent
+{
+    private byte[]? _buffer;
+    private int _length;
+
+    /// <summary>Takes a piece.</summary>
+    /// <param name="piece">The piece.</param>
+    /// <param name="expectedLength">The length that the content must have.</param>
+    /// <param name="content">The whole content, until the next piece of any record.</param>
+    /// <returns>Whether the content is whole and of the expected length.</returns>
+    public bool TryComplete(in RecordPiece piece, int expectedLength, out ReadOnlySpan<byte> content)
+    {
+        content = piece.Content;
+        if (piece.Header.ContentLength != expectedLength)
+            return false;
+
+        if (piece.IsStart && piece.IsEnd)
+            return true;
+
+        if (piece.IsStart)
+        {
+            Return();
+            _buffer = ArrayPool<byte>.Shared.Rent(expectedLength);
+        }
+
+        piece.Content.CopyTo(_buffer.AsSpan(_length));
+        _length += piece.Content.Length;
+        content = _buffer.AsSpan(0, _length);
+        return piece.IsEnd;
+    }
+
+    /// <summary>Gives the buffer back.</summary>
+    public void Return()
+    {
+        if (_buffer is not null)
+            ArrayPool<byte>.Shared.Return(_buffer);
+        _buffer = null;
+        _length = 0;
+    }
+}

@@ -1,0 +1,78 @@
+using System.Net;
+using FastCgi.AspNetCore.Protocol;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.Diagnostics;
+
+/// <summary>
+/// All log messages. Ids: 1–19 the server, 20–39 connections, 40–59 requests, 60–79 responses; never used twice, never renumbered.
+/// What the web server or its client does is Debug; what the application or this server does wrong is Error.
+/// </summary>
+internal static partial class FastCgiLog
+{
+    [LoggerMessage(1, LogLevel.Debug, "A connection could not be accepted.", EventName = "AcceptFailed")]
+    public static partial void AcceptFailed(this ILogger log, Exception exception);
+
+    [LoggerMessage(2, LogLevel.Warning, "No connection can be accepted on {EndPoint} for lack of resources; trying again.", EventName = "AcceptOutOfResources")]
+    public static partial void AcceptOutOfResources(this ILogger log, EndPoint endPoint, Exception exception);
+
+    [LoggerMessage(3, LogLevel.Critical, "No further connection is accepted on {EndPoint}: its listener failed.", EventName = "AcceptLoopFailed")]
+    public static partial void AcceptLoopFailed(this ILogger log, EndPoint endPoint, Exception exception);
+
+    [LoggerMessage(4, LogLevel.Information, "Not listening on {Addresses}: they come from HTTP_PORTS or HTTPS_PORTS, and there is a FastCGI endpoint. Name them in urls to have both.", EventName = "PortsDropped")]
+    public static partial void PortsDropped(this ILogger log, string addresses);
+
+    [LoggerMessage(5, LogLevel.Information, "No FastCGI endpoint is configured, so only HTTP is served, by Kestrel. Add one with --urls fastcgi://127.0.0.1:9000 or in the section FastCgi:Endpoints.", EventName = "OnlyHttp")]
+    public static partial void OnlyHttp(this ILogger log);
+
+    [LoggerMessage(6, LogLevel.Debug, "Listening on {Address}.", EventName = "Listening")]
+    public static partial void Listening(this ILogger log, string address);
+
+    [LoggerMessage(20, LogLevel.Debug, @"Connection id ""{ConnectionId}"": closed because of a protocol error: {Error}.", EventName = "ProtocolError")]
+    public static partial void ProtocolError(this ILogger log, string connectionId, ProtocolError error);
+
+    [LoggerMessage(21, LogLevel.Warning, "{Protocol} was spoken to the FastCGI endpoint by {RemoteEndPoint}: a client or a proxy_pass that should be a fastcgi_pass. Reported once a minute.", EventName = "WrongProtocol")]
+    public static partial void WrongProtocol(this ILogger log, string protocol, string remoteEndPoint);
+
+    [LoggerMessage(22, LogLevel.Debug, @"Connection id ""{ConnectionId}"": the web server aborted request {RequestId}.", EventName = "AbortRequestReceived")]
+    public static partial void AbortRequestReceived(this ILogger log, string connectionId, int requestId);
+
+    [LoggerMessage(23, LogLevel.Warning, "A connection was rejected: MaxConcurrentConnections are open, or the server is stopping.", EventName = "ConnectionRejected")]
+    public static partial void ConnectionRejected(this ILogger log);
+
+    [LoggerMessage(24, LogLevel.Debug, "{Count} connections were not closed in time; they are aborted.", EventName = "ConnectionsNotClosedInTime")]
+    public static partial void ConnectionsNotClosedInTime(this ILogger log, int count);
+
+    [LoggerMessage(25, LogLevel.Debug, @"Connection id ""{ConnectionId}"": aborted because the server stops.", EventName = "ConnectionAborted")]
+    public static partial void ConnectionAborted(this ILogger log, string connectionId);
+
+    [LoggerMessage(40, LogLevel.Error, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": An unhandled exception was thrown by the application.", EventName = "ApplicationError")]
+    public static partial void ApplicationError(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
+
+    [LoggerMessage(41, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The request was aborted by the client.", EventName = "RequestAborted")]
+    public static partial void RequestAborted(this ILogger log, string connectionId, string traceIdentifier);
+
+    [LoggerMessage(42, LogLevel.Information, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application aborted the request.", EventName = "ApplicationAborted")]
+    public static partial void ApplicationAborted(this ILogger log, string connectionId, string traceIdentifier);
+
+    [LoggerMessage(43, LogLevel.Debug, @"Connection id ""{ConnectionId}"": Request {RequestId} is rejected with status {StatusCode}: {Reason}", EventName = "RequestRejected")]
+    public static partial void RequestRejected(this ILogger log, string connectionId, int requestId, int statusCode, string reason);
+
+    [LoggerMessage(44, LogLevel.Error, "A callback of RequestAborted threw an exception.", EventName = "CancellationCallbackFailed")]
+    public static partial void CancellationCallbackFailed(this ILogger log, Exception exception);
+
+    [LoggerMessage(45, LogLevel.Error, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": Hosting failed to dispose the context of the request.", EventName = "DisposeContextFailed")]
+    public static partial void DisposeContextFailed(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
+
+    [LoggerMessage(46, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The request is bad, status {StatusCode}.", EventName = "BadRequest")]
+    public static partial void BadRequest(this ILogger log, string connectionId, string traceIdentifier, int statusCode, Exception exception);
+
+    [LoggerMessage(47, LogLevel.Error, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The server failed to end the request.", EventName = "RequestEndFailed")]
+    public static partial void RequestEndFailed(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
+
+    [LoggerMessage(60, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application wrote {Length} bytes of a body in answer to HEAD; they are not sent.", EventName = "HeadBodyWritten")]
+    public static partial void HeadBodyWritten(this ILogger log, string connectionId, string traceIdentifier, long length);
+
+    [LoggerMessage(61, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The response header '{Name}' belongs to the web server; it is not sent.", EventName = "HeaderDropped")]
+    public static partial void HeaderDropped(this ILogger log, string connectionId, string traceIdentifier, string name);
+}

@@ -1,0 +1,197 @@
+namespace FastCgi.AspNetCore;
+
+/// <summary>
+/// The numbers that the web server and its clients can push on. Each is checked when it is set; <see langword="null"/> always means
+/// that there is no limit, and where memory is at stake, that is a risk.
+/// </summary>
+public sealed class FastCgiServerLimits
+{
+    // As Kestrel, whose number is that of IIS.
+    private long? _maxRequestBodySize = 30_000_000;
+
+    // A front-end holds up to 64 KiB of params in one record (nginx) and more in several (Apache: 80 KiB were seen).
+    private long _maxRequestParametersTotalSize = 128 * 1024;
+
+    // A stock nginx sends about 30, Apache with SSLOptions +StdEnvVars about 90.
+    private int _maxRequestParameterCount = 1_000;
+
+    // HAProxy's `option max-reqs` in its documentation, and what HTTP/2 servers allow.
+    private int _maxRequestsPerConnection = 100;
+
+    // As Kestrel.
+    private long? _maxRequestBufferSize = 1024 * 1024;
+
+    // As Kestrel.
+    private long? _maxResponseBufferSize = 64 * 1024;
+
+    // As Kestrel's RequestHeadersTimeout.
+    private TimeSpan _requestParametersTimeout = TimeSpan.FromSeconds(30);
+
+    // As Kestrel's drain of an unread request body, and nginx' lingering_timeout.
+    private TimeSpan _drainTimeout = TimeSpan.FromSeconds(5);
+
+    private long? _maxConcurrentConnections;
+    private long? _maxConcurrentRequests;
+    private int _requestQueueLimit;
+    private TimeSpan? _keepAliveTimeout;
+
+    /// <summary>The most connections that are open at a time. A further one is closed without an answer.</summary>
+    /// <remarks>No limit by default, as in Kestrel. At least 1.</remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    public long? MaxConcurrentConnections
+    {
+        get => _maxConcurrentConnections;
+        set => _maxConcurrentConnections = PositiveOrNull(value);
+    }
+
+    /// <summary>
+    /// The most requests that the application works on at a time, over all connections. Further ones wait in a queue of
+    /// <see cref="RequestQueueLimit"/>, and beyond that are answered 503 with <c>Retry-After</c>.
+    /// </summary>
+    /// <remarks>No limit by default. At least 1, which is for components that are not thread-safe.</remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    public long? MaxConcurrentRequests
+    {
+        get => _maxConcurrentRequests;
+        set => _maxConcurrentRequests = PositiveOrNull(value);
+    }
+
+    /// <summary>The requests that may wait while <see cref="MaxConcurrentRequests"/> are under way.</summary>
+    /// <remarks>0 by default: none waits.</remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is negative.</exception>
+    public int RequestQueueLimit
+    {
+        get => _requestQueueLimit;
+        set
+        {
+            ArgumentOutOfRangeException.ThrowIfNegative(value);
+            _requestQueueLimit = value;
+        }
+    }
+
+    /// <summary>
+    /// The most requests that one connection may carry at a time (multiplexing). Further ones are answered 503. With 1, a
+    /// connection takes one request after another, and FCGI_MPXS_CONNS is told as 0.
+    /// </summary>
+    /// <remarks>100 by default. 1 to 65,535, the number of request ids.</remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is out of range.</exception>
+    public int MaxRequestsPerConnection
+    {
+        get => _maxRequestsPerConnection;
+        set
+        {
+            ArgumentOutOfRangeException.ThrowIfLessThan(value, 1);
+            ArgumentOutOfRangeException.ThrowIfGreaterThan(value, ushort.MaxValue);
+            _maxRequestsPerConnection = value;
+        }
+    }
+
+    /// <summary>The most bytes of the params of a request, names and values and their lengths. A request with more is answered 431.</summary>
+    /// <remarks>128 KiB by default. At least 1.</remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive, or more than 2,147,483,647.</exception>
+    public long MaxRequestParametersTotalSize
+    {
+        get => _maxRequestParametersTotalSize;
+        set
+        {
+            ArgumentOutOfRangeException.ThrowIfLessThan(value, 1);
+            ArgumentOutOfRangeException.ThrowIfGreaterThan(value, int.MaxValue);
+            _maxRequestParametersTotalSize = value;
+        }
+    }
+
+    /// <summary>The most params of a request, headers and server variables together. A request with more is answered 431.</summary>
+    /// <remarks>1,000 by default. At least 1.</remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    public int MaxRequestParameterCount
+    {
+        get => _maxRequestParameterCount;
+        set
+        {
+            ArgumentOutOfRangeException.ThrowIfLessThan(value, 1);
+            _maxRequestParameterCount = value;
+        }
+    }
+
+    /// <summary>The most bytes of a request body. The read that passes it fails with a 413.</summary>
+    /// <remarks>
+    /// 30,000,000 by default, as in Kestrel and IIS. An endpoint can change it with <c>[RequestSizeLimit]</c> or
+    /// <c>IHttpMaxRequestBodySizeFeature</c>. The web server has a limit of its own (nginx: <c>client_max_body_size</c>, 1 MiB).
+    /// </remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is negative.</exception>
+    public long? MaxRequestBodySize
+    {
+        get => _maxRequestBodySize;
+        set
+        {
+            if (value is not null)
+                ArgumentOutOfRangeException.ThrowIfNegative(value.Value);
+            _maxRequestBodySize = value;
+        }
+    }
+
+    /// <summary>The bytes of a request body that are held for an application that has not read them; then receiving pauses.</summary>
+    /// <remarks>1 MiB by default, as in Kestrel. At least 1. Without a limit a whole body may be held in memory.</remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    public long? MaxRequestBufferSize
+    {
+        get => _maxRequestBufferSize;
+        set => _maxRequestBufferSize = PositiveOrNull(value);
+    }
+
+    /// <summary>The bytes of a response that wait to be sent before a write waits for them.</summary>
+    /// <remarks>64 KiB by default, as in Kestrel. At least 1. Without a limit a whole response may be held in memory.</remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    public long? MaxResponseBufferSize
+    {
+        get => _maxResponseBufferSize;
+        set => _maxResponseBufferSize = PositiveOrNull(value);
+    }
+
+    /// <summary>The time from the start of a request to the end of its params; then it is answered 408.</summary>
+    /// <remarks>30 seconds by default, as Kestrel's <c>RequestHeadersTimeout</c>. More than zero.</remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    public TimeSpan RequestParametersTimeout
+    {
+        get => _requestParametersTimeout;
+        set => _requestParametersTimeout = Positive(value);
+    }
+
+    /// <summary>The time that a kept connection may be idle before it is closed.</summary>
+    /// <remarks>
+    /// No limit by default: the web server decides, for one that reuses a connection in the instant it is closed answers its client
+    /// with an error. More than zero.
+    /// </remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    public TimeSpan? KeepAliveTimeout
+    {
+        get => _keepAliveTimeout;
+        set => _keepAliveTimeout = value is null ? null : Positive(value.Value);
+    }
+
+    /// <summary>
+    /// The time that the web server's remaining input is read and dropped after the last answer on a connection, so that a reset
+    /// does not destroy that answer.
+    /// </summary>
+    /// <remarks>5 seconds by default. More than zero.</remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    public TimeSpan DrainTimeout
+    {
+        get => _drainTimeout;
+        set => _drainTimeout = Positive(value);
+    }
+
+    private static long? PositiveOrNull(long? value)
+    {
+        if (value is not null)
+            ArgumentOutOfRangeException.ThrowIfLessThan(value.Value, 1);
+        return value;
+    }
+
+    private static TimeSpan Positive(TimeSpan value)
+    {
+        if (value != Timeout.InfiniteTimeSpan)
+            ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(value, TimeSpan.Zero);
+        return value == Timeout.InfiniteTimeSpan ? TimeSpan.MaxValue : value;
+    }
+}

@@ -1,0 +1,106 @@
+using System.Globalization;
+using System.Net;
+using System.Text;
+
+namespace FastCgi.AspNetCore;
+
+/// <summary>How the FastCGI server behaves. The section <c>FastCgi</c> of the configuration sets the same options.</summary>
+public sealed class FastCgiServerOptions
+{
+    /// <summary>Whether the application may read and write bodies synchronously.</summary>
+    /// <remarks>False by default, as in Kestrel: a synchronous call holds a thread.</remarks>
+    public bool AllowSynchronousIO { get; set; }
+
+    /// <summary>The numbers that bound what a peer can use.</summary>
+    public FastCgiServerLimits Limits { get; } = new();
+
+    /// <summary>Where <c>HttpRequest.Path</c> comes from.</summary>
+    /// <remarks><see cref="FastCgiPathSource.RequestUri"/> by default.</remarks>
+    public FastCgiPathSource PathSource { get; set; }
+
+    /// <summary>What may set <c>HttpRequest.PathBase</c> besides <see cref="PathBase"/> and the parameter PATH_BASE.</summary>
+    /// <remarks><see cref="FastCgiPathBaseSource.None"/> by default.</remarks>
+    public FastCgiPathBaseSource PathBaseSource { get; set; }
+
+    /// <summary>The path under which the web server serves the application, such as <c>/app</c>.</summary>
+    /// <remarks>
+    /// Empty by default. A request whose path does not begin with it keeps its path whole. The parameter PATH_BASE, set in the
+    /// web server's configuration (nginx: <c>fastcgi_param PATH_BASE /app;</c>), takes precedence.
+    /// </remarks>
+    /// <exception cref="ArgumentException">The value is not empty and does not begin with a slash.</exception>
+    public string PathBase
+    {
+        get;
+        set
+        {
+            ArgumentNullException.ThrowIfNull(value);
+            if (value.Length > 0 && value[0] != '/')
+                throw new ArgumentException($"The path base '{value}' must begin with a slash.", nameof(value));
+            field = value.TrimEnd('/');
+        }
+    } = string.Empty;
+
+    /// <summary>Chooses how the values of a request header are decoded, by its name; <see langword="null"/> is strict UTF-8.</summary>
+    public Func<string, Encoding?>? RequestHeaderEncodingSelector { get; set; }
+
+    /// <summary>Chooses how the values of a response header are encoded, by its name; <see langword="null"/> is ASCII.</summary>
+    public Func<string, Encoding?>? ResponseHeaderEncodingSelector { get; set; }
+
+    /// <summary>The endpoints that code and configuration have named.</summary>
+    internal List<FastCgiListenOptions> ListenOptions { get; } = [];
+
+    /// <summary>Listens on an address and port.</summary>
+    /// <param name="address">The address, of IPv4 or IPv6.</param>
+    /// <param name="port">The port; 0 lets the system choose one.</param>
+    /// <param name="configure">Sets what is special about the endpoint.</param>
+    /// <exception cref="ArgumentOutOfRangeException">The port is not between 0 and 65,535.</exception>
+    public void Listen(IPAddress address, int port, Action<FastCgiListenOptions>? configure = null)
+        => Listen(new IPEndPoint(address, port), configure);
+
+    /// <summary>Listens on an endpoint.</summary>
+    /// <param name="endPoint">
+    /// An <see cref="IPEndPoint"/>, a <see cref="System.Net.Sockets.UnixDomainSocketEndPoint"/>, or one that a registered
+    /// <see cref="Microsoft.AspNetCore.Connections.IConnectionListenerFactory"/> can bind.
+    /// </param>
+    /// <param name="configure">Sets what is special about the endpoint.</param>
+    public void Listen(EndPoint endPoint, Action<FastCgiListenOptions>? configure = null)
+    {
+        ArgumentNullException.ThrowIfNull(endPoint);
+        var options = new FastCgiListenOptions(endPoint);
+        configure?.Invoke(options);
+        ListenOptions.Add(options);
+    }
+
+    /// <summary>Listens on an address in text form.</summary>
+    /// <param name="address">
+    /// Such as <c>fastcgi://127.0.0.1:9000</c>, <c>fastcgi://[::1]:9000</c>, <c>fastcgi://*:9000</c>, <c>fastcgi://localhost:9000</c>,
+    /// <c>fastcgi://unix:/run/app/app.sock</c>, <c>fastcgi://unix:@name</c>, <c>fastcgi://fd:0</c>.
+    /// </param>
+    /// <param name="configure">Sets what is special about the endpoint.</param>
+    /// <exception cref="FormatException">The address has none of these forms.</exception>
+    public void Listen(string address, Action<FastCgiListenOptions>? configure = null)
+    {
+        foreach (var endPoint in Hosting.EndpointAddress.Parse(address))
+            Listen(endPoint, configure);
+    }
+
+    /// <summary>Listens on a port of the loopback interface, IPv4 and IPv6.</summary>
+    /// <param name="port">The port, which cannot be 0, for both must have the same.</param>
+    /// <param name="configure">Sets what is special about the endpoint.</param>
+    public void ListenLocalhost(int port, Action<FastCgiListenOptions>? configure = null)
+        => Listen($"fastcgi://localhost:{port.ToString(CultureInfo.InvariantCulture)}", configure);
+
+    /// <summary>Listens on a port of all interfaces, IPv4 and IPv6.</summary>
+    /// <param name="port">The port; 0 lets the system choose one.</param>
+    /// <param name="configure">Sets what is special about the endpoint.</param>
+    public void ListenAnyIP(int port, Action<FastCgiListenOptions>? configure = null) => Listen(IPAddress.IPv6Any, port, configure);
+
+    /// <summary>Listens on a unix socket.</summary>
+    /// <param name="socketPath">The path of the socket file, or <c>@</c> and a name without a file (Linux).</param>
+    /// <param name="configure">Sets what is special about the endpoint.</param>
+    public void ListenUnixSocket(string socketPath, Action<FastCgiListenOptions>? configure = null)
+    {
+        ArgumentException.ThrowIfNullOrEmpty(socketPath);
+        Listen(Hosting.EndpointAddress.ToUnixEndPoint(socketPath), configure);
+    }
+}

@@ -1,0 +1,103 @@
+using System.Globalization;
+using System.Net;
+using System.Net.Sockets;
+using Microsoft.AspNetCore.Connections;
+
+namespace FastCgi.AspNetCore.Hosting;
+
+/// <summary>The text form of what the server listens on: <c>fastcgi://</c> and what follows.</summary>
+internal static class EndpointAddress
+{
+    private const string Scheme = "fastcgi://";
+    private const string UnixPrefix = "unix:";
+    private const string DescriptorPrefix = "fd:";
+
+    private const string Forms =
+        "fastcgi://127.0.0.1:9000, fastcgi://[::1]:9000, fastcgi://*:9000, fastcgi://localhost:9000, fastcgi://unix:/run/app/app.sock, fastcgi://unix:@name or fastcgi://fd:0";
+
+    /// <summary>Whether an address is meant for this server.</summary>
+    public static bool IsFastCgi(string address) => address.StartsWith(Scheme, StringComparison.OrdinalIgnoreCase);
+
+    /// <summary>Whether an address is meant for an HTTP server.</summary>
+    public static bool IsHttp(string address)
+        => address.StartsWith("http://", StringComparison.OrdinalIgnoreCase) || address.StartsWith("https://", StringComparison.OrdinalIgnoreCase);
+
+    /// <summary>Reads an address.</summary>
+    /// <returns>What it names: two endpoints for localhost, else one.</returns>
+    /// <exception cref="FormatException">The address has none of the known forms.</exception>
+    public static IReadOnlyList<EndPoint> Parse(string address)
+    {
+        ArgumentNullException.ThrowIfNull(address);
+        if (!IsFastCgi(address))
+            throw Invalid(address, "it does not begin with fastcgi://");
+
+        var rest = address[Scheme.Length..].TrimEnd('/');
+        if (rest.StartsWith(UnixPrefix, StringComparison.OrdinalIgnoreCase))
+        {
+            var path = rest[UnixPrefix.Length..];
+            return path.Length > 1 && path[0] is '/' or '@' ? [ToUnixEndPoint(path)] : throw Invalid(address, "the path of a unix socket is absolute, or @ and a name");
+        }
+
+        if (rest.StartsWith(DescriptorPrefix, StringComparison.OrdinalIgnoreCase))
+        {
+            return ulong.TryParse(rest[DescriptorPrefix.Length..], NumberStyles.None, CultureInfo.InvariantCulture, out var descriptor)
+                ? [new FileHandleEndPoint(descriptor, FileHandleType.Auto)]
+                : throw Invalid(address, "a descriptor is a number");
+        }
+
+        return ParseHostAndPort(address, rest);
+    }
+
+    /// <summary>The text form of an endpoint.</summary>
+    public static string Format(EndPoint endPoint) => endPoint switch
+    {
+        IPEndPoint ip => Scheme + ip,
+        UnixDomainSocketEndPoint unix => Scheme + UnixPrefix + unix,
+        FileHandleEndPoint handle => string.Create(CultureInfo.InvariantCulture, $"{Scheme}{DescriptorPrefix}{handle.FileHandle}"),
+        _ => Scheme + endPoint,
+    };
+
+    /// <summary>The endpoint of a unix socket: of a path, or of an abstract name behind <c>@</c>.</summary>
+    /// <exception cref="FormatException">The path is longer than a socket's address can be.</exception>
+    public static UnixDomainSocketEndPoint ToUnixEndPoint(string path)
+    {
+        try
+        {
+            return new UnixDomainSocketEndPoint(path[0] == '@' ? "\0" + path[1..] : path);
+        }
+        catch (ArgumentOutOfRangeException)
+        {
+            throw new FormatException($"The path of the unix socket '{path}' is too long: the system allows about 107 bytes. Choose a shorter one, such as /run/app/app.sock.");
+        }
+    }
+
+    private static IReadOnlyList<EndPoint> ParseHostAndPort(string address, string rest)
+    {
+        var colon = rest.LastIndexOf(':');
+        if (colon <= 0 || rest[colon..].Contains(']', StringComparison.Ordinal))
+            throw Invalid(address, "it has no port");
+
+        if (!ushort.TryParse(rest[(colon + 1)..], NumberStyles.None, CultureInfo.InvariantCulture, out var port))
+            throw Invalid(address, "the port is a number from 0 to 65535");
+
+        var host = rest[..colon];
+        if (host is "*" or "+")
+            return [new IPEndPoint(IPAddress.IPv6Any, port)];
+
+        if (host.Equals("localhost", StringComparison.OrdinalIgnoreCase))
+        {
+            return port != 0
+                ? [new IPEndPoint(IPAddress.Loopback, port), new IPEndPoint(IPAddress.IPv6Loopback, port)]
+                : throw Invalid(address, "localhost means two addresses, which cannot both have a port that the system chooses");
+        }
+
+        var isBracketed = host[0] == '[';
+        if (IPAddress.TryParse(host.Trim('[', ']'), out var ip) && ip.AddressFamily == AddressFamily.InterNetworkV6 == isBracketed)
+            return [new IPEndPoint(ip, port)];
+
+        throw Invalid(address, "the host is an IP address, localhost or *");
+    }
+
+    private static FormatException Invalid(string address, string why)
+        => new($"The address '{address}' cannot be listened on: {why}. The forms are {Forms}.");
+}

@@ -1,0 +1,153 @@
+using System.Net;
+using System.Net.Sockets;
+using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.Transport;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Hosting.Server.Features;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.Configuration;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Options;
+
+namespace FastCgi.AspNetCore.Hosting;
+
+/// <summary>The server: chooses its endpoints, listens, and stops without losing a request.</summary>
+internal sealed class FastCgiServer : IServer
+{
+    private readonly IOptions<FastCgiServerOptions> _options;
+    private readonly IServiceProvider _services;
+    private readonly HttpServer _httpServer;
+    private readonly ILogger _log;
+    private readonly ServerAddressesFeature _addresses = new();
+    private readonly List<TransportListener> _listeners = [];
+    private readonly Lock _stopLock = new();
+    private ConnectionManager? _connections;
+    private Task? _stopping;
+    private int _isStarted;
+
+    public FastCgiServer(IOptions<FastCgiServerOptions> options, IServiceProvider services, HttpServer httpServer, ILoggerFactory loggerFactory)
+    {
+        _options = options;
+        _services = services;
+        _httpServer = httpServer;
+        _log = loggerFactory.CreateLogger("FastCgi.AspNetCore");
+        Features.Set<IServerAddressesFeature>(_addresses);
+    }
+
+    /// <inheritdoc/>
+    public IFeatureCollection Features { get; } = new FeatureCollection();
+
+    /// <inheritdoc/>
+    public async Task StartAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
+        where TContext : notnull
+    {
+        if (Interlocked.Exchange(ref _isStarted, 1) != 0)
+            throw new InvalidOperationException("The server has already been started.");
+
+        try
+        {
+            var configuration = _services.GetService<IConfiguration>();
+            var options = _options.Value;
+            var hasHttpEndpoints = HttpServer.HasOwnEndpoints(configuration);
+            var plan = EndpointPlan.Make(options, _addresses.Addresses, configuration, hasHttpEndpoints, _log);
+
+            _connections = new ConnectionManager(CreateContext(options, application));
+            foreach (var endpoint in plan.FastCgi)
+                _listeners.Add(await ListenAsync(endpoint, cancellationToken).ConfigureAwait(false));
+
+            if (plan.Http.Count > 0 || hasHttpEndpoints)
+                await _httpServer.StartAsync(_services, plan.Http, application, cancellationToken).ConfigureAwait(false);
+
+            _connections.Start();
+            foreach (var listener in _listeners)
+                listener.Start();
+            PublishAddresses();
+        }
+        catch
+        {
+            // Nothing half-bound is left behind.
+            await StopAsync(new CancellationToken(canceled: true)).ConfigureAwait(false);
+            throw;
+        }
+    }
+
+    /// <inheritdoc/>
+    public Task StopAsync(CancellationToken cancellationToken)
+    {
+        lock (_stopLock)
+            return _stopping ??= StopCoreAsync(cancellationToken);
+    }
+
+    /// <inheritdoc/>
+    public void Dispose()
+    {
+        StopAsync(new CancellationToken(canceled: true)).GetAwaiter().GetResult();
+        _httpServer.Dispose();
+    }
+
+    private async Task StopCoreAsync(CancellationToken cancellationToken)
+    {
+        foreach (var listener in _listeners)
+            await listener.StopAsync().ConfigureAwait(false);
+
+        await Task.WhenAll(
+            _connections?.StopAsync(cancellationToken) ?? Task.CompletedTask,
+            _httpServer.StopAsync(cancellationToken)).ConfigureAwait(false);
+    }
+
+    private ServerContext CreateContext<TContext>(FastCgiServerOptions options, IHttpApplication<TContext> application)
+        where TContext : notnull
+    {
+        var pool = new RequestPool<TContext>(application);
+        var context = new ServerContext
+        {
+            Options = options,
+            Mapping = new CgiMapping
+            {
+                MaxParameterCount = options.Limits.MaxRequestParameterCount,
+                PathSource = options.PathSource,
+                PathBaseSource = options.PathBaseSource,
+                PathBase = options.PathBase,
+                RequestHeaderEncodingSelector = options.RequestHeaderEncodingSelector,
+            },
+            Requests = pool,
+            Admission = new RequestAdmission(options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit),
+            Log = _log,
+            Time = _services.GetService<TimeProvider>() ?? TimeProvider.System,
+        };
+        pool.Server = context;
+        return context;
+    }
+
+    private async ValueTask<TransportListener> ListenAsync(FastCgiListenOptions options, CancellationToken cancellationToken)
+    {
+        if (options.EndPoint is IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint)
+            return new SocketListener(ListenSockets.Listen(options), _connections!);
+
+        // As Kestrel: the factory registered last that can bind it.
+        foreach (var factory in _services.GetServices<IConnectionListenerFactory>().Reverse())
+        {
+            if (factory is not IConnectionListenerFactorySelector selector || selector.CanBind(options.EndPoint))
+                return new PipeListener(await factory.BindAsync(options.EndPoint, cancellationToken).ConfigureAwait(false), _connections!);
+        }
+
+        throw new InvalidOperationException($"No registered {nameof(IConnectionListenerFactory)} can bind {options}.");
+    }
+
+    private void PublishAddresses()
+    {
+        var addresses = _addresses.Addresses;
+        addresses.Clear();
+        foreach (var listener in _listeners)
+            addresses.Add(EndpointAddress.Format(listener.EndPoint));
+        foreach (var address in _httpServer.Addresses)
+            addresses.Add(address);
+        foreach (var address in addresses)
+            _log.Listening(address);
+    }
+}

@@ -1,0 +1,157 @@
+using System.Globalization;
+using Microsoft.Extensions.Configuration;
+using Microsoft.Extensions.Options;
+
+namespace FastCgi.AspNetCore.Hosting;
+
+/// <summary>
+/// Reads the section <c>FastCgi</c> of the configuration. By hand, so that it works in a trimmed application, and so that a name or
+/// value that is not understood is an error that says where it stands.
+/// </summary>
+internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : IConfigureOptions<FastCgiServerOptions>
+{
+    private readonly IConfigurationSection _section = configuration.GetSection("FastCgi");
+
+    /// <inheritdoc/>
+    public void Configure(FastCgiServerOptions options)
+    {
+        foreach (var setting in _section.GetChildren())
+            Apply(setting, options);
+    }
+
+    private static void Apply(IConfigurationSection setting, FastCgiServerOptions options)
+    {
+        switch (setting.Key.ToUpperInvariant())
+        {
+            case "ENDPOINTS":
+                foreach (var endpoint in setting.GetChildren())
+                    AddEndpoint(endpoint, options);
+                break;
+            case "LIMITS":
+                foreach (var limit in setting.GetChildren())
+                    Set(limit, () => ApplyLimit(limit, options.Limits));
+                break;
+            default:
+                Set(setting, () => ApplyOption(setting, options));
+                break;
+        }
+    }
+
+    private static void ApplyOption(IConfigurationSection setting, FastCgiServerOptions options)
+    {
+        switch (setting.Key.ToUpperInvariant())
+        {
+            case "ALLOWSYNCHRONOUSIO":
+                options.AllowSynchronousIO = bool.Parse(Required(setting));
+                break;
+            case "PATHBASE":
+                options.PathBase = setting.Value ?? string.Empty;
+                break;
+            case "PATHSOURCE":
+                options.PathSource = Enum.Parse<FastCgiPathSource>(Required(setting), ignoreCase: true);
+                break;
+            case "PATHBASESOURCE":
+                options.PathBaseSource = Enum.Parse<FastCgiPathBaseSource>(Required(setting), ignoreCase: true);
+                break;
+            default:
+                throw Unknown(setting);
+        }
+    }
+
+    private static void ApplyLimit(IConfigurationSection limit, FastCgiServerLimits limits)
+    {
+        switch (limit.Key.ToUpperInvariant())
+        {
+            case "MAXCONCURRENTCONNECTIONS":
+                limits.MaxConcurrentConnections = OptionalNumber(limit);
+                break;
+            case "MAXCONCURRENTREQUESTS":
+                limits.MaxConcurrentRequests = OptionalNumber(limit);
+                break;
+            case "REQUESTQUEUELIMIT":
+                limits.RequestQueueLimit = Number(limit);
+                break;
+            case "MAXREQUESTSPERCONNECTION":
+                limits.MaxRequestsPerConnection = Number(limit);
+                break;
+            case "MAXREQUESTPARAMETERSTOTALSIZE":
+                limits.MaxRequestParametersTotalSize = Number(limit);
+                break;
+            case "MAXREQUESTPARAMETERCOUNT":
+                limits.MaxRequestParameterCount = Number(limit);
+                break;
+            case "MAXREQUESTBODYSIZE":
+                limits.MaxRequestBodySize = OptionalNumber(limit);
+                break;
+            case "MAXREQUESTBUFFERSIZE":
+                limits.MaxRequestBufferSize = OptionalNumber(limit);
+                break;
+            case "MAXRESPONSEBUFFERSIZE":
+                limits.MaxResponseBufferSize = OptionalNumber(limit);
+                break;
+            case "REQUESTPARAMETERSTIMEOUT":
+                limits.RequestParametersTimeout = Time(limit);
+                break;
+            case "KEEPALIVETIMEOUT":
+                limits.KeepAliveTimeout = string.IsNullOrEmpty(limit.Value) ? null : Time(limit);
+                break;
+            case "DRAINTIMEOUT":
+                limits.DrainTimeout = Time(limit);
+                break;
+            default:
+                throw Unknown(limit);
+        }
+    }
+
+    private static void AddEndpoint(IConfigurationSection endpoint, FastCgiServerOptions options)
+    {
+        var url = endpoint["Url"];
+        if (string.IsNullOrEmpty(url))
+            throw new InvalidOperationException($"Configuration: {endpoint.Path} has no Url, such as fastcgi://127.0.0.1:9000.");
+
+        options.Listen(url, listen =>
+        {
+            foreach (var setting in endpoint.GetChildren())
+                Set(setting, () => ApplyListenOption(setting, listen));
+        });
+    }
+
+    private static void ApplyListenOption(IConfigurationSection setting, FastCgiListenOptions listen)
+    {
+        switch (setting.Key.ToUpperInvariant())
+        {
+            case "URL":
+                break;
+            case "BACKLOG":
+                listen.Backlog = Number(setting);
+                break;
+            default:
+                throw Unknown(setting);
+        }
+    }
+
+    /// <summary>Says where a value stands that the setter, or its parser, does not take.</summary>
+    private static void Set(IConfigurationSection setting, Action apply)
+    {
+        try
+        {
+            apply();
+        }
+        catch (Exception exception) when (exception is ArgumentException or FormatException or OverflowException)
+        {
+            throw new InvalidOperationException($"Configuration: {setting.Path} = '{setting.Value}' is not valid: {exception.Message}", exception);
+        }
+    }
+
+    private static string Required(IConfigurationSection setting) => setting.Value ?? throw new FormatException("a value is missing.");
+
+    private static int Number(IConfigurationSection setting) => int.Parse(Required(setting), NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture);
+
+    private static long? OptionalNumber(IConfigurationSection setting)
+        => string.IsNullOrEmpty(setting.Value) ? null : long.Parse(setting.Value, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture);
+
+    private static TimeSpan Time(IConfigurationSection setting) => TimeSpan.Parse(Required(setting), CultureInfo.InvariantCulture);
+
+    private static InvalidOperationException Unknown(IConfigurationSection setting)
+        => new($"Configuration: {setting.Path} is not an option of the FastCGI server. See FastCgiServerOptions for those that are.");
+}

@@ -1,0 +1,136 @@
+using System.Runtime.CompilerServices;
+
+namespace FastCgi.AspNetCore.Protocol;
+
+/// <summary>
+/// Steps through the bytes of a connection and yields the content of its records in pieces, as it arrives: a record is
+/// never waited for as a whole, so a body of 64 KiB flows on with its first byte. Bytes may be cut anywhere
+/// (FastCGI specification, section 3.3).
+/// </summary>
+/// <remarks>A mutable struct: keep it in a field, do not copy it.</remarks>
+internal struct RecordReader
+{
+    private PartialHeader _partialHeader;
+    private int _partialHeaderLength;
+    private RecordHeader _header;
+    private int _contentLeft;
+    private int _paddingLeft;
+    private bool _inContent;
+    private bool _isStartPending;
+
+    /// <summary>Takes the next piece from the front of <paramref name="input"/>, and the bytes it took off it.</summary>
+    /// <returns>
+    /// Whether there was a piece, whether more bytes are needed, or that the version is not 1. A bad version takes nothing
+    /// and is reported again on each call.
+    /// </returns>
+    public RecordReadResult Read(ref ReadOnlySpan<byte> input, out RecordPiece piece)
+    {
+        piece = default;
+        if (!_inContent)
+        {
+            if (!SkipPadding(ref input))
+                return RecordReadResult.NeedMore;
+
+            var result = ReadHeader(ref input);
+            if (result != RecordReadResult.Piece)
+                return result;
+
+            _contentLeft = _header.ContentLength;
+            _inContent = true;
+            _isStartPending = true;
+        }
+
+        // The piece that starts a record comes with its first byte of content.
+        if (_contentLeft > 0 && input.IsEmpty)
+            return RecordReadResult.NeedMore;
+
+        var content = input[..Math.Min(_contentLeft, input.Length)];
+        input = input[content.Length..];
+        _contentLeft -= content.Length;
+
+        var isEnd = _contentLeft == 0;
+        if (isEnd)
+        {
+            _inContent = false;
+            _paddingLeft = _header.PaddingLength;
+        }
+
+        piece = new RecordPiece(_header, content, _isStartPending, isEnd);
+        _isStartPending = false;
+        return RecordReadResult.Piece;
+    }
+
+    private bool SkipPadding(ref ReadOnlySpan<byte> input)
+    {
+        var skipped = Math.Min(_paddingLeft, input.Length);
+        input = input[skipped..];
+        _paddingLeft -= skipped;
+        return _paddingLeft == 0;
+    }
+
+    private RecordReadResult ReadHeader(ref ReadOnlySpan<byte> input)
+    {
+        if (_partialHeaderLength == 0)
+        {
+            if (input.IsEmpty)
+                return RecordReadResult.NeedMore;
+
+            // Looked at alone, so that a peer of another protocol is told apart by its first byte.
+            if (input[0] != ProtocolConstants.Version)
+                return RecordReadResult.UnsupportedVersion;
+
+            if (input.Length >= ProtocolConstants.HeaderLength)
+            {
+                _header = RecordHeader.Parse(input);
+                input = input[ProtocolConstants.HeaderLength..];
+                return RecordReadResult.Piece;
+            }
+        }
+
+        Span<byte> partial = _partialHeader;
+        var taken = Math.Min(ProtocolConstants.HeaderLength - _partialHeaderLength, input.Length);
+        input[..taken].CopyTo(partial[_partialHeaderLength..]);
+        input = input[taken..];
+        _partialHeaderLength += taken;
+
+        if (_partialHeaderLength < ProtocolConstants.HeaderLength)
+            return RecordReadResult.NeedMore;
+
+        _partialHeaderLength = 0;
+        _header = RecordHeader.Parse(partial);
+        return RecordReadResult.Piece;
+    }
+
+    [InlineArray(ProtocolConstants.HeaderLength)]
+    private struct PartialHeader
+    {
+        private byte _first;
+    }
+}
+
+/// <summary>What <see cref="RecordReader.Read"/> found.</summary>
+internal enum RecordReadResult : byte
+{
+    NeedMore,
+    Piece,
+    UnsupportedVersion,
+}
+
+/// <summary>A run of a record's content.</summary>
+/// <param name="header">The record's header.</param>
+/// <param name="content">The content that was there; empty only for a record without content.</param>
+/// <param name="isStart">Whether this is the record's first piece.</param>
+/// <param name="isEnd">Whether this is the record's last piece.</param>
+internal readonly ref struct RecordPiece(RecordHeader header, ReadOnlySpan<byte> content, bool isStart, bool isEnd)
+{
+    public RecordHeader Header { get; } = header;
+
+    public ReadOnlySpan<byte> Content { get; } = content;
+
+    public bool IsStart { get; } = isStart;
+
+    public bool IsEnd { get; } = isEnd;
+
+    /// <summary>Whether this piece is an empty record, which ends a stream (section 3.3).</summary>
+    public bool IsEmptyRecord => IsStart && IsEnd && Content.IsEmpty;
+}

@@ -1,0 +1,147 @@
+using FastCgi.AspNetCore.Cgi;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace FastCgi.AspNetCore.Requests;
+
+/// <content>What came with the request, as its features show it. Middleware may set most of it; the server keeps what it needs apart.</content>
+internal abstract partial class FastCgiRequest :
+    IHttpRequestFeature,
+    IHttpRequestIdentifierFeature,
+    IHttpConnectionFeature,
+    IServerVariablesFeature,
+    IBadRequestExceptionFeature
+{
+    private IHeaderDictionary? _replacedHeaders;
+    private RequestAddresses? _addresses;
+    private Dictionary<string, string?>? _setVariables;
+    private Exception? _badRequestError;
+    private string? _rawTarget;
+    private string? _traceIdentifier;
+    private string? _connectionId;
+    private string _scheme = Uri.UriSchemeHttp;
+    private uint _sequence;
+
+    string IHttpRequestFeature.Protocol
+    {
+        get => _head.Protocol;
+        set => _head.Protocol = value;
+    }
+
+    string IHttpRequestFeature.Scheme
+    {
+        get => _scheme;
+        set => _scheme = value;
+    }
+
+    string IHttpRequestFeature.Method
+    {
+        get => _head.Method;
+        set => _head.Method = value;
+    }
+
+    string IHttpRequestFeature.PathBase
+    {
+        get => _head.PathBase;
+        set => _head.PathBase = value;
+    }
+
+    string IHttpRequestFeature.Path
+    {
+        get => _head.Path;
+        set => _head.Path = value;
+    }
+
+    string IHttpRequestFeature.QueryString
+    {
+        get => _head.QueryString;
+        set => _head.QueryString = value;
+    }
+
+    string IHttpRequestFeature.RawTarget
+    {
+        get => _rawTarget ??= Parameters.GetRawTarget(Server.Mapping);
+        set => _rawTarget = value;
+    }
+
+    IHeaderDictionary IHttpRequestFeature.Headers
+    {
+        get => _replacedHeaders ?? _headers;
+        set => _replacedHeaders = value;
+    }
+
+    string IHttpRequestIdentifierFeature.TraceIdentifier
+    {
+        get => TraceIdentifier;
+        set => _traceIdentifier = value;
+    }
+
+    string IHttpConnectionFeature.ConnectionId
+    {
+        get => _connectionId ?? Connection.Id;
+        set => _connectionId = value;
+    }
+
+    System.Net.IPAddress? IHttpConnectionFeature.RemoteIpAddress
+    {
+        get => Addresses.RemoteAddress;
+        set => Addresses.RemoteAddress = value;
+    }
+
+    System.Net.IPAddress? IHttpConnectionFeature.LocalIpAddress
+    {
+        get => Addresses.LocalAddress;
+        set => Addresses.LocalAddress = value;
+    }
+
+    int IHttpConnectionFeature.RemotePort
+    {
+        get => Addresses.RemotePort;
+        set => Addresses.RemotePort = value;
+    }
+
+    int IHttpConnectionFeature.LocalPort
+    {
+        get => Addresses.LocalPort;
+        set => Addresses.LocalPort = value;
+    }
+
+    Exception? IBadRequestExceptionFeature.Error => _badRequestError;
+
+    /// <summary>The request's name in logs.</summary>
+    protected string TraceIdentifier => _traceIdentifier ??= $"{Connection.Id}:{_sequence:X8}";
+
+    private RequestAddresses Addresses => _addresses ??= new RequestAddresses(Parameters, Server.Mapping);
+
+    string? IServerVariablesFeature.this[string variableName]
+    {
+        get
+        {
+            ArgumentException.ThrowIfNullOrEmpty(variableName);
+            if (_setVariables is not null && _setVariables.TryGetValue(variableName, out var set))
+                return set;
+
+            return Parameters.GetVariable(variableName, Server.Mapping);
+        }
+
+        set
+        {
+            ArgumentException.ThrowIfNullOrEmpty(variableName);
+            (_setVariables ??= new(StringComparer.OrdinalIgnoreCase))[variableName] = value;
+        }
+    }
+
+    private void BeginRequestLine() => _scheme = _head.IsHttps ? Uri.UriSchemeHttps : Uri.UriSchemeHttp;
+
+    private void EndRequestLine()
+    {
+        _head = default;
+        _replacedHeaders = null;
+        _addresses = null;
+        _setVariables = null;
+        _badRequestError = null;
+        _rawTarget = null;
+        _traceIdentifier = null;
+        _connectionId = null;
+    }
+}

@@ -1,0 +1,115 @@
+using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Hosting.Server.Abstractions;
+
+namespace FastCgi.AspNetCore.Requests;
+
+/// <summary>
+/// Runs the application for a request, and ends it. It is the container of hosting's context too, so that hosting uses that
+/// context, and the <c>HttpContext</c> in it, again.
+/// </summary>
+internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplication<TContext> application)
+    : FastCgiRequest(server), IHostContextContainer<TContext>
+    where TContext : notnull
+{
+    private TContext? _context;
+    private Task? _applicationTask;
+    private Action? _onApplicationReturned;
+    private ExecutionContext? _executionContext;
+    private bool _hasContext;
+
+    TContext? IHostContextContainer<TContext>.HostContext { get; set; }
+
+    public override void Execute()
+    {
+        // Refused, or aborted while it waited for its turn.
+        if (Rejection != RequestRejection.None || IsAborted)
+        {
+            End(exception: null);
+            return;
+        }
+
+        Task task;
+        try
+        {
+            _context = application.CreateContext(this);
+            _hasContext = true;
+            task = application.ProcessRequestAsync(_context);
+        }
+        catch (Exception exception)
+        {
+            task = Task.FromException(exception);
+        }
+
+        if (task.IsCompleted)
+        {
+            End(GetException(task));
+            return;
+        }
+
+        // The rest runs in the application's execution context, where its log scopes and its activity are.
+        _executionContext = ExecutionContext.Capture();
+        _applicationTask = task;
+        task.GetAwaiter().UnsafeOnCompleted(_onApplicationReturned ??= OnApplicationReturned);
+    }
+
+    private static Exception? GetException(Task task)
+        => task.IsCompletedSuccessfully ? null : task.Exception?.InnerException ?? new TaskCanceledException(task);
+
+    private void OnApplicationReturned()
+    {
+        var task = _applicationTask!;
+        _applicationTask = null;
+        var own = ExecutionContext.Capture();
+        if (_executionContext is { } context)
+            ExecutionContext.Restore(context);
+        _executionContext = null;
+        End(GetException(task));
+        if (own is not null)
+            ExecutionContext.Restore(own);
+    }
+
+    private void End(Exception? exception)
+    {
+        var end = EndAsync(exception);
+        if (end.IsCompleted)
+            end.GetAwaiter().GetResult();
+    }
+
+    /// <summary>What follows the application, in this order; nothing that fails in it keeps the rest from being done.</summary>
+    private async ValueTask EndAsync(Exception? exception)
+    {
+        try
+        {
+            await EndResponseAsync(exception);
+            if (Response.HasOnCompleted)
+                await Response.FireOnCompletedAsync();
+        }
+        catch (Exception failure)
+        {
+            Server.Log.RequestEndFailed(Connection.Id, TraceIdentifier, failure);
+        }
+
+        DisposeContext();
+        Release();
+    }
+
+    private void DisposeContext()
+    {
+        if (!_hasContext)
+            return;
+
+        try
+        {
+            application.DisposeContext(_context!, ReportedError);
+        }
+        catch (Exception failure)
+        {
+            Server.Log.DisposeContextFailed(Connection.Id, TraceIdentifier, failure);
+        }
+
+        _context = default;
+        _hasContext = false;
+    }
+}

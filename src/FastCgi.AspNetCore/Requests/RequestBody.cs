@@ -1,0 +1,203 @@
+using System.Buffers;
+using System.IO.Pipelines;
+using FastCgi.AspNetCore.Buffers;
+using Microsoft.AspNetCore.Http;
+
+namespace FastCgi.AspNetCore.Requests;
+
+/// <summary>
+/// The body of a request between the connection, which puts in what STDIN brings, and the application, which reads. The connection
+/// never waits: what is not read is counted, and beyond the window receiving pauses.
+/// </summary>
+/// <remarks>The side of the connection is used under its lock; the side of the application by one reader at a time, as with any pipe.</remarks>
+internal sealed class RequestBody
+{
+    private readonly Pipe _pipe;
+    private long? _declaredLength;
+    private long _receivedLength;
+    private long _consumedLength;
+    private ReadOnlySequence<byte> _readBuffer;
+    private bool _isInputOver;
+    private bool _isReaderOver;
+    private bool _isReading;
+
+    public RequestBody(BufferPool pool)
+    {
+        _pipe = new Pipe(new PipeOptions(
+            pool, readerScheduler: PipeScheduler.ThreadPool, writerScheduler: PipeScheduler.Inline,
+            pauseWriterThreshold: 0, resumeWriterThreshold: 0, minimumSegmentSize: BufferPool.SmallBlockSize, useSynchronizationContext: false));
+    }
+
+    /// <summary>The most bytes that may be read, or <see langword="null"/>.</summary>
+    public long? MaxLength { get; set; }
+
+    /// <summary>The bytes that were put in.</summary>
+    public long ReceivedLength => _receivedLength;
+
+    /// <summary>The bytes that wait to be read.</summary>
+    public long UnreadLength => Volatile.Read(ref _isReaderOver) ? 0 : Interlocked.Read(ref _receivedLength) - Interlocked.Read(ref _consumedLength);
+
+    /// <summary>Whether nothing more will be put in.</summary>
+    public bool IsInputOver => _isInputOver;
+
+    /// <summary>Whether a read waits for more, so that its reader may come back at any time.</summary>
+    public bool IsReading => Volatile.Read(ref _isReading);
+
+    /// <summary>Begins with another body.</summary>
+    /// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if only the end of STDIN tells.</param>
+    public void Begin(long? declaredLength)
+    {
+        _declaredLength = declaredLength;
+        _receivedLength = 0;
+        _consumedLength = 0;
+        _isInputOver = false;
+        _isReaderOver = false;
+    }
+
+    /// <summary>Puts content of STDIN in. What is more than the declared length is not handed on.</summary>
+    public void Append(ReadOnlySpan<byte> content)
+    {
+        if (_isInputOver || content.IsEmpty)
+            return;
+
+        var left = _declaredLength - _receivedLength;
+        if (content.Length > left)
+            content = content[..(int)left.Value];
+
+        if (!Volatile.Read(ref _isReaderOver))
+        {
+            content.CopyTo(_pipe.Writer.GetSpan(content.Length));
+            _pipe.Writer.Advance(content.Length);
+        }
+
+        Interlocked.Add(ref _receivedLength, content.Length);
+        if (_receivedLength == _declaredLength)
+            CompleteInput(exception: null);
+        else
+            Flush();
+    }
+
+    /// <summary>STDIN has ended. With fewer bytes than declared the client has failed, and so does the read.</summary>
+    public void EndInput()
+    {
+        if (!_isInputOver)
+            CompleteInput(_receivedLength < _declaredLength ? UnexpectedEnd() : null);
+    }
+
+    /// <summary>The rest will not come: a read that waits, and each later one, fails.</summary>
+    public void Fail(Exception exception)
+    {
+        if (!_isInputOver)
+            CompleteInput(exception);
+    }
+
+    /// <summary>Reads what is there, or waits for it.</summary>
+    public ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken)
+    {
+        ThrowIfDeclaredTooLarge();
+        return NoteAsync(_pipe.Reader.ReadAsync(cancellationToken));
+    }
+
+    /// <summary>Reads at least so much, or to the end.</summary>
+    public ValueTask<ReadResult> ReadAtLeastAsync(int minimumSize, CancellationToken cancellationToken)
+    {
+        ThrowIfDeclaredTooLarge();
+        return NoteAsync(_pipe.Reader.ReadAtLeastAsync(minimumSize, cancellationToken));
+    }
+
+    /// <summary>Reads what is there.</summary>
+    public bool TryRead(out ReadResult result)
+    {
+        ThrowIfDeclaredTooLarge();
+        if (!_pipe.Reader.TryRead(out result))
+            return false;
+
+        Note(result);
+        return true;
+    }
+
+    /// <summary>Says how far the result of the last read was used.</summary>
+    public void AdvanceTo(SequencePosition consumed, SequencePosition examined)
+    {
+        var length = _readBuffer.IsEmpty ? 0 : _readBuffer.Slice(0, consumed).Length;
+        _pipe.Reader.AdvanceTo(consumed, examined);
+        _readBuffer = default;
+        Interlocked.Add(ref _consumedLength, length);
+    }
+
+    /// <summary>Lets the read that waits, or else the next one, return as cancelled.</summary>
+    public void CancelPendingRead() => _pipe.Reader.CancelPendingRead();
+
+    /// <summary>Nobody will read any more.</summary>
+    public void CompleteReader(Exception? exception = null)
+    {
+        Volatile.Write(ref _isReaderOver, true);
+        _readBuffer = default;
+        _pipe.Reader.Complete(exception);
+    }
+
+    /// <summary>Makes the body ready to be used for another request. Both sides must be over.</summary>
+    public void Reset()
+    {
+        if (!_isInputOver)
+            CompleteInput(exception: null);
+        if (!_isReaderOver)
+            CompleteReader();
+        _pipe.Reset();
+    }
+
+    /// <summary>The error of a body that is longer than the limit.</summary>
+    public static BadHttpRequestException TooLarge(long limit)
+        => new($"Request body too large. The max request body size is {limit} bytes.", StatusCodes.Status413PayloadTooLarge);
+
+    /// <summary>The error of a body that ended before its declared length.</summary>
+    public static BadHttpRequestException UnexpectedEnd() => new("Unexpected end of request content.", StatusCodes.Status400BadRequest);
+
+    private void ThrowIfDeclaredTooLarge()
+    {
+        if (MaxLength is { } limit && _declaredLength > limit)
+            throw TooLarge(limit);
+    }
+
+    private async ValueTask<ReadResult> NoteAsync(ValueTask<ReadResult> read)
+    {
+        if (read.IsCompletedSuccessfully)
+            return Note(read.Result);
+
+        Volatile.Write(ref _isReading, true);
+        try
+        {
+            return Note(await read.ConfigureAwait(false));
+        }
+        finally
+        {
+            Volatile.Write(ref _isReading, false);
+        }
+    }
+
+    private ReadResult Note(in ReadResult result)
+    {
+        _readBuffer = result.Buffer;
+        if (MaxLength is { } limit && _consumedLength + _readBuffer.Length > limit)
+        {
+            _pipe.Reader.AdvanceTo(_readBuffer.Start, _readBuffer.Start);
+            throw TooLarge(limit);
+        }
+
+        return result;
+    }
+
+    private void CompleteInput(Exception? exception)
+    {
+        _isInputOver = true;
+        _pipe.Writer.Complete(exception);
+    }
+
+    private void Flush()
+    {
+        // Without a threshold the pipe takes whatever comes, so this is complete at once; it wakes the reader on the thread pool.
+        var flush = _pipe.Writer.FlushAsync();
+        if (flush.IsCompleted)
+            flush.GetAwaiter().GetResult();
+    }
+}

@@ -1,0 +1,152 @@
+using System.Runtime.InteropServices;
+using System.Text;
+using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Protocol;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Primitives;
+using Known = Microsoft.Net.Http.Headers.HeaderNames;
+
+namespace FastCgi.AspNetCore.Requests;
+
+/// <summary>
+/// The params of one request, as the bytes that came: strings are made of them when they are asked for. They lie in memory
+/// outside the managed heap, of the very size, for a request that waits for minutes has nothing larger. Looked up under this
+/// object's own monitor, since what an application kept of an ended request may still ask.
+/// </summary>
+internal sealed unsafe class RequestParameters
+{
+    private const int MinCapacity = 512;
+
+    private byte* _bytes;
+    private int _capacity;
+    private bool _isOver = true;
+
+    /// <summary>The bytes that have come.</summary>
+    public int Length { get; private set; }
+
+    /// <summary>The bytes. For the connection and the request themselves, while the request is not over.</summary>
+    public ReadOnlySpan<byte> Span => new(_bytes, Length);
+
+    /// <summary>Begins with another request.</summary>
+    public void Begin() => _isOver = false;
+
+    /// <summary>Adds what came in a record.</summary>
+    /// <param name="content">A piece of the record's content.</param>
+    /// <param name="isWhole">Whether the piece is the whole content, and so, with nearly every front-end, the whole stream.</param>
+    public void Append(ReadOnlySpan<byte> content, bool isWhole)
+    {
+        var needed = Length + content.Length;
+        if (needed > _capacity)
+        {
+            // By doubling, for what arrives in many pieces; the length that a record claims is not allocated before it is there.
+            _capacity = isWhole && Length == 0 ? needed : Math.Max(Math.Max(needed, 2 * _capacity), MinCapacity);
+            _bytes = (byte*)NativeMemory.Realloc(_bytes, (nuint)_capacity);
+        }
+
+        content.CopyTo(new Span<byte>(_bytes + Length, content.Length));
+        Length = needed;
+    }
+
+    /// <summary>The request is over: gives the memory back.</summary>
+    public void End()
+    {
+        lock (this)
+        {
+            _isOver = true;
+            NativeMemory.Free(_bytes);
+            _bytes = null;
+            _capacity = 0;
+            Length = 0;
+        }
+    }
+
+    /// <summary>Finds the last variable of a name, compared without regard to case as on IIS.</summary>
+    public string? GetVariable(string name, CgiMapping mapping)
+    {
+        lock (this)
+        {
+            var reader = new NameValuePairReader(Readable());
+            string? found = null;
+            while (reader.TryRead(out var variable, out var value))
+            {
+                if (variable.Length == name.Length && Ascii.EqualsIgnoreCase(variable, name))
+                    found = mapping.DecodeVariable(value);
+            }
+
+            return found;
+        }
+    }
+
+    /// <summary>The target as the front-end received it.</summary>
+    public string GetRawTarget(CgiMapping mapping)
+    {
+        lock (this)
+            return CgiRequestMapper.GetRawTarget(Readable(), mapping);
+    }
+
+    /// <summary>All variables in the order they came.</summary>
+    public List<KeyValuePair<string, string>> GetVariables(CgiMapping mapping)
+    {
+        lock (this)
+        {
+            var variables = new List<KeyValuePair<string, string>>();
+            var reader = new NameValuePairReader(Readable());
+            while (reader.TryRead(out var name, out var value))
+                variables.Add(new(mapping.DecodeVariable(name), mapping.DecodeVariable(value)));
+            return variables;
+        }
+    }
+
+    /// <summary>Finds the values of a header.</summary>
+    public StringValues GetHeader(string name, CgiMapping mapping)
+    {
+        lock (this)
+        {
+            var values = StringValues.Empty;
+            var isContentType = name.Equals(Known.ContentType, StringComparison.OrdinalIgnoreCase);
+            var reader = new NameValuePairReader(Readable());
+            while (reader.TryRead(out var variable, out var value))
+            {
+                var isMatch = isContentType
+                    ? variable.SequenceEqual("CONTENT_TYPE"u8) && !value.IsEmpty
+                    : HeaderNames.IsVariableOf(variable, name) && !HeaderNames.IsIgnored(variable);
+                if (isMatch)
+                    values = isContentType ? mapping.DecodeHeader(name, value) : Join(values, name, mapping.DecodeHeader(name, value));
+            }
+
+            return values;
+        }
+    }
+
+    /// <summary>Calls back with each header in turn, repeated ones repeated; Content-Length excepted, which needs more than its text.</summary>
+    public void ReadHeaders<TState>(CgiMapping mapping, TState state, Action<TState, string, string> add)
+    {
+        lock (this)
+        {
+            var reader = new NameValuePairReader(Readable());
+            while (reader.TryRead(out var variable, out var value))
+            {
+                if (!HeaderNames.TryGetHeaderName(variable, out var name) || ReferenceEquals(name, Known.ContentLength))
+                    continue;
+
+                if (!value.IsEmpty || !ReferenceEquals(name, Known.ContentType))
+                    add(state, name, mapping.DecodeHeader(name, value));
+            }
+        }
+    }
+
+    /// <summary>Repeated variables are a repeated header; cookies become one (RFC 9113, section 8.2.3).</summary>
+    private static StringValues Join(StringValues values, string name, string value)
+    {
+        if (values.Count == 0)
+            return value;
+
+        return name.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase) ? $"{values}; {value}" : StringValues.Concat(values, value);
+    }
+
+    private ReadOnlySpan<byte> Readable()
+    {
+        ObjectDisposedException.ThrowIf(_isOver, typeof(HttpRequest));
+        return Span;
+    }
+}

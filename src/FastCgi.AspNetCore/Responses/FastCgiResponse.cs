@@ -1,0 +1,257 @@
+using System.Text;
+using FastCgi.AspNetCore.Cgi;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Known = Microsoft.Net.Http.Headers.HeaderNames;
+
+namespace FastCgi.AspNetCore.Responses;
+
+/// <summary>
+/// The response of one request: status, headers, callbacks and how far it has come. <c>FastCgiResponse.Body.cs</c> has what is
+/// written, by the same rules as Kestrel. The object serves one request after another.
+/// </summary>
+internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpResponseBodyFeature
+{
+    private readonly ResponseOwner _owner;
+    private readonly ResponseOutput _output;
+    private readonly ResponseHeaders _headers = new();
+    private ResponseCallbacks _onStarting;
+    private ResponseCallbacks _onCompleted;
+    private IHeaderDictionary _applicationHeaders;
+    private Stream? _replacedBody;
+    private string? _reasonPhrase;
+    private int _statusCode;
+    private Phase _phase;
+
+    public FastCgiResponse(ResponseOwner owner)
+    {
+        _owner = owner;
+        _output = new ResponseOutput(this);
+        _applicationHeaders = _headers;
+    }
+
+    /// <summary>How far a response has come. Each phase is later than the one before.</summary>
+    private enum Phase : byte
+    {
+        /// <summary>There is no request; what still holds on to the response holds on to the past.</summary>
+        Closed,
+
+        /// <summary>Status and headers may change.</summary>
+        NotStarted,
+
+        /// <summary>Status and headers are final, though they may not have been sent.</summary>
+        Started,
+
+        /// <summary>The application has said that it was all.</summary>
+        Completed,
+    }
+
+    /// <summary>The bytes on their way out.</summary>
+    public ResponseOutput Output => _output;
+
+    /// <summary>Whether OnStarting callbacks wait to be called.</summary>
+    public bool HasOnStarting => _onStarting.Any;
+
+    /// <summary>Whether OnCompleted callbacks wait to be called.</summary>
+    public bool HasOnCompleted => _onCompleted.Any;
+
+    /// <summary>Whether the end of the response is in the line.</summary>
+    public bool IsCompleted => _phase == Phase.Completed;
+
+    /// <inheritdoc/>
+    public bool HasStarted => _phase >= Phase.Started;
+
+    /// <inheritdoc/>
+    public int StatusCode
+    {
+        get => _statusCode;
+        set
+        {
+            ThrowIfStarted(nameof(StatusCode));
+            _statusCode = value;
+        }
+    }
+
+    /// <inheritdoc/>
+    public string? ReasonPhrase
+    {
+        get => _reasonPhrase;
+        set
+        {
+            ThrowIfStarted(nameof(ReasonPhrase));
+            _reasonPhrase = value;
+        }
+    }
+
+    /// <inheritdoc/>
+    public IHeaderDictionary Headers
+    {
+        get => _applicationHeaders;
+        set => _applicationHeaders = value;
+    }
+
+    /// <summary>Begins the response of another request.</summary>
+    public void Begin(RecordOutput connection, ushort requestId, long? maxBufferSize, Func<string, Encoding?>? encodingSelector)
+    {
+        _statusCode = StatusCodes.Status200OK;
+        _reasonPhrase = null;
+        _replacedBody = null;
+        _applicationHeaders = _headers;
+        _headers.EncodingSelector = encodingSelector;
+        _headers.Begin();
+        _output.Begin(connection, requestId, maxBufferSize ?? long.MaxValue);
+        BeginBody();
+        _phase = Phase.NotStarted;
+    }
+
+    /// <inheritdoc/>
+    public void OnStarting(Func<object, Task> callback, object state)
+    {
+        ThrowIfStarted(nameof(OnStarting));
+        _onStarting.Push(callback, state);
+    }
+
+    /// <inheritdoc/>
+    public void OnCompleted(Func<object, Task> callback, object state) => _onCompleted.Push(callback, state);
+
+    /// <summary>Calls the OnStarting callbacks; the first that throws ends it.</summary>
+    public async Task FireOnStartingAsync()
+    {
+        while (_onStarting.Any)
+        {
+            var (callback, state) = _onStarting.Pop();
+            await callback(state);
+        }
+    }
+
+    /// <summary>Calls the OnCompleted callbacks; one that throws is logged, and the others go on.</summary>
+    public async Task FireOnCompletedAsync()
+    {
+        while (_onCompleted.Any)
+        {
+            var (callback, state) = _onCompleted.Pop();
+            try
+            {
+                await callback(state);
+            }
+            catch (Exception exception)
+            {
+                _owner.ReportApplicationError(exception);
+            }
+        }
+    }
+
+    /// <summary>Makes another response of one that has not started: an answer of the server's own, without a body.</summary>
+    public void BecomeError(int statusCode, string? body = null)
+    {
+        lock (_output)
+        {
+            _onStarting.Clear();
+            _output.ClearStaged();
+            _headers.Begin();
+            _applicationHeaders = _headers;
+            _reasonPhrase = null;
+            _statusCode = statusCode;
+            _bytesWritten = 0;
+            if (statusCode == StatusCodes.Status405MethodNotAllowed)
+                _headers[Known.Allow] = HttpMethods.Options;
+            if (statusCode == StatusCodes.Status503ServiceUnavailable)
+                _headers[Known.RetryAfter] = "1";
+            if (body is null)
+            {
+                _headers.ContentLength = 0;
+                return;
+            }
+
+            _headers[Known.ContentType] = "text/plain; charset=utf-8";
+            _headers.ContentLength = body.Length;
+            if (!_owner.IsHeadRequest)
+                _output.Write(Encoding.ASCII.GetBytes(body));
+            _bytesWritten = body.Length;
+        }
+    }
+
+    /// <summary>Sets the status of a response that was aborted before it started, for logs and metrics.</summary>
+    public void SetAbortedStatus() => _statusCode = StatusCodes.Status499ClientClosedRequest;
+
+    /// <summary>The most bytes of the header block.</summary>
+    public int GetMaxHeadLength() => CgiResponseWriter.GetMaxLength(_headers.Entries, _reasonPhrase, _headers.EncodingSelector);
+
+    /// <summary>Writes the header block.</summary>
+    public int WriteHead(Span<byte> destination, long? contentLength)
+        => CgiResponseWriter.Write(destination, _statusCode, _reasonPhrase, _headers.Entries, contentLength, _headers.EncodingSelector);
+
+    /// <summary>
+    /// The length of a body that is complete before its header block is sent, for the header block: a front-end that knows it can
+    /// keep its client's connection, and tell a response that was cut.
+    /// </summary>
+    public long? GetFinalContentLength(long length)
+    {
+        var hasNone = _headers.ContentLength is null && !_owner.IsHeadRequest && _statusCode is not (204 or 304);
+        return hasNone ? length : null;
+    }
+
+    /// <summary>The request is over: what still holds on to the response gets an <see cref="ObjectDisposedException"/>.</summary>
+    public void Close()
+    {
+        lock (_output)
+        {
+            _phase = Phase.Closed;
+            CloseBody();
+            _output.Close();
+        }
+
+        _onStarting.Clear();
+        _onCompleted.Clear();
+    }
+
+    /// <summary>Makes status and headers final.</summary>
+    private void Start()
+    {
+        if (_statusCode is < 200 or > 999)
+            throw new InvalidOperationException($"A FastCGI response cannot have the status code {_statusCode}.");
+
+        var contentLength = _applicationHeaders.ContentLength;
+        if (_statusCode is 204 or 205 && contentLength is not null)
+        {
+            if (contentLength != 0)
+                throw new InvalidOperationException($"Responses with status code {_statusCode} cannot have a Content-Length.");
+            if (_statusCode == 204)
+                _applicationHeaders.ContentLength = null;
+        }
+
+        TakeReplacedHeaders();
+        foreach (var (name, _) in _headers.Entries)
+        {
+            if (CgiResponseWriter.IsReserved(name))
+                _owner.OnHeaderDropped(name);
+        }
+
+        // nginx would hold an event stream back until its buffers are full.
+        if (_headers.TryGetValue(Known.ContentType, out var type) && type.ToString().StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase))
+            _headers.TryAppend("X-Accel-Buffering", "no");
+
+        _headers.MakeReadOnly();
+        _canWriteBody = !_owner.IsHeadRequest && _statusCode is not (204 or 205 or 304);
+        if (!_canWriteBody)
+            _output.ClearStaged();
+        _phase = Phase.Started;
+    }
+
+    /// <summary>The application may have put another dictionary in place of ours.</summary>
+    private void TakeReplacedHeaders()
+    {
+        if (ReferenceEquals(_applicationHeaders, _headers))
+            return;
+
+        _headers.Clear();
+        foreach (var (name, value) in _applicationHeaders)
+            _headers[name] = value;
+    }
+
+    private void ThrowIfStarted(string member)
+    {
+        if (HasStarted)
+            throw new InvalidOperationException($"{member} cannot be set because the response has already started.");
+    }
+}

@@ -1,0 +1,249 @@
+using System.Diagnostics;
+using System.IO.Pipelines;
+using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Protocol;
+
+namespace FastCgi.AspNetCore.Responses;
+
+/// <summary>
+/// The bytes of one response on their way out: a flush makes records of what is staged and moves them to the wire chain, from
+/// which the connection's outlet takes them in turns.
+/// </summary>
+/// <remarks>
+/// The staged part is guarded by this object's own monitor, for applications do write from several threads; the wire chain by the
+/// lock of the connection, which is taken inside it and never around it.
+/// </remarks>
+internal sealed class ResponseOutput(FastCgiResponse response)
+{
+    private readonly ResponseStaging _staging = new();
+    private RecordOutput _connection = null!;
+    private ushort _requestId;
+    private long _pauseLength;
+    private bool _isFlushHeld;
+    private bool _isDropping;
+
+    private BufferChain _wire;
+    private TaskCompletionSource<FlushResult>? _waiter;
+    private bool _waiterWantsAll;
+    private bool _isFlushCanceled;
+
+    /// <summary>The next response in the outlet's line.</summary>
+    public ResponseOutput? NextReady { get; set; }
+
+    /// <summary>Whether the response is in the outlet's line.</summary>
+    public bool IsQueued { get; set; }
+
+    /// <summary>The bytes that were written and not flushed.</summary>
+    public int UnflushedLength => _staging.Length;
+
+    /// <summary>Begins the response of another request.</summary>
+    /// <param name="connection">The outlet.</param>
+    /// <param name="requestId">The request.</param>
+    /// <param name="pauseLength">The bytes that may wait to be sent before a flush waits for them.</param>
+    public void Begin(RecordOutput connection, ushort requestId, long pauseLength)
+    {
+        Debug.Assert(_wire.Head is null && !IsQueued && _waiter is null);
+        _connection = connection;
+        _requestId = requestId;
+        _pauseLength = pauseLength;
+        _isDropping = false;
+        _isFlushHeld = false;
+        _isFlushCanceled = false;
+        _staging.Begin(connection.Pool, requestId);
+    }
+
+    /// <summary>Memory to write to, of at least <paramref name="sizeHint"/> bytes.</summary>
+    public Memory<byte> GetMemory(int sizeHint) => _staging.Lease(sizeHint, _isDropping);
+
+    /// <summary>Checks that so many bytes can be advanced.</summary>
+    public void CheckAdvance(int count) => _staging.CheckAdvance(count);
+
+    /// <summary>Stages bytes that were written to leased memory.</summary>
+    public void Advance(int count)
+    {
+        if (!_isDropping)
+            _staging.Advance(count);
+    }
+
+    /// <summary>Stages bytes.</summary>
+    public void Write(ReadOnlySpan<byte> bytes)
+    {
+        if (!_isDropping)
+            _staging.Append(bytes);
+    }
+
+    /// <summary>Memory that was leased before may not be advanced any more.</summary>
+    public void EndLease() => _staging.EndLease();
+
+    /// <summary>Drops what is staged: the response becomes another one.</summary>
+    public void ClearStaged() => _staging.Clear();
+
+    /// <summary>Sends what is staged, with the header block if it was not sent. Waits while more than the limit waits to be sent.</summary>
+    public ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken)
+    {
+        lock (this)
+        {
+            _staging.EndLease();
+            if (_isDropping)
+                return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
+
+            if (_staging.Length < _pauseLength && SendDeferral.CanHold(this))
+            {
+                _isFlushHeld = true;
+                return new ValueTask<FlushResult>(TakeFlushResult());
+            }
+
+            Commit(isEnd: false);
+        }
+
+        _connection.Flush();
+        return WaitAsync(wantsAll: false, cancellationToken);
+    }
+
+    /// <summary>Puts what a held flush would have sent in the line. Harmless at any time.</summary>
+    public void CommitHeldFlush()
+    {
+        lock (this)
+        {
+            if (_isFlushHeld)
+                Commit(isEnd: false);
+        }
+    }
+
+    /// <summary>Ends the response: what is staged, the end of STDOUT and END_REQUEST go in the line, but are not sent yet.</summary>
+    /// <param name="status">What END_REQUEST says.</param>
+    public void End(ProtocolStatus status)
+    {
+        lock (this)
+        {
+            if (!_isDropping)
+                Commit(isEnd: true, status);
+        }
+    }
+
+    /// <summary>Puts what was flushed in the line, and an END_REQUEST that tells of a failure, without the end of STDOUT.</summary>
+    public void EndCut()
+    {
+        lock (this)
+        {
+            if (_isDropping)
+                return;
+
+            Commit(isEnd: false);
+            var block = _connection.Pool.RentBlock(RecordWriter.FixedRecordLength);
+            block.End = RecordWriter.FixedRecordLength;
+            RecordWriter.WriteEndRequest(block.UsedSpan, _requestId, appStatus: 1, ProtocolStatus.RequestComplete);
+            lock (_connection.Lock)
+                PutInLine(block);
+        }
+    }
+
+    /// <summary>Waits until the outlet has taken everything.</summary>
+    public ValueTask<FlushResult> DrainAsync() => WaitAsync(wantsAll: true, CancellationToken.None);
+
+    /// <summary>From now on drops what is written, and what has not been sent of it. Under the connection's lock.</summary>
+    public void Drop()
+    {
+        Volatile.Write(ref _isDropping, true);
+        _connection.Remove(this);
+        OnAbandoned();
+    }
+
+    /// <summary>The request is over.</summary>
+    public void Close()
+    {
+        Debug.Assert(!IsQueued && _wire.Head is null);
+        _isFlushHeld = false;
+        _staging.Clear();
+    }
+
+    /// <summary>Makes the flush that waits, or else the next one, return as cancelled.</summary>
+    public void CancelPendingFlush()
+    {
+        lock (_connection.Lock)
+        {
+            if (_waiter is null || _waiterWantsAll)
+                _isFlushCanceled = true;
+            else
+                CompleteWaiter(new FlushResult(isCanceled: true, isCompleted: false));
+        }
+    }
+
+    /// <summary>Gives up to a large record's worth of the wire chain to a send. Called by the outlet under the connection's lock.</summary>
+    /// <returns>Whether that was all.</returns>
+    public bool TakeTurn(ref BufferChain batch)
+    {
+        var taken = 0;
+        while (_wire.Head is { } block && (taken == 0 || taken + block.Length <= BufferPool.LargeBlockSize))
+        {
+            taken += block.Length;
+            batch.Append(_wire.RemoveFirst());
+        }
+
+        if (_waiterWantsAll ? _wire.Head is null : _wire.Length < _pauseLength)
+            CompleteWaiter(default);
+        return _wire.Head is null;
+    }
+
+    /// <summary>The connection is gone. Called by the outlet under the connection's lock.</summary>
+    public void OnAbandoned()
+    {
+        BufferBlock.ReturnChain(_wire.Clear());
+        CompleteWaiter(new FlushResult(isCanceled: false, isCompleted: true));
+    }
+
+    /// <summary>Makes records of what is staged and puts them in the line.</summary>
+    private void Commit(bool isEnd, ProtocolStatus status = ProtocolStatus.RequestComplete)
+    {
+        _isFlushHeld = false;
+        var records = new BufferChain();
+        _staging.TakeRecords(response, ref records, isEnd ? status : null);
+        if (records.Head is null)
+            return;
+
+        lock (_connection.Lock)
+            PutInLine(records.Head);
+    }
+
+    private void PutInLine(BufferBlock records)
+    {
+        if (_isDropping || _connection.IsClosed)
+        {
+            BufferBlock.ReturnChain(records);
+            return;
+        }
+
+        _wire.Append(records);
+        _connection.Enqueue(this);
+    }
+
+    private ValueTask<FlushResult> WaitAsync(bool wantsAll, CancellationToken cancellationToken)
+    {
+        Task<FlushResult> task;
+        lock (_connection.Lock)
+        {
+            if (wantsAll ? _wire.Head is null : _wire.Length < _pauseLength)
+                return new ValueTask<FlushResult>(wantsAll ? default : TakeFlushResult());
+
+            _waiter ??= new TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously);
+            _waiterWantsAll |= wantsAll;
+            task = _waiter.Task;
+        }
+
+        return new ValueTask<FlushResult>(cancellationToken.CanBeCanceled ? task.WaitAsync(cancellationToken) : task);
+    }
+
+    private void CompleteWaiter(FlushResult result)
+    {
+        _waiter?.TrySetResult(result);
+        _waiter = null;
+        _waiterWantsAll = false;
+    }
+
+    private FlushResult TakeFlushResult()
+    {
+        var isCanceled = _isFlushCanceled;
+        _isFlushCanceled = false;
+        return new FlushResult(isCanceled, isCompleted: _connection.IsClosed);
+    }
+}

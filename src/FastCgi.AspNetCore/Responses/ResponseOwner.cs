@@ -1,0 +1,23 @@
+namespace FastCgi.AspNetCore.Responses;
+
+/// <summary>What a response needs of the request it answers; a base class, so that references go one way.</summary>
+internal abstract class ResponseOwner
+{
+    /// <summary>Whether the request was HEAD, so that no body is sent.</summary>
+    public abstract bool IsHeadRequest { get; }
+
+    /// <summary>The response is about to end: the request gives up its id, for the next request may come with it at once.</summary>
+    public abstract void OnResponseEnding();
+
+    /// <summary>The end of the response is in the line: the connection may have to be closed behind it.</summary>
+    public abstract void OnResponseEnded();
+
+    /// <summary>Notes an error of the application that it may not see itself.</summary>
+    public abstract void ReportApplicationError(Exception exception);
+
+    /// <summary>Notes that the application wrote a body in answer to HEAD.</summary>
+    public abstract void OnHeadBodyWritten(long length);
+
+    /// <summary>Notes that the application set a header that is not passed on.</summary>
+    public abstract void OnHeaderDropped(string name);
+}

@@ -1,0 +1,141 @@
+using System.Buffers;
+using System.IO.Pipelines;
+using System.Net;
+using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Connections;
+using Microsoft.AspNetCore.Connections;
+
+namespace FastCgi.AspNetCore.Transport;
+
+/// <summary>
+/// A connection over anything that moves bytes through a pair of pipes: named pipes, connection middleware, a transport of the
+/// user's own. The application runs on the thread pool.
+/// </summary>
+internal sealed class PipeConnection : ConnectionTransport
+{
+    private readonly ConnectionContext _context;
+    private readonly FastCgiConnection _connection;
+    private readonly SemaphoreSlim _resume = new(0);
+    private bool _isDraining;
+    private int _isClosed;
+
+    public PipeConnection(ConnectionContext context, ConnectionManager manager)
+    {
+        _context = context;
+        _connection = new FastCgiConnection(manager, this);
+    }
+
+    /// <inheritdoc/>
+    public override EndPoint? RemoteEndPoint => _context.RemoteEndPoint;
+
+    /// <summary>The connection whose bytes these are.</summary>
+    public FastCgiConnection Connection => _connection;
+
+    /// <summary>Receives until the connection is closed.</summary>
+    public async Task RunAsync()
+    {
+        Exception error = new ConnectionResetException("The web server closed the connection.");
+        try
+        {
+            await ReceiveAsync().ConfigureAwait(false);
+        }
+        catch (Exception exception)
+        {
+            error = exception;
+        }
+
+        _connection.OnClosed(error);
+        await _context.Transport.Input.CompleteAsync().ConfigureAwait(false);
+        await _context.Transport.Output.CompleteAsync().ConfigureAwait(false);
+        await _context.DisposeAsync().ConfigureAwait(false);
+    }
+
+    /// <inheritdoc/>
+    public override void ResumeReceiving() => _resume.Release();
+
+    /// <inheritdoc/>
+    public override bool Send(BufferBlock chain)
+    {
+        var output = _context.Transport.Output;
+        try
+        {
+            for (var block = chain; block is not null; block = block.Next)
+                output.Write(block.UsedSpan);
+
+            var flush = output.FlushAsync();
+            if (flush.IsCompletedSuccessfully)
+                return true;
+
+            _ = AwaitFlushAsync(flush);
+            return false;
+        }
+        catch (InvalidOperationException)
+        {
+            // The pipe was completed: the connection is ending.
+            return true;
+        }
+    }
+
+    /// <inheritdoc/>
+    public override void Close()
+    {
+        Volatile.Write(ref _isDraining, true);
+        _context.Transport.Output.Complete();
+        if (_connection.IsInputComplete)
+            _context.Transport.Input.CancelPendingRead();
+        ResumeReceiving();
+    }
+
+    /// <inheritdoc/>
+    public override void Reset()
+    {
+        if (Interlocked.Exchange(ref _isClosed, 1) != 0)
+            return;
+
+        _context.Abort(new ConnectionAbortedException("The connection was closed by the server."));
+        _context.Transport.Input.CancelPendingRead();
+        ResumeReceiving();
+    }
+
+    private async Task ReceiveAsync()
+    {
+        var input = _context.Transport.Input;
+        while (true)
+        {
+            var result = await input.ReadAsync().ConfigureAwait(false);
+            if (result.IsCanceled || (result.IsCompleted && result.Buffer.IsEmpty))
+                return;
+
+            var goOn = true;
+            foreach (var segment in result.Buffer)
+                goOn = Volatile.Read(ref _isDraining) || Take(segment.Span);
+            input.AdvanceTo(result.Buffer.End);
+            if (!goOn)
+                await _resume.WaitAsync().ConfigureAwait(false);
+        }
+    }
+
+    private bool Take(ReadOnlySpan<byte> data)
+    {
+        var ready = new ReadyRequests();
+        var goOn = _connection.OnReceived(data, ref ready);
+        while (!ready.IsEmpty)
+            ThreadPool.UnsafeQueueUserWorkItem(ready.RemoveFirst(), preferLocal: false);
+        _connection.Output.FlushNow();
+        return goOn;
+    }
+
+    private async Task AwaitFlushAsync(ValueTask<FlushResult> flush)
+    {
+        try
+        {
+            await flush.ConfigureAwait(false);
+        }
+        catch (Exception)
+        {
+            // The read fails likewise and ends the connection.
+        }
+
+        _connection.Output.OnSent();
+    }
+}

@@ -1,0 +1,49 @@
+using System.Net;
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Diagnostics;
+using Microsoft.AspNetCore.Connections;
+
+namespace FastCgi.AspNetCore.Transport;
+
+/// <summary>Accepts connections of any transport that is registered as <see cref="IConnectionListenerFactory"/>.</summary>
+internal sealed class PipeListener(IConnectionListener listener, ConnectionManager manager) : TransportListener
+{
+    private Task _accepting = Task.CompletedTask;
+
+    /// <inheritdoc/>
+    public override EndPoint EndPoint => listener.EndPoint;
+
+    /// <inheritdoc/>
+    public override void Start()
+    {
+        using (ExecutionContext.SuppressFlow())
+            _accepting = Task.Run(AcceptAsync);
+    }
+
+    /// <inheritdoc/>
+    public override async ValueTask StopAsync()
+    {
+        await listener.UnbindAsync().ConfigureAwait(false);
+        await _accepting.ConfigureAwait(false);
+        await listener.DisposeAsync().ConfigureAwait(false);
+    }
+
+    private async Task AcceptAsync()
+    {
+        try
+        {
+            while (await listener.AcceptAsync().ConfigureAwait(false) is { } context)
+            {
+                var connection = new PipeConnection(context, manager);
+                if (manager.TryAdd(connection.Connection))
+                    _ = connection.RunAsync();
+                else
+                    context.Abort();
+            }
+        }
+        catch (Exception exception)
+        {
+            manager.Server.Log.AcceptLoopFailed(EndPoint, exception);
+        }
+    }
+}

@@ -1,0 +1,245 @@
+using System.Net;
+using System.Net.Sockets;
+using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Connections;
+using Microsoft.AspNetCore.Connections;
+
+namespace FastCgi.AspNetCore.Transport;
+
+/// <summary>
+/// A connection of the Socket engine, which runs on every system: one receive is under way all the time, armed again before the
+/// application runs, so that the end of the connection is noticed while a handler works.
+/// </summary>
+internal sealed class SocketConnection : ConnectionTransport
+{
+    // What is read and dropped of a peer that goes on sending behind its last answer.
+    private const long MaxDrainLength = 64 * 1024 * 1024;
+
+    // Receives that are taken at once before the requests they made ready are executed.
+    private const int MaxReceivesInARow = 4;
+
+    private readonly Socket _socket;
+    private readonly BufferPool _pool;
+    private readonly SocketAsyncEventArgs _receive = new(/* without execution context */ true);
+    private readonly SocketAsyncEventArgs _send = new(/* without execution context */ true);
+    private readonly FastCgiConnection _connection;
+    private BufferBlock? _receiveBlock;
+    private List<ArraySegment<byte>>? _sendList;
+    private long _drainedLength;
+    private int _lastLength;
+    private bool _isDraining;
+    private int _isPaused = 1;
+    private int _isClosed;
+
+    public SocketConnection(Socket socket, ConnectionManager manager)
+    {
+        _socket = socket;
+        _pool = manager.Server.Buffers;
+        _receive.Completed += (_, _) => OnReceived();
+        _send.Completed += (_, _) => OnSent();
+        _connection = new FastCgiConnection(manager, this);
+    }
+
+    /// <inheritdoc/>
+    public override EndPoint? RemoteEndPoint
+    {
+        get
+        {
+            try
+            {
+                return _socket.RemoteEndPoint;
+            }
+            catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+            {
+                return null;
+            }
+        }
+    }
+
+    /// <summary>The connection whose bytes these are.</summary>
+    public FastCgiConnection Connection => _connection;
+
+    /// <summary>Begins to receive.</summary>
+    public void Start() => ResumeReceiving();
+
+    /// <inheritdoc/>
+    public override void ResumeReceiving()
+    {
+        if (Interlocked.Exchange(ref _isPaused, 0) != 0 && !StartReceive())
+            ThreadPool.UnsafeQueueUserWorkItem(static connection => connection.OnReceived(), this, preferLocal: false);
+    }
+
+    /// <inheritdoc/>
+    public override bool Send(BufferBlock chain)
+    {
+        try
+        {
+            if (chain.Next is null)
+            {
+                _send.BufferList = null;
+                _send.SetBuffer(chain.UsedMemory);
+            }
+            else
+            {
+                _sendList ??= [];
+                _sendList.Clear();
+                for (var block = chain; block is not null; block = block.Next)
+                    _sendList.Add(block.UsedSegment);
+                _send.SetBuffer(default);
+                _send.BufferList = _sendList;
+            }
+
+            if (_socket.SendAsync(_send))
+                return false;
+        }
+        catch (ObjectDisposedException)
+        {
+            return true;
+        }
+
+        CheckSent();
+        return true;
+    }
+
+    /// <inheritdoc/>
+    public override void Close()
+    {
+        if (_connection.IsInputComplete)
+        {
+            CloseSocket(isReset: false);
+            return;
+        }
+
+        try
+        {
+            Volatile.Write(ref _isDraining, true);
+            _socket.Shutdown(SocketShutdown.Send);
+            ResumeReceiving();
+        }
+        catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+        {
+            CloseSocket(isReset: false);
+        }
+    }
+
+    /// <inheritdoc/>
+    public override void Reset() => CloseSocket(isReset: true);
+
+    /// <returns>Whether the receive is under way; if not, it is done.</returns>
+    private bool StartReceive()
+    {
+        try
+        {
+            FitReceiveBlock();
+            _receive.SetBuffer(_receiveBlock!.Memory);
+            return _socket.ReceiveAsync(_receive);
+        }
+        catch (ObjectDisposedException)
+        {
+            _receive.SocketError = SocketError.OperationAborted;
+            return false;
+        }
+    }
+
+    private void OnReceived()
+    {
+        var ready = new ReadyRequests();
+        for (var i = 0; i < MaxReceivesInARow; i++)
+        {
+            if (!TakeReceived(ref ready) || StartReceive())
+            {
+                InlineExecution.Run(ref ready, _connection.Output);
+                return;
+            }
+        }
+
+        // The peer sends faster than we parse: others go on with that while this thread runs what is ready.
+        ThreadPool.UnsafeQueueUserWorkItem(static connection => connection.OnReceived(), this, preferLocal: false);
+        InlineExecution.Run(ref ready, _connection.Output);
+    }
+
+    /// <returns>Whether to receive further.</returns>
+    private bool TakeReceived(ref ReadyRequests ready)
+    {
+        var length = _receive.BytesTransferred;
+        if (_receive.SocketError != SocketError.Success || length == 0)
+        {
+            var error = _receive.SocketError;
+            CloseSocket(isReset: false);
+            OnClosed(error);
+            return false;
+        }
+
+        if (Volatile.Read(ref _isDraining))
+        {
+            _drainedLength += length;
+            if (_drainedLength > MaxDrainLength)
+                CloseSocket(isReset: true);
+            return true;
+        }
+
+        _lastLength = length;
+        // Set before, for the application may have read enough to resume before we know that we pause.
+        Volatile.Write(ref _isPaused, 1);
+        return _connection.OnReceived(_receiveBlock!.Span[..length], ref ready) && Interlocked.Exchange(ref _isPaused, 0) != 0;
+    }
+
+    /// <summary>A peer that fills a small block gets a large one, until it has nothing more to fill it with.</summary>
+    private void FitReceiveBlock()
+    {
+        var wanted = _lastLength < BufferPool.SmallBlockSize ? BufferPool.SmallBlockSize : BufferPool.LargeBlockSize;
+        if (_receiveBlock is not null && _receiveBlock.Capacity == wanted)
+            return;
+
+        _receiveBlock?.Return();
+        _receiveBlock = _pool.RentBlock(wanted);
+    }
+
+    private void OnSent()
+    {
+        CheckSent();
+        _connection.Output.OnSent();
+    }
+
+    private void CheckSent()
+    {
+        // The receive that is under way ends with it, and ends the connection.
+        if (_send.SocketError != SocketError.Success)
+            CloseSocket(isReset: true);
+    }
+
+    private void CloseSocket(bool isReset)
+    {
+        if (Interlocked.Exchange(ref _isClosed, 1) != 0)
+            return;
+
+        try
+        {
+            if (isReset && _socket.AddressFamily != AddressFamily.Unix)
+                _socket.LingerState = new LingerOption(enable: true, seconds: 0);
+        }
+        catch (SocketException)
+        {
+            // The peer was faster.
+        }
+
+        _socket.Dispose();
+        // Whether or not a receive was under way, it ends now, and with it the connection.
+        ResumeReceiving();
+    }
+
+    /// <summary>The last receive has ended: nothing uses its buffer any more.</summary>
+    private void OnClosed(SocketError error)
+    {
+        _receiveBlock?.Return();
+        _receiveBlock = null;
+        _receive.Dispose();
+        _send.Dispose();
+        _connection.OnClosed(error switch
+        {
+            SocketError.Success => new ConnectionResetException("The web server closed the connection."),
+            SocketError.OperationAborted => new ConnectionAbortedException("The connection was closed by the server."),
+            _ => new ConnectionResetException("The connection was lost.", new SocketException((int)error)),
+        });
+    }
+}
