@@ -1,6 +1,5 @@
 using System.Net;
 using System.Net.Sockets;
-using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Requests;
@@ -56,7 +55,8 @@ internal sealed class FastCgiServer : IServer
             var hasHttpEndpoints = HttpServer.HasOwnEndpoints(configuration);
             var plan = EndpointPlan.Make(options, _addresses.Addresses, configuration, hasHttpEndpoints, _log);
 
-            _connections = new ConnectionManager(CreateContext(options, application));
+            var time = _services.GetService<TimeProvider>() ?? TimeProvider.System;
+            _connections = new ConnectionManager(ServerContext.Create(options, application, _log, time));
             foreach (var endpoint in plan.FastCgi)
                 _listeners.Add(await ListenAsync(endpoint, cancellationToken).ConfigureAwait(false));
 
@@ -98,30 +98,6 @@ internal sealed class FastCgiServer : IServer
         await Task.WhenAll(
             _connections?.StopAsync(cancellationToken) ?? Task.CompletedTask,
             _httpServer.StopAsync(cancellationToken)).ConfigureAwait(false);
-    }
-
-    private ServerContext CreateContext<TContext>(FastCgiServerOptions options, IHttpApplication<TContext> application)
-        where TContext : notnull
-    {
-        var pool = new RequestPool<TContext>(application);
-        var context = new ServerContext
-        {
-            Options = options,
-            Mapping = new CgiMapping
-            {
-                MaxParameterCount = options.Limits.MaxRequestParameterCount,
-                PathSource = options.PathSource,
-                PathBaseSource = options.PathBaseSource,
-                PathBase = options.PathBase,
-                RequestHeaderEncodingSelector = options.RequestHeaderEncodingSelector,
-            },
-            Requests = pool,
-            Admission = new RequestAdmission(options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit),
-            Log = _log,
-            Time = _services.GetService<TimeProvider>() ?? TimeProvider.System,
-        };
-        pool.Server = context;
-        return context;
     }
 
     private async ValueTask<TransportListener> ListenAsync(FastCgiListenOptions options, CancellationToken cancellationToken)

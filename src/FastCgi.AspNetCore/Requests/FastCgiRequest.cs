@@ -134,6 +134,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     /// <summary>The request is over: lets go of all that was its own and gives the object back.</summary>
     protected void Release()
     {
+        Connection.OnRequestReleased(this);
         Response.Close();
         Parameters.End();
         EndBody();
@@ -141,7 +142,6 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         EndRequestLine();
         ResetLifetime();
         ReportedError = null;
-        Connection.OnRequestReleased(this);
         Server.Admission.Release(this);
         Server.Requests.Return(this);
     }

@@ -1,5 +1,6 @@
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Cgi;
+using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Requests;
@@ -7,6 +8,30 @@ namespace FastCgi.AspNetCore.Requests;
 /// <summary>What the connections and requests of one server share.</summary>
 internal sealed class ServerContext
 {
+    /// <summary>Makes what a server needs to run an application.</summary>
+    public static ServerContext Create<TContext>(FastCgiServerOptions options, IHttpApplication<TContext> application, ILogger log, TimeProvider time)
+        where TContext : notnull
+    {
+        var pool = new RequestPool<TContext>(application);
+        pool.Server = new ServerContext
+        {
+            Options = options,
+            Mapping = new CgiMapping
+            {
+                MaxParameterCount = options.Limits.MaxRequestParameterCount,
+                PathSource = options.PathSource,
+                PathBaseSource = options.PathBaseSource,
+                PathBase = options.PathBase,
+                RequestHeaderEncodingSelector = options.RequestHeaderEncodingSelector,
+            },
+            Requests = pool,
+            Admission = new RequestAdmission(options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit),
+            Log = log,
+            Time = time,
+        };
+        return pool.Server;
+    }
+
     public required FastCgiServerOptions Options { get; init; }
 
     public required CgiMapping Mapping { get; init; }
@@ -17,10 +42,10 @@ internal sealed class ServerContext
 
     public BufferPool Buffers { get; } = new();
 
-    public RequestAdmission Admission { get; init; } = new();
+    public required RequestAdmission Admission { get; init; }
 
     /// <summary>How many connections the process can have, for lack of a limit of its own.</summary>
     public long MaxDescriptors { get; init; } = 1_024;
 
-    public TimeProvider Time { get; init; } = TimeProvider.System;
+    public required TimeProvider Time { get; init; }
 }

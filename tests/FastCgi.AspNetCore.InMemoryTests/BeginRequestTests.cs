@@ -1,0 +1,161 @@
+using FastCgi.AspNetCore.Testing;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+public class BeginRequestTests
+{
+    [Fact]
+    public async Task BEGIN_REQUEST_Responder_AnsweredInOneSend()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        var response = await frontEnd.ReadResponseAsync();
+        Assert.Equal("200 OK", response.StatusLine);
+        Assert.Equal("Hello", response.Text);
+        Assert.Equal("5", response["Content-Length"]);
+        Assert.Equal(0u, response.AppStatus);
+        Assert.Equal(0, response.ProtocolStatus);
+        Assert.Equal(1, frontEnd.Transport.SendCount);
+    }
+
+    [Theory]
+    [InlineData(1)]
+    [InlineData(2)]
+    [InlineData(255)]
+    [InlineData(256)]
+    [InlineData(65_535)]
+    public async Task BEGIN_REQUEST_AnyId_AnsweredUnderThatId(int id)
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(id));
+
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(id)).Text);
+    }
+
+    [Theory]
+    [InlineData(0)]
+    [InlineData(2)]
+    [InlineData(3)]
+    [InlineData(4)]
+    [InlineData(257)]
+    [InlineData(65_535)]
+    public async Task BEGIN_REQUEST_RoleNotServed_UnknownRoleAndNothingElse(int role)
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Begin(7, role), RecordBytes.ParamsStream(7, RecordBytes.RequestParams()), RecordBytes.Record(RecordBytes.Stdin, 7));
+
+        var record = Assert.Single(frontEnd.ReadAvailable());
+        Assert.Equal(RecordBytes.EndRequest, record.Type);
+        Assert.Equal(7, record.Id);
+        Assert.Equal([0, 0, 0, 0, 3, 0, 0, 0], record.Content);
+
+        frontEnd.Send(RecordBytes.Get());
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task BEGIN_REQUEST_RoleNotServedWithoutKeepConnection_ConnectionClosed()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Begin(1, role: 9, keepConnection: false));
+
+        Assert.Equal(RecordBytes.EndRequest, (await frontEnd.ReadRecordAsync()).Type);
+        Assert.True(frontEnd.Transport.IsClosed);
+    }
+
+    [Fact]
+    public async Task BEGIN_REQUEST_UnknownFlagsAndReservedBytes_Ignored()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(
+            RecordBytes.Record(RecordBytes.BeginRequest, 1, [0, 1, 0xFF, 9, 9, 9, 9, 9], padding: 3, reserved: 0xAA),
+            RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
+
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.False(frontEnd.Transport.IsClosed);
+    }
+
+    [Theory]
+    [InlineData(0)]
+    [InlineData(7)]
+    [InlineData(9)]
+    [InlineData(100)]
+    public async Task BEGIN_REQUEST_WrongLength_ConnectionReset(int length)
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Record(RecordBytes.BeginRequest, 1, new byte[length]));
+
+        Assert.True(frontEnd.Transport.IsReset);
+        Assert.Empty(frontEnd.Transport.Sent);
+    }
+
+    [Fact]
+    public async Task BEGIN_REQUEST_IdInUse_ConnectionReset()
+    {
+        var aborted = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            context.RequestAborted.Register(aborted.SetResult);
+            await aborted.Task;
+        });
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+
+        frontEnd.Send(RecordBytes.Begin());
+
+        Assert.True(frontEnd.Transport.IsReset);
+        await aborted.Task.Within("the abort of the first request");
+    }
+
+    [Fact]
+    public async Task BEGIN_REQUEST_NullRequestId_ConnectionReset()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(id: 0));
+
+        Assert.True(frontEnd.Transport.IsReset);
+        Assert.Empty(frontEnd.Transport.Sent);
+    }
+
+    [Fact]
+    public async Task BEGIN_REQUEST_SameIdAtOnceAfterEnd_Answered()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Target);
+        var frontEnd = server.Connect();
+
+        for (var i = 0; i < 300; i++)
+        {
+            frontEnd.Send(RecordBytes.Get(uri: $"/{i}"));
+            Assert.Equal($"GET /{i}", (await frontEnd.ReadResponseAsync()).Text);
+        }
+    }
+
+    [Fact]
+    public async Task BEGIN_REQUEST_ThousandsOfIdsInTurn_TableDoesNotGrow()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        for (var id = 1; id <= 65_535; id += 97)
+        {
+            frontEnd.Send(RecordBytes.Get(id));
+            Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(id)).Text);
+        }
+    }
+}

@@ -1,0 +1,38 @@
+using System.Security.Cryptography;
+using System.Text;
+using Microsoft.AspNetCore.Http;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>Applications that several tests use.</summary>
+internal static class Apps
+{
+    /// <summary>Answers at once.</summary>
+    public static Task Hello(HttpContext context) => context.Response.WriteAsync("Hello");
+
+    /// <summary>Answers with the method and target that it saw.</summary>
+    public static Task Target(HttpContext context)
+        => context.Response.WriteAsync($"{context.Request.Method} {context.Request.Path}{context.Request.QueryString}");
+
+    /// <summary>Answers with the length and hash of the body.</summary>
+    public static async Task BodyHash(HttpContext context)
+    {
+        using var body = new MemoryStream();
+        await context.Request.Body.CopyToAsync(body);
+        await context.Response.WriteAsync($"{body.Length} {Convert.ToHexString(SHA256.HashData(body.ToArray()))}");
+    }
+
+    /// <summary>The answer of <see cref="BodyHash"/>.</summary>
+    public static string HashOf(byte[] body) => $"{body.Length} {Convert.ToHexString(SHA256.HashData(body))}";
+
+    /// <summary>Bytes that differ from their neighbours, so that lost or doubled ones show.</summary>
+    public static byte[] Pattern(int length)
+    {
+        var bytes = new byte[length];
+        for (var i = 0; i < length; i++)
+            bytes[i] = (byte)((i * 31) ^ (i >> 8));
+        return bytes;
+    }
+
+    public static byte[] Utf8(string text) => Encoding.UTF8.GetBytes(text);
+}

@@ -1,0 +1,85 @@
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>Time that stands still until a test moves it, and then fires the timers that are due.</summary>
+internal sealed class FakeClock : TimeProvider
+{
+    private readonly Lock _lock = new();
+    private readonly List<FakeTimer> _timers = [];
+    private TimeSpan _now = TimeSpan.FromHours(1);
+
+    public override long TimestampFrequency => TimeSpan.TicksPerSecond;
+
+    public override long GetTimestamp()
+    {
+        lock (_lock)
+            return _now.Ticks;
+    }
+
+    public override DateTimeOffset GetUtcNow() => DateTimeOffset.UnixEpoch.AddTicks(GetTimestamp());
+
+    public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
+    {
+        var timer = new FakeTimer(this, callback, state);
+        timer.Change(dueTime, period);
+        return timer;
+    }
+
+    /// <summary>Moves the time on; each timer fires at its own time on the way.</summary>
+    public void Advance(TimeSpan time)
+    {
+        var end = new TimeSpan(GetTimestamp()) + time;
+        while (true)
+        {
+            FakeTimer? due;
+            lock (_lock)
+            {
+                due = _timers.Where(timer => timer.Due <= end).MinBy(static timer => timer.Due);
+                _now = due?.Due ?? end;
+                due?.Rearm();
+            }
+
+            if (due is null)
+                return;
+            due.Fire();
+        }
+    }
+
+    private sealed class FakeTimer(FakeClock clock, TimerCallback callback, object? state) : ITimer
+    {
+        private TimeSpan _period;
+
+        public TimeSpan Due { get; private set; }
+
+        public bool Change(TimeSpan dueTime, TimeSpan period)
+        {
+            lock (clock._lock)
+            {
+                clock._timers.Remove(this);
+                _period = period;
+                if (dueTime == Timeout.InfiniteTimeSpan)
+                    return true;
+                Due = clock._now + dueTime;
+                clock._timers.Add(this);
+                return true;
+            }
+        }
+
+        public void Rearm()
+        {
+            if (_period > TimeSpan.Zero)
+                Due += _period;
+            else
+                clock._timers.Remove(this);
+        }
+
+        public void Fire() => callback(state);
+
+        public void Dispose() => Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+
+        public ValueTask DisposeAsync()
+        {
+            Dispose();
+            return ValueTask.CompletedTask;
+        }
+    }
+}

@@ -1,0 +1,137 @@
+using System.Buffers.Binary;
+using System.Text;
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Transport;
+using Microsoft.AspNetCore.Connections;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>A record as it stood on the wire.</summary>
+internal sealed record WireRecord(byte Version, byte Type, int Id, byte[] Content, int Padding);
+
+/// <summary>The response of one request, put together from its records.</summary>
+internal sealed record WireResponse(int Status, string StatusLine, IReadOnlyList<KeyValuePair<string, string>> Headers, byte[] Body, uint AppStatus, byte ProtocolStatus)
+{
+    public string Text => Encoding.UTF8.GetString(Body);
+
+    public string? this[string name] => Headers.FirstOrDefault(header => header.Key.Equals(name, StringComparison.OrdinalIgnoreCase)).Value;
+
+    public IEnumerable<string> All(string name) => Headers.Where(header => header.Key.Equals(name, StringComparison.OrdinalIgnoreCase)).Select(static header => header.Value);
+}
+
+/// <summary>A web server made by hand: pushes bytes into a connection and reads the records that come out of it.</summary>
+internal sealed class FrontEnd
+{
+    private readonly FastCgiConnection _connection;
+    private int _position;
+
+    public FrontEnd(MemoryTransport transport, FastCgiConnection connection)
+    {
+        Transport = transport;
+        transport.Connection = connection;
+        _connection = connection;
+    }
+
+    public MemoryTransport Transport { get; }
+
+    /// <summary>Whether the server has asked to pause.</summary>
+    public bool IsPaused { get; private set; }
+
+    /// <summary>Pushes bytes as one receive.</summary>
+    public void Send(params byte[][] parts)
+    {
+        var ready = new ReadyRequests();
+        IsPaused = !_connection.OnReceived(parts.SelectMany(static part => part).ToArray(), ref ready);
+        InlineExecution.Run(ref ready, _connection.Output);
+    }
+
+    /// <summary>Pushes bytes one receive each.</summary>
+    public void SendByteByByte(byte[] bytes)
+    {
+        foreach (var b in bytes)
+            Send([b]);
+    }
+
+    /// <summary>Closes the connection, as a front-end does whose client has gone.</summary>
+    public void Close() => _connection.OnClosed(new ConnectionResetException("The web server closed the connection."));
+
+    /// <summary>The next record, waiting for it.</summary>
+    public async Task<WireRecord> ReadRecordAsync()
+    {
+        await Transport.WaitUntilAsync(() => TryPeek(out _), "a record");
+        Assert.True(TryPeek(out var record));
+        _position += 8 + record!.Content.Length + record.Padding;
+        return record;
+    }
+
+    /// <summary>All records that are there and were not read.</summary>
+    public List<WireRecord> ReadAvailable()
+    {
+        var records = new List<WireRecord>();
+        while (TryPeek(out var record))
+        {
+            _position += 8 + record!.Content.Length + record.Padding;
+            records.Add(record);
+        }
+
+        Assert.Equal(Transport.Sent.Length, _position);
+        return records;
+    }
+
+    /// <summary>The response of a request, read to its END_REQUEST and checked for well-formedness.</summary>
+    public async Task<WireResponse> ReadResponseAsync(int id = 1)
+    {
+        var stdout = new List<byte>();
+        var hasEnded = false;
+        while (true)
+        {
+            var record = await ReadRecordAsync();
+            Assert.Equal(1, record.Version);
+            Assert.Equal(id, record.Id);
+            if (record.Type == 6)
+            {
+                Assert.False(hasEnded, "STDOUT went on behind its end.");
+                hasEnded = record.Content.Length == 0;
+                stdout.AddRange(record.Content);
+                continue;
+            }
+
+            Assert.Equal(3, record.Type);
+            Assert.Equal(8, record.Content.Length);
+            Assert.True(hasEnded, "END_REQUEST came without the end of STDOUT.");
+            return Parse([.. stdout], record.Content);
+        }
+    }
+
+    /// <summary>Parses the STDOUT of a response.</summary>
+    public static WireResponse Parse(byte[] stdout, byte[] endRequest)
+    {
+        var end = stdout.AsSpan().IndexOf("\r\n\r\n"u8);
+        Assert.True(end >= 0, "There is no header block: " + Encoding.Latin1.GetString(stdout));
+        var headers = Encoding.Latin1.GetString(stdout, 0, end).Split("\r\n").Select(static line =>
+        {
+            var colon = line.IndexOf(':', StringComparison.Ordinal);
+            return KeyValuePair.Create(line[..colon], line[(colon + 1)..].Trim());
+        }).ToList();
+        Assert.Equal("Status", headers[^1].Key);
+        var statusLine = headers[^1].Value;
+        return new WireResponse(
+            int.Parse(statusLine[..3]), statusLine, headers[..^1], stdout[(end + 4)..], BinaryPrimitives.ReadUInt32BigEndian(endRequest), endRequest[4]);
+    }
+
+    private bool TryPeek(out WireRecord? record)
+    {
+        record = null;
+        var bytes = Transport.Sent.AsSpan(_position);
+        if (bytes.Length < 8)
+            return false;
+
+        int length = BinaryPrimitives.ReadUInt16BigEndian(bytes[4..]);
+        if (bytes.Length < 8 + length + bytes[6])
+            return false;
+
+        record = new WireRecord(bytes[0], bytes[1], BinaryPrimitives.ReadUInt16BigEndian(bytes[2..]), bytes.Slice(8, length).ToArray(), bytes[6]);
+        return true;
+    }
+}

@@ -1,0 +1,119 @@
+using System.Net;
+using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Connections;
+using Microsoft.AspNetCore.Connections;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>The engine of the tests: keeps what was sent, as if the peer had it, and can be slow.</summary>
+internal sealed class MemoryTransport : ConnectionTransport
+{
+    private readonly Lock _lock = new();
+    private readonly List<byte> _sent = [];
+    private TaskCompletionSource _change = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private bool _holdsSends;
+    private bool _hasPendingSend;
+
+    public override EndPoint? RemoteEndPoint => null;
+
+    /// <summary>The connection, which is told when a send that was held is over.</summary>
+    public FastCgiConnection Connection { get; set; } = null!;
+
+    /// <summary>How many sends there were.</summary>
+    public int SendCount { get; private set; }
+
+    /// <summary>Whether the server has ended the connection in good order.</summary>
+    public bool IsClosed { get; private set; }
+
+    /// <summary>Whether the server has reset the connection.</summary>
+    public bool IsReset { get; private set; }
+
+    /// <summary>How often receiving was resumed.</summary>
+    public int ResumeCount { get; private set; }
+
+    /// <summary>What was sent so far.</summary>
+    public byte[] Sent
+    {
+        get
+        {
+            lock (_lock)
+                return [.. _sent];
+        }
+    }
+
+    public override bool Send(BufferBlock chain)
+    {
+        lock (_lock)
+        {
+            SendCount++;
+            for (var block = chain; block is not null; block = block.Next)
+                _sent.AddRange(block.UsedSpan);
+            _hasPendingSend = _holdsSends;
+            Changed();
+            return !_holdsSends;
+        }
+    }
+
+    public override void Close() => Change(() => IsClosed = true);
+
+    /// <summary>As in the real engines, the receive that is under way ends and ends the connection, on its own thread.</summary>
+    public override void Reset()
+    {
+        Change(() => IsReset = true);
+        ThreadPool.QueueUserWorkItem(
+            static connection => connection.OnClosed(new ConnectionAbortedException("The connection was closed by the server.")), Connection, preferLocal: false);
+    }
+
+    public override void ResumeReceiving() => Change(() => ResumeCount++);
+
+    /// <summary>From now on a send is not over until <see cref="ReleaseSend"/>.</summary>
+    public void HoldSends() => Change(() => _holdsSends = true);
+
+    /// <summary>The send that is held is over.</summary>
+    /// <param name="goesOn">Whether the next one is held too.</param>
+    public void ReleaseSend(bool goesOn = true)
+    {
+        lock (_lock)
+        {
+            _holdsSends = goesOn;
+            if (!_hasPendingSend)
+                return;
+            _hasPendingSend = false;
+        }
+
+        Connection.Output.OnSent();
+    }
+
+    /// <summary>Waits until something is so.</summary>
+    public async Task WaitUntilAsync(Func<bool> condition, string what)
+    {
+        while (true)
+        {
+            Task change;
+            lock (_lock)
+            {
+                if (condition())
+                    return;
+                change = _change.Task;
+            }
+
+            await change.Within(what);
+        }
+    }
+
+    private void Change(Action change)
+    {
+        lock (_lock)
+        {
+            change();
+            Changed();
+        }
+    }
+
+    private void Changed()
+    {
+        var change = _change;
+        _change = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        change.SetResult();
+    }
+}

@@ -1,0 +1,105 @@
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Logging;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>
+/// A whole server without sockets: real hosting, an application of the test's, and connections that are pushed bytes. Disposing it
+/// fails the test if an error was logged that it did not expect, or if buffers were not given back.
+/// </summary>
+internal sealed class TestServer : IAsyncDisposable
+{
+    private readonly IHost _host;
+    private readonly MemoryServer _server;
+
+    private TestServer(IHost host)
+    {
+        _host = host;
+        _server = (MemoryServer)host.Services.GetRequiredService<IServer>();
+    }
+
+    public CollectedLogs Logs { get; private init; } = null!;
+
+    public FakeClock Clock { get; private init; } = null!;
+
+    public ConnectionManager Connections => _server.Connections;
+
+    public ServerContext Context => _server.Connections.Server;
+
+    public IServiceProvider Services => _host.Services;
+
+    public static Task<TestServer> StartAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null)
+        => StartAsync(app => app.Run(application), configure);
+
+    public static async Task<TestServer> StartAsync(
+        Action<IApplicationBuilder> pipeline, Action<FastCgiServerOptions>? configure = null, Action<IServiceCollection>? services = null)
+    {
+        var logs = new CollectedLogs();
+        var clock = new FakeClock();
+        var options = new FastCgiServerOptions();
+        configure?.Invoke(options);
+        var host = new HostBuilder()
+            .ConfigureLogging(logging => logging.AddProvider(logs).SetMinimumLevel(LogLevel.Debug))
+            .ConfigureWebHost(web => web
+                .ConfigureServices(collection =>
+                {
+                    services?.Invoke(collection);
+                    collection.AddSingleton<IServer>(provider => new MemoryServer(options, provider.GetRequiredService<ILoggerFactory>(), clock));
+                })
+                .Configure(pipeline))
+            .Build();
+        await host.StartAsync();
+        return new TestServer(host) { Logs = logs, Clock = clock };
+    }
+
+    /// <summary>Opens a connection, as a web server does.</summary>
+    public FrontEnd Connect()
+    {
+        var transport = new MemoryTransport();
+        var connection = new FastCgiConnection(Connections, transport);
+        Assert.True(Connections.TryAdd(connection), "The connection was rejected.");
+        return new FrontEnd(transport, connection);
+    }
+
+    /// <summary>Stops as a host does.</summary>
+    public Task StopAsync(CancellationToken cancellationToken = default) => Connections.StopAsync(cancellationToken);
+
+    public async ValueTask DisposeAsync()
+    {
+        await _host.StopAsync();
+        var errors = Logs.UnexpectedErrors.Select(static log => $"{log.Level} {log.EventName}: {log.Message} {log.Exception}").ToList();
+        Assert.True(errors.Count == 0, string.Join(Environment.NewLine, errors));
+        _host.Dispose();
+    }
+
+    private sealed class MemoryServer(FastCgiServerOptions options, ILoggerFactory loggerFactory, FakeClock clock) : IServer
+    {
+        public ConnectionManager Connections { get; private set; } = null!;
+
+        public IFeatureCollection Features { get; } = new FeatureCollection();
+
+        public Task StartAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
+            where TContext : notnull
+        {
+            Connections = new ConnectionManager(ServerContext.Create(options, application, loggerFactory.CreateLogger("FastCgi.AspNetCore"), clock));
+            Connections.Start();
+            return Task.CompletedTask;
+        }
+
+        public Task StopAsync(CancellationToken cancellationToken) => Connections.StopAsync(new CancellationToken(canceled: true));
+
+        public void Dispose()
+        {
+        }
+    }
+}

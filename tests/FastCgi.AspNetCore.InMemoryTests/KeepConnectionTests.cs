@@ -1,0 +1,107 @@
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+public class KeepConnectionTests
+{
+    [Fact]
+    public async Task KEEP_CONN_Set_ConnectionLeftOpen()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        for (var i = 0; i < 3; i++)
+        {
+            frontEnd.Send(RecordBytes.Get());
+            Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        }
+
+        Assert.False(frontEnd.Transport.IsClosed);
+        Assert.False(frontEnd.Transport.IsReset);
+    }
+
+    [Fact]
+    public async Task KEEP_CONN_NotSet_ConnectionClosedBehindTheAnswer()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(keepConnection: false));
+
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.True(frontEnd.Transport.IsClosed);
+        Assert.False(frontEnd.Transport.IsReset);
+    }
+
+    [Fact]
+    public async Task KEEP_CONN_NotSetAndSendHeld_ClosedOnlyWhenAllIsSent()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HoldSends();
+
+        frontEnd.Send(RecordBytes.Get(keepConnection: false));
+        Assert.False(frontEnd.Transport.IsClosed);
+        frontEnd.Transport.ReleaseSend();
+
+        Assert.True(frontEnd.Transport.IsClosed);
+    }
+
+    [Fact]
+    public async Task KEEP_CONN_NotSetForOneOfSeveral_ClosedBehindTheLast()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            if (context.Request.Path == "/slow")
+                await go.Task;
+            await Apps.Target(context);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(1, "/slow"));
+        frontEnd.Send(RecordBytes.Get(2, "/fast", keepConnection: false));
+        Assert.Equal("GET /fast", (await frontEnd.ReadResponseAsync(2)).Text);
+        Assert.False(frontEnd.Transport.IsClosed);
+        go.SetResult();
+
+        Assert.Equal("GET /slow", (await frontEnd.ReadResponseAsync()).Text);
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsClosed, "the close");
+    }
+
+    [Fact]
+    public async Task BEGIN_REQUEST_BehindTheLastAnswer_Ignored()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(keepConnection: false));
+        await frontEnd.ReadResponseAsync();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Empty(frontEnd.ReadAvailable());
+    }
+
+    [Fact]
+    public async Task FIN_AfterTheAnswer_NothingIsCancelled()
+    {
+        var token = CancellationToken.None;
+        var completed = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            token = context.RequestAborted;
+            context.Response.OnCompleted(async () => await completed.Task);
+            return Apps.Hello(context);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(keepConnection: false));
+        await frontEnd.ReadResponseAsync();
+        frontEnd.Close();
+
+        Assert.False(token.IsCancellationRequested);
+        completed.SetResult();
+    }
+}

@@ -1,0 +1,132 @@
+using System.Text;
+using FastCgi.AspNetCore.Testing;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+public class ManagementRecordTests
+{
+    [Fact]
+    public async Task GET_VALUES_AllNames_TheTruth()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello, static options =>
+        {
+            options.Limits.MaxConcurrentConnections = 50;
+            options.Limits.MaxRequestsPerConnection = 20;
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MAX_CONNS", ""), ("FCGI_MAX_REQS", ""), ("FCGI_MPXS_CONNS", ""))));
+
+        Assert.Equal("FCGI_MAX_CONNS=50 FCGI_MAX_REQS=20 FCGI_MPXS_CONNS=1", await ReadResultAsync(frontEnd));
+    }
+
+    [Fact]
+    public async Task GET_VALUES_MultiplexingOff_TheTruth()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.MaxRequestsPerConnection = 1);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MPXS_CONNS", ""), ("FCGI_MAX_REQS", ""))));
+
+        Assert.Equal("FCGI_MPXS_CONNS=0 FCGI_MAX_REQS=1", await ReadResultAsync(frontEnd));
+    }
+
+    [Theory]
+    [InlineData("", "")]
+    [InlineData("FCGI_UNKNOWN", "")]
+    [InlineData("FCGI_MAX_REQS,FCGI_OTHER,FCGI_MAX_REQS", "FCGI_MAX_REQS=7")]
+    [InlineData("fcgi_max_reqs", "")]
+    public async Task GET_VALUES_SomeNames_OnlyWhatIsUnderstoodAndOnce(string names, string expected)
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.MaxConcurrentRequests = 7);
+        var frontEnd = server.Connect();
+        var pairs = names.Split(',', StringSplitOptions.RemoveEmptyEntries).Select(static name => (name, "")).ToArray();
+
+        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(pairs)));
+
+        Assert.Equal(expected, await ReadResultAsync(frontEnd));
+    }
+
+    [Fact]
+    public async Task GET_VALUES_AtEverySplitPoint_SameResult()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.MaxRequestsPerConnection = 9);
+        var frontEnd = server.Connect();
+        var record = RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MAX_REQS", ""), ("FCGI_MPXS_CONNS", "")), padding: 3);
+
+        for (var cut = 1; cut < record.Length; cut++)
+        {
+            frontEnd.Send(record[..cut]);
+            frontEnd.Send(record[cut..]);
+            Assert.Equal("FCGI_MAX_REQS=9 FCGI_MPXS_CONNS=1", await ReadResultAsync(frontEnd));
+        }
+    }
+
+    [Fact]
+    public async Task GET_VALUES_DuringRequest_AnsweredAtOnce()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            await go.Task;
+            await Apps.Hello(context);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MPXS_CONNS", ""))));
+        Assert.Equal("FCGI_MPXS_CONNS=1", await ReadResultAsync(frontEnd));
+        go.SetResult();
+
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task GET_VALUES_Malformed_ConnectionReset()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1]));
+
+        Assert.True(frontEnd.Transport.IsReset);
+    }
+
+    [Theory]
+    [InlineData((byte)12)]
+    [InlineData((byte)99)]
+    [InlineData((byte)255)]
+    [InlineData((byte)0)]
+    public async Task UNKNOWN_TYPE_ForManagementRecord_OneAnswer(byte type)
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        frontEnd.SendByteByByte(RecordBytes.Record(type, 0, new byte[100], padding: 4));
+
+        var record = Assert.Single(frontEnd.ReadAvailable());
+        Assert.Equal(RecordBytes.UnknownType, record.Type);
+        Assert.Equal(0, record.Id);
+        Assert.Equal([type, 0, 0, 0, 0, 0, 0, 0], record.Content);
+        frontEnd.Send(RecordBytes.Get());
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    private static async Task<string> ReadResultAsync(FrontEnd frontEnd)
+    {
+        var record = await frontEnd.ReadRecordAsync();
+        Assert.Equal(RecordBytes.GetValuesResult, record.Type);
+        Assert.Equal(0, record.Id);
+        var pairs = new List<string>();
+        for (var i = 0; i < record.Content.Length;)
+        {
+            int nameLength = record.Content[i++], valueLength = record.Content[i++];
+            Assert.InRange(nameLength, 0, 127);
+            pairs.Add($"{Encoding.ASCII.GetString(record.Content, i, nameLength)}={Encoding.ASCII.GetString(record.Content, i + nameLength, valueLength)}");
+            i += nameLength + valueLength;
+        }
+
+        return string.Join(' ', pairs);
+    }
+}

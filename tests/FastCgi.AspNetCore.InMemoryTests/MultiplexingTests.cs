@@ -1,0 +1,180 @@
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+public class MultiplexingTests
+{
+    [Fact]
+    public async Task Requests_EndInAnyOrder_EachItsOwnAnswer()
+    {
+        var gates = Enumerable.Range(0, 10).Select(static _ => Waiting.Signal()).ToArray();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            await gates[int.Parse(context.Request.Path.Value![1..])].Task;
+            await Apps.Target(context);
+        });
+        var frontEnd = server.Connect();
+        for (var i = 0; i < gates.Length; i++)
+            frontEnd.Send(RecordBytes.Get(100 + i, $"/{i}"));
+
+        foreach (var i in new[] { 3, 9, 0, 1, 8, 2, 7, 4, 6, 5 })
+        {
+            gates[i].SetResult();
+            Assert.Equal($"GET /{i}", (await frontEnd.ReadResponseAsync(100 + i)).Text);
+        }
+    }
+
+    [Fact]
+    public async Task Requests_InOneReceive_AllAnswered()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Target);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send([.. Enumerable.Range(1, 50).Select(static id => RecordBytes.Get(id, $"/{id}"))]);
+
+        var bodies = await ReadAllAsync(frontEnd, 50);
+        Assert.All(bodies, static body => Assert.EndsWith($"GET /{body.Key}", body.Value, StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public async Task Uploads_InterleavedRecordByRecord_EachItsOwnBody()
+    {
+        await using var server = await TestServer.StartAsync(Apps.BodyHash);
+        var frontEnd = server.Connect();
+        var bodies = Enumerable.Range(0, 5).Select(static i => Apps.Pattern(3_000 + i)).ToArray();
+        for (var i = 0; i < bodies.Length; i++)
+            frontEnd.Send(RecordBytes.Begin(i + 1), RecordBytes.ParamsStream(i + 1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", bodies[i].Length.ToString()))));
+
+        for (var offset = 0; offset < 3_000; offset += 500)
+        {
+            for (var i = 0; i < bodies.Length; i++)
+                frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, i + 1, bodies[i].AsSpan(offset, offset == 2_500 ? 500 + i : 500)));
+        }
+
+        var answers = await ReadAllAsync(frontEnd, bodies.Length);
+        for (var i = 0; i < bodies.Length; i++)
+            Assert.EndsWith(Apps.HashOf(bodies[i]), answers[i + 1], StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Requests_BeyondTheLimit_503AndOverloaded()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                await go.Task;
+                await Apps.Hello(context);
+            },
+            static options => options.Limits.MaxRequestsPerConnection = 3);
+        var frontEnd = server.Connect();
+        for (var id = 1; id <= 3; id++)
+            frontEnd.Send(RecordBytes.Get(id));
+
+        frontEnd.Send(RecordBytes.Get(4));
+        var refused = await frontEnd.ReadResponseAsync(4);
+        Assert.Equal(503, refused.Status);
+        Assert.NotNull(refused["Retry-After"]);
+        Assert.NotEmpty(refused.Body);
+        Assert.Equal(2, refused.ProtocolStatus);
+        go.SetResult();
+
+        await ReadAllAsync(frontEnd, 3);
+        frontEnd.Send(RecordBytes.Get(4));
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(4)).Text);
+    }
+
+    [Fact]
+    public async Task Requests_MultiplexingOff_SecondRefusedAndFirstUnharmed()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                await go.Task;
+                await Apps.Hello(context);
+            },
+            static options => options.Limits.MaxRequestsPerConnection = 1);
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(1));
+
+        frontEnd.Send(RecordBytes.Get(2));
+        var refused = await frontEnd.ReadResponseAsync(2);
+        Assert.Equal((503, 1), (refused.Status, refused.ProtocolStatus));
+        go.SetResult();
+
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(1)).Text);
+    }
+
+    [Fact]
+    public async Task Requests_MultiplexingOff_OneAfterTheOtherServed()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.MaxRequestsPerConnection = 1);
+        var frontEnd = server.Connect();
+
+        for (var i = 0; i < 20; i++)
+        {
+            frontEnd.Send(RecordBytes.Get());
+            Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        }
+    }
+
+    [Fact]
+    public async Task Requests_HalfOpen_DoNotHoldUpOthers()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+        for (var id = 10; id < 60; id++)
+            frontEnd.Send(RecordBytes.Begin(id));
+
+        frontEnd.Send(RecordBytes.Get(1));
+
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task Responses_OfManyRequests_TakeTurns()
+    {
+        await using var server = await TestServer.StartAsync(static async context =>
+        {
+            var chunk = new byte[16 * 1024];
+            for (var i = 0; i < 20; i++)
+                await context.Response.Body.WriteAsync(chunk);
+        });
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HoldSends();
+        frontEnd.Send(RecordBytes.Get(1), RecordBytes.Get(2));
+
+        var order = new List<int>();
+        while (order.Count(static id => id < 0) < 2)
+        {
+            frontEnd.Transport.ReleaseSend();
+            var record = await frontEnd.ReadRecordAsync();
+            order.Add(record.Type == RecordBytes.EndRequest ? -record.Id : record.Id);
+            foreach (var more in frontEnd.ReadAvailable())
+                order.Add(more.Type == RecordBytes.EndRequest ? -more.Id : more.Id);
+        }
+
+        // Neither has to wait until the other is done.
+        var firstEnd = order.FindIndex(static id => id < 0);
+        Assert.Contains(1, order.Take(firstEnd));
+        Assert.Contains(2, order.Take(firstEnd));
+    }
+
+    private static async Task<Dictionary<int, string>> ReadAllAsync(FrontEnd frontEnd, int count)
+    {
+        var bodies = new Dictionary<int, string>();
+        for (var ended = 0; ended < count;)
+        {
+            var record = await frontEnd.ReadRecordAsync();
+            if (record.Type == RecordBytes.EndRequest)
+                ended++;
+            else
+                bodies[record.Id] = bodies.GetValueOrDefault(record.Id, "") + System.Text.Encoding.UTF8.GetString(record.Content);
+        }
+
+        return bodies;
+    }
+}

@@ -1,0 +1,155 @@
+using System.Text;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.Extensions.Logging;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>Records that are odd, and bytes that are none.</summary>
+public class RecordTests
+{
+    [Theory]
+    [InlineData(0)]
+    [InlineData(2)]
+    [InlineData(6)]
+    [InlineData(255)]
+    public async Task RECORD_BadVersion_ConnectionResetWithoutAWord(byte version)
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Record(RecordBytes.BeginRequest, 1, [0, 1, 0, 0, 0, 0, 0, 0], version: version));
+
+        Assert.True(frontEnd.Transport.IsReset);
+        Assert.Empty(frontEnd.Transport.Sent);
+    }
+
+    [Fact]
+    public async Task RECORD_BadVersionAmongGoodOnes_EarlierRequestsAnswered()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        frontEnd.Send([9, 9, 9]);
+
+        Assert.True(frontEnd.Transport.IsReset);
+    }
+
+    [Theory]
+    [InlineData(RecordBytes.EndRequest)]
+    [InlineData(RecordBytes.Stdout)]
+    [InlineData(RecordBytes.Stderr)]
+    [InlineData(RecordBytes.Data)]
+    [InlineData(RecordBytes.GetValues)]
+    [InlineData(RecordBytes.GetValuesResult)]
+    [InlineData(RecordBytes.UnknownType)]
+    [InlineData((byte)0)]
+    [InlineData((byte)12)]
+    [InlineData((byte)255)]
+    public async Task RECORD_TypeOfNoUseWithRequestId_Ignored(byte type)
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Record(type, 1, new byte[20]), RecordBytes.Begin(), RecordBytes.Record(type, 1, new byte[20]));
+        Assert.Empty(frontEnd.ReadAvailable());
+        frontEnd.Send(RecordBytes.ParamsStream(1, RecordBytes.RequestParams()), RecordBytes.Record(type, 1, new byte[20]));
+
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Empty(frontEnd.ReadAvailable());
+    }
+
+    [Theory]
+    [InlineData(RecordBytes.BeginRequest)]
+    [InlineData(RecordBytes.AbortRequest)]
+    [InlineData(RecordBytes.EndRequest)]
+    [InlineData(RecordBytes.Params)]
+    [InlineData(RecordBytes.Stdin)]
+    [InlineData(RecordBytes.Stdout)]
+    [InlineData(RecordBytes.Data)]
+    public async Task RECORD_ApplicationTypeWithNullRequestId_ConnectionReset(byte type)
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Record(type, 0, new byte[8]));
+
+        Assert.True(frontEnd.Transport.IsReset);
+        Assert.Empty(frontEnd.Transport.Sent);
+    }
+
+    [Fact]
+    public async Task RECORD_PaddingAndReservedBytesEverywhere_Ignored()
+    {
+        await using var server = await TestServer.StartAsync(Apps.BodyHash);
+        var frontEnd = server.Connect();
+        var pairs = RecordBytes.Pairs(RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "65535")));
+        var body = Apps.Pattern(65_535);
+
+        frontEnd.Send(
+            RecordBytes.Record(RecordBytes.BeginRequest, 1, [0, 1, 1, 0, 0, 0, 0, 0], padding: 255, reserved: 255),
+            RecordBytes.Record(RecordBytes.Params, 1, pairs, padding: 1, reserved: 1),
+            RecordBytes.Record(RecordBytes.Params, 1, padding: 255),
+            RecordBytes.Record(RecordBytes.Stdin, 1, body, padding: 255),
+            RecordBytes.Record(RecordBytes.Stdin, 1, padding: 255));
+
+        Assert.Equal(Apps.HashOf(body), (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task HTTP_OnTheFastCgiPort_OneReadableAnswerAndOneLogLine()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        for (var i = 0; i < 3; i++)
+        {
+            var frontEnd = server.Connect();
+            frontEnd.Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"u8.ToArray());
+
+            var answer = Encoding.ASCII.GetString(frontEnd.Transport.Sent);
+            Assert.StartsWith("HTTP/1.1 400 Bad Request\r\n", answer, StringComparison.Ordinal);
+            var body = answer[(answer.IndexOf("\r\n\r\n", StringComparison.Ordinal) + 4)..];
+            Assert.Contains("FastCGI", body, StringComparison.Ordinal);
+            Assert.Contains($"Content-Length: {body.Length}\r\n", answer, StringComparison.Ordinal);
+            Assert.True(frontEnd.Transport.IsClosed);
+        }
+
+        Assert.Single(server.Logs.All, static log => log is { EventName: "WrongProtocol", Level: LogLevel.Warning });
+        server.Clock.Advance(TimeSpan.FromMinutes(2));
+        server.Connect().Send("POST / HTTP/1.1\r\n"u8.ToArray());
+        Assert.Equal(2, server.Logs.All.Count(static log => log.EventName == "WrongProtocol"));
+    }
+
+    [Fact]
+    public async Task TLS_OnTheFastCgiPort_ResetAndOneLogLine()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send([0x16, 3, 1, 2, 0, 1]);
+
+        Assert.True(frontEnd.Transport.IsReset);
+        Assert.Contains(server.Logs.All, static log => log.EventName == "WrongProtocol" && log.Message.Contains("TLS", StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public async Task CONNECTION_ClosedAtEveryByteOfARequest_NothingLeftBehind()
+    {
+        await using var server = await TestServer.StartAsync(Apps.BodyHash);
+        server.Logs.Expected.Add("ApplicationError");
+        var request = RecordBytes.Post(1, "/", Apps.Pattern(20));
+
+        for (var cut = 0; cut <= request.Length; cut++)
+        {
+            var frontEnd = server.Connect();
+            frontEnd.Send(request[..cut]);
+            frontEnd.Close();
+        }
+
+        Assert.Equal(0, server.Connections.Count);
+        var last = server.Connect();
+        last.Send(RecordBytes.Post(1, "/", "ok"u8.ToArray()));
+        Assert.Equal(Apps.HashOf("ok"u8.ToArray()), (await last.ReadResponseAsync()).Text);
+    }
+}

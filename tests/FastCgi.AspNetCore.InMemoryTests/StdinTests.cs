@@ -1,0 +1,203 @@
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+public class StdinTests
+{
+    [Theory]
+    [InlineData(0)]
+    [InlineData(1)]
+    [InlineData(4_095)]
+    [InlineData(65_535)]
+    [InlineData(65_536)]
+    [InlineData(200_000)]
+    public async Task STDIN_WholeBody_Read(int length)
+    {
+        await using var server = await TestServer.StartAsync(Apps.BodyHash);
+        var frontEnd = server.Connect();
+        var body = Apps.Pattern(length);
+
+        frontEnd.Send(RecordBytes.Post(1, "/", body));
+
+        Assert.Equal(Apps.HashOf(body), (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task STDIN_EverySplitPointOfARequest_SameAnswer()
+    {
+        await using var server = await TestServer.StartAsync(Apps.BodyHash);
+        var frontEnd = server.Connect();
+        var body = Apps.Pattern(70);
+        var request = RecordBytes.Post(1, "/", body);
+
+        for (var cut = 1; cut < request.Length; cut++)
+        {
+            frontEnd.Send(request[..cut]);
+            frontEnd.Send(request[cut..]);
+            Assert.Equal(Apps.HashOf(body), (await frontEnd.ReadResponseAsync()).Text);
+        }
+    }
+
+    [Fact]
+    public async Task STDIN_ByteByByte_SameAnswer()
+    {
+        await using var server = await TestServer.StartAsync(Apps.BodyHash);
+        var frontEnd = server.Connect();
+        var body = Apps.Pattern(70);
+
+        frontEnd.SendByteByByte(RecordBytes.Post(1, "/", body));
+
+        Assert.Equal(Apps.HashOf(body), (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Theory]
+    [InlineData("")]
+    [InlineData("-1")]
+    public async Task STDIN_LengthNotKnown_ReadToTheEndOfStream(string contentLength)
+    {
+        await using var server = await TestServer.StartAsync(Apps.BodyHash);
+        var frontEnd = server.Connect();
+        var body = Apps.Pattern(5_000);
+
+        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", contentLength))));
+        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, body.AsSpan(0, 3_000)));
+        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, body.AsSpan(3_000)));
+        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1));
+
+        Assert.Equal(Apps.HashOf(body), (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task STDIN_ContentLengthBytesWithoutEndOfStream_BodyComplete()
+    {
+        await using var server = await TestServer.StartAsync(Apps.BodyHash);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(
+            RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "4"))),
+            RecordBytes.Record(RecordBytes.Stdin, 1, "abcd"u8));
+
+        Assert.Equal(Apps.HashOf("abcd"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task STDIN_ZeroContentLengthAndNoRecord_BodyEmpty()
+    {
+        await using var server = await TestServer.StartAsync(Apps.BodyHash);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "0"))));
+
+        Assert.Equal(Apps.HashOf([]), (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task STDIN_MoreThanContentLength_CutAndNotTheNextRequests()
+    {
+        await using var server = await TestServer.StartAsync(Apps.BodyHash);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(
+            RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "4"))),
+            RecordBytes.StdinStream(1, "abcdefgh"u8));
+        Assert.Equal(Apps.HashOf("abcd"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
+
+        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, "late"u8), RecordBytes.Post(1, "/", "next"u8.ToArray()));
+        Assert.Equal(Apps.HashOf("next"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task STDIN_FewerThanContentLength_ReadFailsWith400()
+    {
+        await using var server = await TestServer.StartAsync(Apps.BodyHash);
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(
+            RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "8"))),
+            RecordBytes.StdinStream(1, "abcd"u8));
+
+        Assert.Equal(400, (await frontEnd.ReadResponseAsync()).Status);
+    }
+
+    [Fact]
+    public async Task STDIN_BeforeEndOfParams_400()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(
+            RecordBytes.Begin(), RecordBytes.Record(RecordBytes.Params, 1, RecordBytes.Pairs(RecordBytes.RequestParams())),
+            RecordBytes.Record(RecordBytes.Stdin, 1));
+
+        Assert.Equal(400, (await frontEnd.ReadResponseAsync()).Status);
+        frontEnd.Send(RecordBytes.Get());
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task STDIN_UnreadByApplication_NotTheNextRequests()
+    {
+        await using var server = await TestServer.StartAsync(static context =>
+            context.Request.Path == "/unread" ? context.Response.WriteAsync("unread") : Apps.BodyHash(context));
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Post(1, "/unread", Apps.Pattern(100_000)), RecordBytes.Post(2, "/", "next"u8.ToArray()));
+
+        var first = await frontEnd.ReadRecordAsync();
+        Assert.Contains(first.Id, (int[])[1, 2]);
+        frontEnd.Send(RecordBytes.Post(3, "/", "third"u8.ToArray()));
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.Sent.AsSpan().IndexOf(Apps.Utf8(Apps.HashOf("third"u8.ToArray()))) >= 0, "the third answer");
+    }
+
+    [Fact]
+    public async Task STDIN_MoreUnreadThanWindow_ReceivingPausesAndResumes()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                await go.Task;
+                await Apps.BodyHash(context);
+            },
+            static options => options.Limits.MaxRequestBufferSize = 10_000);
+        var frontEnd = server.Connect();
+        var body = Apps.Pattern(30_000);
+
+        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "30000"))));
+        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, body.AsSpan(0, 10_000)));
+        Assert.False(frontEnd.IsPaused);
+        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, body.AsSpan(10_000, 5_000)));
+        Assert.True(frontEnd.IsPaused);
+
+        go.SetResult();
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
+        frontEnd.Send(RecordBytes.StdinStream(1, body.AsSpan(15_000)));
+        Assert.Equal(Apps.HashOf(body), (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task STDIN_ConnectionClosedInMidBody_ReadFails()
+    {
+        var error = Waiting.Signal<Exception>();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            try
+            {
+                await context.Request.Body.CopyToAsync(Stream.Null);
+            }
+            catch (Exception exception)
+            {
+                error.SetResult(exception);
+            }
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "8"))), RecordBytes.Record(RecordBytes.Stdin, 1, "abcd"u8));
+        frontEnd.Close();
+
+        Assert.IsAssignableFrom<IOException>(await error.Task.Within("the read to fail"));
+    }
+}

@@ -1,0 +1,39 @@
+using System.Collections.Concurrent;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.Testing;
+
+/// <summary>Keeps what was logged, so that a test can look at it, and fail on an error that it did not expect.</summary>
+public sealed class CollectedLogs : ILoggerProvider
+{
+    private readonly ConcurrentQueue<CollectedLog> _all = new();
+
+    /// <summary>All messages so far.</summary>
+    public IReadOnlyCollection<CollectedLog> All => _all;
+
+    /// <summary>The names of events at Error and above that the test expects.</summary>
+    public HashSet<string> Expected { get; } = [];
+
+    /// <summary>The errors that nobody expected.</summary>
+    public IEnumerable<CollectedLog> UnexpectedErrors => _all.Where(log => log.Level >= LogLevel.Error && !Expected.Contains(log.EventName));
+
+    public ILogger CreateLogger(string categoryName) => new Collector(this, categoryName);
+
+    public void Dispose()
+    {
+    }
+
+    private sealed class Collector(CollectedLogs logs, string category) : ILogger
+    {
+        public IDisposable? BeginScope<TState>(TState state)
+            where TState : notnull => null;
+
+        public bool IsEnabled(LogLevel logLevel) => true;
+
+        public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+            => logs._all.Enqueue(new CollectedLog(logLevel, category, eventId.Name ?? "", formatter(state, exception), exception));
+    }
+}
+
+/// <summary>One message.</summary>
+public sealed record CollectedLog(LogLevel Level, string Category, string EventName, string Message, Exception? Exception);
