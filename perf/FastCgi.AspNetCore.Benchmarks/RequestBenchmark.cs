@@ -1,0 +1,95 @@
+using System.Text;
+using BenchmarkDotNet.Attributes;
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.Testing;
+using FastCgi.AspNetCore.Transport;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.Logging.Abstractions;
+
+namespace FastCgi.AspNetCore.Benchmarks;
+
+/// <summary>
+/// A whole request through the server without a socket: bytes pushed in, records sent out. The application is as small as one can
+/// be, so that what is measured and allocated is the server's own.
+/// </summary>
+[MemoryDiagnoser]
+public class RequestBenchmark
+{
+    private static readonly byte[] s_hello = "Hello, world!"u8.ToArray();
+
+    private byte[] _get = [];
+    private byte[] _post = [];
+    private BenchmarkTransport _transport = null!;
+    private FastCgiConnection _connection = null!;
+
+    /// <summary>Opens the connection, and checks the answers before anything is timed.</summary>
+    [GlobalSetup]
+    public void Setup()
+    {
+        _get = RecordBytes.Get(uri: "/plaintext?a=b");
+        _post = RecordBytes.Post(1, "/upload", new byte[1_024]);
+        var context = ServerContext.Create(new FastCgiServerOptions(), new Application(), NullLogger.Instance, TimeProvider.System);
+        _transport = new BenchmarkTransport { Kept = [] };
+        _connection = new FastCgiConnection(new ConnectionManager(context), _transport);
+
+        foreach (var request in new[] { _get, _post })
+        {
+            _transport.Kept.Clear();
+            Push(request);
+            var answer = Encoding.ASCII.GetString([.. _transport.Kept]);
+            if (!answer.Contains("Content-Length: 13\r\nStatus: 200 OK\r\n\r\nHello, world!", StringComparison.Ordinal))
+                throw new InvalidOperationException($"The answer is not right: {answer}");
+        }
+
+        _transport.Kept = null;
+    }
+
+    /// <summary>A GET as nginx sends it.</summary>
+    [Benchmark(Baseline = true)]
+    public long Get() => Push(_get);
+
+    /// <summary>A POST of 1 KiB whose body is read.</summary>
+    [Benchmark]
+    public long Post() => Push(_post);
+
+    private long Push(byte[] request)
+    {
+        var ready = new ReadyRequests();
+        _connection.OnReceived(request, ref ready);
+        InlineExecution.Run(ref ready, _connection.Output);
+        return _transport.SentLength;
+    }
+
+    private sealed class Application : IHttpApplication<IFeatureCollection>
+    {
+        public IFeatureCollection CreateContext(IFeatureCollection contextFeatures) => contextFeatures;
+
+        public Task ProcessRequestAsync(IFeatureCollection context)
+        {
+            var request = context.Get<IHttpRequestFeature>()!;
+            if (HttpMethods.IsPost(request.Method) && !ReadAll(context.Get<IRequestBodyPipeFeature>()!))
+                throw new InvalidOperationException("The body is not there.");
+
+            var response = context.Get<IHttpResponseFeature>()!;
+            response.Headers.ContentType = "text/plain";
+            var write = context.Get<IHttpResponseBodyFeature>()!.Writer.WriteAsync(s_hello);
+            return write.IsCompletedSuccessfully ? Task.CompletedTask : write.AsTask();
+        }
+
+        public void DisposeContext(IFeatureCollection context, Exception? exception)
+        {
+        }
+
+        private static bool ReadAll(IRequestBodyPipeFeature body)
+        {
+            if (!body.Reader.TryRead(out var result))
+                return false;
+
+            body.Reader.AdvanceTo(result.Buffer.End);
+            return result.IsCompleted && result.Buffer.Length == 1_024;
+        }
+    }
+}
