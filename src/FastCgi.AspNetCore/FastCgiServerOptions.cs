@@ -14,6 +14,9 @@ public sealed class FastCgiServerOptions
     /// <summary>The numbers that bound what a peer can use.</summary>
     public FastCgiServerLimits Limits { get; } = new();
 
+    /// <summary>How bytes are moved and where the application runs.</summary>
+    public FastCgiTransportOptions Transport { get; } = new();
+
     /// <summary>Where <c>HttpRequest.Path</c> comes from.</summary>
     /// <remarks><see cref="FastCgiPathSource.RequestUri"/> by default.</remarks>
     public FastCgiPathSource PathSource { get; set; }

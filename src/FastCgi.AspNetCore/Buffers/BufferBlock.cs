@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Diagnostics;
+using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.Buffers;
 
@@ -19,13 +20,15 @@ internal sealed class BufferBlock : IMemoryOwner<byte>
         _array = array;
         _offset = offset;
         Capacity = length;
+        Address = Marshal.UnsafeAddrOfPinnedArrayElement(array, offset);
     }
 
     /// <summary>Makes a block that no pool owns, for sizes that no pool keeps.</summary>
     internal BufferBlock(int length)
     {
-        _array = GC.AllocateUninitializedArray<byte>(length);
+        _array = GC.AllocateUninitializedArray<byte>(length, pinned: true);
         Capacity = length;
+        Address = Marshal.UnsafeAddrOfPinnedArrayElement(_array, 0);
     }
 
     /// <summary>The slab the block was cut from; <see langword="null"/> for one that is simply collected.</summary>
@@ -36,6 +39,9 @@ internal sealed class BufferBlock : IMemoryOwner<byte>
 
     /// <summary>The bytes of the block.</summary>
     public int Capacity { get; }
+
+    /// <summary>Where the block lies in memory, for the system: it never moves.</summary>
+    public nint Address { get; }
 
     /// <summary>Where the bytes in use begin.</summary>
     public int Start { get; set; }

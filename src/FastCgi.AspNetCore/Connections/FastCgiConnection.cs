@@ -54,6 +54,9 @@ internal sealed partial class FastCgiConnection : RequestConnection
     /// <inheritdoc/>
     public override RecordOutput Output { get; }
 
+    /// <summary>Whether receiving is paused, until <see cref="ConnectionTransport.ResumeReceiving"/> is called.</summary>
+    public bool IsReceivePaused => Volatile.Read(ref _isReceivePaused);
+
     /// <summary>
     /// Whether the web server has sent all of the last request, so that it sends nothing more that a reset could answer, and the
     /// connection can be closed without waiting for it.

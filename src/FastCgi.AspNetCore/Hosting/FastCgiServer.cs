@@ -4,6 +4,7 @@ using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Transport;
+using FastCgi.AspNetCore.Transport.Epoll;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
@@ -26,6 +27,7 @@ internal sealed class FastCgiServer : IServer
     private readonly List<TransportListener> _listeners = [];
     private readonly Lock _stopLock = new();
     private ConnectionManager? _connections;
+    private EpollEngine? _engine;
     private Task? _stopping;
     private int _isStarted;
 
@@ -57,6 +59,8 @@ internal sealed class FastCgiServer : IServer
 
             var time = _services.GetService<TimeProvider>() ?? TimeProvider.System;
             _connections = new ConnectionManager(ServerContext.Create(options, application, _log, time));
+            if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
+                _engine = new EpollEngine(_connections);
             foreach (var endpoint in plan.FastCgi)
                 _listeners.Add(await ListenAsync(endpoint, cancellationToken).ConfigureAwait(false));
 
@@ -64,6 +68,7 @@ internal sealed class FastCgiServer : IServer
                 await _httpServer.StartAsync(_services, plan.Http, application, cancellationToken).ConfigureAwait(false);
 
             _connections.Start();
+            _engine?.Start();
             foreach (var listener in _listeners)
                 listener.Start();
             PublishAddresses();
@@ -98,12 +103,23 @@ internal sealed class FastCgiServer : IServer
         await Task.WhenAll(
             _connections?.StopAsync(cancellationToken) ?? Task.CompletedTask,
             _httpServer.StopAsync(cancellationToken)).ConfigureAwait(false);
+        _engine?.Stop();
     }
+
+    private static bool UsesEpoll(FastCgiTransportEngine engine) => engine switch
+    {
+        FastCgiTransportEngine.Socket => false,
+        FastCgiTransportEngine.Epoll when !OperatingSystem.IsLinux() => throw new PlatformNotSupportedException("The epoll engine needs Linux."),
+        _ => OperatingSystem.IsLinux(),
+    };
 
     private async ValueTask<TransportListener> ListenAsync(FastCgiListenOptions options, CancellationToken cancellationToken)
     {
         if (options.EndPoint is IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint)
-            return new SocketListener(ListenSockets.Listen(options), _connections!);
+        {
+            var socket = ListenSockets.Listen(options);
+            return _engine is null ? new SocketListener(socket, _connections!) : _engine.Listen(socket);
+        }
 
         // As Kestrel: the factory registered last that can bind it.
         foreach (var factory in _services.GetServices<IConnectionListenerFactory>().Reverse())

@@ -23,6 +23,10 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
     {
         switch (setting.Key.ToUpperInvariant())
         {
+            case "TRANSPORT":
+                foreach (var option in setting.GetChildren())
+                    Set(option, () => ApplyTransport(option, options.Transport));
+                break;
             case "ENDPOINTS":
                 foreach (var endpoint in setting.GetChildren())
                     AddEndpoint(endpoint, options);
@@ -100,6 +104,27 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 break;
             default:
                 throw Unknown(limit);
+        }
+    }
+
+    private static void ApplyTransport(IConfigurationSection option, FastCgiTransportOptions transport)
+    {
+        switch (option.Key.ToUpperInvariant())
+        {
+            case "ENGINE":
+                transport.Engine = Enum.Parse<FastCgiTransportEngine>(Required(option), ignoreCase: true);
+                break;
+            case "APPLICATIONSCHEDULING":
+                transport.ApplicationScheduling = Enum.Parse<FastCgiApplicationScheduling>(Required(option), ignoreCase: true);
+                break;
+            case "LOOPCOUNT":
+                transport.LoopCount = Number(option);
+                break;
+            case "MAXAPPLICATIONTHREADS":
+                transport.MaxApplicationThreads = Number(option);
+                break;
+            default:
+                throw Unknown(option);
         }
     }
 

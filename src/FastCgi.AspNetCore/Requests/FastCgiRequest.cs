@@ -58,6 +58,9 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     /// <summary>When BEGIN_REQUEST came, by the clock of the server.</summary>
     public long BeganAt { get; set; }
 
+    /// <summary>A number that is the same for requests of the same path.</summary>
+    public int PathHash => _head.Path?.GetHashCode(StringComparison.Ordinal) ?? 0;
+
     /// <inheritdoc/>
     public override bool IsHeadRequest => _isHead;
 

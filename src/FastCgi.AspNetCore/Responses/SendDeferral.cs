@@ -56,20 +56,25 @@ internal sealed class SendDeferral
         output.FlushNow();
     }
 
-    /// <summary>
-    /// Looked at by another thread: if the application has kept this one since the last look, sends what was held back. What is read
-    /// here may be of another request by then, which does no harm: to send early is always allowed.
-    /// </summary>
+    /// <summary>Looked at by another thread: if the application has kept this one since the last look, sends what was held back.</summary>
     /// <returns>Whether there was any activity since the last look.</returns>
     public bool Look()
     {
         var epoch = Volatile.Read(ref _epoch);
-        if (epoch != _seenEpoch)
-        {
-            _seenEpoch = epoch;
-            return true;
-        }
+        if (epoch == _seenEpoch)
+            return Rescue();
 
+        _seenEpoch = epoch;
+        return true;
+    }
+
+    /// <summary>
+    /// Called by another thread: sends what is held back. What is read here may be of another request by then, which does no harm: to
+    /// send early is always allowed.
+    /// </summary>
+    /// <returns>Whether an application is being run.</returns>
+    public bool Rescue()
+    {
         var output = _output;
         var response = Volatile.Read(ref _response);
         if (output is null || response is null)

@@ -1,0 +1,57 @@
+using System.Net;
+using System.Net.Sockets;
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Diagnostics;
+
+namespace FastCgi.AspNetCore.Transport.Epoll;
+
+/// <summary>What one loop does for one listener.</summary>
+internal sealed class EpollAcceptor(EpollEngine engine, EpollLoop loop, int listener, bool isTcp, EndPoint endPoint) : IEpollSource
+{
+    // Connections accepted at once; more have their turn behind the requests of those that are there.
+    private const int MaxAcceptsInARow = 64;
+
+    /// <inheritdoc/>
+    public ulong Key { get; set; }
+
+    /// <inheritdoc/>
+    public void OnEvent(uint events)
+    {
+        for (var i = 0; i < MaxAcceptsInARow; i++)
+        {
+            var descriptor = Libc.Accept(listener);
+            if (descriptor >= 0)
+            {
+                OnAccepted(descriptor);
+                continue;
+            }
+
+            var error = Libc.LastError;
+            if (error is Libc.ErrorInterrupted or Libc.ErrorConnectionAborted)
+                continue;
+            if (error != Libc.ErrorAgain)
+                OnFailed(error);
+            return;
+        }
+    }
+
+    /// <summary>Accepts no more. On the thread of the loop.</summary>
+    public void Stop() => loop.Forget(this, listener);
+
+    private void OnAccepted(int descriptor)
+    {
+        var connection = new EpollConnection(engine.GetLeastLoaded(), descriptor, isTcp, engine.Manager);
+        if (engine.Manager.TryAdd(connection.Connection))
+            connection.Start();
+        else
+            Libc.Close(descriptor);
+    }
+
+    private void OnFailed(int error)
+    {
+        engine.Manager.Server.Log.AcceptOutOfResources(endPoint, new SocketException(error));
+        // With a connection that waits, the event would come again and again: it is better to let it go.
+        if (error is Libc.ErrorTooManyOpenFiles or Libc.ErrorTooManyOpenFilesInSystem)
+            engine.Reserve.AcceptAndClose(listener);
+    }
+}

@@ -1,0 +1,244 @@
+using System.Net;
+using System.Net.Sockets;
+using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Connections;
+using Microsoft.AspNetCore.Connections;
+
+namespace FastCgi.AspNetCore.Transport.Epoll;
+
+/// <summary>
+/// A connection of the epoll engine. It owns no buffer: what is received lies in the loop's, what is sent in the blocks of the
+/// responses. Only the thread that runs the loop receives and closes; any thread sends, one at a time.
+/// </summary>
+internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
+{
+    private const uint Interest = Libc.EpollIn | Libc.EpollPeerHangUp | Libc.EpollEdgeTriggered;
+    private const uint PeerIsGone = Libc.EpollPeerHangUp | Libc.EpollHangUp | Libc.EpollError;
+
+    // Receives in a row of a peer that fills the buffer each time, before others have their turn.
+    private const int MaxReceivesInARow = 16;
+
+    // What is read and dropped of a peer that goes on sending behind its last answer.
+    private const long MaxDrainLength = 64 * 1024 * 1024;
+
+    // A descriptor is not closed while a send uses it: its number might come to mean another connection.
+    private const int InSend = 1;
+    private const int IsToBeClosed = 2;
+
+    private readonly EpollLoop _loop;
+    private readonly int _socket;
+    private readonly bool _isTcp;
+    private BufferBlock? _unsent;
+    private int _unsentOffset;
+    private int _useState;
+    private int _endRequest;
+    private int _isQueuedToEnd;
+    private long _drainedLength;
+    private bool _isDraining;
+    private bool _isClosed;
+    private int _error;
+
+    public EpollConnection(EpollLoop loop, int socket, bool isTcp, ConnectionManager manager)
+    {
+        _loop = loop;
+        _socket = socket;
+        _isTcp = isTcp;
+        Connection = new FastCgiConnection(manager, this);
+    }
+
+    private enum EndRequest
+    {
+        None,
+        Close,
+        Reset,
+    }
+
+    /// <summary>The connection whose bytes these are.</summary>
+    public FastCgiConnection Connection { get; }
+
+    /// <inheritdoc/>
+    public ulong Key { get; set; }
+
+    /// <summary>The next connection that waits for the loop to end it.</summary>
+    public EpollConnection? NextToEnd { get; set; }
+
+    /// <inheritdoc/>
+    public override EndPoint? RemoteEndPoint => _isClosed ? null : PeerAddress.Get(_socket);
+
+    /// <summary>Begins to receive.</summary>
+    /// <returns>Whether the system could take the connection on.</returns>
+    public bool Start()
+    {
+        if (_loop.Add(this, _socket, Interest))
+            return true;
+
+        _error = Libc.LastError;
+        CloseNow(isReset: true);
+        return false;
+    }
+
+    /// <inheritdoc/>
+    public void OnEvent(uint events)
+    {
+        if ((events & Libc.EpollOut) != 0)
+            ContinueSend();
+        if ((events & (Libc.EpollIn | PeerIsGone)) == 0)
+            return;
+
+        // A front-end that is gone will not take an answer, so what it has sent before and we have not received does not matter.
+        var mustPause = Connection.IsReceivePaused && !_isDraining;
+        if ((!mustPause && !Receive()) || (events & PeerIsGone) != 0)
+            _loop.CloseAfterBatch(this);
+    }
+
+    /// <inheritdoc/>
+    public override void ResumeReceiving()
+    {
+        if (!TryBeginUse())
+            return;
+
+        _loop.Modify(this, _socket, Volatile.Read(ref _unsent) is null ? Interest : Interest | Libc.EpollOut);
+        EndUse();
+    }
+
+    /// <inheritdoc/>
+    public override bool Send(BufferBlock chain)
+    {
+        if (!TryBeginUse())
+            return true;
+
+        _unsentOffset = 0;
+        var rest = SocketSend.Send(_socket, chain, ref _unsentOffset, out var isLost);
+        if (rest is not null)
+        {
+            Volatile.Write(ref _unsent, rest);
+            _loop.Modify(this, _socket, Interest | Libc.EpollOut);
+        }
+
+        EndUse();
+        if (isLost)
+            RequestEnd(EndRequest.Reset);
+        return rest is null;
+    }
+
+    /// <inheritdoc/>
+    public override void Close() => RequestEnd(EndRequest.Close);
+
+    /// <inheritdoc/>
+    public override void Reset() => RequestEnd(EndRequest.Reset);
+
+    /// <summary>Does what <see cref="Close"/> or <see cref="Reset"/> asked for. On the thread that runs the loop.</summary>
+    public void End()
+    {
+        Volatile.Write(ref _isQueuedToEnd, 0);
+        var isReset = Volatile.Read(ref _endRequest) == (int)EndRequest.Reset;
+        if (_isClosed || (!isReset && _isDraining))
+            return;
+
+        if (isReset || Connection.IsInputComplete)
+        {
+            CloseNow(isReset);
+            return;
+        }
+
+        _isDraining = true;
+        if (Libc.Shutdown(_socket, Libc.ShutdownWrite) < 0 || !Receive())
+            CloseNow(isReset: false);
+    }
+
+    /// <summary>Closes the connection. On the thread that runs the loop.</summary>
+    public void CloseNow(bool isReset)
+    {
+        if (_isClosed)
+            return;
+
+        _isClosed = true;
+        _loop.Remove(this);
+        Connection.OnClosed(isReset || _error == 0 && _isDraining
+            ? new ConnectionAbortedException("The connection was closed by the server.")
+            : new ConnectionResetException("The web server closed the connection.", _error == 0 ? null! : new SocketException(_error)));
+
+        if (isReset && _isTcp)
+            SocketSend.ResetOnClose(_socket);
+        if ((Interlocked.Or(ref _useState, IsToBeClosed) & InSend) == 0)
+            Libc.Close(_socket);
+        if (Interlocked.Exchange(ref _unsent, null) is not null)
+            Connection.Output.OnSent();
+    }
+
+    /// <returns>Whether the connection is still open.</returns>
+    private bool Receive()
+    {
+        for (var i = 0; i < MaxReceivesInARow; i++)
+        {
+            var length = (int)Libc.Receive(_socket, _loop.ReceiveBuffer, EpollLoop.ReceiveBufferLength, 0);
+            if (length <= 0)
+            {
+                if (length == 0)
+                    return false;
+
+                var error = Libc.LastError;
+                if (error == Libc.ErrorInterrupted)
+                    continue;
+
+                _error = error == Libc.ErrorAgain ? 0 : error;
+                return error == Libc.ErrorAgain;
+            }
+
+            if (_isDraining)
+                _drainedLength += length;
+            else if (!Connection.OnReceived(new ReadOnlySpan<byte>(_loop.ReceiveBuffer, length), ref _loop.BeginReady(this)))
+                return true;
+
+            if (_drainedLength > MaxDrainLength)
+                return false;
+
+            // A short receive has emptied the socket, and what comes later makes another event.
+            if (length < EpollLoop.ReceiveBufferLength)
+                return true;
+        }
+
+        ResumeReceiving();
+        return true;
+    }
+
+    private void ContinueSend()
+    {
+        if (Volatile.Read(ref _unsent) is not { } unsent)
+            return;
+
+        // The send that left this rest may still be about to leave.
+        var spin = new SpinWait();
+        while (!TryBeginUse())
+            spin.SpinOnce();
+
+        var rest = SocketSend.Send(_socket, unsent, ref _unsentOffset, out var isLost);
+        Volatile.Write(ref _unsent, rest);
+        if (rest is null)
+            _loop.Modify(this, _socket, Interest);
+        EndUse();
+        if (isLost)
+            RequestEnd(EndRequest.Reset);
+        if (rest is null)
+            Connection.Output.OnSent();
+    }
+
+    private bool TryBeginUse() => Interlocked.CompareExchange(ref _useState, InSend, 0) == 0;
+
+    private void EndUse()
+    {
+        if (Interlocked.CompareExchange(ref _useState, 0, InSend) != InSend)
+            Libc.Close(_socket);
+    }
+
+    private void RequestEnd(EndRequest request)
+    {
+        if (request == EndRequest.Reset)
+            Volatile.Write(ref _endRequest, (int)EndRequest.Reset);
+        else
+            Interlocked.CompareExchange(ref _endRequest, (int)request, (int)EndRequest.None);
+
+        if (Interlocked.Exchange(ref _isQueuedToEnd, 1) == 0)
+            _loop.QueueToEnd(this);
+    }
+}

@@ -1,0 +1,60 @@
+using System.Net.Sockets;
+using FastCgi.AspNetCore.Connections;
+
+namespace FastCgi.AspNetCore.Transport.Epoll;
+
+/// <summary>The engine for Linux: a few loops over epoll, and threads for handlers that keep theirs.</summary>
+internal sealed class EpollEngine
+{
+    private readonly ApplicationScheduler _scheduler;
+
+    public EpollEngine(ConnectionManager manager)
+    {
+        Manager = manager;
+        var options = manager.Server.Options.Transport;
+        _scheduler = new ApplicationScheduler(options);
+        Loops = [.. Enumerable.Range(0, options.LoopCount).Select(_ => new EpollLoop(_scheduler))];
+    }
+
+    /// <summary>The connections of the server.</summary>
+    public ConnectionManager Manager { get; }
+
+    /// <summary>The loops.</summary>
+    public IReadOnlyList<EpollLoop> Loops { get; }
+
+    /// <summary>What is left when there are no descriptors.</summary>
+    public DescriptorReserve Reserve { get; } = new();
+
+    /// <summary>Starts the loops.</summary>
+    public void Start()
+    {
+        foreach (var loop in Loops)
+            _scheduler.Threads.Run(loop);
+        _scheduler.Start(Loops);
+    }
+
+    /// <summary>Makes a listener of a socket that listens.</summary>
+    public EpollListener Listen(Socket socket) => new(this, socket);
+
+    /// <summary>The loop that has the fewest connections.</summary>
+    public EpollLoop GetLeastLoaded()
+    {
+        var least = Loops[0];
+        for (var i = 1; i < Loops.Count; i++)
+        {
+            if (Loops[i].SourceCount < least.SourceCount)
+                least = Loops[i];
+        }
+
+        return least;
+    }
+
+    /// <summary>Stops the loops, when the connections are closed.</summary>
+    public void Stop()
+    {
+        _scheduler.Stop();
+        foreach (var loop in Loops)
+            loop.Stop();
+        Reserve.Dispose();
+    }
+}

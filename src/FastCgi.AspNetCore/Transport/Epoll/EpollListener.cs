@@ -1,0 +1,62 @@
+using System.Net;
+using System.Net.Sockets;
+using FastCgi.AspNetCore.Connections;
+
+namespace FastCgi.AspNetCore.Transport.Epoll;
+
+/// <summary>Accepts connections for the epoll engine: all loops wait for them, and each goes to the loop that has the fewest.</summary>
+internal sealed class EpollListener : TransportListener
+{
+    private readonly EpollEngine _engine;
+    private readonly Socket _socket;
+    private readonly List<(EpollLoop Loop, EpollAcceptor Acceptor)> _acceptors = [];
+
+    public EpollListener(EpollEngine engine, Socket socket)
+    {
+        _engine = engine;
+        _socket = socket;
+        EndPoint = socket.LocalEndPoint!;
+        _socket.Blocking = false;
+        if (_socket.AddressFamily == AddressFamily.Unix)
+            return;
+
+        // The connections inherit them.
+        _socket.NoDelay = true;
+        _socket.SetSocketOption(SocketOptionLevel.Socket, SocketOptionName.KeepAlive, true);
+    }
+
+    /// <inheritdoc/>
+    public override EndPoint EndPoint { get; }
+
+    /// <inheritdoc/>
+    public override void Start()
+    {
+        var descriptor = (int)_socket.Handle;
+        var isTcp = _socket.AddressFamily != AddressFamily.Unix;
+        foreach (var loop in _engine.Loops)
+        {
+            var acceptor = new EpollAcceptor(_engine, loop, descriptor, isTcp, EndPoint);
+            if (!loop.Add(acceptor, descriptor, Libc.EpollIn | Libc.EpollExclusive))
+                throw new IOException($"epoll cannot wait for {EndPoint}.", new SocketException(Libc.LastError));
+            _acceptors.Add((loop, acceptor));
+        }
+    }
+
+    /// <inheritdoc/>
+    public override async ValueTask StopAsync()
+    {
+        // On their own threads, so that none of them accepts while the socket is closed.
+        foreach (var (loop, acceptor) in _acceptors)
+        {
+            var done = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            loop.Post(() =>
+            {
+                acceptor.Stop();
+                done.SetResult();
+            });
+            await done.Task.ConfigureAwait(false);
+        }
+
+        _socket.Dispose();
+    }
+}

@@ -1,0 +1,129 @@
+namespace FastCgi.AspNetCore.Transport.Epoll;
+
+/// <summary>
+/// Looks at the loops every millisecond while they work, and sleeps while they do not. A loop that is found in the same call of the
+/// application again, on a thread that sleeps, or that computes, is given to another thread with the rest of its batch; one that
+/// merely waits for the processor is left alone.
+/// </summary>
+internal sealed class LoopWatchdog(IReadOnlyList<EpollLoop> loops, ApplicationThreads threads, SlowPathPredictor predictor)
+{
+    private static readonly TimeSpan s_shortInterval = TimeSpan.FromMilliseconds(1);
+    private static readonly TimeSpan s_longInterval = TimeSpan.FromMilliseconds(4);
+
+    // Fewer calls than this between two looks are little load, for which looking less often is enough.
+    private const long BusyCalls = 8;
+    private const int QuietLooksBeforePark = 50;
+
+    private readonly Seen[] _seen = new Seen[loops.Count];
+    private readonly AutoResetEvent _wake = new(initialState: false);
+    private int _isParked;
+    private bool _isStopping;
+
+    /// <summary>Begins to look.</summary>
+    public void Start() => new Thread(Watch) { IsBackground = true, Name = "FastCgi watchdog" }.UnsafeStart();
+
+    /// <summary>Ends it.</summary>
+    public void Stop()
+    {
+        Volatile.Write(ref _isStopping, true);
+        _wake.Set();
+    }
+
+    /// <summary>A loop calls the application.</summary>
+    public void OnActivity()
+    {
+        if (Volatile.Read(ref _isParked) != 0 && Interlocked.Exchange(ref _isParked, 0) != 0)
+            _wake.Set();
+    }
+
+    private void Watch()
+    {
+        var quietLooks = 0;
+        var interval = s_shortInterval;
+        while (!Volatile.Read(ref _isStopping))
+        {
+            Thread.Sleep(interval);
+            var calls = Look(out var isInCall);
+            interval = calls >= BusyCalls || isInCall ? s_shortInterval : s_longInterval;
+            quietLooks = calls > 0 || isInCall ? 0 : quietLooks + 1;
+            if (quietLooks >= QuietLooksBeforePark)
+                Park();
+        }
+
+        _wake.Dispose();
+    }
+
+    private void Park()
+    {
+        Volatile.Write(ref _isParked, 1);
+        // A loop that became active in this instant has not seen that it must wake us.
+        if (Look(out var isInCall) == 0 && !isInCall && !Volatile.Read(ref _isStopping))
+            _wake.WaitOne();
+        Volatile.Write(ref _isParked, 0);
+    }
+
+    /// <returns>The calls of the application since the last look.</returns>
+    private long Look(out bool isInCall)
+    {
+        var calls = 0L;
+        isInCall = false;
+        for (var i = 0; i < loops.Count; i++)
+        {
+            calls += Look(loops[i], ref _seen[i]);
+            isInCall |= _seen[i].Call != 0;
+        }
+
+        return calls;
+    }
+
+    private long Look(EpollLoop loop, ref Seen seen)
+    {
+        var call = loop.CurrentCall;
+        var callCount = loop.CallCount;
+        var calls = callCount - seen.CallCount;
+        seen.CallCount = callCount;
+        if (call == 0 || call != seen.Call)
+        {
+            seen.Call = call;
+            seen.ProcessorTime = -1;
+            return calls;
+        }
+
+        if (IsKept(loop, ref seen))
+            HandOver(loop, call);
+        return calls;
+    }
+
+    /// <summary>Whether the application has the thread sleep or compute, rather than wait for a processor.</summary>
+    private static bool IsKept(EpollLoop loop, ref Seen seen)
+    {
+        if (loop.Thread is not { } thread || !ThreadStatus.TryRead(thread.SystemId, out var status))
+            return false;
+
+        if (status.IsSleeping)
+            return true;
+
+        var hasComputed = seen.ProcessorTime >= 0 && status.ProcessorTime > seen.ProcessorTime;
+        seen.ProcessorTime = status.ProcessorTime;
+        return hasComputed;
+    }
+
+    private void HandOver(EpollLoop loop, long call)
+    {
+        var thread = loop.Thread!;
+        var path = loop.CurrentPathHash;
+        if (!loop.TryTake(call))
+            return;
+
+        predictor.OnLoopKept(path);
+        thread.Deferral.Rescue();
+        threads.Run(loop);
+    }
+
+    private struct Seen
+    {
+        public long Call;
+        public long CallCount;
+        public long ProcessorTime;
+    }
+}

@@ -1,0 +1,31 @@
+using System.Collections.Concurrent;
+
+namespace FastCgi.AspNetCore.Transport.Epoll;
+
+/// <summary>A call that ends the waiting of a loop, and what it is to do then.</summary>
+internal sealed unsafe class WakeUp : IEpollSource, IDisposable
+{
+    /// <summary>The descriptor to wait for.</summary>
+    public int Descriptor { get; } = Libc.CreateEvent();
+
+    /// <summary>What the loop is to do.</summary>
+    public ConcurrentQueue<Action> Actions { get; } = new();
+
+    /// <inheritdoc/>
+    public ulong Key { get; set; }
+
+    /// <summary>Ends the waiting.</summary>
+    public void Call() => _ = Libc.WriteEvent(Descriptor, 1);
+
+    /// <inheritdoc/>
+    public void OnEvent(uint events)
+    {
+        ulong value;
+        _ = Libc.ReadEvent(Descriptor, &value);
+        while (Actions.TryDequeue(out var action))
+            action();
+    }
+
+    /// <inheritdoc/>
+    public void Dispose() => Libc.Close(Descriptor);
+}
