@@ -31,7 +31,11 @@ internal sealed class ApplicationScheduler
     }
 
     /// <summary>Stops to look after the loops.</summary>
-    public void Stop() => Watchdog?.Stop();
+    public void Stop()
+    {
+        Watchdog?.Stop();
+        Threads.Stop();
+    }
 
     /// <summary>A loop calls the application.</summary>
     public void OnActivity() => Watchdog?.OnActivity();

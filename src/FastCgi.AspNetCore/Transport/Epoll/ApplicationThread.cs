@@ -6,24 +6,17 @@ namespace FastCgi.AspNetCore.Transport.Epoll;
 /// <summary>
 /// A thread of the epoll engine. It runs a loop, or executes one request that is likely to keep it, or waits to be given either.
 /// </summary>
-internal sealed class ApplicationThread
+internal sealed class ApplicationThread(ApplicationThreads owner)
 {
     private static readonly TimeSpan s_idleTime = TimeSpan.FromSeconds(20);
 
     [ThreadStatic]
     private static ApplicationThread? t_current;
 
-    private readonly ApplicationThreads _owner;
-    private readonly Lock _lock = new();
-    private readonly ManualResetEventSlim _hasWork = new();
+    private readonly ManualResetEventSlim _wake = new();
     private ExecutionContext? _context;
     private EpollLoop? _nextLoop;
     private FastCgiRequest? _nextRequest;
-
-    public ApplicationThread(ApplicationThreads owner)
-    {
-        _owner = owner;
-    }
 
     /// <summary>The one that is running, if it is one of these.</summary>
     public static ApplicationThread? Current => t_current;
@@ -37,12 +30,11 @@ internal sealed class ApplicationThread
     /// <summary>What it holds back while it runs a loop.</summary>
     public SendDeferral Deferral { get; } = new();
 
-    /// <summary>Starts the thread with its first work.</summary>
-    public void Start(EpollLoop? loop, FastCgiRequest? request)
+    /// <summary>Starts the thread.</summary>
+    /// <param name="loop">A loop to run; without one it looks for a request, and else is idle.</param>
+    public void Start(EpollLoop? loop)
     {
         _nextLoop = loop;
-        _nextRequest = request;
-        _hasWork.Set();
         new Thread(Main) { IsBackground = true, Name = "FastCgi application" }.UnsafeStart();
     }
 
@@ -51,8 +43,11 @@ internal sealed class ApplicationThread
     {
         _nextLoop = loop;
         _nextRequest = request;
-        _hasWork.Set();
+        Wake();
     }
+
+    /// <summary>Lets an idle thread look whether there is work, or whether it may end.</summary>
+    public void Wake() => _wake.Set();
 
     /// <summary>What the application set in its execution context ends with its request.</summary>
     public void ResetExecutionContext() => ExecutionContext.Restore(_context!);
@@ -62,29 +57,33 @@ internal sealed class ApplicationThread
         t_current = this;
         SystemId = Libc.GetThreadId();
         _context = ExecutionContext.Capture();
+        owner.OnStarted();
         do
         {
-            _hasWork.Reset();
-            DoWork();
+            RunLoop();
+            ExecuteRequests();
         }
         while (WaitForWork());
-        _hasWork.Dispose();
+        _wake.Dispose();
     }
 
-    private void DoWork()
+    private void RunLoop()
     {
-        if (_nextLoop is { } loop)
-        {
-            _nextLoop = null;
-            Loop = loop;
-            loop.Run(this);
-            Loop = null;
-        }
+        if (_nextLoop is not { } loop)
+            return;
 
-        for (var request = _nextRequest; request is not null; request = _owner.TryGetWaiting())
+        _nextLoop = null;
+        Loop = loop;
+        loop.Run(this);
+        Loop = null;
+    }
+
+    private void ExecuteRequests()
+    {
+        for (var request = _nextRequest ?? owner.OnIdle(this); request is not null; request = owner.OnIdle(this))
         {
             _nextRequest = null;
-            _owner.Execute(request);
+            owner.Execute(request);
             ResetExecutionContext();
         }
     }
@@ -92,13 +91,14 @@ internal sealed class ApplicationThread
     /// <returns>Whether there is work; if not, the thread is at its end.</returns>
     private bool WaitForWork()
     {
-        _owner.OnIdle(this);
-        while (!_hasWork.Wait(s_idleTime))
+        while (true)
         {
-            if (_owner.TryRetire(this))
+            _wake.Wait(s_idleTime);
+            _wake.Reset();
+            if (_nextLoop is not null || _nextRequest is not null)
+                return true;
+            if (owner.TryRetire(this))
                 return false;
         }
-
-        return true;
     }
 }

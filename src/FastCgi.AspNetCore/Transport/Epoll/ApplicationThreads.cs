@@ -3,8 +3,9 @@ using FastCgi.AspNetCore.Requests;
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>
-/// The threads of the epoll engine: an idle one, the last to become so, or a new one at once, for a thread pool that grows by one or
-/// two a second is what makes a site with blocking handlers stand still. Requests beyond the most threads wait; loops never do.
+/// The threads of the epoll engine. One is always spare, and whoever takes the last spare thread starts another, so that a burst of
+/// handlers that block finds a thread each at once: a thread pool that grows by one or two a second is what makes a site stand still.
+/// Requests beyond the most threads wait; loops never do.
 /// </summary>
 internal sealed class ApplicationThreads(int maxCount, SlowPathPredictor predictor)
 {
@@ -12,43 +13,84 @@ internal sealed class ApplicationThreads(int maxCount, SlowPathPredictor predict
     private readonly List<ApplicationThread> _idle = [];
     private readonly Queue<FastCgiRequest> _waiting = new();
     private int _count;
+    private bool _isStarting;
+    private bool _isStopping;
 
     /// <summary>Gives a loop a thread.</summary>
-    public void Run(EpollLoop loop) => Run(loop, request: null);
+    public void Run(EpollLoop loop)
+    {
+        if (TryTakeIdle() is { } idle)
+        {
+            idle.Assign(loop, request: null);
+            return;
+        }
+
+        lock (_lock)
+            _count++;
+        new ApplicationThread(this).Start(loop);
+    }
 
     /// <summary>Gives a request a thread.</summary>
-    public void Run(FastCgiRequest request) => Run(loop: null, request);
+    public void Run(FastCgiRequest request)
+    {
+        ApplicationThread? idle;
+        lock (_lock)
+        {
+            idle = TakeIdle();
+            if (idle is null)
+                _waiting.Enqueue(request);
+        }
+
+        if (idle is null)
+            EnsureSpare();
+        else
+            idle.Assign(loop: null, request);
+    }
 
     /// <summary>Executes a request, and notes whether it kept its thread.</summary>
     public void Execute(FastCgiRequest request)
     {
+        EnsureSpare();
         var path = request.PathHash;
         var before = ThreadUsage.OfThisThread();
         request.Execute();
         predictor.OnExecuted(path, ThreadUsage.OfThisThread().HasKeptThread(before));
     }
 
-    /// <summary>A thread has nothing to do.</summary>
-    public void OnIdle(ApplicationThread thread)
+    /// <summary>Starts a thread if none is spare.</summary>
+    public void EnsureSpare()
     {
-        FastCgiRequest? request;
         lock (_lock)
         {
-            if (!_waiting.TryDequeue(out request))
-            {
-                _idle.Add(thread);
+            if (_idle.Count > 0 || _isStarting || _isStopping || _count >= maxCount)
                 return;
-            }
+
+            _isStarting = true;
+            _count++;
         }
 
-        thread.Assign(loop: null, request);
+        new ApplicationThread(this).Start(loop: null);
     }
 
-    /// <summary>A request that waits for a thread.</summary>
-    public FastCgiRequest? TryGetWaiting()
+    /// <summary>A new thread has begun.</summary>
+    public void OnStarted()
     {
         lock (_lock)
-            return _waiting.TryDequeue(out var request) ? request : null;
+            _isStarting = false;
+    }
+
+    /// <summary>A thread has nothing to do.</summary>
+    /// <returns>A request that waits for a thread; <see langword="null"/> if there is none, and the thread is idle now.</returns>
+    public FastCgiRequest? OnIdle(ApplicationThread thread)
+    {
+        lock (_lock)
+        {
+            if (_waiting.TryDequeue(out var request))
+                return request;
+
+            _idle.Add(thread);
+            return null;
+        }
     }
 
     /// <summary>A thread has been idle for long.</summary>
@@ -57,7 +99,7 @@ internal sealed class ApplicationThreads(int maxCount, SlowPathPredictor predict
     {
         lock (_lock)
         {
-            if (!_idle.Remove(thread))
+            if ((_idle.Count == 1 && !_isStopping) || !_idle.Remove(thread))
                 return false;
 
             _count--;
@@ -65,30 +107,34 @@ internal sealed class ApplicationThreads(int maxCount, SlowPathPredictor predict
         }
     }
 
-    private void Run(EpollLoop? loop, FastCgiRequest? request)
+    /// <summary>Lets the idle threads end, and the others when they become idle.</summary>
+    public void Stop()
     {
-        ApplicationThread thread;
+        List<ApplicationThread> idle;
         lock (_lock)
         {
-            if (_idle.Count > 0)
-            {
-                thread = _idle[^1];
-                _idle.RemoveAt(_idle.Count - 1);
-            }
-            else if (request is not null && _count >= maxCount)
-            {
-                _waiting.Enqueue(request);
-                return;
-            }
-            else
-            {
-                _count++;
-                thread = new ApplicationThread(this);
-                thread.Start(loop, request);
-                return;
-            }
+            _isStopping = true;
+            idle = [.. _idle];
         }
 
-        thread.Assign(loop, request);
+        foreach (var thread in idle)
+            thread.Wake();
+    }
+
+    private ApplicationThread? TryTakeIdle()
+    {
+        lock (_lock)
+            return TakeIdle();
+    }
+
+    /// <summary>The thread that has become idle last, whose stack and caches are warm.</summary>
+    private ApplicationThread? TakeIdle()
+    {
+        if (_idle.Count == 0)
+            return null;
+
+        var thread = _idle[^1];
+        _idle.RemoveAt(_idle.Count - 1);
+        return thread;
     }
 }

@@ -31,6 +31,7 @@ internal sealed class EpollEngine
         foreach (var loop in Loops)
             _scheduler.Threads.Run(loop);
         _scheduler.Start(Loops);
+        _scheduler.Threads.EnsureSpare();
     }
 
     /// <summary>Makes a listener of a socket that listens.</summary>
