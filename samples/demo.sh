@@ -91,7 +91,7 @@ install_missing() {
 
   local wanted="Missing: ${packages[*]}."
   command -v apt-get >/dev/null || fail "$wanted Install it, and run this again."
-  ((EUID == 0)) || sudo -v || fail "$wanted Install it as root with: apt-get install ${packages[*]}"
+  ((EUID == 0)) || { command -v sudo && sudo -v; } >/dev/null || fail "$wanted Install it as root with: apt-get install ${packages[*]}"
 
   echo "$wanted Installing it with apt-get, without starting any service of it."
   forbid_services
@@ -118,8 +118,10 @@ allow_services() {
 }
 
 start_application() {
+  # What the SDK leaves in the folder for temporary files goes with ours.
+  local -x TMPDIR=$scratch
   echo "Building samples/MinimalApi ..."
-  dotnet build samples/MinimalApi -c Release -v q --artifacts-path "$scratch/build" --disable-build-servers >"$scratch/build.log" \
+  dotnet build samples/MinimalApi -c Release -v q --artifacts-path "$scratch/build" --disable-build-servers >"$scratch/build.log" 2>&1 \
     || fail "$(cat "$scratch/build.log")"
 
   local socket=$scratch/app.sock
