@@ -26,7 +26,7 @@ internal static class ListenSockets
         }
         catch (SocketException exception)
         {
-            throw new IOException($"Failed to listen on {options}: {Explain(exception.SocketErrorCode)}.", exception);
+            throw new IOException($"Failed to listen on {options}: {Explain(options.EndPoint, exception.SocketErrorCode)}.", exception);
         }
     }
 
@@ -81,10 +81,11 @@ internal static class ListenSockets
         }
     }
 
-    private static string Explain(SocketError error) => error switch
+    private static string Explain(EndPoint endPoint, SocketError error) => error switch
     {
         SocketError.AddressAlreadyInUse => "the address is already in use",
         SocketError.AccessDenied => "permission denied",
+        SocketError.AddressNotAvailable when endPoint is UnixDomainSocketEndPoint => "the folder of the socket does not exist",
         SocketError.AddressNotAvailable => "this machine does not have the address",
         _ => error.ToString(),
     };
