@@ -45,9 +45,12 @@ internal static class CgiRequestMapper
 
         if (!variables.RequestUri.IsEmpty)
         {
-            return RequestTarget.Parse(variables.RequestUri, variables.Method, out var target) == RequestRejection.None
-                ? mapping.Strings.GetString(target.Raw)
-                : string.Empty;
+            if (RequestTarget.Parse(variables.RequestUri, variables.Method, out var target) != RequestRejection.None)
+                return string.Empty;
+
+            // Of http://host?query only the query is left of the target.
+            var raw = mapping.Strings.GetString(target.Raw);
+            return raw.StartsWith('?') && !target.Path.IsEmpty ? "/" + raw : raw;
         }
 
         var path = mapping.DecodeVariable(variables.ScriptName) + mapping.DecodeVariable(variables.PathInfo);
