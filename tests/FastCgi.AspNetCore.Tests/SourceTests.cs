@@ -1,0 +1,40 @@
+using System.Reflection;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.Tests;
+
+/// <summary>Measures of the library's source that a reader relies on.</summary>
+public class SourceTests
+{
+    private const int MaxLines = 400;
+
+    private static readonly LoggerMessageAttribute[] s_logMessages =
+        [.. typeof(FastCgiServerOptions).Assembly.GetTypes()
+            .SelectMany(static type => type.GetMethods(BindingFlags.Static | BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.DeclaredOnly))
+            .Select(static method => method.GetCustomAttribute<LoggerMessageAttribute>())
+            .OfType<LoggerMessageAttribute>()];
+
+    [Fact]
+    public void Files_OfTheLibrary_AreShort()
+    {
+        var files = Directory.EnumerateFiles(Repository.GetPath("src"), "*.cs", SearchOption.AllDirectories).Where(static file => !file.Contains($"{Path.DirectorySeparatorChar}obj{Path.DirectorySeparatorChar}", StringComparison.Ordinal)).ToList();
+
+        Assert.NotEmpty(files);
+        Assert.DoesNotContain(files, static file => File.ReadLines(file).Count() > MaxLines);
+    }
+
+    [Fact]
+    public void LogMessages_Ids_AreUniqueAndGiven()
+    {
+        Assert.NotEmpty(s_logMessages);
+        Assert.DoesNotContain(s_logMessages, static message => message.EventId <= 0);
+        Assert.Empty(s_logMessages.GroupBy(static message => message.EventId).Where(static group => group.Count() > 1).Select(static group => group.Key));
+    }
+
+    [Fact]
+    public void LogMessages_Names_AreUniqueAndGiven()
+    {
+        Assert.DoesNotContain(s_logMessages, static message => string.IsNullOrEmpty(message.EventName));
+        Assert.Empty(s_logMessages.GroupBy(static message => message.EventName).Where(static group => group.Count() > 1).Select(static group => group.Key));
+    }
+}
