@@ -60,6 +60,18 @@ public class SlabPoolTests
     }
 
     [Fact]
+    public void Return_Twice_Throws()
+    {
+        var block = Rent(1)[0];
+        block.Return();
+
+        Assert.Throws<InvalidOperationException>(block.Return);
+        Assert.Throws<InvalidOperationException>(((IDisposable)block).Dispose);
+        Assert.Equal(0, _pool.RentedCount);
+        Assert.Equal(4, Rent(4).Distinct().Count());
+    }
+
+    [Fact]
     public void Return_All_NothingIsRentedAndTheBlocksServeAgain()
     {
         // Eight times what the slots of the processors hold: where the thread moves to another one, that much is out of its reach.
