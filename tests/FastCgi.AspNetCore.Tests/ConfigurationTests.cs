@@ -6,7 +6,7 @@ using Microsoft.Extensions.Configuration;
 
 namespace FastCgi.AspNetCore.Tests;
 
-public class ConfigurationTests
+public sealed class ConfigurationTests
 {
     [Fact]
     public void Configure_NoSection_Defaults()
@@ -142,7 +142,8 @@ public class ConfigurationTests
     [InlineData("FastCgi:Endpoints:Site:Backlog", "0")]
     [InlineData("FastCgi:Endpoints:Site:Url", "http://*:80")]
     [InlineData("FastCgi:Endpoints:Site:Url", "fastcgi://127.0.0.1")]
-    public void Configure_BadValue_ErrorNamesThePathAndTheValue(string path, string value) => AssertError(path, value, $"{path} = '{value}'", "is not valid: ");
+    public void Configure_BadValue_ErrorNamesThePathAndTheValue(string path, string value)
+        => AssertError(path, value, $"{path} = '{value}'", "is not valid: ");
 
     [Fact]
     public void Configure_EndpointWithoutUrl_ErrorNamesThePath()

@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore.Tests;
 
-public class LimitsTests
+public sealed class LimitsTests
 {
     private readonly FastCgiServerLimits _limits = new();
 
@@ -22,19 +22,24 @@ public class LimitsTests
     }
 
     [Fact]
-    public void MaxConcurrentConnections_FromOne() => AssertOptional(value => _limits.MaxConcurrentConnections = value, () => _limits.MaxConcurrentConnections, smallest: 1);
+    public void MaxConcurrentConnections_FromOne()
+        => AssertOptional(value => _limits.MaxConcurrentConnections = value, () => _limits.MaxConcurrentConnections, smallest: 1);
 
     [Fact]
-    public void MaxConcurrentRequests_FromOne() => AssertOptional(value => _limits.MaxConcurrentRequests = value, () => _limits.MaxConcurrentRequests, smallest: 1);
+    public void MaxConcurrentRequests_FromOne()
+        => AssertOptional(value => _limits.MaxConcurrentRequests = value, () => _limits.MaxConcurrentRequests, smallest: 1);
 
     [Fact]
-    public void MaxRequestBodySize_FromZero() => AssertOptional(value => _limits.MaxRequestBodySize = value, () => _limits.MaxRequestBodySize, smallest: 0);
+    public void MaxRequestBodySize_FromZero()
+        => AssertOptional(value => _limits.MaxRequestBodySize = value, () => _limits.MaxRequestBodySize, smallest: 0);
 
     [Fact]
-    public void MaxRequestBufferSize_FromOne() => AssertOptional(value => _limits.MaxRequestBufferSize = value, () => _limits.MaxRequestBufferSize, smallest: 1);
+    public void MaxRequestBufferSize_FromOne()
+        => AssertOptional(value => _limits.MaxRequestBufferSize = value, () => _limits.MaxRequestBufferSize, smallest: 1);
 
     [Fact]
-    public void MaxResponseBufferSize_FromOne() => AssertOptional(value => _limits.MaxResponseBufferSize = value, () => _limits.MaxResponseBufferSize, smallest: 1);
+    public void MaxResponseBufferSize_FromOne()
+        => AssertOptional(value => _limits.MaxResponseBufferSize = value, () => _limits.MaxResponseBufferSize, smallest: 1);
 
     [Fact]
     public void RequestQueueLimit_FromZero()

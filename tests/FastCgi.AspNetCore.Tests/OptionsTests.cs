@@ -3,7 +3,7 @@ using System.Net.Sockets;
 
 namespace FastCgi.AspNetCore.Tests;
 
-public class OptionsTests
+public sealed class OptionsTests
 {
     private readonly FastCgiServerOptions _options = new();
 

@@ -60,19 +60,29 @@ internal static class PublicApi
     private static string? DescribeMember(MemberInfo member) => member switch
     {
         ConstructorInfo constructor => $"{member.DeclaringType!.Name}({GetParameters(constructor)})",
-        PropertyInfo property => $"{GetStatic(property.GetMethod!)}{GetName(s_nullability.Create(property))} {GetPropertyName(property)} {{ {GetAccessors(property)} }}",
+        PropertyInfo property => DescribeProperty(property),
         FieldInfo field => $"{(field.IsLiteral ? "const " : "")}{GetName(s_nullability.Create(field))} {field.Name}",
         EventInfo @event => $"event {GetName(s_nullability.Create(@event))} {@event.Name}",
-        MethodInfo { IsSpecialName: false } method => $"{GetStatic(method)}{GetName(s_nullability.Create(method.ReturnParameter))} {method.Name}{GetTypeParameters(method)}({GetParameters(method)})",
+        MethodInfo { IsSpecialName: false } method => DescribeMethod(method),
         _ => null,
     };
+
+    private static string DescribeProperty(PropertyInfo property)
+    {
+        var accessors = property.SetMethod is { IsPublic: true } ? "get; set;" : "get;";
+        return $"{GetStatic(property.GetMethod!)}{GetName(s_nullability.Create(property))} {GetPropertyName(property)} {{ {accessors} }}";
+    }
+
+    private static string DescribeMethod(MethodInfo method)
+    {
+        var returnType = GetName(s_nullability.Create(method.ReturnParameter));
+        return $"{GetStatic(method)}{returnType} {method.Name}{GetTypeParameters(method)}({GetParameters(method)})";
+    }
 
     private static string GetStatic(MethodInfo method) => method.IsStatic ? "static " : "";
 
     private static string GetPropertyName(PropertyInfo property)
         => property.GetIndexParameters() is [] ? property.Name : $"this[{string.Join(", ", property.GetIndexParameters().Select(DescribeParameter))}]";
-
-    private static string GetAccessors(PropertyInfo property) => property.SetMethod is { IsPublic: true } ? "get; set;" : "get;";
 
     private static string GetTypeParameters(MethodInfo method)
         => method.IsGenericMethod ? $"<{string.Join(", ", method.GetGenericArguments().Select(static argument => argument.Name))}>" : "";
@@ -85,8 +95,8 @@ internal static class PublicApi
 
     private static string DescribeParameter(ParameterInfo parameter)
     {
-        var value = parameter.HasDefaultValue ? " = " + (Convert.ToString(parameter.DefaultValue, CultureInfo.InvariantCulture) is { Length: > 0 } text ? text : "null") : "";
-        return $"{GetName(s_nullability.Create(parameter))} {parameter.Name}{value}";
+        var text = $"{GetName(s_nullability.Create(parameter))} {parameter.Name}";
+        return parameter.HasDefaultValue ? string.Create(CultureInfo.InvariantCulture, $"{text} = {parameter.DefaultValue ?? "null"}") : text;
     }
 
     private static string GetName(NullabilityInfo info)

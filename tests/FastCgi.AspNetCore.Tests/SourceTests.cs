@@ -4,20 +4,24 @@ using Microsoft.Extensions.Logging;
 namespace FastCgi.AspNetCore.Tests;
 
 /// <summary>Measures of the library's source that a reader relies on.</summary>
-public class SourceTests
+public sealed class SourceTests
 {
     private const int MaxLines = 400;
+    private const BindingFlags Declared = BindingFlags.DeclaredOnly | BindingFlags.Static | BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
 
     private static readonly LoggerMessageAttribute[] s_logMessages =
         [.. typeof(FastCgiServerOptions).Assembly.GetTypes()
-            .SelectMany(static type => type.GetMethods(BindingFlags.Static | BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.DeclaredOnly))
+            .SelectMany(static type => type.GetMethods(Declared))
             .Select(static method => method.GetCustomAttribute<LoggerMessageAttribute>())
             .OfType<LoggerMessageAttribute>()];
 
     [Fact]
     public void Files_OfTheLibrary_AreShort()
     {
-        var files = Directory.EnumerateFiles(Repository.GetPath("src"), "*.cs", SearchOption.AllDirectories).Where(static file => !file.Contains($"{Path.DirectorySeparatorChar}obj{Path.DirectorySeparatorChar}", StringComparison.Ordinal)).ToList();
+        var generated = $"{Path.DirectorySeparatorChar}obj{Path.DirectorySeparatorChar}";
+        var files = Directory.EnumerateFiles(Repository.GetPath("src"), "*.cs", SearchOption.AllDirectories)
+            .Where(file => !file.Contains(generated, StringComparison.Ordinal))
+            .ToList();
 
         Assert.NotEmpty(files);
         Assert.DoesNotContain(files, static file => File.ReadLines(file).Count() > MaxLines);

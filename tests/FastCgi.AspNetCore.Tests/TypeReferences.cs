@@ -7,7 +7,8 @@ namespace FastCgi.AspNetCore.Tests;
 /// <summary>The types that a type's metadata and code refer to: bases, members, locals, and what its instructions name.</summary>
 internal static class TypeReferences
 {
-    private const BindingFlags Declared = BindingFlags.DeclaredOnly | BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Static | BindingFlags.Instance;
+    private const BindingFlags Declared =
+        BindingFlags.DeclaredOnly | BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Static | BindingFlags.Instance;
 
     private static readonly Dictionary<int, OpCode> s_opCodes =
         typeof(OpCodes).GetFields().Select(static field => (OpCode)field.GetValue(null)!).ToDictionary(static opCode => opCode.Value & 0xffff);
@@ -44,7 +45,8 @@ internal static class TypeReferences
             return;
 
         AddAll(references, body.LocalVariables.Select(static local => local.LocalType));
-        AddAll(references, body.ExceptionHandlingClauses.Where(static clause => clause.Flags == ExceptionHandlingClauseOptions.Clause).Select(static clause => clause.CatchType));
+        var catches = body.ExceptionHandlingClauses.Where(static clause => clause.Flags == ExceptionHandlingClauseOptions.Clause);
+        AddAll(references, catches.Select(static clause => clause.CatchType));
         foreach (var token in GetTokens(body.GetILAsByteArray()!))
         {
             var arguments = (Type: method.DeclaringType!.GetGenericArguments(), Method: method.IsGenericMethod ? method.GetGenericArguments() : []);

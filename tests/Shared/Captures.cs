@@ -26,7 +26,10 @@ public static partial class CaptureLibrary
     /// <param name="name">Front-end and file without its extension, such as <c>nginx/tcp__get-root</c>.</param>
     public static Capture Get(string name) => All.Single(capture => capture.Name == name);
 
-    /// <summary>Writes out what the index has shortened: <c>{3*x}</c> for a repeated character, <c>{lines:100}</c> for so many bytes of numbered lines.</summary>
+    /// <summary>
+    /// Writes out what the index has shortened: <c>{3*x}</c> for a repeated character, <c>{lines:100}</c> for so many bytes of
+    /// numbered lines.
+    /// </summary>
     internal static string Expand(string text) => Shortened().Replace(text, static match =>
     {
         var count = int.Parse(match.Groups["count"].ValueSpan, CultureInfo.InvariantCulture);
@@ -38,7 +41,10 @@ public static partial class CaptureLibrary
         var folder = Path.Combine(s_folder, frontEnd);
         using var index = File.OpenRead(Path.Combine(folder, "index.json"));
         foreach (var capture in JsonSerializer.Deserialize<CaptureIndex>(index, s_json)!.Captures)
-            yield return new Capture(frontEnd, Path.Combine(folder, capture.File), capture.Tls, [.. capture.Requests.Select(static request => request.Expand())]);
+        {
+            var requests = capture.Requests.Select(static request => request.Expand());
+            yield return new Capture(frontEnd, Path.Combine(folder, capture.File), capture.Tls, [.. requests]);
+        }
     }
 
     private static string NumberedLines(int length)
@@ -79,13 +85,18 @@ public sealed record Capture(string FrontEnd, string Path, bool IsTls, IReadOnly
 
 /// <summary>A request of a captured connection.</summary>
 /// <param name="Id">The request id of its records.</param>
-/// <param name="Http">Request line and headers as the client sent them, each character a byte; <see langword="null"/> where the params were not captured whole, or the role is not Responder.</param>
+/// <param name="Http">
+/// Request line and headers as the client sent them, each character a byte; <see langword="null"/> where the params were not
+/// captured whole, or the role is not Responder.
+/// </param>
 /// <param name="Body">The body as the client sent it, without the chunks' framing.</param>
 /// <param name="Incomplete">Whether the end of STDIN was not captured, or never came.</param>
 /// <param name="Subrequest">Whether it is nginx's auth_request, which is sent without the body.</param>
 /// <param name="HeadersUnknown">Whether <paramref name="Http"/> is but the request line.</param>
-public sealed record CapturedRequest(int Id, string? Http = null, string Body = "", bool Incomplete = false, bool Subrequest = false, bool HeadersUnknown = false)
+public sealed record CapturedRequest(
+    int Id, string? Http = null, string Body = "", bool Incomplete = false, bool Subrequest = false, bool HeadersUnknown = false)
 {
     /// <summary>The same request with nothing shortened.</summary>
-    internal CapturedRequest Expand() => this with { Http = Http is null ? null : CaptureLibrary.Expand(Http), Body = CaptureLibrary.Expand(Body ?? "") };
+    internal CapturedRequest Expand()
+        => this with { Http = Http is null ? null : CaptureLibrary.Expand(Http), Body = CaptureLibrary.Expand(Body ?? "") };
 }

@@ -2,7 +2,7 @@ using FastCgi.AspNetCore.Buffers;
 
 namespace FastCgi.AspNetCore.Tests.Buffers;
 
-public class BufferChainTests
+public sealed class BufferChainTests
 {
     private BufferChain _chain;
 

@@ -2,7 +2,7 @@ using FastCgi.AspNetCore.Buffers;
 
 namespace FastCgi.AspNetCore.Tests.Buffers;
 
-public class SlabPoolTests
+public sealed class SlabPoolTests
 {
     private const int BlockSize = 64;
     private const int BlocksPerSlab = 4;

@@ -9,7 +9,7 @@ namespace FastCgi.AspNetCore.Tests.Captures;
 /// The bytes of real front-ends, read and mapped, give the application the HTTP request that the client sent, but for what
 /// <see cref="FrontEndRules"/> says of the front-end.
 /// </summary>
-public class CaptureReplayTests
+public sealed class CaptureReplayTests
 {
     public static TheoryData<string> Names => [.. CaptureLibrary.All.Select(static capture => capture.Name)];
 
@@ -56,7 +56,8 @@ public class CaptureReplayTests
             return;
 
         Assert.Contains(head.ContentLength, expected.ContentLengths);
-        Assert.Equal(Sort(expected.GetHeaders(head.ContentLength, GetServerName(request))), Sort(request.Headers.Select(static header => $"{header.Key}: {string.Join(" | ", header.Value.ToArray())}")), StringComparer.OrdinalIgnoreCase);
+        var headers = request.Headers.Select(static header => $"{header.Key}: {string.Join(" | ", header.Value.ToArray())}");
+        Assert.Equal(Sort(expected.GetHeaders(head.ContentLength, GetServerName(request))), Sort(headers), StringComparer.OrdinalIgnoreCase);
         AssertBody(expected, captured, head.ContentLength, received.Body);
     }
 

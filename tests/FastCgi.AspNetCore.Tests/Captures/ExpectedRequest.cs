@@ -6,6 +6,9 @@ namespace FastCgi.AspNetCore.Tests.Captures;
 /// <summary>What the application should see of a captured request: the HTTP request, and the rules of the front-end.</summary>
 internal sealed class ExpectedRequest
 {
+    /// <summary>The one byte in the headers of the captures that is no UTF-8.</summary>
+    private const char Latin1 = '\xe9';
+
     /// <summary>The paths of those targets whose path is not itself.</summary>
     private static readonly Dictionary<string, string> s_decodedPaths = new()
     {
@@ -46,12 +49,17 @@ internal sealed class ExpectedRequest
     public string Body => _captured.Subrequest ? "" : _captured.Body;
 
     /// <summary>Bytes beyond ASCII in the target and bytes that are not UTF-8 in a header are refused, as by Kestrel.</summary>
-    public RequestRejection Rejection => (_http.Target.Any(static c => c > 0x7f), _http.Headers.Any(static header => header.Value.Contains('\xe9', StringComparison.Ordinal))) switch
+    public RequestRejection Rejection
     {
-        (true, _) => RequestRejection.InvalidTarget,
-        (_, true) => RequestRejection.InvalidHeaderValue,
-        _ => RequestRejection.None,
-    };
+        get
+        {
+            if (_http.Target.Any(static c => c > 0x7f))
+                return RequestRejection.InvalidTarget;
+            if (_http.Headers.Any(static header => header.Value.Contains(Latin1, StringComparison.Ordinal)))
+                return RequestRejection.InvalidHeaderValue;
+            return RequestRejection.None;
+        }
+    }
 
     /// <summary>The target in origin form.</summary>
     public string RawTarget
@@ -85,9 +93,9 @@ internal sealed class ExpectedRequest
     {
         // By the name that the client sent: only what was the same there is joined by the front-end.
         var passed = _http.Headers.GroupBy(static header => header.Name, StringComparer.OrdinalIgnoreCase)
-            .SelectMany(group => group.Select(header => _rules.Pass(header.Name, header.Value)).OfType<(string, string)>().GroupBy(static header => header.Item1, static header => header.Item2))
-            .Select(group => (Name: group.Key, Value: string.Join(GetSeparator(group.Key), group)))
-            .Where(header => !IsOfTheServer(header.Name, contentLength))
+            .Select(group => group.Select(header => _rules.Pass(header.Name, header.Value)).OfType<(string Name, string Value)>().ToList())
+            .Where(group => group.Count > 0 && !IsOfTheServer(group[0].Name, contentLength))
+            .Select(group => (group[0].Name, Value: string.Join(GetSeparator(group[0].Name), group.Select(static header => header.Value))))
             .ToList();
         passed.AddRange(GetOwnHeaders(contentLength, madeUpHost));
 

@@ -46,7 +46,10 @@ internal sealed class FrontEndRules(Capture capture)
 
     private bool PassesOddNames => IsAny("lighttpd") || (IsAny("nginx") && capture.Mode == "opts");
 
-    /// <summary>lighttpd makes an underscore of every odd byte; nginx leaves all but the hyphen as it is. Either way an underscore is seen as a hyphen.</summary>
+    /// <summary>
+    /// lighttpd makes an underscore of every odd byte; nginx leaves all but the hyphen as it is. Either way an underscore is seen as
+    /// a hyphen.
+    /// </summary>
     private string MapOddName(string name) => IsAny("lighttpd")
         ? string.Concat(name.Select(static c => char.IsAsciiLetterOrDigit(c) ? c : '-'))
         : name.Replace('_', '-');

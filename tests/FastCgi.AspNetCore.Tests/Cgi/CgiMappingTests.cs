@@ -3,7 +3,7 @@ using FastCgi.AspNetCore.Cgi;
 
 namespace FastCgi.AspNetCore.Tests.Cgi;
 
-public class CgiMappingTests
+public sealed class CgiMappingTests
 {
     private static readonly UTF8Encoding s_strictUtf8 = new(encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);
 
@@ -12,7 +12,8 @@ public class CgiMappingTests
     [InlineData("a\tb\x01", "a\tb\x01")]
     [InlineData("\xe2\x82\xac", "€")]
     [InlineData("", "")]
-    public void DecodeHeader_NoEncodingChosen_Utf8(string bytes, string text) => Assert.Equal(text, new CgiMapping().DecodeHeader("X", Encoding.Latin1.GetBytes(bytes)));
+    public void DecodeHeader_NoEncodingChosen_Utf8(string bytes, string text)
+        => Assert.Equal(text, new CgiMapping().DecodeHeader("X", Encoding.Latin1.GetBytes(bytes)));
 
     [Fact]
     public void DecodeHeader_EncodingChosenByName_IsUsedForThatHeader()
@@ -58,7 +59,8 @@ public class CgiMappingTests
     [InlineData("\xc3\xa9", "é")]
     [InlineData("caf\xe9", "café")]
     [InlineData("\xc3\xa9\xff", "Ã©ÿ")]
-    public void DecodeVariable_Utf8IfItCanBe_ElseLatin1(string bytes, string text) => Assert.Equal(text, new CgiMapping().DecodeVariable(Encoding.Latin1.GetBytes(bytes)));
+    public void DecodeVariable_Utf8IfItCanBe_ElseLatin1(string bytes, string text)
+        => Assert.Equal(text, new CgiMapping().DecodeVariable(Encoding.Latin1.GetBytes(bytes)));
 
     [Fact]
     public void DecodeHeader_PersonalValue_IsNotShared()

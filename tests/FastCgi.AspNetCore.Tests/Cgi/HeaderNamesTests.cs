@@ -5,7 +5,7 @@ using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
 namespace FastCgi.AspNetCore.Tests.Cgi;
 
-public class HeaderNamesTests
+public sealed class HeaderNamesTests
 {
     /// <summary>The request headers that ASP.NET Core names and that another spelling would be wrong for.</summary>
     public static TheoryData<string> Headers =>
@@ -35,7 +35,9 @@ public class HeaderNamesTests
     [Fact]
     public void TryGetHeaderName_EveryHeaderThatAspNetCoreNames_IsItButForCase()
     {
-        var names = typeof(Known).GetFields(BindingFlags.Public | BindingFlags.Static).Select(static field => (string)field.GetValue(null)!).Where(static name => name[0] != ':');
+        var names = typeof(Known).GetFields(BindingFlags.Public | BindingFlags.Static)
+            .Select(static field => (string)field.GetValue(null)!)
+            .Where(static name => name[0] != ':');
         foreach (var header in names.Except([Known.ContentType, Known.ContentLength]))
         {
             Assert.True(HeaderNames.TryGetHeaderName(Variable(header), out var name));
@@ -115,7 +117,8 @@ public class HeaderNamesTests
     [InlineData("Proxy-Authorization", false)]
     [InlineData("Content-Language", false)]
     [InlineData("Hosts", false)]
-    public void IsIgnored_Header_TellsWhetherItComesFromNoVariable(string header, bool isIgnored) => Assert.Equal(isIgnored, HeaderNames.IsIgnored(header));
+    public void IsIgnored_Header_TellsWhetherItComesFromNoVariable(string header, bool isIgnored)
+        => Assert.Equal(isIgnored, HeaderNames.IsIgnored(header));
 
     [Theory]
     [InlineData("Cookie", true)]
@@ -124,7 +127,8 @@ public class HeaderNamesTests
     [InlineData("Accept", false)]
     [InlineData("Accept-Language", false)]
     [InlineData("Referer", false)]
-    public void IsPersonal_Header_TellsWhetherItBelongsToOneClient(string header, bool isPersonal) => Assert.Equal(isPersonal, HeaderNames.IsPersonal(header));
+    public void IsPersonal_Header_TellsWhetherItBelongsToOneClient(string header, bool isPersonal)
+        => Assert.Equal(isPersonal, HeaderNames.IsPersonal(header));
 
     private static byte[] Variable(string header) => Encoding.ASCII.GetBytes("HTTP_" + header.ToUpperInvariant().Replace('-', '_'));
 }

@@ -2,7 +2,7 @@ using FastCgi.AspNetCore.Cgi;
 
 namespace FastCgi.AspNetCore.Tests.Cgi;
 
-public class PathBaseTests
+public sealed class PathBaseTests
 {
     [Theory]
     [InlineData("/app", "/app/x", "/app", "/x")]
@@ -75,7 +75,8 @@ public class PathBaseTests
     [InlineData("HTTP_PATH_BASE")]
     [InlineData("HTTP_X_FORWARDED_PREFIX")]
     [InlineData("path_base")]
-    public void Map_HeaderThatTellsOfABase_IsNotBelieved(string name) => Assert.Equal("", CgiParameters.Get(("REQUEST_URI", "/app/x"), (name, "/app")).Map().PathBase);
+    public void Map_HeaderThatTellsOfABase_IsNotBelieved(string name)
+        => Assert.Equal("", CgiParameters.Get(("REQUEST_URI", "/app/x"), (name, "/app")).Map().PathBase);
 
     [Fact]
     public void Map_ScriptNameNotTrusted_IsNoPathBase()
@@ -90,7 +91,8 @@ public class PathBaseTests
     [InlineData("/other", "/x", "/app/x", "", "/app/x")]
     [InlineData("/a b", "/c", "/a%20b/c", "/a b", "/c")]
     [InlineData("/app/x", "", "/app", "", "/app")]
-    public void Map_ScriptNameTrusted_IsThePathBaseIfPathInfoCame(string scriptName, string? pathInfo, string requestUri, string expectedBase, string expectedPath)
+    public void Map_ScriptNameTrusted_IsThePathBaseIfPathInfoCame(
+        string scriptName, string? pathInfo, string requestUri, string expectedBase, string expectedPath)
     {
         var parameters = CgiParameters.Get(("REQUEST_URI", requestUri), ("SCRIPT_NAME", scriptName));
         if (pathInfo is not null)
@@ -124,23 +126,20 @@ public class PathBaseTests
     public void Map_VariablesThatContradictEachOther_PathIsWholeOrSplitAtABoundary()
     {
         string[] values = ["", "/", "/a", "/a\nb", "\n", "/a/b", "/a/b/c", "b", "/\xc3\xa9", new('/', 300), "/" + new string('x', 300)];
-        foreach (var source in Enum.GetValues<FastCgiPathSource>())
-        {
-            var mapping = new CgiMapping { PathSource = source, PathBaseSource = FastCgiPathBaseSource.ScriptName };
-            foreach (var scriptName in values)
-            {
-                foreach (var pathInfo in values)
-                {
-                    foreach (var requestUri in (string[])["/", "/a%0ab", "/a/b/c", "/a/b?c", "//"])
-                    {
-                        var head = CgiParameters.Get(("REQUEST_URI", requestUri), ("SCRIPT_NAME", scriptName), ("PATH_INFO", pathInfo)).Map(mapping);
-                        var whole = CgiParameters.Get(("REQUEST_URI", requestUri), ("SCRIPT_NAME", scriptName), ("PATH_INFO", pathInfo)).Map(new CgiMapping { PathSource = source }).Path;
+        string[] requestUris = ["/", "/a%0ab", "/a/b/c", "/a/b?c", "//"];
+        var combinations =
+            from source in Enum.GetValues<FastCgiPathSource>()
+            from scriptName in values
+            from pathInfo in values
+            from requestUri in requestUris
+            select (source, CgiParameters.Get(("REQUEST_URI", requestUri), ("SCRIPT_NAME", scriptName), ("PATH_INFO", pathInfo)));
 
-                        Assert.Equal(whole, head.PathBase + head.Path);
-                        Assert.True(head.PathBase.Length == 0 || head.Path.Length == 0 || head.Path[0] == '/');
-                    }
-                }
-            }
+        foreach (var (source, parameters) in combinations)
+        {
+            var head = parameters.Map(new CgiMapping { PathSource = source, PathBaseSource = FastCgiPathBaseSource.ScriptName });
+
+            Assert.Equal(parameters.Map(new CgiMapping { PathSource = source }).Path, head.PathBase + head.Path);
+            Assert.True(head.PathBase.Length == 0 || head.Path.Length == 0 || head.Path[0] == '/');
         }
     }
 }

@@ -3,7 +3,7 @@ using FastCgi.AspNetCore.Cgi;
 
 namespace FastCgi.AspNetCore.Tests.Cgi;
 
-public class StatusLineTests
+public sealed class StatusLineTests
 {
     [Theory]
     [InlineData(200, "Status: 200 OK\r\n\r\n")]
@@ -15,7 +15,8 @@ public class StatusLineTests
     [InlineData(599, "Status: 599 \r\n\r\n")]
     [InlineData(600, "Status: 600 \r\n\r\n")]
     [InlineData(999, "Status: 999 \r\n\r\n")]
-    public void Get_Status_HasItsStandardReason(int statusCode, string line) => Assert.Equal(line, Encoding.ASCII.GetString(StatusLine.Get(statusCode)));
+    public void Get_Status_HasItsStandardReason(int statusCode, string line)
+        => Assert.Equal(line, Encoding.ASCII.GetString(StatusLine.Get(statusCode)));
 
     [Theory]
     [InlineData(200, "Fine", "Status: 200 Fine\r\n\r\n")]

@@ -3,7 +3,7 @@ using FastCgi.AspNetCore.Cgi;
 
 namespace FastCgi.AspNetCore.Tests.Cgi;
 
-public class StringCacheTests
+public sealed class StringCacheTests
 {
     private readonly StringCache _cache = new();
 

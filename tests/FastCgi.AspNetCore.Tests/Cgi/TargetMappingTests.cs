@@ -3,7 +3,7 @@ using FastCgi.AspNetCore.Cgi;
 namespace FastCgi.AspNetCore.Tests.Cgi;
 
 /// <summary>Path, query and raw target, from each source.</summary>
-public class TargetMappingTests
+public sealed class TargetMappingTests
 {
     private static readonly CgiMapping s_documentUri = new() { PathSource = FastCgiPathSource.DocumentUri };
     private static readonly CgiMapping s_scriptName = new() { PathSource = FastCgiPathSource.ScriptNameAndPathInfo };
@@ -19,7 +19,8 @@ public class TargetMappingTests
     [Fact]
     public void Map_RequestUri_IsBelievedBeforeTheDecodedVariables()
     {
-        var head = CgiParameters.Get(("SCRIPT_NAME", "/s"), ("PATH_INFO", "/p"), ("DOCUMENT_URI", "/d"), ("QUERY_STRING", "z=1"), ("REQUEST_URI", "/a?b=2")).Map();
+        var head = CgiParameters.Get(
+            ("SCRIPT_NAME", "/s"), ("PATH_INFO", "/p"), ("DOCUMENT_URI", "/d"), ("QUERY_STRING", "z=1"), ("REQUEST_URI", "/a?b=2")).Map();
 
         Assert.Equal(("", "/a", "?b=2"), (head.PathBase, head.Path, head.QueryString));
     }

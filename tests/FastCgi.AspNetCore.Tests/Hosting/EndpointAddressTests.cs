@@ -5,7 +5,7 @@ using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Tests.Hosting;
 
-public class EndpointAddressTests
+public sealed class EndpointAddressTests
 {
     [Theory]
     [InlineData("fastcgi://127.0.0.1:9000", "fastcgi://127.0.0.1:9000")]

@@ -5,7 +5,7 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Tests.Hosting;
 
-public class EndpointPlanTests
+public sealed class EndpointPlanTests
 {
     private const string Default = "fastcgi://127.0.0.1:9000";
 
@@ -139,7 +139,9 @@ public class EndpointPlanTests
     {
         _options.Listen(IPAddress.Loopback, 9002);
 
-        AssertPlan(EndpointPlan.Make(_options, ["http://*:8080"], configuration: null, hasHttpEndpoints: false, _log), ["fastcgi://127.0.0.1:9002"], ["http://*:8080"]);
+        var plan = EndpointPlan.Make(_options, ["http://*:8080"], configuration: null, hasHttpEndpoints: false, _log);
+
+        AssertPlan(plan, ["fastcgi://127.0.0.1:9002"], ["http://*:8080"]);
     }
 
     private EndpointPlan Make(string[] addresses, bool hasHttpEndpoints = false)

@@ -2,7 +2,7 @@ using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Tests.Protocol;
 
-public class BeginRequestBodyTests
+public sealed class BeginRequestBodyTests
 {
     [Theory]
     [InlineData(new byte[] { 0, 1, 0, 0, 0, 0, 0, 0 }, 1, false)]

@@ -6,11 +6,12 @@ namespace FastCgi.AspNetCore.Tests.Protocol;
 /// Valid streams, damaged at random but the same in every run: the readers must take any bytes, in any pieces, without an
 /// exception and without standing still, and must agree with the plainest reader of the same bytes that could be written.
 /// </summary>
-public class MutationTests
+public sealed class MutationTests
 {
     private const int Rounds = 3_000;
 
-    private static readonly byte[][] s_recordSeeds = [.. RecordStreams.All.Values.Select(static streams => streams[^1].Bytes).Where(static bytes => bytes.Length < 20_000)];
+    private static readonly byte[][] s_recordSeeds =
+        [.. RecordStreams.All.Values.Select(static streams => streams[^1].Bytes).Where(static bytes => bytes.Length < 20_000)];
 
     private static readonly byte[][] s_pairSeeds =
     [

@@ -3,7 +3,7 @@ using static FastCgi.AspNetCore.Tests.Protocol.SpecificationBytes;
 
 namespace FastCgi.AspNetCore.Tests.Protocol;
 
-public class NameValuePairReaderTests
+public sealed class NameValuePairReaderTests
 {
     private const long LargestLength = int.MaxValue;
 
@@ -106,7 +106,11 @@ public class NameValuePairReaderTests
     [Fact]
     public void TryRead_StreamCutAnywhere_YieldsTheWholePairsThenMalformed()
     {
-        byte[][] pairs = [Pair("A", "1"), Pair("", ""), Pair("NAME", new string('v', 200)), Pair(new string('n', 130), "x"), Pair(new string('n', 128), new string('v', 128))];
+        byte[][] pairs =
+        [
+            Pair("A", "1"), Pair("", ""), Pair("NAME", new string('v', 200)), Pair(new string('n', 130), "x"),
+            Pair(new string('n', 128), new string('v', 128)),
+        ];
         byte[] stream = [.. pairs.SelectMany(static pair => pair)];
         var ends = pairs.Select((_, i) => pairs.Take(i + 1).Sum(static pair => pair.Length)).ToList();
 

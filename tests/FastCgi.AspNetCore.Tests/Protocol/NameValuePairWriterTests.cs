@@ -2,7 +2,7 @@ using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Tests.Protocol;
 
-public class NameValuePairWriterTests
+public sealed class NameValuePairWriterTests
 {
     [Fact]
     public void Write_GetValuesResult_BytesOfTheSpecification()

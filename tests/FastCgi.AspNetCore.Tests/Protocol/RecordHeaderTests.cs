@@ -2,7 +2,7 @@ using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Tests.Protocol;
 
-public class RecordHeaderTests
+public sealed class RecordHeaderTests
 {
     // version, type, requestId B1 B0, contentLength B1 B0, paddingLength, reserved (section 3.3).
     [Theory]

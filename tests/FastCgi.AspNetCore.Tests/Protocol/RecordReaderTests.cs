@@ -2,7 +2,7 @@ using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Tests.Protocol;
 
-public class RecordReaderTests
+public sealed class RecordReaderTests
 {
     private const byte OtherVersion = 2;
 

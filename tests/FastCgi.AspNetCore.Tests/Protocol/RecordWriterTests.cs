@@ -2,7 +2,7 @@ using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Tests.Protocol;
 
-public class RecordWriterTests
+public sealed class RecordWriterTests
 {
     private readonly byte[] _destination = Enumerable.Repeat((byte)0xee, 20).ToArray();
 

@@ -124,5 +124,6 @@ public sealed class RequestParametersTests : IDisposable
         Assert.Null(new RequestAddresses(_parameters, _mapping).RemoteAddress);
     }
 
-    private void Append(params ReadOnlySpan<(string Name, string Value)> variables) => _parameters.Append(CgiParameters.Get(variables).Bytes, isWhole: false);
+    private void Append(params ReadOnlySpan<(string Name, string Value)> variables)
+        => _parameters.Append(CgiParameters.Get(variables).Bytes, isWhole: false);
 }

@@ -4,7 +4,7 @@ using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.Tests.Responses;
 
-public class ResponseHeadersTests
+public sealed class ResponseHeadersTests
 {
     private readonly ResponseHeaders _headers = new();
 
@@ -82,8 +82,16 @@ public class ResponseHeadersTests
         Assert.True(_headers.IsReadOnly);
         foreach (var change in (Action[])
         [
-            () => _headers["X"] = "2", () => _headers["Y"] = "2", () => _headers["X"] = StringValues.Empty, () => _headers.Add("Y", "2"), () => _headers.Add(new("Y", "2")),
-            () => _headers.Remove("X"), () => _headers.Remove(new KeyValuePair<string, StringValues>("X", "1")), _headers.Clear, () => _headers.ContentLength = 1, () => _headers.ContentLength = null,
+            () => _headers["X"] = "2",
+            () => _headers["Y"] = "2",
+            () => _headers["X"] = StringValues.Empty,
+            () => _headers.Add("Y", "2"),
+            () => _headers.Add(new("Y", "2")),
+            () => _headers.Remove("X"),
+            () => _headers.Remove(new KeyValuePair<string, StringValues>("X", "1")),
+            _headers.Clear,
+            () => _headers.ContentLength = 1,
+            () => _headers.ContentLength = null,
         ])
         {
             Assert.Contains("read-only", Assert.Throws<InvalidOperationException>(change).Message, StringComparison.Ordinal);
