@@ -1,5 +1,4 @@
 using System.Buffers;
-using System.Diagnostics;
 using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.Buffers;
@@ -87,12 +86,16 @@ internal sealed class BufferBlock : IMemoryOwner<byte>
     }
 
     /// <summary>Gives the block back to its pool. Nothing may use it afterwards.</summary>
+    /// <exception cref="InvalidOperationException">The block is in its pool already.</exception>
     public void Return()
     {
         if (Slab is null)
             return;
 
-        Debug.Assert(IsRented, "A block was returned twice.");
+        // In release builds too: with two owners, the bytes of one request would show up in another.
+        if (!IsRented)
+            throw new InvalidOperationException("The block was returned twice.");
+
         Next = null;
         Start = 0;
         End = 0;

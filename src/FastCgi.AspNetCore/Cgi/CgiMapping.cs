@@ -1,4 +1,5 @@
 using System.Text;
+using System.Text.Unicode;
 
 namespace FastCgi.AspNetCore.Cgi;
 
@@ -41,10 +42,10 @@ internal sealed class CgiMapping
             return false;
 
         if (RequestHeaderEncodingSelector is not null && HeaderNames.TryGetHeaderName(variableName, out var headerName)
-            && RequestHeaderEncodingSelector(headerName) is not null)
-            return true;
+            && RequestHeaderEncodingSelector(headerName) is { } encoding)
+            return CanDecode(encoding, value);
 
-        return System.Text.Unicode.Utf8.IsValid(value);
+        return Utf8.IsValid(value);
     }
 
     /// <summary>The text of a header's value.</summary>
@@ -65,6 +66,20 @@ internal sealed class CgiMapping
         if (Ascii.IsValid(value))
             return Strings.GetString(value);
 
-        return System.Text.Unicode.Utf8.IsValid(value) ? Encoding.UTF8.GetString(value) : Encoding.Latin1.GetString(value);
+        return Utf8.IsValid(value) ? Encoding.UTF8.GetString(value) : Encoding.Latin1.GetString(value);
+    }
+
+    /// <summary>Encodings that replace what they cannot decode take any value; those that throw are asked here, not in the application.</summary>
+    private static bool CanDecode(Encoding encoding, ReadOnlySpan<byte> value)
+    {
+        try
+        {
+            _ = encoding.GetCharCount(value);
+            return true;
+        }
+        catch (DecoderFallbackException)
+        {
+            return false;
+        }
     }
 }

@@ -45,15 +45,19 @@ internal static class CgiRequestMapper
 
         if (!variables.RequestUri.IsEmpty)
         {
-            return RequestTarget.Parse(variables.RequestUri, variables.Method, out var target) == RequestRejection.None
-                ? mapping.Strings.GetString(target.Raw)
-                : string.Empty;
+            if (RequestTarget.Parse(variables.RequestUri, variables.Method, out var target) != RequestRejection.None)
+                return string.Empty;
+
+            // Of http://host?query only the query is left of the target.
+            var raw = mapping.Strings.GetString(target.Raw);
+            return raw.StartsWith('?') && !target.Path.IsEmpty ? "/" + raw : raw;
         }
 
         var path = mapping.DecodeVariable(variables.ScriptName) + mapping.DecodeVariable(variables.PathInfo);
         return new PathString(path.StartsWith('/') ? path : "/" + path).ToUriComponent() + MapQuery(variables.QueryString, mapping);
     }
 
+    /// <summary>Methods are case-sensitive (RFC 9110, section 9.1): <c>get</c> is another method than GET to the front-end, and stays one.</summary>
     private static string MapMethod(ReadOnlySpan<byte> method, CgiMapping mapping) => method.Length switch
     {
         3 when method.SequenceEqual("GET"u8) => HttpMethods.Get,
@@ -61,9 +65,12 @@ internal static class CgiRequestMapper
         4 when method.SequenceEqual("POST"u8) => HttpMethods.Post,
         4 when method.SequenceEqual("HEAD"u8) => HttpMethods.Head,
         5 when method.SequenceEqual("PATCH"u8) => HttpMethods.Patch,
+        5 when method.SequenceEqual("TRACE"u8) => HttpMethods.Trace,
+        5 when method.SequenceEqual("QUERY"u8) => HttpMethods.Query,
         6 when method.SequenceEqual("DELETE"u8) => HttpMethods.Delete,
         7 when method.SequenceEqual("OPTIONS"u8) => HttpMethods.Options,
-        _ => HttpCharacters.IsToken(method) ? HttpMethods.GetCanonicalizedValue(mapping.Strings.GetString(method)) : string.Empty,
+        7 when method.SequenceEqual("CONNECT"u8) => HttpMethods.Connect,
+        _ => HttpCharacters.IsToken(method) ? mapping.Strings.GetString(method) : string.Empty,
     };
 
     /// <summary>Front-ends say HTTP/2.0 and HTTP/3.0 (h2o: HTTP/2); ASP.NET Core's own constants have no minor version there.</summary>

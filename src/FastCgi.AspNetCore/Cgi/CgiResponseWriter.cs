@@ -15,12 +15,15 @@ internal static class CgiResponseWriter
     /// <summary>The most bytes that <see cref="Write"/> can need.</summary>
     public static int GetMaxLength(ReadOnlySpan<KeyValuePair<string, StringValues>> headers, string? reasonPhrase, Func<string, Encoding?>? encodingSelector)
     {
-        var bytesPerChar = encodingSelector is null ? 1 : 4;
         var length = 128 + (4 * (reasonPhrase?.Length ?? 0));
         foreach (var (name, values) in headers)
         {
+            var encoding = encodingSelector?.Invoke(name);
             for (var i = 0; i < values.Count; i++)
-                length += name.Length + 4 + (bytesPerChar * (values[i]?.Length ?? 0));
+            {
+                var chars = values[i]?.Length ?? 0;
+                length += name.Length + 4 + (encoding?.GetMaxByteCount(chars) ?? chars);
+            }
         }
 
         return length;

@@ -33,7 +33,7 @@ internal static class HeaderNames
                 isStartOfWord = c == '-';
             }
         });
-        return true;
+        return !IsIgnored(header);
     }
 
     /// <summary>Whether a variable with the prefix HTTP_ is the header of this name.</summary>
@@ -45,21 +45,24 @@ internal static class HeaderNames
         var name = variable[5..];
         for (var i = 0; i < header.Length; i++)
         {
-            var c = char.ToUpperInvariant(header[i]);
-            if (c == '-')
-                c = '_';
-            if (name[i] != c && char.ToUpperInvariant((char)name[i]) != c)
+            if (!IsSame(name[i], header[i]))
                 return false;
         }
 
-        return true;
+        return HttpCharacters.IsToken(variable);
     }
 
     /// <summary>
-    /// Whether a variable is no header in spite of its prefix: HTTP_CONTENT_TYPE and HTTP_CONTENT_LENGTH duplicate or contradict
-    /// CONTENT_*, and HTTP_PROXY is an attack (httpoxy, CVE-2016-5385).
+    /// Whether a header cannot come from a variable with the prefix: HTTP_CONTENT_TYPE and HTTP_CONTENT_LENGTH duplicate or
+    /// contradict CONTENT_*, and HTTP_PROXY is an attack (httpoxy, CVE-2016-5385).
     /// </summary>
-    public static bool IsIgnored(ReadOnlySpan<byte> variable) => Find(variable) is { Length: 0 };
+    public static bool IsIgnored(string header) => header.Length switch
+    {
+        5 => header.Equals("Proxy", StringComparison.OrdinalIgnoreCase),
+        12 => header.Equals(Known.ContentType, StringComparison.OrdinalIgnoreCase),
+        14 => header.Equals(Known.ContentLength, StringComparison.OrdinalIgnoreCase),
+        _ => false,
+    };
 
     /// <summary>Whether the values of a header belong to one client alone.</summary>
     public static bool IsPersonal(string header) => header.Length switch
@@ -69,6 +72,9 @@ internal static class HeaderNames
         19 => header.Equals(Known.ProxyAuthorization, StringComparison.OrdinalIgnoreCase),
         _ => false,
     };
+
+    private static bool IsSame(byte inVariable, char inHeader)
+        => inVariable == '_' ? inHeader == '-' : inVariable == inHeader || ((inVariable ^ inHeader) == 0x20 && char.IsAsciiLetter(inHeader));
 
     private static string? Find(ReadOnlySpan<byte> variable)
     {

@@ -96,7 +96,8 @@ internal ref struct RequestVariables
                 Scheme = value;
                 break;
             case 14 when name.SequenceEqual("CONTENT_LENGTH"u8):
-                if (!ContentLength.IsEmpty && !ContentLength.SequenceEqual(value))
+                // Emptied behind an included fastcgi_params, as for nginx's auth_request, it is absent; two lengths are an attack.
+                if (!ContentLength.IsEmpty && !value.IsEmpty && !ContentLength.SequenceEqual(value))
                     return RequestRejection.InvalidContentLength;
                 ContentLength = value;
                 break;

@@ -91,8 +91,9 @@ internal static class EndpointAddress
                 : throw Invalid(address, "localhost means two addresses, which cannot both have a port that the system chooses");
         }
 
-        var isBracketed = host[0] == '[';
-        if (IPAddress.TryParse(host.Trim('[', ']'), out var ip) && ip.AddressFamily == AddressFamily.InterNetworkV6 == isBracketed)
+        // An IPv6 address is in brackets, and no other is. The parser takes them, and a port behind them too.
+        var isBracketed = host[0] == '[' && host[^1] == ']';
+        if (IPAddress.TryParse(host, out var ip) && ip.AddressFamily == AddressFamily.InterNetworkV6 == isBracketed)
             return [new IPEndPoint(ip, port)];
 
         throw Invalid(address, "the host is an IP address, localhost or *");

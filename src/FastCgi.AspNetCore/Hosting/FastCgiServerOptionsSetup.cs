@@ -52,10 +52,10 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 options.PathBase = setting.Value ?? string.Empty;
                 break;
             case "PATHSOURCE":
-                options.PathSource = Enum.Parse<FastCgiPathSource>(Required(setting), ignoreCase: true);
+                options.PathSource = Choice<FastCgiPathSource>(setting);
                 break;
             case "PATHBASESOURCE":
-                options.PathBaseSource = Enum.Parse<FastCgiPathBaseSource>(Required(setting), ignoreCase: true);
+                options.PathBaseSource = Choice<FastCgiPathBaseSource>(setting);
                 break;
             default:
                 throw Unknown(setting);
@@ -134,11 +134,11 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         if (string.IsNullOrEmpty(url))
             throw new InvalidOperationException($"Configuration: {endpoint.Path} has no Url, such as fastcgi://127.0.0.1:9000.");
 
-        options.Listen(url, listen =>
+        Set(endpoint.GetSection("Url"), () => options.Listen(url, listen =>
         {
             foreach (var setting in endpoint.GetChildren())
                 Set(setting, () => ApplyListenOption(setting, listen));
-        });
+        }));
     }
 
     private static void ApplyListenOption(IConfigurationSection setting, FastCgiListenOptions listen)
@@ -169,6 +169,14 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
     }
 
     private static string Required(IConfigurationSection setting) => setting.Value ?? throw new FormatException("a value is missing.");
+
+    /// <summary>A name of the enumeration. Numbers, which <see cref="Enum"/> would take, are none.</summary>
+    private static T Choice<T>(IConfigurationSection setting)
+        where T : struct, Enum
+    {
+        var name = Enum.GetNames<T>().FirstOrDefault(name => name.Equals(setting.Value, StringComparison.OrdinalIgnoreCase));
+        return name is not null ? Enum.Parse<T>(name) : throw new FormatException($"it is one of {string.Join(", ", Enum.GetNames<T>())}.");
+    }
 
     private static int Number(IConfigurationSection setting) => int.Parse(Required(setting), NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture);
 

@@ -59,12 +59,13 @@ internal sealed class RequestHeaders : HeaderCollection
         _parameters.ReadHeaders(_mapping, this, static (headers, name, value) =>
         {
             if (!headers.IsHidden(name))
-                headers.Append(name, value, ReferenceEquals(name, Known.Cookie) ? "; " : null);
+                headers.Append(name, value, name.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase) ? "; " : null);
         });
 
         if (_knownContentLength is { } contentLength)
             SetKnownContentLength(contentLength);
 
+        Supplement(Known.ContentType, _parameters.GetHeader(Known.ContentType, _mapping));
         Supplement(Known.Host, GetHost());
         Supplement(Known.Authorization, GetAuthorization());
     }
@@ -100,7 +101,7 @@ internal sealed class RequestHeaders : HeaderCollection
         if (sent.Count > 0 && !string.IsNullOrEmpty(sent[^1]))
             return sent[^1];
 
-        return _madeUpHost ??= MakeUpHost();
+        return (_madeUpHost ??= MakeUpHost()) ?? sent;
     }
 
     private string? MakeUpHost()

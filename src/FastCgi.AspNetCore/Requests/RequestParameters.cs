@@ -104,12 +104,15 @@ internal sealed unsafe class RequestParameters
         {
             var values = StringValues.Empty;
             var isContentType = name.Equals(Known.ContentType, StringComparison.OrdinalIgnoreCase);
+            if (!isContentType && HeaderNames.IsIgnored(name))
+                return values;
+
             var reader = new NameValuePairReader(Readable());
             while (reader.TryRead(out var variable, out var value))
             {
                 var isMatch = isContentType
                     ? variable.SequenceEqual("CONTENT_TYPE"u8) && !value.IsEmpty
-                    : HeaderNames.IsVariableOf(variable, name) && !HeaderNames.IsIgnored(variable);
+                    : HeaderNames.IsVariableOf(variable, name);
                 if (isMatch)
                     values = isContentType ? mapping.DecodeHeader(name, value) : Join(values, name, mapping.DecodeHeader(name, value));
             }
@@ -118,7 +121,7 @@ internal sealed unsafe class RequestParameters
         }
     }
 
-    /// <summary>Calls back with each header in turn, repeated ones repeated; Content-Length excepted, which needs more than its text.</summary>
+    /// <summary>Calls back with each header in turn, repeated ones repeated; without Content-Length and Content-Type, which cannot be.</summary>
     public void ReadHeaders<TState>(CgiMapping mapping, TState state, Action<TState, string, string> add)
     {
         lock (this)
@@ -126,10 +129,7 @@ internal sealed unsafe class RequestParameters
             var reader = new NameValuePairReader(Readable());
             while (reader.TryRead(out var variable, out var value))
             {
-                if (!HeaderNames.TryGetHeaderName(variable, out var name) || ReferenceEquals(name, Known.ContentLength))
-                    continue;
-
-                if (!value.IsEmpty || !ReferenceEquals(name, Known.ContentType))
+                if (HeaderNames.TryGetHeaderName(variable, out var name) && !HeaderNames.IsIgnored(name))
                     add(state, name, mapping.DecodeHeader(name, value));
             }
         }

@@ -1,0 +1,116 @@
+using System.Net;
+using System.Net.Sockets;
+using FastCgi.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Connections;
+
+namespace FastCgi.AspNetCore.Tests.Hosting;
+
+public sealed class EndpointAddressTests
+{
+    [Theory]
+    [InlineData("fastcgi://127.0.0.1:9000", "fastcgi://127.0.0.1:9000")]
+    [InlineData("fastcgi://127.0.0.1:9000/", "fastcgi://127.0.0.1:9000")]
+    [InlineData("FastCGI://127.0.0.1:9000", "fastcgi://127.0.0.1:9000")]
+    [InlineData("fastcgi://0.0.0.0:0", "fastcgi://0.0.0.0:0")]
+    [InlineData("fastcgi://10.1.2.3:65535", "fastcgi://10.1.2.3:65535")]
+    [InlineData("fastcgi://[::1]:9000", "fastcgi://[::1]:9000")]
+    [InlineData("fastcgi://[::]:9000", "fastcgi://[::]:9000")]
+    [InlineData("fastcgi://[2001:DB8::0:1]:9000", "fastcgi://[2001:db8::1]:9000")]
+    [InlineData("fastcgi://*:9000", "fastcgi://[::]:9000")]
+    [InlineData("fastcgi://+:9000", "fastcgi://[::]:9000")]
+    [InlineData("fastcgi://localhost:9000", "fastcgi://127.0.0.1:9000 fastcgi://[::1]:9000")]
+    [InlineData("fastcgi://LOCALHOST:9000", "fastcgi://127.0.0.1:9000 fastcgi://[::1]:9000")]
+    [InlineData("fastcgi://unix:/run/app/app.sock", "fastcgi://unix:/run/app/app.sock")]
+    [InlineData("fastcgi://UNIX:/run/App.sock", "fastcgi://unix:/run/App.sock")]
+    [InlineData("fastcgi://unix:/run/app:1.sock", "fastcgi://unix:/run/app:1.sock")]
+    [InlineData("fastcgi://unix:@name", "fastcgi://unix:@name")]
+    [InlineData("fastcgi://fd:0", "fastcgi://fd:0")]
+    [InlineData("fastcgi://fd:17", "fastcgi://fd:17")]
+    public void Parse_GoodForm_FormatsAsItsEndPoints(string address, string formatted)
+    {
+        Assert.Equal(formatted, Format(EndpointAddress.Parse(address)));
+        Assert.Equal(formatted, Format(formatted.Split(' ', 2).SelectMany(EndpointAddress.Parse)));
+    }
+
+    [Theory]
+    [InlineData("", "does not begin with fastcgi://")]
+    [InlineData("127.0.0.1:9000", "does not begin with fastcgi://")]
+    [InlineData("tcp://127.0.0.1:9000", "does not begin with fastcgi://")]
+    [InlineData("fastcgi:127.0.0.1:9000", "does not begin with fastcgi://")]
+    [InlineData(" fastcgi://127.0.0.1:9000", "does not begin with fastcgi://")]
+    [InlineData("fastcgi://", "no port")]
+    [InlineData("fastcgi://:9000", "no port")]
+    [InlineData("fastcgi://127.0.0.1", "no port")]
+    [InlineData("fastcgi://[::1]", "no port")]
+    [InlineData("fastcgi://[::1]9000", "no port")]
+    [InlineData("fastcgi://localhost", "no port")]
+    [InlineData("fastcgi://*", "no port")]
+    [InlineData("fastcgi://127.0.0.1:", "the port is a number")]
+    [InlineData("fastcgi://127.0.0.1:-1", "the port is a number")]
+    [InlineData("fastcgi://127.0.0.1:+1", "the port is a number")]
+    [InlineData("fastcgi://127.0.0.1: 9000", "the port is a number")]
+    [InlineData("fastcgi://127.0.0.1:65536", "the port is a number")]
+    [InlineData("fastcgi://127.0.0.1:http", "the port is a number")]
+    [InlineData("fastcgi://127.0.0.1:9000/app", "the port is a number")]
+    [InlineData("fastcgi://localhost:0", "two addresses")]
+    [InlineData("fastcgi://::1:9000", "the host is")]
+    [InlineData("fastcgi://[::1:9000", "the host is")]
+    [InlineData("fastcgi://::1]:9000", "the host is")]
+    [InlineData("fastcgi://[[::1]]:9000", "the host is")]
+    [InlineData("fastcgi://[::1]:80:9000", "the host is")]
+    [InlineData("fastcgi://[]:9000", "the host is")]
+    [InlineData("fastcgi://[127.0.0.1]:9000", "the host is")]
+    [InlineData("fastcgi://[*]:9000", "the host is")]
+    [InlineData("fastcgi://[localhost]:9000", "the host is")]
+    [InlineData("fastcgi://www.example.test:9000", "the host is")]
+    [InlineData("fastcgi://127.0.0.1:80:9000", "the host is")]
+    [InlineData("fastcgi://unix:", "the path of a unix socket")]
+    [InlineData("fastcgi://unix:/", "the path of a unix socket")]
+    [InlineData("fastcgi://unix:@", "the path of a unix socket")]
+    [InlineData("fastcgi://unix:app.sock", "the path of a unix socket")]
+    [InlineData("fastcgi://unix:./app.sock", "the path of a unix socket")]
+    [InlineData("fastcgi://fd:", "a descriptor is a number")]
+    [InlineData("fastcgi://fd:-1", "a descriptor is a number")]
+    [InlineData("fastcgi://fd:stdin", "a descriptor is a number")]
+    public void Parse_BadForm_ErrorNamesTheAddressTheReasonAndTheForms(string address, string reason)
+    {
+        var error = Assert.Throws<FormatException>(() => EndpointAddress.Parse(address));
+
+        Assert.Contains($"'{address}'", error.Message, StringComparison.Ordinal);
+        Assert.Contains(reason, error.Message, StringComparison.Ordinal);
+        Assert.Contains("fastcgi://127.0.0.1:9000, fastcgi://[::1]:9000", error.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Parse_PathTooLong_ErrorShowsAShorterOne()
+    {
+        var error = Assert.Throws<FormatException>(() => EndpointAddress.Parse("fastcgi://unix:/" + new string('x', 200)));
+
+        Assert.Contains("is too long", error.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Parse_Forms_AreTheEndPointsOfTheSystem()
+    {
+        Assert.Equal(new IPEndPoint(IPAddress.Parse("127.0.0.1"), 9000), EndpointAddress.Parse("fastcgi://127.0.0.1:9000").Single());
+        Assert.Equal(new IPEndPoint(IPAddress.IPv6Any, 9000), EndpointAddress.Parse("fastcgi://*:9000").Single());
+        Assert.Equal(new UnixDomainSocketEndPoint("/run/app.sock"), EndpointAddress.Parse("fastcgi://unix:/run/app.sock").Single());
+        Assert.Equal(new UnixDomainSocketEndPoint("\0name"), EndpointAddress.Parse("fastcgi://unix:@name").Single());
+        Assert.Equal(3UL, Assert.IsType<FileHandleEndPoint>(EndpointAddress.Parse("fastcgi://fd:3").Single()).FileHandle);
+    }
+
+    [Theory]
+    [InlineData("fastcgi://127.0.0.1:9000", true, false)]
+    [InlineData("FASTCGI://x", true, false)]
+    [InlineData("http://*:80", false, true)]
+    [InlineData("HTTPS://*:443", false, true)]
+    [InlineData("fastcgi:", false, false)]
+    [InlineData("ftp://h", false, false)]
+    public void IsFastCgiAndIsHttp_ByScheme(string address, bool isFastCgi, bool isHttp)
+        => Assert.Equal((isFastCgi, isHttp), (EndpointAddress.IsFastCgi(address), EndpointAddress.IsHttp(address)));
+
+    [Fact]
+    public void Format_OtherEndPoint_ItsOwnText() => Assert.Equal("fastcgi://Unspecified/name:1", EndpointAddress.Format(new DnsEndPoint("name", 1)));
+
+    private static string Format(IEnumerable<EndPoint> endPoints) => string.Join(' ', endPoints.Select(EndpointAddress.Format));
+}

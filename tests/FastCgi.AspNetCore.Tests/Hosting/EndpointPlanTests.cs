@@ -1,0 +1,162 @@
+using System.Net;
+using FastCgi.AspNetCore.Hosting;
+using Microsoft.Extensions.Configuration;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.Tests.Hosting;
+
+public sealed class EndpointPlanTests
+{
+    private const string Default = "fastcgi://127.0.0.1:9000";
+
+    private readonly LogCollector _log = new();
+    private readonly FastCgiServerOptions _options = new();
+    private readonly Dictionary<string, string?> _configuration = [];
+
+    [Fact]
+    public void Make_Nothing_TheDefault()
+    {
+        AssertPlan(Make([]), [Default], []);
+        Assert.Empty(_log.Entries);
+    }
+
+    [Fact]
+    public void Make_FastCgiUrls_OurEndpoints()
+    {
+        _configuration["urls"] = "fastcgi://127.0.0.1:9001;fastcgi://unix:/run/app.sock";
+
+        AssertPlan(Make(["fastcgi://127.0.0.1:9001", "fastcgi://unix:/run/app.sock"]), ["fastcgi://127.0.0.1:9001", "fastcgi://unix:/run/app.sock"], []);
+        Assert.Empty(_log.Entries);
+    }
+
+    [Fact]
+    public void Make_EndpointsOfCodeAndUrls_AllInThatOrder()
+    {
+        _options.Listen(IPAddress.Loopback, 9002);
+
+        AssertPlan(Make(["fastcgi://127.0.0.1:9001"]), ["fastcgi://127.0.0.1:9002", "fastcgi://127.0.0.1:9001"], []);
+    }
+
+    [Fact]
+    public void Make_EndpointsOfCode_NoDefaultBesideThem()
+    {
+        _options.ListenUnixSocket("/run/app.sock");
+
+        AssertPlan(Make([]), ["fastcgi://unix:/run/app.sock"], []);
+    }
+
+    [Fact]
+    public void Make_FastCgiAndHttpInUrls_EachIsServed()
+    {
+        _configuration["urls"] = "http://*:8080;fastcgi://127.0.0.1:9001;HTTPS://*:8443";
+        _configuration["http_ports"] = "8080";
+
+        AssertPlan(Make(["http://*:8080", "fastcgi://127.0.0.1:9001", "HTTPS://*:8443"]), ["fastcgi://127.0.0.1:9001"], ["http://*:8080", "HTTPS://*:8443"]);
+        Assert.Empty(_log.Entries);
+    }
+
+    [Fact]
+    public void Make_HttpPortsAndFastCgiInCode_PortsAreDroppedWithALine()
+    {
+        _options.Listen(IPAddress.Loopback, 9002);
+        _configuration["http_ports"] = "8080; 80 ;";
+        _configuration["https_ports"] = "8443";
+
+        AssertPlan(Make(["http://*:8080", "http://*:80", "https://*:8443"]), ["fastcgi://127.0.0.1:9002"], []);
+        var (level, name, message) = Assert.Single(_log.Entries);
+        Assert.Equal((LogLevel.Information, "PortsDropped"), (level, name));
+        Assert.Contains("http://*:8080, http://*:80, https://*:8443", message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("http://*:8081")]
+    [InlineData("http://localhost:8080")]
+    [InlineData("https://*:8080")]
+    public void Make_AddressAddedInCodeBesidePorts_IsKept(string address)
+    {
+        _options.Listen(IPAddress.Loopback, 9002);
+        _configuration["http_ports"] = "8080";
+
+        AssertPlan(Make(["http://*:8080", address]), ["fastcgi://127.0.0.1:9002"], [address]);
+        Assert.Single(_log.Entries);
+    }
+
+    [Fact]
+    public void Make_HttpAddressAddedInCodeWithoutPorts_IsKept()
+    {
+        _options.Listen(IPAddress.Loopback, 9002);
+
+        AssertPlan(Make(["http://localhost:5000"]), ["fastcgi://127.0.0.1:9002"], ["http://localhost:5000"]);
+        Assert.Empty(_log.Entries);
+    }
+
+    [Fact]
+    public void Make_OnlyHttpUrls_KestrelAloneWithALineThatTellsHowToGetFastCgi()
+    {
+        _configuration["urls"] = "http://localhost:5000";
+
+        AssertPlan(Make(["http://localhost:5000"]), [], ["http://localhost:5000"]);
+        AssertOnlyHttp();
+    }
+
+    [Fact]
+    public void Make_OnlyHttpPorts_KestrelAlone()
+    {
+        _configuration["http_ports"] = "8080";
+
+        AssertPlan(Make(["http://*:8080"]), [], ["http://*:8080"]);
+        AssertOnlyHttp();
+    }
+
+    [Fact]
+    public void Make_OnlyEndpointsOfKestrelsConfiguration_KestrelAlone()
+    {
+        AssertPlan(Make([], hasHttpEndpoints: true), [], []);
+        AssertOnlyHttp();
+    }
+
+    [Fact]
+    public void Make_FastCgiAndEndpointsOfKestrelsConfiguration_Both()
+    {
+        AssertPlan(Make(["fastcgi://127.0.0.1:9001"], hasHttpEndpoints: true), ["fastcgi://127.0.0.1:9001"], []);
+        Assert.Empty(_log.Entries);
+    }
+
+    [Theory]
+    [InlineData("tcp://127.0.0.1:9000")]
+    [InlineData("127.0.0.1:9000")]
+    [InlineData("fastcgi://127.0.0.1")]
+    public void Make_UnknownForm_ErrorShowsTheForms(string address)
+    {
+        var error = Assert.Throws<FormatException>(() => Make(["http://*:80", address]));
+
+        Assert.Contains(address, error.Message, StringComparison.Ordinal);
+        Assert.Contains("The forms are ", error.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Make_WithoutConfiguration_HttpIsKept()
+    {
+        _options.Listen(IPAddress.Loopback, 9002);
+
+        var plan = EndpointPlan.Make(_options, ["http://*:8080"], configuration: null, hasHttpEndpoints: false, _log);
+
+        AssertPlan(plan, ["fastcgi://127.0.0.1:9002"], ["http://*:8080"]);
+    }
+
+    private EndpointPlan Make(string[] addresses, bool hasHttpEndpoints = false)
+        => EndpointPlan.Make(_options, addresses, new ConfigurationBuilder().AddInMemoryCollection(_configuration).Build(), hasHttpEndpoints, _log);
+
+    private void AssertOnlyHttp()
+    {
+        var (level, name, message) = Assert.Single(_log.Entries);
+        Assert.Equal((LogLevel.Information, "OnlyHttp"), (level, name));
+        Assert.Contains(Default, message, StringComparison.Ordinal);
+    }
+
+    private static void AssertPlan(EndpointPlan plan, string[] fastCgi, string[] http)
+    {
+        Assert.Equal(fastCgi, plan.FastCgi.Select(static endpoint => endpoint.ToString()));
+        Assert.Equal(http, plan.Http);
+    }
+}

@@ -1,0 +1,31 @@
+using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.Tests.Cgi;
+
+namespace FastCgi.AspNetCore.Tests.Requests;
+
+/// <summary>The headers of a request as the application gets them, made of params. Ends the request when disposed of.</summary>
+internal sealed class RequestHeadersBuilder : IDisposable
+{
+    public RequestHeadersBuilder(byte[] parameters, CgiMapping? mapping = null)
+    {
+        Mapping = mapping ?? new CgiMapping();
+        Assert.Equal(RequestRejection.None, CgiRequestMapper.Map(parameters, Mapping, out var head));
+        Parameters.Begin();
+        Parameters.Append(parameters, isWhole: true);
+        Headers.Begin(Parameters, Mapping, head.ContentLength);
+    }
+
+    public RequestHeadersBuilder(params ReadOnlySpan<(string Name, string Value)> variables)
+        : this(CgiParameters.Get(variables).Bytes)
+    {
+    }
+
+    public RequestParameters Parameters { get; } = new();
+
+    public RequestHeaders Headers { get; } = new();
+
+    public CgiMapping Mapping { get; }
+
+    public void Dispose() => Parameters.End();
+}

@@ -1,0 +1,44 @@
+using System.Reflection;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.Tests;
+
+/// <summary>Measures of the library's source that a reader relies on.</summary>
+public sealed class SourceTests
+{
+    private const int MaxLines = 400;
+    private const BindingFlags Declared = BindingFlags.DeclaredOnly | BindingFlags.Static | BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
+
+    private static readonly LoggerMessageAttribute[] s_logMessages =
+        [.. typeof(FastCgiServerOptions).Assembly.GetTypes()
+            .SelectMany(static type => type.GetMethods(Declared))
+            .Select(static method => method.GetCustomAttribute<LoggerMessageAttribute>())
+            .OfType<LoggerMessageAttribute>()];
+
+    [Fact]
+    public void Files_OfTheLibrary_AreShort()
+    {
+        var generated = $"{Path.DirectorySeparatorChar}obj{Path.DirectorySeparatorChar}";
+        var files = Directory.EnumerateFiles(Repository.GetPath("src"), "*.cs", SearchOption.AllDirectories)
+            .Where(file => !file.Contains(generated, StringComparison.Ordinal))
+            .ToList();
+
+        Assert.NotEmpty(files);
+        Assert.DoesNotContain(files, static file => File.ReadLines(file).Count() > MaxLines);
+    }
+
+    [Fact]
+    public void LogMessages_Ids_AreUniqueAndGiven()
+    {
+        Assert.NotEmpty(s_logMessages);
+        Assert.DoesNotContain(s_logMessages, static message => message.EventId <= 0);
+        Assert.Empty(s_logMessages.GroupBy(static message => message.EventId).Where(static group => group.Count() > 1).Select(static group => group.Key));
+    }
+
+    [Fact]
+    public void LogMessages_Names_AreUniqueAndGiven()
+    {
+        Assert.DoesNotContain(s_logMessages, static message => string.IsNullOrEmpty(message.EventName));
+        Assert.Empty(s_logMessages.GroupBy(static message => message.EventName).Where(static group => group.Count() > 1).Select(static group => group.Key));
+    }
+}
