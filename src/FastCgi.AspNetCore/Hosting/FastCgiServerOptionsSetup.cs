@@ -183,7 +183,10 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
     private static long? OptionalNumber(IConfigurationSection setting)
         => string.IsNullOrEmpty(setting.Value) ? null : long.Parse(setting.Value, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture);
 
-    private static TimeSpan Time(IConfigurationSection setting) => TimeSpan.Parse(Required(setting), CultureInfo.InvariantCulture);
+    /// <summary>A number alone would be days, which nobody means.</summary>
+    private static TimeSpan Time(IConfigurationSection setting) => Required(setting).Contains(':', StringComparison.Ordinal)
+        ? TimeSpan.Parse(setting.Value!, CultureInfo.InvariantCulture)
+        : throw new FormatException("a time is written as hours:minutes:seconds, such as 00:00:30.");
 
     private static InvalidOperationException Unknown(IConfigurationSection setting)
         => new($"Configuration: {setting.Path} is not an option of the FastCGI server. See FastCgiServerOptions for those that are.");
