@@ -14,7 +14,7 @@ internal sealed class WrongProtocolReport(TimeProvider time)
 
     /// <summary>One readable line for the client that speaks HTTP.</summary>
     public static ReadOnlySpan<byte> HttpAnswer =>
-        "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: 104\r\n\r\n"u8 +
+        "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: 105\r\n\r\n"u8 +
         "This port speaks FastCGI, not HTTP. Point a web server at it with fastcgi_pass, mod_proxy_fcgi or alike.\n"u8;
 
     /// <summary>Writes one line to the log, at the most once a minute: how much is logged is not the peer's to choose.</summary>
