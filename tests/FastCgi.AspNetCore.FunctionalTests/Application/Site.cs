@@ -33,6 +33,9 @@ internal sealed class Site : IAsyncDisposable
         };
     }
 
+    /// <summary>A folder for the files of the test, which goes with the site.</summary>
+    public string Folder => _folder.FullName;
+
     public FrontEnd FrontEnd { get; }
 
     public TestLog Log => _application.Log;

@@ -20,6 +20,12 @@ public sealed record FrontEndSetup : IXunitSerializable
     /// <summary>Whether what the application sends may be held until there is more of it.</summary>
     public bool BuffersResponses { get; set; }
 
+    /// <summary>
+    /// Whether the client sees the Content-Length of the application. Apache drops it since 2.4.59, for it does not trust what works
+    /// like CGI (CVE-2024-24795).
+    /// </summary>
+    public bool KeepsContentLength => Kind != FrontEndKind.Apache;
+
     /// <inheritdoc/>
     public void Serialize(IXunitSerializationInfo info)
     {
