@@ -11,10 +11,14 @@ namespace FastCgi.AspNetCore.FunctionalTests;
 [AttributeUsage(AttributeTargets.Method, AllowMultiple = true)]
 public sealed class EveryFrontEndAttribute(params object[] arguments) : DataAttribute
 {
-    private static readonly bool[] s_both = [false, true];
-
     /// <summary>The web servers to run it behind.</summary>
     public FrontEndKind[] Kinds { get; set; } = Enum.GetValues<FrontEndKind>();
+
+    /// <summary>The ways to reach the application.</summary>
+    public bool[] UsesUnixSocket { get; set; } = [false, true];
+
+    /// <summary>The ways to treat the connections to it.</summary>
+    public bool[] KeepsConnections { get; set; } = [false, true];
 
     /// <summary>Whether uploads reach the application as they come.</summary>
     public bool StreamsRequests { get; set; }
@@ -25,8 +29,8 @@ public sealed class EveryFrontEndAttribute(params object[] arguments) : DataAttr
     /// <inheritdoc/>
     public override IEnumerable<object[]> GetData(MethodInfo testMethod)
         => from kind in Kinds
-           from usesUnixSocket in s_both
-           from keepsConnections in s_both
+           from usesUnixSocket in UsesUnixSocket
+           from keepsConnections in KeepsConnections
            let setup = new FrontEndSetup
            {
                Kind = kind,
