@@ -43,7 +43,9 @@ public abstract class FrontEndTest(ITestOutputHelper output) : IAsyncLifetime
 
     private void Report(Site site)
     {
-        output.WriteLine("The web server's log:\n" + site.FrontEnd.Log);
+        output.WriteLine("The web server's log:");
+        foreach (var line in site.FrontEnd.Log.Split('\n').Where(line => !line.Contains("notice]", StringComparison.Ordinal)))
+            output.WriteLine(line);
         output.WriteLine("The application's log:");
         foreach (var line in site.Log.Lines)
             output.WriteLine(line);
@@ -52,7 +54,7 @@ public abstract class FrontEndTest(ITestOutputHelper output) : IAsyncLifetime
     private void Verify(Site site)
     {
         var frontEndErrors = site.FrontEnd.Errors.ToList();
-        site.DeleteFolder();
+        site.Folder.Dispose();
         site.Log.Verify();
         if (!ExpectsFrontEndErrors)
             Assert.Empty(frontEndErrors);

@@ -79,7 +79,7 @@ public sealed class UploadTests(ITestOutputHelper output) : FrontEndTest(output)
             setup,
             app => app.MapFallback(() => "enough"),
             options => options.Limits.MaxRequestBufferSize = bufferSize);
-        var upload = Path.Combine(site.Folder, "upload");
+        var upload = Path.Combine(site.Folder.Path, "upload");
         await File.WriteAllBytesAsync(upload, Content.Create(Content.LargeLength));
 
         var post = await ExternalProgram.RunAsync("curl", "-sS", "-H", "Expect:", "--data-binary", "@" + upload, site.Url + "/");

@@ -13,9 +13,9 @@ public sealed class WrongProtocolTests
     [InlineData(true)]
     public async Task Http_ToTheFastCgiPort_IsAnsweredWithWhatToDo(bool usesUnixSocket)
     {
-        var folder = Directory.CreateTempSubdirectory("fastcgi-");
-        var address = usesUnixSocket ? $"fastcgi://unix:{folder}/app.sock" : "fastcgi://127.0.0.1:0";
-        await using var application = await TestApplication.StartAsync(address, app => app.MapGet("/", () => "not reached"), null);
+        using var folder = new ScratchFolder();
+        await using var application = await TestApplication.StartAsync(
+            folder.GetAddress(usesUnixSocket), app => app.MapGet("/", () => "not reached"), configureServer: null);
 
         string[] target = application.EndPoint is UnixDomainSocketEndPoint socket
             ? ["--unix-socket", socket.ToString(), "http://localhost/"]
@@ -27,6 +27,5 @@ public sealed class WrongProtocolTests
         Assert.EndsWith("Point a web server at it with fastcgi_pass, mod_proxy_fcgi or alike.\n", answer, StringComparison.Ordinal);
         Assert.Single(application.Log.Find(LogLevel.Warning, "WrongProtocol"));
         application.Log.Verify();
-        folder.Delete(recursive: true);
     }
 }

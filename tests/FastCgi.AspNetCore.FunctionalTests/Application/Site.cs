@@ -7,18 +7,14 @@ namespace FastCgi.AspNetCore.FunctionalTests.Application;
 /// <summary>An application with a web server in front of it, and a client.</summary>
 internal sealed class Site : IAsyncDisposable
 {
-    private const UnixFileMode FolderMode = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute
-        | UnixFileMode.GroupRead | UnixFileMode.GroupExecute | UnixFileMode.OtherRead | UnixFileMode.OtherExecute;
-
     private const UnixFileMode SocketMode = UnixFileMode.UserRead | UnixFileMode.UserWrite
         | UnixFileMode.GroupRead | UnixFileMode.GroupWrite | UnixFileMode.OtherRead | UnixFileMode.OtherWrite;
 
-    private readonly DirectoryInfo _folder;
     private readonly TestApplication _application;
 
-    private Site(DirectoryInfo folder, TestApplication application, FrontEnd frontEnd)
+    private Site(ScratchFolder folder, TestApplication application, FrontEnd frontEnd)
     {
-        _folder = folder;
+        Folder = folder;
         _application = application;
         FrontEnd = frontEnd;
         Client = new HttpClient(new SocketsHttpHandler
@@ -33,8 +29,8 @@ internal sealed class Site : IAsyncDisposable
         };
     }
 
-    /// <summary>A folder for the files of the test, which goes with the site.</summary>
-    public string Folder => _folder.FullName;
+    /// <summary>Where its files are, the web server's log among them. Whoever has read that disposes of it.</summary>
+    public ScratchFolder Folder { get; }
 
     public FrontEnd FrontEnd { get; }
 
@@ -49,16 +45,22 @@ internal sealed class Site : IAsyncDisposable
     public static async Task<Site> StartAsync(
         FrontEndSetup setup, Action<WebApplication> configure, Action<FastCgiServerOptions>? configureServer)
     {
-        var folder = Directory.CreateTempSubdirectory("fastcgi-");
-        // The web server is started by this user; the processes that it starts may run as another.
-        File.SetUnixFileMode(folder.FullName, FolderMode);
-
-        var address = setup.UsesUnixSocket ? $"fastcgi://unix:{folder}/app.sock" : "fastcgi://127.0.0.1:0";
-        var application = await TestApplication.StartAsync(address, configure, configureServer);
-        if (application.EndPoint is UnixDomainSocketEndPoint socket)
-            File.SetUnixFileMode(socket.ToString(), SocketMode);
-
-        return new Site(folder, application, await FrontEnd.StartAsync(setup, folder.FullName, application.EndPoint));
+        var folder = new ScratchFolder();
+        TestApplication? application = null;
+        try
+        {
+            application = await TestApplication.StartAsync(folder.GetAddress(setup.UsesUnixSocket), configure, configureServer);
+            if (application.EndPoint is UnixDomainSocketEndPoint socket)
+                File.SetUnixFileMode(socket.ToString(), SocketMode);
+            return new Site(folder, application, await FrontEnd.StartAsync(setup, folder.Path, application.EndPoint));
+        }
+        catch
+        {
+            if (application is not null)
+                await application.DisposeAsync();
+            folder.Dispose();
+            throw;
+        }
     }
 
     /// <summary>A connection of a client that writes HTTP itself.</summary>
@@ -70,7 +72,4 @@ internal sealed class Site : IAsyncDisposable
         await FrontEnd.DisposeAsync();
         await _application.DisposeAsync();
     }
-
-    /// <summary>Removes what is left on disk, which the log is part of.</summary>
-    public void DeleteFolder() => _folder.Delete(recursive: true);
 }

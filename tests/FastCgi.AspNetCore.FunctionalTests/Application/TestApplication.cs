@@ -47,7 +47,7 @@ internal sealed class TestApplication : IAsyncDisposable
         builder.Services.Configure<HostOptions>(options => options.ShutdownTimeout = s_shutdownTimeout);
 
         var log = new TestLog();
-        builder.Logging.ClearProviders().SetMinimumLevel(LogLevel.Debug).AddProvider(log);
+        builder.Logging.ClearProviders().SetMinimumLevel(LogLevel.Warning).AddFilter("FastCgi", LogLevel.Debug).AddProvider(log);
 
         var application = new TestApplication(builder.Build(), log);
         configure(application._app);
