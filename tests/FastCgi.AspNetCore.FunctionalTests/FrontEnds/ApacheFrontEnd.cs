@@ -20,5 +20,6 @@ internal sealed class ApacheFrontEnd(FrontEndSetup setup, string folder, EndPoin
         ["flush-packets"] = Setup.BuffersResponses ? "off" : "on",
     };
 
-    protected override string[] ErrorLevels => [":error]", ":crit]", ":alert]", ":emerg]"];
+    // Not those of mpm_event, which complains when it is stopped in the instant in which a client leaves.
+    protected override string[] ErrorMarks => ["[proxy:error]", "[proxy_fcgi:error]", "[core:error]", ":crit]", ":alert]", ":emerg]"];
 }

@@ -31,8 +31,8 @@ internal abstract class FrontEnd : IAsyncDisposable
     /// <summary>Everything that it logged.</summary>
     public string Log => (File.Exists(LogPath) ? File.ReadAllText(LogPath) : string.Empty) + _process?.Output;
 
-    /// <summary>The lines of the log at error level and above.</summary>
-    public IEnumerable<string> Errors => Log.Split('\n').Where(line => ErrorLevels.Any(level => line.Contains(level, StringComparison.Ordinal)));
+    /// <summary>The lines of the log that say that something went wrong.</summary>
+    public IEnumerable<string> Errors => Log.Split('\n').Where(line => ErrorMarks.Any(mark => line.Contains(mark, StringComparison.Ordinal)));
 
     protected FrontEndSetup Setup { get; }
 
@@ -49,8 +49,8 @@ internal abstract class FrontEnd : IAsyncDisposable
     /// <summary>What stands in the templates between double braces, besides the port.</summary>
     protected abstract IReadOnlyDictionary<string, string> Values { get; }
 
-    /// <summary>How its log marks the lines that say that something went wrong.</summary>
-    protected abstract string[] ErrorLevels { get; }
+    /// <summary>What is in such a line of its log, and in no other.</summary>
+    protected abstract string[] ErrorMarks { get; }
 
     private string LogPath => Path.Combine(Folder, "error.log");
 

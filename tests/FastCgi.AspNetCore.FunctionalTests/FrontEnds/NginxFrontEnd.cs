@@ -19,5 +19,5 @@ internal sealed class NginxFrontEnd(FrontEndSetup setup, string folder, EndPoint
         ["response-buffering"] = OnOrOff(Setup.BuffersResponses),
     };
 
-    protected override string[] ErrorLevels => ["[error]", "[crit]", "[alert]", "[emerg]"];
+    protected override string[] ErrorMarks => ["[error]", "[crit]", "[alert]", "[emerg]"];
 }
