@@ -65,6 +65,18 @@ public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output
         Assert.Contains("seen: http://www.example.test/a/b?c", await client.ReadToEndAsync(), StringComparison.Ordinal);
     }
 
+    // As Kestrel does it; both web servers let the bytes through.
+    [Theory, EveryFrontEnd]
+    public async Task Get_TargetThatIsNotAscii_IsRefused(FrontEndSetup setup)
+    {
+        var site = await StartAsync(setup, app => app.Run(context => context.Response.WriteAsync("not reached")));
+        using var client = await site.ConnectAsync();
+
+        await client.SendAsync("GET /\u00C3\u00A9 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+
+        Assert.StartsWith("HTTP/1.1 400 Bad Request\r\n", await client.ReadToEndAsync(), StringComparison.Ordinal);
+    }
+
     [Theory, EveryFrontEnd]
     public async Task Get_Headers_ArriveAsTheyWereSent(FrontEndSetup setup)
     {
