@@ -1,8 +1,3 @@
-using FastCgi.AspNetCore.FunctionalTests.FrontEnds;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Xunit.Abstractions;
-
 namespace FastCgi.AspNetCore.FunctionalTests;
 
 /// <summary>The client goes away before it has its answer.</summary>

@@ -1,9 +1,4 @@
 using System.Text;
-using FastCgi.AspNetCore.FunctionalTests.Application;
-using FastCgi.AspNetCore.FunctionalTests.FrontEnds;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Xunit.Abstractions;
 
 namespace FastCgi.AspNetCore.FunctionalTests;
 

@@ -1,5 +1,4 @@
 using System.Reflection;
-using FastCgi.AspNetCore.FunctionalTests.FrontEnds;
 using Xunit.Sdk;
 
 namespace FastCgi.AspNetCore.FunctionalTests;

@@ -1,8 +1,3 @@
-using FastCgi.AspNetCore.FunctionalTests.Application;
-using FastCgi.AspNetCore.FunctionalTests.FrontEnds;
-using Microsoft.AspNetCore.Builder;
-using Xunit.Abstractions;
-
 namespace FastCgi.AspNetCore.FunctionalTests;
 
 /// <summary>

@@ -1,9 +1,5 @@
 using System.Net;
-using FastCgi.AspNetCore.FunctionalTests.FrontEnds;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Extensions;
-using Xunit.Abstractions;
 
 namespace FastCgi.AspNetCore.FunctionalTests;
 

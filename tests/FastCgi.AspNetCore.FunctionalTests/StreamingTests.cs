@@ -1,9 +1,5 @@
 using System.Net.ServerSentEvents;
 using System.Runtime.CompilerServices;
-using FastCgi.AspNetCore.FunctionalTests.FrontEnds;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Xunit.Abstractions;
 
 namespace FastCgi.AspNetCore.FunctionalTests;
 

@@ -1,10 +1,5 @@
 using System.Net;
 using System.Text;
-using FastCgi.AspNetCore.FunctionalTests.Application;
-using FastCgi.AspNetCore.FunctionalTests.FrontEnds;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Xunit.Abstractions;
 
 namespace FastCgi.AspNetCore.FunctionalTests;
 

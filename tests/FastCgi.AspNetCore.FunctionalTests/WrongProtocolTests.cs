@@ -1,6 +1,4 @@
 using System.Net.Sockets;
-using FastCgi.AspNetCore.FunctionalTests.Application;
-using Microsoft.AspNetCore.Builder;
 using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.FunctionalTests;

@@ -1,6 +1,4 @@
 using System.Net.Sockets;
-using FastCgi.AspNetCore.FunctionalTests.FrontEnds;
-using Microsoft.AspNetCore.Builder;
 
 namespace FastCgi.AspNetCore.FunctionalTests.Application;
 
