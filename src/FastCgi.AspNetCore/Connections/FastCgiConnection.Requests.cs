@@ -32,6 +32,8 @@ internal sealed partial class FastCgiConnection
         if (_isClosing)
             CloseIfIdle();
         Output.Flush();
+        // What the application has left unread pauses receiving no more.
+        OnBodyConsumed();
     }
 
     /// <inheritdoc/>
@@ -79,6 +81,7 @@ internal sealed partial class FastCgiConnection
         {
             request.Response.Output.EndCut();
             Output.Flush();
+            OnBodyConsumed();
             return;
         }
 

@@ -215,7 +215,10 @@ internal sealed class SocketConnection : ConnectionTransport
 
         try
         {
-            if (isReset && _socket.AddressFamily != AddressFamily.Unix)
+            // Without the shutdown, .NET resets a connection that it closes while a receive is under way.
+            if (!isReset)
+                _socket.Shutdown(SocketShutdown.Send);
+            else if (_socket.AddressFamily != AddressFamily.Unix)
                 _socket.LingerState = new LingerOption(enable: true, seconds: 0);
         }
         catch (SocketException)
