@@ -41,6 +41,9 @@ internal sealed class SocketConnection : ConnectionTransport
     }
 
     /// <inheritdoc/>
+    public override bool CanReset => _socket.AddressFamily != AddressFamily.Unix;
+
+    /// <inheritdoc/>
     public override EndPoint? RemoteEndPoint
     {
         get
