@@ -17,7 +17,9 @@ if (builder.Configuration["files"] is { } files)
 
 app.MapGet("/", () => "Hello, world!");
 app.MapGet("/json", () => TypedResults.Json(new { Message = "Hello, world!" }));
-app.MapGet("/fortunes", Fortunes.GetPageAsync);
+
+if (builder.Configuration["database"] is not null)
+    app.MapGet("/fortunes", Fortunes.GetPageAsync);
 
 app.MapPost("/upload", async (HttpRequest request) =>
 {

@@ -7,8 +7,8 @@ internal static class NginxCases
 {
     public static IEnumerable<Comparison> Make(Setup setup)
     {
-        setup.MakeFile("1k", 1024);
-        setup.MakeFile("100k", 100 * 1024);
+        setup.MakeFile("1k.bin", 1024);
+        setup.MakeFile("100k.bin", 100 * 1024);
         foreach (var isUnix in new[] { true, false })
         {
             EndPoint At() => isUnix ? setup.NewUnix() : Setup.NewTcp();
@@ -32,8 +32,8 @@ internal static class NginxCases
         yield return Page(setup, sites, $"JSON, {Through}", "/json", 30);
         if (Setup.Database.Length > 0)
             yield return Page(setup, sites, $"page with a database, {Through}", "/fortunes", 30);
-        yield return Page(setup, sites, $"static file of 1 KiB, {Through}", "/files/1k", 30);
-        yield return Page(setup, sites, $"static file of 100 KiB, {Through}", "/files/100k", 30);
+        yield return Page(setup, sites, $"static file of 1 KiB, {Through}", "/files/1k.bin", 30);
+        yield return Page(setup, sites, $"static file of 100 KiB, {Through}", "/files/100k.bin", 30);
         yield return Page(setup, sites, $"POST of 1 KiB, {Through}", "/upload", 30, 1024);
         yield return Page(setup, sites, $"POST of 1 MiB, {Through}", "/upload", 30, 1024 * 1024);
         yield return Transfer(setup, sites, "upload of 1 GiB, through nginx, unix socket; MB/s", isUpload: true);

@@ -12,7 +12,7 @@ internal sealed class EpollEngine
     {
         Manager = manager;
         var options = manager.Server.Options.Transport;
-        _scheduler = new ApplicationScheduler(options);
+        _scheduler = new ApplicationScheduler(options, manager.Server.Log);
         Loops = [.. Enumerable.Range(0, options.LoopCount).Select(_ => new EpollLoop(_scheduler))];
     }
 
