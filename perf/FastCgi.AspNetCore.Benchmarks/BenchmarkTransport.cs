@@ -9,6 +9,8 @@ internal sealed class BenchmarkTransport : ConnectionTransport
 {
     public override EndPoint? RemoteEndPoint => null;
 
+    public override bool CanReset => true;
+
     public long SentLength { get; private set; }
 
     public List<byte>? Kept { get; set; }

@@ -148,6 +148,26 @@ public class ResponseTests
     }
 
     [Fact]
+    public async Task Exception_AfterTheStartWhereNothingCanBeReset_AbortRecordAndClose()
+    {
+        await using var server = await TestServer.StartAsync(static async context =>
+        {
+            await context.Response.WriteAsync("partial");
+            throw new InvalidOperationException("on purpose");
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HasReset = false;
+
+        frontEnd.Send(RecordBytes.Get());
+
+        var records = frontEnd.ReadAvailable();
+        Assert.Equal([RecordBytes.Stdout, RecordBytes.AbortRequest], records.Select(static record => record.Type));
+        Assert.EndsWith("partial", System.Text.Encoding.ASCII.GetString(records[0].Content), StringComparison.Ordinal);
+        Assert.True(frontEnd.Transport.IsClosed);
+    }
+
+    [Fact]
     public async Task Exception_AfterTheStartAmongOthers_EndWithAppStatusAndNoEndOfStdout()
     {
         var go = Waiting.Signal();

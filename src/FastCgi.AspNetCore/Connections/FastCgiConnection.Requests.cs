@@ -32,6 +32,8 @@ internal sealed partial class FastCgiConnection
         if (_isClosing)
             CloseIfIdle();
         Output.Flush();
+        // What the application has left unread pauses receiving no more.
+        OnBodyConsumed();
     }
 
     /// <inheritdoc/>
@@ -75,16 +77,20 @@ internal sealed partial class FastCgiConnection
                 Output.WriteEndRequest(request.Id, appStatus: 1, ProtocolStatus.RequestComplete);
         }
 
-        if (!isAlone)
+        if (isAlone && (_transport.CanReset || request.IsAborted))
         {
-            request.Response.Output.EndCut();
-            Output.Flush();
+            request.Response.Output.CommitHeldFlush();
+            Output.FlushNow();
+            _transport.Reset();
             return;
         }
 
-        request.Response.Output.CommitHeldFlush();
-        Output.FlushNow();
-        _transport.Reset();
+        request.Response.Output.EndCut(isLast: isAlone);
+        if (isAlone)
+            CloseIfIdle();
+        else
+            OnBodyConsumed();
+        Output.Flush();
     }
 
     private ProtocolError OnBeginRequest(in RecordPiece piece)

@@ -127,8 +127,12 @@ internal sealed class ResponseOutput(FastCgiResponse response)
         }
     }
 
-    /// <summary>Puts what was flushed in the line, and an END_REQUEST that tells of a failure, without the end of STDOUT.</summary>
-    public void EndCut()
+    /// <summary>Puts what was flushed in the line, without the end of STDOUT, and behind it what shows that the rest is missing.</summary>
+    /// <param name="isLast">
+    /// Whether the connection is closed then: a close alone looks to nginx like the end of a response without Content-Length, but a
+    /// record that only a web server sends (ABORT_REQUEST) is an error to all front-ends. Else END_REQUEST tells of the failure.
+    /// </param>
+    public void EndCut(bool isLast)
     {
         lock (this)
         {
@@ -137,8 +141,11 @@ internal sealed class ResponseOutput(FastCgiResponse response)
 
             Commit(isEnd: false);
             var block = _connection.Pool.RentBlock(RecordWriter.FixedRecordLength);
-            block.End = RecordWriter.FixedRecordLength;
-            RecordWriter.WriteEndRequest(block.UsedSpan, _requestId, appStatus: 1, ProtocolStatus.RequestComplete);
+            block.End = isLast ? ProtocolConstants.HeaderLength : RecordWriter.FixedRecordLength;
+            if (isLast)
+                RecordWriter.WriteHeader(block.UsedSpan, RecordType.AbortRequest, _requestId, contentLength: 0);
+            else
+                RecordWriter.WriteEndRequest(block.UsedSpan, _requestId, appStatus: 1, ProtocolStatus.RequestComplete);
             lock (_connection.Lock)
                 PutInLine(block);
         }

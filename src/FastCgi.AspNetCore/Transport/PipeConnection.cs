@@ -26,6 +26,9 @@ internal sealed class PipeConnection : ConnectionTransport
     }
 
     /// <inheritdoc/>
+    public override bool CanReset => false;
+
+    /// <inheritdoc/>
     public override EndPoint? RemoteEndPoint => _context.RemoteEndPoint;
 
     /// <summary>The connection whose bytes these are.</summary>

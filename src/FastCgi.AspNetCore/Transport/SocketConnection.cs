@@ -41,6 +41,9 @@ internal sealed class SocketConnection : ConnectionTransport
     }
 
     /// <inheritdoc/>
+    public override bool CanReset => _socket.AddressFamily != AddressFamily.Unix;
+
+    /// <inheritdoc/>
     public override EndPoint? RemoteEndPoint
     {
         get
@@ -215,7 +218,10 @@ internal sealed class SocketConnection : ConnectionTransport
 
         try
         {
-            if (isReset && _socket.AddressFamily != AddressFamily.Unix)
+            // Without the shutdown, .NET resets a connection that it closes while a receive is under way.
+            if (!isReset)
+                _socket.Shutdown(SocketShutdown.Send);
+            else if (_socket.AddressFamily != AddressFamily.Unix)
                 _socket.LingerState = new LingerOption(enable: true, seconds: 0);
         }
         catch (SocketException)

@@ -16,6 +16,11 @@ internal sealed class MemoryTransport : ConnectionTransport
 
     public override EndPoint? RemoteEndPoint => null;
 
+    public override bool CanReset => HasReset;
+
+    /// <summary>Whether a reset is seen by the peer, as with TCP.</summary>
+    public bool HasReset { get; set; } = true;
+
     /// <summary>The connection, which is told when a send that was held is over.</summary>
     public FastCgiConnection Connection { get; set; } = null!;
 

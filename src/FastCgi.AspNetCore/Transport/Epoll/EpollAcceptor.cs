@@ -1,5 +1,5 @@
 using System.Net;
-using System.Net.Sockets;
+using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
 
@@ -49,7 +49,7 @@ internal sealed class EpollAcceptor(EpollEngine engine, EpollLoop loop, int list
 
     private void OnFailed(int error)
     {
-        engine.Manager.Server.Log.AcceptOutOfResources(endPoint, new SocketException(error));
+        engine.Manager.Server.Log.AcceptOutOfResources(endPoint, new IOException(Marshal.GetPInvokeErrorMessage(error)));
         // With a connection that waits, the event would come again and again: it is better to let it go.
         if (error is Libc.ErrorTooManyOpenFiles or Libc.ErrorTooManyOpenFilesInSystem)
             engine.Reserve.AcceptAndClose(listener);

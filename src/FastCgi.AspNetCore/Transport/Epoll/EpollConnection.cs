@@ -1,5 +1,5 @@
 using System.Net;
-using System.Net.Sockets;
+using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
 using Microsoft.AspNetCore.Connections;
@@ -61,6 +61,9 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
     /// <summary>The next connection that waits for the loop to end it.</summary>
     public EpollConnection? NextToEnd { get; set; }
+
+    /// <inheritdoc/>
+    public override bool CanReset => _isTcp;
 
     /// <inheritdoc/>
     public override EndPoint? RemoteEndPoint => _isClosed ? null : PeerAddress.Get(_socket);
@@ -154,9 +157,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
         _isClosed = true;
         _loop.Remove(this);
-        Connection.OnClosed(isReset || _error == 0 && _isDraining
-            ? new ConnectionAbortedException("The connection was closed by the server.")
-            : new ConnectionResetException("The web server closed the connection.", _error == 0 ? null! : new SocketException(_error)));
+        Connection.OnClosed(GetCloseReason(isReset));
 
         if (isReset && _isTcp)
             SocketSend.ResetOnClose(_socket);
@@ -200,6 +201,16 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
         ResumeReceiving();
         return true;
+    }
+
+    private Exception GetCloseReason(bool isReset)
+    {
+        if (isReset || _isDraining)
+            return new ConnectionAbortedException("The connection was closed by the server.");
+
+        return _error == 0
+            ? new ConnectionResetException("The web server closed the connection.")
+            : new ConnectionResetException("The connection was lost.", new IOException(Marshal.GetPInvokeErrorMessage(_error)));
     }
 
     private void ContinueSend()

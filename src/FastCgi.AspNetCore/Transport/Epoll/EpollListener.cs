@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
@@ -37,7 +38,7 @@ internal sealed class EpollListener : TransportListener
         {
             var acceptor = new EpollAcceptor(_engine, loop, descriptor, isTcp, EndPoint);
             if (!loop.Add(acceptor, descriptor, Libc.EpollIn | Libc.EpollExclusive))
-                throw new IOException($"epoll cannot wait for {EndPoint}.", new SocketException(Libc.LastError));
+                throw new IOException($"epoll cannot wait for {EndPoint}.", new IOException(Marshal.GetPInvokeErrorMessage(Libc.LastError)));
             _acceptors.Add((loop, acceptor));
         }
     }

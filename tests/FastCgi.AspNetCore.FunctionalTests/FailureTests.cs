@@ -1,0 +1,76 @@
+using System.Net;
+
+namespace FastCgi.AspNetCore.FunctionalTests;
+
+/// <summary>The application fails.</summary>
+public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output)
+{
+    // How curl ends.
+    private const int CutBody = 18;
+    private const int FailureStatus = 22;
+    private const int NoAnswer = 52;
+    private const int Reset = 56;
+
+    [Theory, EveryFrontEnd]
+    public async Task Exception_BeforeTheResponseStarted_IsAnEmpty500AndTheNextRequestIsServed(FrontEndSetup setup)
+    {
+        var site = await StartAsync(setup, app =>
+        {
+            app.MapGet("/fail", (HttpResponse response) =>
+            {
+                response.Headers["X-Leftover"] = "of the failed response";
+                throw new InvalidOperationException("This handler fails.");
+            });
+            app.MapGet("/", () => "served");
+        });
+        site.Log.ExpectError("ApplicationError");
+
+        using var failed = await site.Client.GetAsync("/fail");
+        var next = await site.Client.GetStringAsync("/");
+
+        Assert.Equal(HttpStatusCode.InternalServerError, failed.StatusCode);
+        Assert.False(failed.Headers.Contains("X-Leftover"));
+        Assert.Empty(await failed.Content.ReadAsByteArrayAsync());
+        Assert.Equal("served", next);
+    }
+
+    // A unix socket cannot be reset, and without a reset nginx takes the end of the connection for the end of the response, unless it
+    // keeps connections and buffers.
+    [Theory]
+    [EveryFrontEnd(false, UsesUnixSocket = [false])]
+    [EveryFrontEnd(true, UsesUnixSocket = [false])]
+    [EveryFrontEnd(false, UsesUnixSocket = [false], StreamsResponses = true)]
+    [EveryFrontEnd(true, UsesUnixSocket = [false], StreamsResponses = true)]
+    [EveryFrontEnd(false, Kinds = [FrontEndKind.Nginx], UsesUnixSocket = [true], KeepsConnections = [true])]
+    [EveryFrontEnd(true, Kinds = [FrontEndKind.Nginx], UsesUnixSocket = [true], KeepsConnections = [true])]
+    [EveryFrontEnd(false, Kinds = [FrontEndKind.Apache], UsesUnixSocket = [true])]
+    [EveryFrontEnd(true, Kinds = [FrontEndKind.Apache], UsesUnixSocket = [true])]
+    public async Task Exception_AfterTheResponseStarted_ClientSeesThatItIsCut(FrontEndSetup setup, bool hasContentLength)
+    {
+        ExpectsFrontEndErrors = true;
+        var site = await StartAsync(setup, app => app.MapGet("/", async (HttpResponse response) =>
+        {
+            response.ContentLength = hasContentLength ? 1000 : null;
+            await response.WriteAsync("part of it");
+            throw new InvalidOperationException("This handler fails.");
+        }));
+        site.Log.ExpectError("ApplicationError");
+
+        // On a connection that it keeps, Apache cuts the response only when its KeepAliveTimeout is over.
+        string[] options = setup.Kind == FrontEndKind.Apache ? ["-H", "Connection: close"] : [];
+        var (exitCode, output) = await ExternalProgram.RunAsync("curl", ["-sS", "--fail", .. options, site.Url + "/"]);
+
+        Assert.True(exitCode is CutBody or FailureStatus or NoAnswer or Reset, $"curl ended with {exitCode}: {output}");
+    }
+
+    [Theory, EveryFrontEnd]
+    public async Task Abort_BeforeTheResponseStarted_ClientSeesAFailure(FrontEndSetup setup)
+    {
+        ExpectsFrontEndErrors = true;
+        var site = await StartAsync(setup, app => app.MapGet("/", (HttpContext context) => context.Abort()));
+
+        using var response = await site.Client.GetAsync("/");
+
+        Assert.True(response.StatusCode >= HttpStatusCode.InternalServerError, $"The status is {response.StatusCode}.");
+    }
+}

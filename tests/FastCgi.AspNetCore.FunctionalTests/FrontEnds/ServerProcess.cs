@@ -1,0 +1,77 @@
+using System.Diagnostics;
+using System.Text;
+
+namespace FastCgi.AspNetCore.FunctionalTests.FrontEnds;
+
+/// <summary>A server that ends with the test: when it is disposed, and when the test process is gone, however that happens.</summary>
+internal sealed class ServerProcess : IAsyncDisposable
+{
+    // The server gets a process group of its own. The pipe on standard input closes when the test process ends, and then the group
+    // is killed. The search path of an ordinary user lacks the folder of the servers.
+    private const string Guard =
+        """
+        PATH=$PATH:/usr/sbin
+        exec 3<&0
+        setsid "$@" 3<&- &
+        server=$!
+        {
+            cat <&3
+            kill -TERM -- "-$server" || kill -TERM "$server"
+            waited=0
+            while kill -0 -- "-$server" && [ "$waited" -lt 50 ]; do sleep 0.1; waited=$((waited + 1)); done
+            kill -KILL -- "-$server"
+        } >/dev/null 2>&1 &
+        exec 3<&-
+        wait "$server"
+        """;
+
+    private static readonly TimeSpan s_stopTimeout = TimeSpan.FromSeconds(10);
+
+    private readonly Process _process;
+    private readonly StringBuilder _output = new();
+
+    private ServerProcess(Process process)
+    {
+        _process = process;
+        process.OutputDataReceived += (_, line) => Append(line.Data);
+        process.ErrorDataReceived += (_, line) => Append(line.Data);
+        process.BeginOutputReadLine();
+        process.BeginErrorReadLine();
+    }
+
+    public bool HasExited => _process.HasExited;
+
+    /// <summary>What it has written to its standard output and error.</summary>
+    public string Output
+    {
+        get
+        {
+            lock (_output)
+                return _output.ToString();
+        }
+    }
+
+    public static ServerProcess Start(string program, IEnumerable<string> arguments)
+    {
+        var startInfo = new ProcessStartInfo("sh", ["-c", Guard, "guard", program, .. arguments])
+        {
+            RedirectStandardInput = true,
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+        };
+        return new ServerProcess(Process.Start(startInfo)!);
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        _process.StandardInput.Close();
+        await _process.WaitForExitAsync().WaitAsync(s_stopTimeout);
+        _process.Dispose();
+    }
+
+    private void Append(string? line)
+    {
+        lock (_output)
+            _output.AppendLine(line);
+    }
+}

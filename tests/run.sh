@@ -1,0 +1,113 @@
+#!/usr/bin/env bash
+# Builds everything and runs every test project, tests/*/*.csproj. Installs the web servers and clients that the tests start, if they
+# are missing. The last line is "N passed, N failed, N skipped"; the exit code is 0 if something passed and nothing failed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+export DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 DEBIAN_FRONTEND=noninteractive
+# An ordinary user's search path lacks the folder of the servers.
+PATH=$PATH:/usr/sbin
+
+configuration=Release
+# A test that takes longer hangs: it is named, and its project ends.
+hang_timeout=5m
+# What the tests run, and the Debian package that has it.
+programs=(nginx:nginx apache2:apache2-bin ab:apache2-utils curl:curl)
+
+scratch=$(mktemp -d)
+# Debian starts a server that it installs, unless this file says no.
+policy=/usr/sbin/policy-rc.d
+has_own_policy=false
+passed=0 failed=0 skipped=0
+
+clean_up() {
+  rm -rf "$scratch"
+  if $has_own_policy; then rm -f "$policy"; fi
+  has_own_policy=false
+}
+trap clean_up EXIT
+
+# Ends with the last line; what is given is why there is nothing more to report.
+finish() {
+  if [ $# -gt 0 ]; then echo "$1"; fi
+  echo "$passed passed, $failed failed, $skipped skipped"
+  [ $# -eq 0 ] && [ "$passed" -gt 0 ] && [ "$failed" -eq 0 ]
+  exit
+}
+
+install_missing_packages() {
+  local program packages=()
+  for program in "${programs[@]}"; do
+    command -v "${program%%:*}" >/dev/null || packages+=("${program##*:}")
+  done
+  if [ ${#packages[@]} -eq 0 ]; then return; fi
+
+  if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then
+    finish "The tests need what these Debian packages have: ${packages[*]}. Install them, or run this as root."
+  fi
+
+  echo "Installing ${packages[*]}"
+  if [ ! -e "$policy" ]; then
+    has_own_policy=true
+    printf '#!/bin/sh\nexit 101\n' >"$policy"
+    chmod +x "$policy"
+  fi
+  if ! { apt-get update && apt-get install --yes --no-install-recommends "${packages[@]}"; } </dev/null >"$scratch/install.log" 2>&1; then
+    tail -n 20 "$scratch/install.log"
+    finish "Installing failed."
+  fi
+  if $has_own_policy; then rm -f "$policy"; fi
+  has_own_policy=false
+}
+
+# Adds up the counters of a project's report. What is neither executed nor passed was skipped.
+count() {
+  local counters total executed succeeded
+  counters=$(grep -o '<Counters [^>]*' "$1")
+  total=$(attribute "$counters" total)
+  executed=$(attribute "$counters" executed)
+  succeeded=$(attribute "$counters" passed)
+  passed=$((passed + succeeded))
+  failed=$((failed + executed - succeeded))
+  skipped=$((skipped + total - executed))
+}
+
+attribute() {
+  sed -E "s/.* $2=\"([0-9]+)\".*/\1/" <<<"$1"
+}
+
+run_project() {
+  local project=$1 name report before=$failed
+  name=$(basename "$project" .csproj)
+  report=$scratch/$name.trx
+  echo "Running $name"
+  dotnet test "$project" --no-build --configuration "$configuration" --verbosity quiet \
+    --logger "console;verbosity=minimal" --logger "trx;LogFileName=$report" \
+    --blame-hang-timeout "$hang_timeout" --blame-hang-dump-type none --results-directory "$scratch/$name" </dev/null |
+    grep -vE "^(Test run for|A total of|Data collector|Results File:|$)"
+  local exit_code=${PIPESTATUS[0]}
+
+  if [ -s "$report" ]; then
+    count "$report"
+  else
+    exit_code="$exit_code and without a report"
+  fi
+  if [ "$exit_code" != 0 ] && [ "$failed" -eq "$before" ]; then
+    echo "$name ended with exit code $exit_code, and no test of it failed. That counts as one failure."
+    failed=$((failed + 1))
+  fi
+}
+
+install_missing_packages
+
+echo "Building"
+if ! dotnet build FastCgi.AspNetCore.sln --configuration "$configuration" --verbosity quiet </dev/null >"$scratch/build.log" 2>&1; then
+  grep -E "error|warning" "$scratch/build.log" | sort --unique | head -n 50
+  finish "The build failed, so no test ran."
+fi
+
+for project in tests/*/*.csproj; do
+  # A library that tests share is no test project.
+  if [ "$(dotnet msbuild "$project" -getProperty:IsTestProject)" = true ]; then run_project "$project"; fi
+done
+finish
