@@ -7,7 +7,8 @@ namespace FastCgi.AspNetCore.Requests;
 
 /// <content>
 /// How a request is aborted: by the web server (ABORT_REQUEST, or the connection is closed), or by the application. Once the end of
-/// the response is on its way nothing aborts it: a front-end that closes its connection then is no reason to cancel anything.
+/// the response is on its way nothing aborts it: a front-end that closes its connection then is no reason to cancel anything. Nor is
+/// it when all that the client waits for is written, and the application still runs.
 /// </content>
 internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 {
@@ -18,6 +19,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     private CancellationTokenSource? _abortedSource;
     private CancellationToken? _replacedAbortedToken;
     private int _lifetime = Over;
+    private volatile bool _isAnswered;
 
     CancellationToken IHttpRequestLifetimeFeature.RequestAborted
     {
@@ -27,6 +29,9 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 
     /// <summary>Whether the request was aborted before its response was complete.</summary>
     public bool IsAborted => Volatile.Read(ref _lifetime) == Aborted;
+
+    /// <inheritdoc/>
+    public override void OnResponseAnswered() => _isAnswered = !IsAborted;
 
     void IHttpRequestLifetimeFeature.Abort()
     {
@@ -53,7 +58,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 
         FailBody(reason);
         Response.Output.Drop();
-        if (Volatile.Read(ref _abortedSource) is { } source)
+        if (Volatile.Read(ref _abortedSource) is { } source && !_isAnswered)
             Cancel(source);
         return true;
     }
@@ -63,6 +68,9 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 
     private CancellationToken GetAbortedToken()
     {
+        if (_isAnswered)
+            return CancellationToken.None;
+
         switch (Volatile.Read(ref _lifetime))
         {
             case Over:
@@ -100,7 +108,11 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         (source, log: Server.Log),
         preferLocal: false);
 
-    private void BeginLifetime() => Volatile.Write(ref _lifetime, Running);
+    private void BeginLifetime()
+    {
+        _isAnswered = false;
+        Volatile.Write(ref _lifetime, Running);
+    }
 
     /// <summary>The end of the response is about to be sent.</summary>
     private void EndLifetime() => Interlocked.CompareExchange(ref _lifetime, Over, Running);

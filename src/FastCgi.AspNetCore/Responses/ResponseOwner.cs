@@ -6,6 +6,9 @@ internal abstract class ResponseOwner
     /// <summary>Whether the request was HEAD, so that no body is sent.</summary>
     public abstract bool IsHeadRequest { get; }
 
+    /// <summary>The application has written as much as it declared, or there is no body: the client has, or will have, all it waits for.</summary>
+    public abstract void OnResponseAnswered();
+
     /// <summary>The response is about to end: the request gives up its id, for the next request may come with it at once.</summary>
     public abstract void OnResponseEnding();
 
