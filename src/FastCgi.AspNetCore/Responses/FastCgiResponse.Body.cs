@@ -165,7 +165,7 @@ internal sealed partial class FastCgiResponse
     private ValueTask<FlushResult> FlushOutputAsync(CancellationToken cancellationToken)
     {
         if (_headers.ContentLength == _bytesWritten)
-            _owner.OnLastByteWritten();
+            _owner.OnResponseAnswered();
 
         return _output.FlushAsync(cancellationToken);
     }
@@ -197,6 +197,8 @@ internal sealed partial class FastCgiResponse
         }
 
         _bytesWritten += length;
+        if (_bytesWritten == _applicationHeaders.ContentLength)
+            _owner.OnResponseAnswered();
     }
 
     private void RefuseBody()
