@@ -23,6 +23,7 @@ public sealed class ConfigurationTests
         var options = Configure("""
             {
               "FastCgi": {
+                "AllowAnyClientCertificate": true,
                 "AllowSynchronousIO": true,
                 "PathBase": "/app/",
                 "PathSource": "DocumentUri",
@@ -37,6 +38,7 @@ public sealed class ConfigurationTests
                   "MaxRequestBodySize": 9000000000,
                   "MaxRequestBufferSize": 8,
                   "MaxResponseBufferSize": 9,
+                  "MaxStandardErrorSize": 11,
                   "RequestParametersTimeout": "00:00:10",
                   "KeepAliveTimeout": "00:01:30",
                   "DrainTimeout": "00:00:00.5"
@@ -49,6 +51,7 @@ public sealed class ConfigurationTests
             }
             """);
 
+        Assert.True(options.AllowAnyClientCertificate);
         Assert.True(options.AllowSynchronousIO);
         Assert.Equal("/app", options.PathBase);
         Assert.Equal(FastCgiPathSource.DocumentUri, options.PathSource);
@@ -62,6 +65,7 @@ public sealed class ConfigurationTests
         Assert.Equal(9_000_000_000, options.Limits.MaxRequestBodySize);
         Assert.Equal(8, options.Limits.MaxRequestBufferSize);
         Assert.Equal(9, options.Limits.MaxResponseBufferSize);
+        Assert.Equal(11, options.Limits.MaxStandardErrorSize);
         Assert.Equal(TimeSpan.FromSeconds(10), options.Limits.RequestParametersTimeout);
         Assert.Equal(TimeSpan.FromSeconds(90), options.Limits.KeepAliveTimeout);
         Assert.Equal(TimeSpan.FromMilliseconds(500), options.Limits.DrainTimeout);
@@ -98,6 +102,7 @@ public sealed class ConfigurationTests
     [InlineData("MaxRequestBodySize")]
     [InlineData("MaxRequestBufferSize")]
     [InlineData("MaxResponseBufferSize")]
+    [InlineData("MaxStandardErrorSize")]
     [InlineData("KeepAliveTimeout")]
     public void Configure_NullOrEmptyLimit_IsNoLimit(string name)
     {

@@ -48,6 +48,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             case "ALLOWSYNCHRONOUSIO":
                 options.AllowSynchronousIO = bool.Parse(Required(setting));
                 break;
+            case "ALLOWANYCLIENTCERTIFICATE":
+                options.AllowAnyClientCertificate = bool.Parse(Required(setting));
+                break;
             case "PATHBASE":
                 options.PathBase = setting.Value ?? string.Empty;
                 break;
@@ -92,6 +95,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 break;
             case "MAXRESPONSEBUFFERSIZE":
                 limits.MaxResponseBufferSize = OptionalNumber(limit);
+                break;
+            case "MAXSTANDARDERRORSIZE":
+                limits.MaxStandardErrorSize = OptionalNumber(limit);
                 break;
             case "REQUESTPARAMETERSTIMEOUT":
                 limits.RequestParametersTimeout = Time(limit);

@@ -14,6 +14,8 @@ internal abstract partial class FastCgiRequest :
 {
     private IHeaderDictionary? _replacedHeaders;
     private RequestAddresses? _addresses;
+    private TlsConnection? _tlsConnection;
+    private TlsHandshake? _tlsHandshake;
     private Dictionary<string, string?>? _setVariables;
     private Exception? _badRequestError;
     private string? _rawTarget;
@@ -111,6 +113,13 @@ internal abstract partial class FastCgiRequest :
     /// <summary>The request's name in logs.</summary>
     protected string TraceIdentifier => _traceIdentifier ??= $"{Connection.Id}:{_sequence:X8}";
 
+    /// <summary>Absent when the client does not talk TLS to the front-end.</summary>
+    private TlsConnection? TlsConnection
+        => _head.IsHttps ? _tlsConnection ??= new TlsConnection(Parameters, Server) : null;
+
+    private TlsHandshake? TlsHandshake
+        => _head.IsHttps ? _tlsHandshake ??= new TlsHandshake(Parameters, Server.Mapping) : null;
+
     private RequestAddresses Addresses => _addresses ??= new RequestAddresses(Parameters, Server.Mapping);
 
     string? IServerVariablesFeature.this[string variableName]
@@ -138,6 +147,8 @@ internal abstract partial class FastCgiRequest :
         _head = default;
         _replacedHeaders = null;
         _addresses = null;
+        _tlsConnection = null;
+        _tlsHandshake = null;
         _setVariables = null;
         _badRequestError = null;
         _rawTarget = null;
