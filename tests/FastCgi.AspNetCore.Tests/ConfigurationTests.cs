@@ -28,6 +28,7 @@ public sealed class ConfigurationTests
                 "PathBase": "/app/",
                 "PathSource": "DocumentUri",
                 "PathBaseSource": "ScriptName",
+                "TraceIdentifierParameter": "REQUEST_ID",
                 "Limits": {
                   "MaxConcurrentConnections": 1,
                   "MaxConcurrentRequests": 2,
@@ -56,6 +57,7 @@ public sealed class ConfigurationTests
         Assert.Equal("/app", options.PathBase);
         Assert.Equal(FastCgiPathSource.DocumentUri, options.PathSource);
         Assert.Equal(FastCgiPathBaseSource.ScriptName, options.PathBaseSource);
+        Assert.Equal("REQUEST_ID", options.TraceIdentifierParameter);
         Assert.Equal(1, options.Limits.MaxConcurrentConnections);
         Assert.Equal(2, options.Limits.MaxConcurrentRequests);
         Assert.Equal(3, options.Limits.RequestQueueLimit);

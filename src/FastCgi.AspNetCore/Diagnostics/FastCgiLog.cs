@@ -76,6 +76,9 @@ internal static partial class FastCgiLog
     [LoggerMessage(51, LogLevel.Debug, "The client certificate in {Parameter} is neither PEM nor base64 of DER.", EventName = "ClientCertificateUnreadable")]
     public static partial void ClientCertificateUnreadable(this ILogger log, string parameter);
 
+    [LoggerMessage(52, LogLevel.Debug, "The user in {UserParameter} does not count, for there is no {TypeParameter}: the web server may not have checked who it is.", EventName = "UserWithoutAuthenticationType")]
+    public static partial void UserWithoutAuthenticationType(this ILogger log, string userParameter, string typeParameter);
+
     [LoggerMessage(60, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application wrote {Length} bytes of a body in answer to HEAD; they are not sent.", EventName = "HeadBodyWritten")]
     public static partial void HeadBodyWritten(this ILogger log, string connectionId, string traceIdentifier, long length);
 

@@ -60,6 +60,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             case "PATHBASESOURCE":
                 options.PathBaseSource = Choice<FastCgiPathBaseSource>(setting);
                 break;
+            case "TRACEIDENTIFIERPARAMETER":
+                options.TraceIdentifierParameter = setting.Value;
+                break;
             default:
                 throw Unknown(setting);
         }

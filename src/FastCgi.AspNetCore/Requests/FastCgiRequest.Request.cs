@@ -111,7 +111,7 @@ internal abstract partial class FastCgiRequest :
     Exception? IBadRequestExceptionFeature.Error => _badRequestError;
 
     /// <summary>The request's name in logs.</summary>
-    protected string TraceIdentifier => _traceIdentifier ??= $"{Connection.Id}:{_sequence:X8}";
+    protected string TraceIdentifier => _traceIdentifier ??= GetFrontEndIdentifier() ?? $"{Connection.Id}:{_sequence:X8}";
 
     /// <summary>Absent when the client does not talk TLS to the front-end.</summary>
     private TlsConnection? TlsConnection
@@ -138,6 +138,16 @@ internal abstract partial class FastCgiRequest :
             ArgumentException.ThrowIfNullOrEmpty(variableName);
             (_setVariables ??= new(StringComparer.OrdinalIgnoreCase))[variableName] = value;
         }
+    }
+
+    /// <summary>The id that the front-end has given the request, if it is asked for and fit for logs.</summary>
+    private string? GetFrontEndIdentifier()
+    {
+        if (string.IsNullOrEmpty(Server.Options.TraceIdentifierParameter))
+            return null;
+
+        var identifier = Parameters.GetVariable(Server.Options.TraceIdentifierParameter, Server.Mapping);
+        return HttpCharacters.IsTraceIdentifier(identifier) ? identifier : null;
     }
 
     private void BeginRequestLine() => _scheme = _head.IsHttps ? Uri.UriSchemeHttps : Uri.UriSchemeHttp;
