@@ -73,6 +73,15 @@ internal static partial class FastCgiLog
     [LoggerMessage(47, LogLevel.Error, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The server failed to end the request.", EventName = "RequestEndFailed")]
     public static partial void RequestEndFailed(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
 
+    [LoggerMessage(50, LogLevel.Debug, "The client certificate is not shown to the application, for SSL_CLIENT_VERIFY is '{Verdict}': the web server did not find it valid, or its configuration does not pass the variable.", EventName = "ClientCertificateNotVerified")]
+    public static partial void ClientCertificateNotVerified(this ILogger log, string? verdict);
+
+    [LoggerMessage(51, LogLevel.Debug, "The client certificate in {Parameter} is neither PEM nor base64 of DER.", EventName = "ClientCertificateUnreadable")]
+    public static partial void ClientCertificateUnreadable(this ILogger log, string parameter);
+
+    [LoggerMessage(52, LogLevel.Debug, "The user in {UserParameter} does not count, for there is no {TypeParameter}: the web server may not have checked who it is.", EventName = "UserWithoutAuthenticationType")]
+    public static partial void UserWithoutAuthenticationType(this ILogger log, string userParameter, string typeParameter);
+
     [LoggerMessage(60, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application wrote {Length} bytes of a body in answer to HEAD; they are not sent.", EventName = "HeadBodyWritten")]
     public static partial void HeadBodyWritten(this ILogger log, string connectionId, string traceIdentifier, long length);
 

@@ -48,6 +48,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             case "ALLOWSYNCHRONOUSIO":
                 options.AllowSynchronousIO = bool.Parse(Required(setting));
                 break;
+            case "ALLOWANYCLIENTCERTIFICATE":
+                options.AllowAnyClientCertificate = bool.Parse(Required(setting));
+                break;
             case "PATHBASE":
                 options.PathBase = setting.Value ?? string.Empty;
                 break;
@@ -56,6 +59,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 break;
             case "PATHBASESOURCE":
                 options.PathBaseSource = Choice<FastCgiPathBaseSource>(setting);
+                break;
+            case "TRACEIDENTIFIERPARAMETER":
+                options.TraceIdentifierParameter = setting.Value;
                 break;
             default:
                 throw Unknown(setting);
@@ -92,6 +98,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 break;
             case "MAXRESPONSEBUFFERSIZE":
                 limits.MaxResponseBufferSize = OptionalNumber(limit);
+                break;
+            case "MAXSTANDARDERRORSIZE":
+                limits.MaxStandardErrorSize = OptionalNumber(limit);
                 break;
             case "REQUESTPARAMETERSTIMEOUT":
                 limits.RequestParametersTimeout = Time(limit);

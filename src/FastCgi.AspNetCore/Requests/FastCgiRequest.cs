@@ -128,6 +128,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     public override void OnResponseEnding()
     {
         EndLifetime();
+        _standardErrorWriter?.Flush();
         Connection.OnRequestEnding(this);
     }
 
@@ -143,6 +144,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         EndBody();
         EndFeatures();
         EndRequestLine();
+        EndFastCgi();
         ResetLifetime();
         _applicationError = null;
         _badRequest = null;
