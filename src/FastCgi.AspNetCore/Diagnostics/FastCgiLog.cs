@@ -73,6 +73,6 @@ internal static partial class FastCgiLog
     [LoggerMessage(60, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application wrote {Length} bytes of a body in answer to HEAD; they are not sent.", EventName = "HeadBodyWritten")]
     public static partial void HeadBodyWritten(this ILogger log, string connectionId, string traceIdentifier, long length);
 
-    [LoggerMessage(61, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The response header '{Name}' belongs to the web server; it is not sent.", EventName = "HeaderDropped")]
-    public static partial void HeaderDropped(this ILogger log, string connectionId, string traceIdentifier, string name);
+    [LoggerMessage(61, LogLevel.Warning, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The response headers {Names} belong to the web server; they are not sent.", EventName = "HeadersDropped")]
+    public static partial void HeadersDropped(this ILogger log, string connectionId, string traceIdentifier, string names);
 }

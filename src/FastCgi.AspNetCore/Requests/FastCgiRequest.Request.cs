@@ -15,7 +15,6 @@ internal abstract partial class FastCgiRequest :
     private IHeaderDictionary? _replacedHeaders;
     private RequestAddresses? _addresses;
     private Dictionary<string, string?>? _setVariables;
-    private Exception? _badRequestError;
     private string? _rawTarget;
     private string? _traceIdentifier;
     private string? _connectionId;
@@ -106,7 +105,7 @@ internal abstract partial class FastCgiRequest :
         set => Addresses.LocalPort = value;
     }
 
-    Exception? IBadRequestExceptionFeature.Error => _badRequestError;
+    Exception? IBadRequestExceptionFeature.Error => _badRequest;
 
     /// <summary>The request's name in logs.</summary>
     protected string TraceIdentifier => _traceIdentifier ??= $"{Connection.Id}:{_sequence:X8}";
@@ -139,7 +138,6 @@ internal abstract partial class FastCgiRequest :
         _replacedHeaders = null;
         _addresses = null;
         _setVariables = null;
-        _badRequestError = null;
         _rawTarget = null;
         _traceIdentifier = null;
         _connectionId = null;

@@ -144,7 +144,8 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         EndFeatures();
         EndRequestLine();
         ResetLifetime();
-        ReportedError = null;
+        _applicationError = null;
+        _badRequest = null;
         Server.Admission.Release(this);
         Server.Requests.Return(this);
     }
