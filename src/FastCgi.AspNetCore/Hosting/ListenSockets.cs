@@ -83,10 +83,15 @@ internal static class ListenSockets
 
     private static string Explain(EndPoint endPoint, SocketError error) => error switch
     {
-        SocketError.AddressAlreadyInUse => "the address is already in use",
-        SocketError.AccessDenied => "permission denied",
-        SocketError.AddressNotAvailable when endPoint is UnixDomainSocketEndPoint => "the folder of the socket does not exist",
-        SocketError.AddressNotAvailable => "this machine does not have the address",
+        SocketError.AddressAlreadyInUse when endPoint is UnixDomainSocketEndPoint
+            => "the address is already in use. Stop the process that listens there (ss -lxp shows it), or choose another path",
+        SocketError.AddressAlreadyInUse => "the address is already in use. Stop the process that listens there (ss -ltnp shows it), or choose another port",
+        SocketError.AccessDenied when endPoint is UnixDomainSocketEndPoint
+            => "permission denied. The user that runs the application must be allowed to write to the folder of the socket",
+        SocketError.AccessDenied => "permission denied. A port below 1024 needs the capability CAP_NET_BIND_SERVICE; choose another one",
+        SocketError.AddressNotAvailable when endPoint is UnixDomainSocketEndPoint
+            => "the folder of the socket does not exist. Make it, or let systemd do so with RuntimeDirectory=",
+        SocketError.AddressNotAvailable => $"this machine does not have the address. For all that it has, use fastcgi://*:{((IPEndPoint)endPoint).Port}",
         _ => error.ToString(),
     };
 }

@@ -197,8 +197,6 @@ internal sealed partial class FastCgiResponse
         }
 
         _bytesWritten += length;
-        if (_bytesWritten == _applicationHeaders.ContentLength)
-            _owner.OnResponseAnswered();
     }
 
     private void RefuseBody()

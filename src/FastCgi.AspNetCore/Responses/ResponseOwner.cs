@@ -27,9 +27,6 @@ internal abstract class ResponseOwner
     /// <summary>Ends the request at once, so that the client sees that the response is cut.</summary>
     public abstract void Abort();
 
-    /// <summary>All bytes that the response has promised are written: whoever goes away now has got what he wanted.</summary>
-    public abstract void OnResponseAnswered();
-
     /// <summary>Notes that the application wrote a body in answer to HEAD.</summary>
     public abstract void OnHeadBodyWritten(long length);
 
