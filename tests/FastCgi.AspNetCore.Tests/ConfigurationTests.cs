@@ -38,6 +38,7 @@ public sealed class ConfigurationTests
                   "MaxRequestBufferSize": 8,
                   "MaxResponseBufferSize": 9,
                   "RequestParametersTimeout": "00:00:10",
+                  "UnreadBodyTimeout": "00:00:07",
                   "KeepAliveTimeout": "00:01:30",
                   "DrainTimeout": "00:00:00.5"
                 },
@@ -63,6 +64,7 @@ public sealed class ConfigurationTests
         Assert.Equal(8, options.Limits.MaxRequestBufferSize);
         Assert.Equal(9, options.Limits.MaxResponseBufferSize);
         Assert.Equal(TimeSpan.FromSeconds(10), options.Limits.RequestParametersTimeout);
+        Assert.Equal(TimeSpan.FromSeconds(7), options.Limits.UnreadBodyTimeout);
         Assert.Equal(TimeSpan.FromSeconds(90), options.Limits.KeepAliveTimeout);
         Assert.Equal(TimeSpan.FromMilliseconds(500), options.Limits.DrainTimeout);
         Assert.Equal(
