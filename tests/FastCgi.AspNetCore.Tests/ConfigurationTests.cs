@@ -41,6 +41,7 @@ public sealed class ConfigurationTests
                   "MaxResponseBufferSize": 9,
                   "MaxStandardErrorSize": 11,
                   "RequestParametersTimeout": "00:00:10",
+                  "UnreadBodyTimeout": "00:00:07",
                   "KeepAliveTimeout": "00:01:30",
                   "DrainTimeout": "00:00:00.5"
                 },
@@ -69,6 +70,7 @@ public sealed class ConfigurationTests
         Assert.Equal(9, options.Limits.MaxResponseBufferSize);
         Assert.Equal(11, options.Limits.MaxStandardErrorSize);
         Assert.Equal(TimeSpan.FromSeconds(10), options.Limits.RequestParametersTimeout);
+        Assert.Equal(TimeSpan.FromSeconds(7), options.Limits.UnreadBodyTimeout);
         Assert.Equal(TimeSpan.FromSeconds(90), options.Limits.KeepAliveTimeout);
         Assert.Equal(TimeSpan.FromMilliseconds(500), options.Limits.DrainTimeout);
         Assert.Equal(

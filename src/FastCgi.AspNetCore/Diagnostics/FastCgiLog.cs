@@ -82,6 +82,9 @@ internal static partial class FastCgiLog
     [LoggerMessage(52, LogLevel.Debug, "The user in {UserParameter} does not count, for there is no {TypeParameter}: the web server may not have checked who it is.", EventName = "UserWithoutAuthenticationType")]
     public static partial void UserWithoutAuthenticationType(this ILogger log, string userParameter, string typeParameter);
 
+    [LoggerMessage(55, LogLevel.Information, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application has left {Length} bytes of the body unread for UnreadBodyTimeout, which holds up other requests of the connection; the rest is refused.", EventName = "RequestBodyRefused")]
+    public static partial void RequestBodyRefused(this ILogger log, string connectionId, string traceIdentifier, long length);
+
     [LoggerMessage(60, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application wrote {Length} bytes of a body in answer to HEAD; they are not sent.", EventName = "HeadBodyWritten")]
     public static partial void HeadBodyWritten(this ILogger log, string connectionId, string traceIdentifier, long length);
 

@@ -59,7 +59,7 @@ internal sealed class FastCgiServer : IServer
             var plan = EndpointPlan.Make(options, _addresses, configuration, hasHttpEndpoints, _log);
 
             var time = _services.GetService<TimeProvider>() ?? TimeProvider.System;
-            _connections = new ConnectionManager(ServerContext.Create(options, application, _log, time));
+            _connections = new ConnectionManager(ServerContext.Create(options, application, _log, time, DescriptorLimit.Get()));
             if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
                 _engine = new EpollEngine(_connections);
             foreach (var endpoint in plan.FastCgi)

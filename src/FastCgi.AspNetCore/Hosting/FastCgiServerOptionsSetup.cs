@@ -105,6 +105,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             case "REQUESTPARAMETERSTIMEOUT":
                 limits.RequestParametersTimeout = Time(limit);
                 break;
+            case "UNREADBODYTIMEOUT":
+                limits.UnreadBodyTimeout = Time(limit);
+                break;
             case "KEEPALIVETIMEOUT":
                 limits.KeepAliveTimeout = string.IsNullOrEmpty(limit.Value) ? null : Time(limit);
                 break;

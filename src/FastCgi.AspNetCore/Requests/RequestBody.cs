@@ -32,8 +32,8 @@ internal sealed class RequestBody
     /// <summary>The bytes that were put in.</summary>
     public long ReceivedLength => _receivedLength;
 
-    /// <summary>The bytes that wait to be read.</summary>
-    public long UnreadLength => Volatile.Read(ref _isReaderOver) ? 0 : Interlocked.Read(ref _receivedLength) - Interlocked.Read(ref _consumedLength);
+    /// <summary>The bytes that wait to be read, while there are more to come.</summary>
+    public long UnreadLength => _isInputOver || Volatile.Read(ref _isReaderOver) ? 0 : Interlocked.Read(ref _receivedLength) - Interlocked.Read(ref _consumedLength);
 
     /// <summary>Whether nothing more will be put in.</summary>
     public bool IsInputOver => _isInputOver;
