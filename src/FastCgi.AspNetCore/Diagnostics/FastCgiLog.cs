@@ -28,6 +28,9 @@ internal static partial class FastCgiLog
     [LoggerMessage(6, LogLevel.Debug, "Listening on {Address}.", EventName = "Listening")]
     public static partial void Listening(this ILogger log, string address);
 
+    [LoggerMessage(7, LogLevel.Warning, "The sockets that LISTEN_FDS tells of are not used: {Reason}.", EventName = "InheritedSocketsIgnored")]
+    public static partial void InheritedSocketsIgnored(this ILogger log, string reason);
+
     [LoggerMessage(20, LogLevel.Debug, @"Connection id ""{ConnectionId}"": closed because of a protocol error: {Error}.", EventName = "ProtocolError")]
     public static partial void ProtocolError(this ILogger log, string connectionId, ProtocolError error);
 
