@@ -12,6 +12,9 @@ internal static unsafe partial class Descriptors
     private const int GetFlags = 1;
     private const int SetFlags = 2;
     private const int CloseOnExec = 1;
+    private const int GetStatus = 3;
+    private const int AccessMode = 3;
+    private const int ReadOnly = 0;
 
     // Of SOL_SOCKET and SO_ACCEPTCONN, Linux has its own numbers.
     private static readonly int s_socketLevel = OperatingSystem.IsLinux() ? 1 : 0xffff;
@@ -46,18 +49,14 @@ internal static unsafe partial class Descriptors
         return moved;
     }
 
-    /// <summary>
-    /// Opens the null device in place of the standard streams that are closed. A connection would get their number else, and what
-    /// is written to the console would go to the web server.
-    /// </summary>
-    public static void OpenStandardStreams()
+    /// <summary>Opens the null device; it gets the lowest descriptor that is free.</summary>
+    public static void OpenNullDevice() => _ = open(NullDevice, ReadWrite);
+
+    /// <summary>Whether a descriptor is open for reading alone.</summary>
+    public static bool IsReadOnly(int descriptor)
     {
-        for (var stream = 0; stream <= 2; stream++)
-        {
-            // The system gives the lowest number that is free.
-            if (!IsOpen(stream))
-                _ = open(NullDevice, ReadWrite);
-        }
+        var flags = fcntl(descriptor, GetStatus, 0);
+        return flags >= 0 && (flags & AccessMode) == ReadOnly;
     }
 
     [LibraryImport(Library, SetLastError = true)]

@@ -81,7 +81,7 @@ internal sealed class InheritedSockets
         Environment.SetEnvironmentVariable(SocketActivation.CountVariable, null);
         Environment.SetEnvironmentVariable(SocketActivation.NamesVariable, null);
 
-        Descriptors.OpenStandardStreams();
+        StandardStreams.Secure();
         var sockets = new List<InheritedSocket>();
         if (Descriptors.IsListening(0))
             sockets.Add(new InheritedSocket(0, Descriptors.MoveFromStandardStream(0), Name: null));
