@@ -1,3 +1,5 @@
+using Microsoft.Extensions.DependencyInjection;
+
 namespace FastCgi.AspNetCore.FunctionalTests;
 
 /// <summary>
@@ -29,9 +31,15 @@ public abstract class FrontEndTest(ITestOutputHelper output) : IAsyncLifetime
     }
 
     private protected async Task<Site> StartAsync(
-        FrontEndSetup setup, Action<WebApplication> configure, Action<FastCgiServerOptions>? configureServer = null)
+        FrontEndSetup setup,
+        Action<WebApplication> configure,
+        Action<FastCgiServerOptions>? configureServer = null,
+        Action<IServiceCollection>? configureServices = null)
     {
-        var site = await Site.StartAsync(setup, configure, configureServer);
+        // HAProxy does as it is told, and answers some requests with 500 if it is told to have many more on a connection.
+        if (setup.AsksForValues)
+            configureServer += static options => options.Limits.MaxRequestsPerConnection = 30;
+        var site = await Site.StartAsync(setup, configure, configureServer, configureServices);
         _sites.Add(site);
         return site;
     }

@@ -93,4 +93,7 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(61, LogLevel.Warning, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The response headers {Names} belong to the web server; they are not sent.", EventName = "HeadersDropped")]
     public static partial void HeadersDropped(this ILogger log, string connectionId, string traceIdentifier, string names);
+
+    [LoggerMessage(62, LogLevel.Debug, "The header block of a response has {Length} bytes. nginx answers 502 to one of more than 4 KiB, unless its configuration says: fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; Reported once for each size.", EventName = "LargeResponseHead")]
+    public static partial void LargeResponseHead(this ILogger log, int length, int size);
 }

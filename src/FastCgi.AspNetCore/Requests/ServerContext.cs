@@ -1,5 +1,6 @@
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.Extensions.Logging;
 
@@ -43,6 +44,8 @@ internal sealed class ServerContext
     public required ILogger Log { get; init; }
 
     public BufferPool Buffers { get; } = new();
+
+    public LargeHeadReport LargeHeads { get; } = new();
 
     public required RequestAdmission Admission { get; init; }
 

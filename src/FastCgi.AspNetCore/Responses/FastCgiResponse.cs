@@ -96,6 +96,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     {
         _statusCode = StatusCodes.Status200OK;
         _reasonPhrase = null;
+        HeadLength = 0;
         _replacedBody = null;
         _isBufferingDisabled = false;
         _applicationHeaders = _headers;
@@ -133,12 +134,15 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         }
     }
 
+    /// <summary>The bytes of the header block, once it is written.</summary>
+    public int HeadLength { get; private set; }
+
     /// <summary>The most bytes of the header block.</summary>
     public int GetMaxHeadLength() => CgiResponseWriter.GetMaxLength(_headers.Entries, _reasonPhrase, _headers.EncodingSelector);
 
     /// <summary>Writes the header block.</summary>
     public int WriteHead(Span<byte> destination, long? contentLength)
-        => CgiResponseWriter.Write(destination, _statusCode, _reasonPhrase, _headers.Entries, contentLength, _headers.EncodingSelector);
+        => HeadLength = CgiResponseWriter.Write(destination, _statusCode, _reasonPhrase, _headers.Entries, contentLength, _headers.EncodingSelector);
 
     /// <summary>
     /// The length of a body that is complete before its header block is sent, for the header block: a front-end that knows it can

@@ -32,8 +32,12 @@ internal sealed class TestApplication : IAsyncDisposable
     /// <param name="address">The address to listen on.</param>
     /// <param name="configure">Maps its endpoints.</param>
     /// <param name="configureServer">Sets options of the server.</param>
+    /// <param name="configureServices">Adds services.</param>
     public static async Task<TestApplication> StartAsync(
-        string address, Action<WebApplication> configure, Action<FastCgiServerOptions>? configureServer)
+        string address,
+        Action<WebApplication> configure,
+        Action<FastCgiServerOptions>? configureServer = null,
+        Action<IServiceCollection>? configureServices = null)
     {
         var builder = WebApplication.CreateBuilder(new WebApplicationOptions
         {
@@ -43,6 +47,7 @@ internal sealed class TestApplication : IAsyncDisposable
         });
         builder.WebHost.UseFastCgi(configureServer ?? (_ => { }));
         builder.WebHost.UseUrls(address);
+        configureServices?.Invoke(builder.Services);
         builder.Services.Configure<HostOptions>(options => options.ShutdownTimeout = s_shutdownTimeout);
 
         var log = new TestLog();

@@ -57,7 +57,9 @@ internal abstract class FrontEnd : IAsyncDisposable
 
     /// <summary>Starts the web server that a setup names, and waits until it accepts connections.</summary>
     public static Task<FrontEnd> StartAsync(FrontEndSetup setup, string folder, EndPoint application)
-        => StartAsync<FrontEnd>(new ConfiguredFrontEnd(setup, folder, application));
+        => setup.IsDocumented
+            ? StartAsync<FrontEnd>(new DocumentedFrontEnd(setup, folder, application))
+            : StartAsync<FrontEnd>(new ConfiguredFrontEnd(setup, folder, application));
 
     /// <summary>Starts a web server, and waits until it accepts connections.</summary>
     public static async Task<TFrontEnd> StartAsync<TFrontEnd>(TFrontEnd frontEnd)
