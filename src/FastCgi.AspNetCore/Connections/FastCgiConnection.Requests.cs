@@ -14,15 +14,18 @@ internal sealed partial class FastCgiConnection
     private const int MaxLingeringRequests = 100;
 
     /// <inheritdoc/>
-    public override void OnRequestEnding(FastCgiRequest request)
+    public override bool OnRequestEnding(FastCgiRequest request)
     {
         lock (Output.Lock)
         {
             _requests.Remove(request);
-            _isClosing |= !request.KeepConnection;
+            _isClosing |= !request.KeepConnection || _manager.IsStopping;
             IsInputComplete = request.IsStdinOver;
-            if (_requests.Count == 0)
-                _idleSince = _manager.Now;
+            if (_requests.Count > 0)
+                return false;
+
+            _idleSince = _manager.Now;
+            return _isClosing && request.KeepConnection;
         }
     }
 
@@ -104,7 +107,7 @@ internal sealed partial class FastCgiConnection
 
         _requestCount++;
         // The last answer is on its way and the connection is closed behind it.
-        if (_isClosing && _requests.Count == 0)
+        if (_isClosing && !_isLeaving && _requests.Count == 0)
             return ProtocolError.None;
 
         var body = BeginRequestBody.Parse(content);
@@ -129,6 +132,7 @@ internal sealed partial class FastCgiConnection
         else if (_lingeringCount >= MaxLingeringRequests)
             request.Reject(RequestRejection.TooManyRequests);
         _requests.Add(request);
+        _isLeaving = false;
         return ProtocolError.None;
     }
 

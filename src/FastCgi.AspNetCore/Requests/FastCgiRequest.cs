@@ -125,10 +125,10 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     public abstract void Execute();
 
     /// <inheritdoc/>
-    public override void OnResponseEnding()
+    public override bool OnResponseEnding()
     {
         EndLifetime();
-        Connection.OnRequestEnding(this);
+        return Connection.OnRequestEnding(this);
     }
 
     /// <inheritdoc/>

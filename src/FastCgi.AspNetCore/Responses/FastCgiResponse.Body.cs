@@ -190,8 +190,8 @@ internal sealed partial class FastCgiResponse
     public ValueTask<FlushResult> FinishAsync(ProtocolStatus status = ProtocolStatus.RequestComplete)
     {
         _phase = Phase.Completed;
-        _owner.OnResponseEnding();
-        _output.End(status);
+        var isLast = _owner.OnResponseEnding();
+        _output.End(status, isLast);
         _owner.OnResponseEnded();
         return _output.DrainAsync();
     }

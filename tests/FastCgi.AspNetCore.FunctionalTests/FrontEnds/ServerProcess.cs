@@ -62,6 +62,14 @@ internal sealed class ServerProcess : IAsyncDisposable
         return new ServerProcess(Process.Start(startInfo)!);
     }
 
+    /// <summary>Waits until it has ended by itself, and has said all it had to say.</summary>
+    /// <returns>Its exit code.</returns>
+    public async Task<int> WaitForExitAsync()
+    {
+        await _process.WaitForExitAsync();
+        return _process.ExitCode;
+    }
+
     public async ValueTask DisposeAsync()
     {
         _process.StandardInput.Close();
