@@ -22,6 +22,7 @@ internal static unsafe partial class Libc
 
     public const int ErrorInterrupted = 4;
     public const int ErrorAgain = 11;
+    public const int ErrorInvalid = 22;
     public const int ErrorTooManyOpenFilesInSystem = 23;
     public const int ErrorTooManyOpenFiles = 24;
     public const int ErrorConnectionAborted = 103;
