@@ -68,7 +68,7 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
     [Theory, MemberData(nameof(Kinds))]
     public void Document_OfEachWebServer_TellsWhatItCannotDo(FrontEndKind kind)
     {
-        var document = DocumentedFrontEnd.ReadDocument(kind);
+        var document = DocumentedFrontEnd.GetDocument(kind).Text;
 
         foreach (var shortcoming in Shortcomings.All.Where(shortcoming => shortcoming.Kind == kind))
             Assert.Contains($"\n- {shortcoming.Reason}\n", document, StringComparison.Ordinal);

@@ -91,14 +91,6 @@ public sealed class InheritedSocketTests : IDisposable
     }
 
     [Fact]
-    public async Task ModFcgid_ScriptAlias_IsServed()
-    {
-        await using var server = await WebServer.StartAsync(_folder, "fcgid.conf", "apache2", "-d", _folder.Path, "-f", "fcgid.conf", "-D", "FOREGROUND");
-
-        Assert.NotEqual("", await server.GetAsync("/process"));
-    }
-
-    [Fact]
     public async Task H2o_FastCgiSpawn_IsServed()
     {
         await using var server = await WebServer.StartAsync(_folder, "h2o.conf", "h2o", "-c", "h2o.conf");

@@ -7,7 +7,7 @@ namespace FastCgi.AspNetCore.FunctionalTests.Application;
 internal static class TestCertificates
 {
     private static readonly Certificates s_authority = new();
-    private static readonly X509Certificate2 s_server = s_authority.CreateServer(DocumentedFrontEnd.HostName);
+    private static readonly X509Certificate2 s_server = s_authority.CreateServer(FrontEndDocument.HostName);
 
     /// <summary>The certificate of a client, with its key.</summary>
     public static X509Certificate2 Client { get; } = s_authority.CreateClient("Ada");

@@ -60,7 +60,8 @@ internal sealed class Starter : IAsyncDisposable
 
     public ValueTask DisposeAsync() => _process.DisposeAsync();
 
-    private Task<string> WhenListeningAsync(Func<Task<string>> getAsync)
+    /// <summary>Asks until somebody listens.</summary>
+    public Task<string> WhenListeningAsync(Func<Task<string>> getAsync)
         => Waiting.UntilAsync(
             async () =>
             {
