@@ -94,21 +94,21 @@ internal sealed class RequestBody
     /// <summary>Reads what is there, or waits for it.</summary>
     public ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken)
     {
-        ThrowIfDeclaredTooLarge();
+        ThrowIfUnreadable();
         return NoteAsync(_pipe.Reader.ReadAsync(cancellationToken));
     }
 
     /// <summary>Reads at least so much, or to the end.</summary>
     public ValueTask<ReadResult> ReadAtLeastAsync(int minimumSize, CancellationToken cancellationToken)
     {
-        ThrowIfDeclaredTooLarge();
+        ThrowIfUnreadable();
         return NoteAsync(_pipe.Reader.ReadAtLeastAsync(minimumSize, cancellationToken));
     }
 
     /// <summary>Reads what is there.</summary>
     public bool TryRead(out ReadResult result)
     {
-        ThrowIfDeclaredTooLarge();
+        ThrowIfUnreadable();
         if (!_pipe.Reader.TryRead(out result))
             return false;
 
@@ -153,8 +153,12 @@ internal sealed class RequestBody
     /// <summary>The error of a body that ended before its declared length.</summary>
     public static BadHttpRequestException UnexpectedEnd() => new("Unexpected end of request content.", StatusCodes.Status400BadRequest);
 
-    private void ThrowIfDeclaredTooLarge()
+    private void ThrowIfUnreadable()
     {
+        // The pipe would throw too, but lose the read that waits.
+        if (IsReading)
+            throw new InvalidOperationException("Reading is already in progress.");
+
         if (MaxLength is { } limit && _declaredLength > limit)
             throw TooLarge(limit);
     }
