@@ -6,6 +6,9 @@ internal abstract class ResponseOwner
     /// <summary>Whether the request was HEAD, so that no body is sent.</summary>
     public abstract bool IsHeadRequest { get; }
 
+    /// <summary>The application has written as much as it declared, or there is no body: the client has, or will have, all it waits for.</summary>
+    public abstract void OnResponseAnswered();
+
     /// <summary>The response is about to end: the request gives up its id, for the next request may come with it at once.</summary>
     public abstract void OnResponseEnding();
 
@@ -23,9 +26,6 @@ internal abstract class ResponseOwner
 
     /// <summary>Ends the request at once, so that the client sees that the response is cut.</summary>
     public abstract void Abort();
-
-    /// <summary>All bytes that the response has promised are written: whoever goes away now has got what he wanted.</summary>
-    public abstract void OnLastByteWritten();
 
     /// <summary>Notes that the application wrote a body in answer to HEAD.</summary>
     public abstract void OnHeadBodyWritten(long length);

@@ -18,7 +18,7 @@ public class RequestFeatureTests
         nameof(IHttpUpgradeFeature), "IHttpWebTransportFeature", "IPersistentStateFeature",
     ];
 
-    private static readonly string[] s_onlyHere = [nameof(IServerVariablesFeature)];
+    private static readonly string[] s_onlyHere = [nameof(IFastCgiRequestFeature), nameof(IServerVariablesFeature)];
 
     [Fact]
     [Trait("Contract", "1")]
