@@ -7,6 +7,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public class ShutdownTests
 {
     [Fact]
+    [Trait("Contract", "G1")]
     public async Task Stop_IdleConnection_ClosedAtOnce()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
@@ -22,6 +23,7 @@ public class ShutdownTests
     }
 
     [Fact]
+    [Trait("Contract", "G1")]
     public async Task Stop_RunningRequest_AnsweredAndThenClosed()
     {
         var go = Waiting.Signal();
@@ -44,6 +46,8 @@ public class ShutdownTests
     }
 
     [Fact]
+    [Trait("Contract", "G1")]
+    [Trait("Contract", "I21")]
     public async Task Stop_TokenFires_RestAborted()
     {
         var aborted = Waiting.Signal();

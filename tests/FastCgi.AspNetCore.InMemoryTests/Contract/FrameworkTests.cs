@@ -189,6 +189,58 @@ public class FrameworkTests
         }
     }
 
+    [Theory]
+    [Trait("Contract", "T37")]
+    [InlineData("192.0.2.7", "192.0.2.7 http")]
+    [InlineData("127.0.0.1", "203.0.113.9 https")]
+    public async Task ForwardedHeaders_LeftIn_BelievedFromTheLocalMachineOnly(string remoteAddress, string seen)
+    {
+        var options = new ForwardedHeadersOptions { ForwardedHeaders = Microsoft.AspNetCore.HttpOverrides.ForwardedHeaders.All };
+        await using var server = await StartAsync(app => app.UseForwardedHeaders(options).Run(static context
+            => context.Response.WriteAsync($"{context.Connection.RemoteIpAddress} {context.Request.Scheme}")));
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(more: [("REMOTE_ADDR", remoteAddress), ("HTTP_X_FORWARDED_FOR", "203.0.113.9"), ("HTTP_X_FORWARDED_PROTO", "https")]));
+
+        Assert.Equal(seen, (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Theory]
+    [Trait("Contract", "T38")]
+    [Trait("Contract", "H13")]
+    [InlineData("www.example.test", 200)]
+    [InlineData("other.example.test", 400)]
+    public async Task HostFiltering_HostOfTheClient_Checked(string host, int status)
+    {
+        await using var server = await TestServer.StartAsync(
+            static app => app.UseHostFiltering().Run(Apps.Hello),
+            services: static services => services.AddHostFiltering(static options => options.AllowedHosts = ["www.example.test"]));
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(more: ("HTTP_HOST", host)));
+
+        Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
+    }
+
+    [Theory]
+    [Trait("Contract", "T39")]
+    [Trait("Contract", "H15")]
+    [InlineData("on", null, 200, null)]
+    [InlineData("", null, 200, null)]
+    [InlineData("", "443", 307, "https://www.example.test/page")]
+    public async Task HttpsRedirection_SchemeOfTheClient_Decides(string https, string? port, int status, string? location)
+    {
+        await using var server = await TestServer.StartAsync(
+            static app => app.UseHttpsRedirection().Run(Apps.Hello),
+            services: services => services.AddHttpsRedirection(options => options.HttpsPort = port is null ? null : int.Parse(port)));
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(uri: "/page", more: ("HTTPS", https)));
+
+        var response = await frontEnd.ReadResponseAsync();
+        Assert.Equal((status, location), (response.Status, response["Location"]));
+    }
+
     [Fact]
     [Trait("Contract", "1")]
     [Trait("Contract", "T2")]
