@@ -38,7 +38,12 @@ internal sealed class ConnectionManager(ServerContext server)
     public int Count => Volatile.Read(ref _count);
 
     /// <summary>Starts the clock.</summary>
-    public void Start() => _timer = server.Time.CreateTimer(static state => ((ConnectionManager)state!).OnTick(), this, s_tick, s_tick);
+    public void Start()
+    {
+        // What the host had in its execution context at the start, log scopes say, is not for requests.
+        using (ExecutionContext.SuppressFlow())
+            _timer = server.Time.CreateTimer(static state => ((ConnectionManager)state!).OnTick(), this, s_tick, s_tick);
+    }
 
     /// <summary>Adds a connection that was accepted.</summary>
     /// <returns>Whether there is a place for it.</returns>
