@@ -98,6 +98,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         _reasonPhrase = null;
         _replacedBody = null;
         _isBufferingDisabled = false;
+        _isOffloaded = false;
         _applicationHeaders = _headers;
         _headers.EncodingSelector = encodingSelector;
         _headers.Begin();
@@ -138,7 +139,10 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
 
     /// <summary>Writes the header block.</summary>
     public int WriteHead(Span<byte> destination, long? contentLength)
-        => CgiResponseWriter.Write(destination, _statusCode, _reasonPhrase, _headers.Entries, contentLength, _headers.EncodingSelector);
+    {
+        var statusCode = _isOffloaded ? StatusCodes.Status200OK : _statusCode;
+        return CgiResponseWriter.Write(destination, statusCode, _reasonPhrase, _headers.Entries, contentLength, _headers.EncodingSelector);
+    }
 
     /// <summary>
     /// The length of a body that is complete before its header block is sent, for the header block: a front-end that knows it can
