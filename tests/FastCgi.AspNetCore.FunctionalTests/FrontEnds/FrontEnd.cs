@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
 
@@ -5,65 +6,49 @@ namespace FastCgi.AspNetCore.FunctionalTests.FrontEnds;
 
 /// <summary>
 /// A real web server in front of the application: in the foreground, on a free port, with a configuration and a log of its own in a
-/// folder of its own, and whatever the user's rights are. The configurations are templates beside this file.
+/// folder of its own, and whatever the user's rights are.
 /// </summary>
-internal abstract class FrontEnd : IAsyncDisposable
+internal sealed class FrontEnd : IAsyncDisposable
 {
     private static readonly TimeSpan s_startTimeout = TimeSpan.FromSeconds(20);
     private static readonly TimeSpan s_startPollInterval = TimeSpan.FromMilliseconds(10);
 
+    private readonly FrontEndProgram _program;
+    private readonly ConfigurationTemplate _template;
+    private readonly string _folder;
     private readonly PortReservation _port = new();
     private ServerProcess? _process;
 
-    /// <param name="setup">How it is configured.</param>
-    /// <param name="folder">The folder that is its own.</param>
-    /// <param name="application">Where the application listens.</param>
-    protected FrontEnd(FrontEndSetup setup, string folder, EndPoint application)
+    private FrontEnd(FrontEndSetup setup, string folder, EndPoint application)
     {
-        Setup = setup;
-        Folder = folder;
-        Application = application;
+        _folder = folder;
+        _program = FrontEndProgram.Of(setup.Kind);
+        _template = new ConfigurationTemplate(setup, new Dictionary<string, string>
+        {
+            ["port"] = EndPoint.Port.ToString(CultureInfo.InvariantCulture),
+            ["folder"] = folder,
+            ["application"] = application.ToString()!,
+            ["application-host"] = (application as IPEndPoint)?.Address.ToString() ?? "",
+            ["application-port"] = (application as IPEndPoint)?.Port.ToString(CultureInfo.InvariantCulture) ?? "",
+        });
     }
 
-    /// <summary>Where it listens for HTTP.</summary>
+    /// <summary>Where it listens.</summary>
     public IPEndPoint EndPoint => _port.EndPoint;
 
     /// <summary>Everything that it logged.</summary>
     public string Log => (File.Exists(LogPath) ? File.ReadAllText(LogPath) : string.Empty) + _process?.Output;
 
     /// <summary>The lines of the log that say that something went wrong.</summary>
-    public IEnumerable<string> Errors => Log.Split('\n').Where(line => ErrorMarks.Any(mark => line.Contains(mark, StringComparison.Ordinal)));
+    public IEnumerable<string> Errors
+        => Log.Split('\n').Where(line => _program.ErrorMarks.Any(mark => line.Contains(mark, StringComparison.Ordinal)));
 
-    protected FrontEndSetup Setup { get; }
-
-    protected string Folder { get; }
-
-    protected EndPoint Application { get; }
-
-    /// <summary>The program and its arguments.</summary>
-    protected abstract (string Program, string[] Arguments) Command { get; }
-
-    /// <summary>The templates that are written to the folder.</summary>
-    protected abstract string[] Templates { get; }
-
-    /// <summary>What stands in the templates between double braces, besides the port.</summary>
-    protected abstract IReadOnlyDictionary<string, string> Values { get; }
-
-    /// <summary>What is in such a line of its log, and in no other.</summary>
-    protected abstract string[] ErrorMarks { get; }
-
-    private string LogPath => Path.Combine(Folder, "error.log");
+    private string LogPath => Path.Combine(_folder, "error.log");
 
     /// <summary>Starts the web server that a setup names, and waits until it accepts connections.</summary>
     public static async Task<FrontEnd> StartAsync(FrontEndSetup setup, string folder, EndPoint application)
     {
-        FrontEnd frontEnd = setup.Kind switch
-        {
-            FrontEndKind.Nginx => new NginxFrontEnd(setup, folder, application),
-            FrontEndKind.Apache => new ApacheFrontEnd(setup, folder, application),
-            _ => throw new ArgumentOutOfRangeException(nameof(setup)),
-        };
-
+        var frontEnd = new FrontEnd(setup, folder, application);
         try
         {
             await frontEnd.StartAsync();
@@ -83,25 +68,16 @@ internal abstract class FrontEnd : IAsyncDisposable
         _port.Dispose();
     }
 
-    protected static string OnOrOff(bool value) => value ? "on" : "off";
-
     private async Task StartAsync()
     {
-        foreach (var template in Templates)
-            await File.WriteAllTextAsync(Path.Combine(Folder, template), await FillInAsync(template));
+        foreach (var name in _program.Templates)
+        {
+            var text = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "FrontEnds", name));
+            await File.WriteAllTextAsync(Path.Combine(_folder, name), _template.FillIn(text));
+        }
 
-        var (program, arguments) = Command;
-        _process = ServerProcess.Start(program, arguments);
+        _process = ServerProcess.Start(_program.Name, _program.Arguments.Select(_template.FillIn), _folder);
         await WaitUntilAcceptsAsync(_process);
-    }
-
-    private async Task<string> FillInAsync(string template)
-    {
-        var text = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "FrontEnds", template));
-        text = text.Replace("{{port}}", $"{EndPoint.Port}", StringComparison.Ordinal);
-        foreach (var (name, value) in Values)
-            text = text.Replace("{{" + name + "}}", value, StringComparison.Ordinal);
-        return text;
     }
 
     private async Task WaitUntilAcceptsAsync(ServerProcess process)
@@ -111,7 +87,7 @@ internal abstract class FrontEnd : IAsyncDisposable
         while (!await AcceptsAsync())
         {
             if (process.HasExited || timeout.IsCancellationRequested)
-                throw new InvalidOperationException($"{Command.Program} did not start; ./tests/run.sh installs what is missing. It says:\n{Log}");
+                throw new InvalidOperationException($"{_program.Name} did not start; ./tests/run.sh installs what is missing. It says:\n{Log}");
             await timer.WaitForNextTickAsync(CancellationToken.None);
         }
     }

@@ -51,13 +51,18 @@ internal sealed class ServerProcess : IAsyncDisposable
         }
     }
 
-    public static ServerProcess Start(string program, IEnumerable<string> arguments)
+    /// <param name="program">The server.</param>
+    /// <param name="arguments">Its arguments.</param>
+    /// <param name="folder">The current folder, and its home, so that it writes nowhere else.</param>
+    public static ServerProcess Start(string program, IEnumerable<string> arguments, string folder)
     {
         var startInfo = new ProcessStartInfo("sh", ["-c", Guard, "guard", program, .. arguments])
         {
             RedirectStandardInput = true,
             RedirectStandardOutput = true,
             RedirectStandardError = true,
+            WorkingDirectory = folder,
+            Environment = { ["HOME"] = folder },
         };
         return new ServerProcess(Process.Start(startInfo)!);
     }
