@@ -8,12 +8,12 @@ namespace FastCgi.AspNetCore;
 public sealed class FastCgiSendFileOptions
 {
     /// <summary>
-    /// The response headers that the web server's internal location passes on, besides those that nginx keeps by itself. With
-    /// <c>X-Accel-Redirect</c>, a response that has any other header is sent by the application, for nginx would drop that header.
+    /// The response headers that the web server is configured to pass on. With <c>X-Accel-Redirect</c>, a response that has another one
+    /// is sent by the application, unless it is one that nginx keeps by itself, for nginx would drop it.
     /// </summary>
     /// <remarks>
-    /// Empty by default. Each needs a line in the location, such as <c>add_header Vary $upstream_http_vary;</c>. Of no meaning to
-    /// <c>X-Sendfile</c>, with which every header is kept.
+    /// Empty by default. For nginx, each needs a line in the location, such as <c>add_header Vary $upstream_http_vary;</c>. With
+    /// <c>X-Sendfile</c> every header is kept, except that Apache drops Content-Encoding; for lighttpd, name that one.
     /// </remarks>
     public ISet<string> PassedHeaders { get; } = new HashSet<string>(StringComparer.OrdinalIgnoreCase);
 

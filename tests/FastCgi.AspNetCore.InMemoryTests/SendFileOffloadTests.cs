@@ -33,11 +33,11 @@ public sealed class SendFileOffloadTests : IDisposable
     }
 
     [Fact]
-    public async Task Offload_XSendfile_EscapedPathAndNoBody()
+    public async Task Offload_XSendfile_PathAndNoBody()
     {
         var response = await GetAsync(options => options.AddXSendfile(Root), Whole);
 
-        Assert.Equal(_folder.Path + "/site/a%20file.bin", response["X-Sendfile"]);
+        Assert.Equal(_path, response["X-Sendfile"]);
         Assert.Null(response["X-Accel-Redirect"]);
         Assert.Empty(response.Body);
     }
@@ -57,6 +57,22 @@ public sealed class SendFileOffloadTests : IDisposable
         var response = await GetAsync(UseNginx, context => SendAsync(context, path));
 
         Assert.Equal(expected, response["X-Accel-Redirect"]);
+    }
+
+    [Theory]
+    [InlineData("a?b#c;d+e&f.txt", true)]
+    [InlineData("100%.txt", false)]
+    [InlineData("ä.txt", false)]
+    [InlineData("line\r\nSet-Cookie: a=b", false)]
+    [InlineData("blank ", false)]
+    public async Task Offload_XSendfileOfAnyName_OnlyIfItIsReadAlike(string name, bool isOffloaded)
+    {
+        var path = _folder.Write("site/" + name, Apps.Pattern(Length));
+
+        var response = await GetAsync(options => options.AddXSendfile(Root), context => SendAsync(context, path));
+
+        Assert.Equal(isOffloaded ? path : null, response["X-Sendfile"]);
+        Assert.Equal(isOffloaded ? 0 : Length, response.Body.Length);
     }
 
     [Theory]
@@ -207,6 +223,28 @@ public sealed class SendFileOffloadTests : IDisposable
 
         Assert.NotNull(response["X-Sendfile"]);
         Assert.Equal("Accept", response["Vary"]);
+    }
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Offload_XSendfileOfCompressedFile_OnlyIfTheWebServerKeepsTheEncoding(bool isPassed)
+    {
+        var response = await GetAsync(
+            options =>
+            {
+                options.AddXSendfile(Root);
+                if (isPassed)
+                    options.PassedHeaders.Add("Content-Encoding");
+            },
+            context =>
+            {
+                context.Response.Headers.ContentEncoding = "br";
+                return Whole(context);
+            });
+
+        Assert.Equal(isPassed, response["X-Sendfile"] is not null);
+        Assert.Equal("br", response["Content-Encoding"]);
     }
 
     [Fact]

@@ -45,12 +45,15 @@ internal sealed partial class FastCgiResponse
             CountWrite(part.Length);
             _applicationHeaders[header.Key] = header.Value;
             _applicationHeaders.Remove(Known.ContentRange);
+            // nginx would repeat it.
+            if (header.Key == SendFileOffload.XAccelRedirect)
+                _applicationHeaders.Remove(Known.AcceptRanges);
             _isOffloaded = true;
         }
 
+        _owner.OnFileOffloaded(part.File.FullName, header.Value);
         // The end goes with the header block: nginx closes the connection as soon as it has read that.
         await CompleteAsync(generation, exception: null);
-        _owner.OnFileOffloaded(part.File.FullName, header.Value);
         return true;
     }
 

@@ -10,7 +10,8 @@ namespace FastCgi.AspNetCore.Responses;
 /// </summary>
 internal sealed class SendFileOffload
 {
-    private const string XAccelRedirect = "X-Accel-Redirect";
+    public const string XAccelRedirect = "X-Accel-Redirect";
+
     private const string XSendfile = "X-Sendfile";
 
     /// <summary>What nginx keeps of a response with X-Accel-Redirect, and what it makes itself of the file.</summary>
@@ -52,12 +53,14 @@ internal sealed class SendFileOffload
     {
         header = default;
         obstacle = FindRoot(part.File, out var root, out var path) ?? FindObstacle(part, statusCode, request, response);
-        if (obstacle is null && root.Location is not null)
-            obstacle = FindDroppedHeader(response);
+        if (obstacle is null && response.Keys.FirstOrDefault(name => IsDropped(name, root)) is { } dropped)
+            obstacle = $"the web server would drop the header {dropped}";
+        if (obstacle is null && root.Location is null && !IsPlain(root.Folder + path))
+            obstacle = "lighttpd and Apache read such a path differently";
         if (obstacle is not null)
             return false;
 
-        header = root.Location is null ? new(XSendfile, Escape(root.Folder + path)) : new(XAccelRedirect, Escape(root.Location + path));
+        header = root.Location is null ? new(XSendfile, root.Folder + path) : new(XAccelRedirect, Escape(root.Location + path));
         return true;
     }
 
@@ -74,8 +77,9 @@ internal sealed class SendFileOffload
         return s_conditions.FirstOrDefault(request.ContainsKey) is { } condition ? $"the request has {condition}" : null;
     }
 
-    private string? FindDroppedHeader(IHeaderDictionary response)
-        => response.Keys.FirstOrDefault(name => !_keptHeaders.Contains(name)) is { } dropped ? $"nginx would drop the header {dropped}" : null;
+    /// <summary>nginx drops what it does not know; Apache's mod_xsendfile drops Content-Encoding, and nothing else.</summary>
+    private bool IsDropped(string name, SendFileRoot root)
+        => !_keptHeaders.Contains(name) && (root.Location is not null || name.Equals(HeaderNames.ContentEncoding, StringComparison.OrdinalIgnoreCase));
 
     private string? FindRoot(FileInfo file, out SendFileRoot root, out string path)
     {
@@ -118,6 +122,9 @@ internal sealed class SendFileOffload
         var end = from is null || to is null ? length : Math.Min(to.Value + 1, length);
         return (part.Offset, part.Length) == (start, end - start);
     }
+
+    /// <summary>Whether a path means the same escaped and not: lighttpd unescapes it, Apache's mod_xsendfile does not.</summary>
+    private static bool IsPlain(string path) => path.All(static c => c is >= ' ' and <= '~' and not '%') && path[^1] != ' ';
 
     private static string Escape(string path) => string.Join('/', path.Split('/', Path.DirectorySeparatorChar).Select(Uri.EscapeDataString));
 }

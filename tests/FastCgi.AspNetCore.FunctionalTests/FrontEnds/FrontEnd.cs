@@ -19,7 +19,7 @@ internal sealed class FrontEnd : IAsyncDisposable
     private readonly PortReservation _port = new();
     private ServerProcess? _process;
 
-    private FrontEnd(FrontEndSetup setup, string folder, EndPoint application)
+    private FrontEnd(FrontEndSetup setup, string folder, EndPoint application, string more)
     {
         _folder = folder;
         _program = FrontEndProgram.Of(setup.Kind);
@@ -27,6 +27,7 @@ internal sealed class FrontEnd : IAsyncDisposable
         {
             ["port"] = EndPoint.Port.ToString(CultureInfo.InvariantCulture),
             ["folder"] = folder,
+            ["more"] = more,
             ["application"] = application.ToString()!,
             ["application-host"] = (application as IPEndPoint)?.Address.ToString() ?? "",
             ["application-port"] = (application as IPEndPoint)?.Port.ToString(CultureInfo.InvariantCulture) ?? "",
@@ -46,9 +47,13 @@ internal sealed class FrontEnd : IAsyncDisposable
     private string LogPath => Path.Combine(_folder, "error.log");
 
     /// <summary>Starts the web server that a setup names, and waits until it accepts connections.</summary>
-    public static async Task<FrontEnd> StartAsync(FrontEndSetup setup, string folder, EndPoint application)
+    /// <param name="setup">The setup.</param>
+    /// <param name="folder">Where its files are.</param>
+    /// <param name="application">Where the application listens.</param>
+    /// <param name="more">What the test adds to the configuration, where the template has a place for it.</param>
+    public static async Task<FrontEnd> StartAsync(FrontEndSetup setup, string folder, EndPoint application, string more)
     {
-        var frontEnd = new FrontEnd(setup, folder, application);
+        var frontEnd = new FrontEnd(setup, folder, application, more);
         try
         {
             await frontEnd.StartAsync();
