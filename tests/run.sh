@@ -11,8 +11,11 @@ PATH=$PATH:/usr/sbin
 configuration=Release
 # A test that takes longer hangs: it is named, and its project ends.
 hang_timeout=5m
-# What the tests run, and the Debian package that has it.
-programs=(nginx:nginx apache2:apache2-bin lighttpd:lighttpd haproxy:haproxy caddy:caddy h2o:h2o ab:apache2-utils curl:curl)
+# What the tests run or load, and the Debian package that has it.
+programs=(nginx:nginx apache2:apache2-bin lighttpd:lighttpd haproxy:haproxy caddy:caddy h2o:h2o spawn-fcgi:spawn-fcgi
+  systemd-socket-activate:systemd ab:apache2-utils curl:curl
+  /usr/lib/apache2/modules/mod_fcgid.so:libapache2-mod-fcgid /usr/lib/apache2/modules/mod_xsendfile.so:libapache2-mod-xsendfile
+  /usr/lib/lighttpd/mod_openssl.so:lighttpd-mod-openssl)
 
 scratch=$(mktemp -d)
 # Debian starts a server that it installs, unless this file says no.
@@ -38,7 +41,7 @@ finish() {
 install_missing_packages() {
   local program packages=()
   for program in "${programs[@]}"; do
-    command -v "${program%%:*}" >/dev/null || packages+=("${program##*:}")
+    command -v "${program%%:*}" >/dev/null || [ -e "${program%%:*}" ] || packages+=("${program##*:}")
   done
   if [ ${#packages[@]} -eq 0 ]; then return; fi
 

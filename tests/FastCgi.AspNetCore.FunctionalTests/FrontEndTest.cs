@@ -9,7 +9,7 @@ public abstract class FrontEndTest(ITestOutputHelper output) : IAsyncLifetime
     private readonly List<Site> _sites = [];
 
     /// <summary>How long a test waits for what must happen; it passes only where a test fails.</summary>
-    internal static TimeSpan Patience { get; } = TimeSpan.FromSeconds(10);
+    internal static TimeSpan Patience { get; } = TimeSpan.FromSeconds(60);
 
     /// <summary>Set by a test that makes the web server report errors.</summary>
     protected bool ExpectsFrontEndErrors { get; set; }

@@ -67,8 +67,8 @@ public sealed class UploadTests(ITestOutputHelper output) : FrontEndTest(output)
 
     // With a small buffer, the server has stopped receiving by the time the application answers.
     [Theory]
-    [EveryFrontEnd(1, StreamsRequests = true)]
-    [EveryFrontEnd(1024 * 1024, StreamsRequests = true)]
+    [EveryFrontEnd(1, StreamsRequests = true, Needs = [Ability.EarlyAnswer])]
+    [EveryFrontEnd(1024 * 1024, StreamsRequests = true, Needs = [Ability.EarlyAnswer])]
     [EveryFrontEnd(1, Kinds = [FrontEndKind.Nginx, FrontEndKind.Lighttpd])]
     public async Task Post_AnsweredWithoutReadingTheBody_AnswerArrivesAndTheNextRequestIsServed(FrontEndSetup setup, int bufferSize)
     {

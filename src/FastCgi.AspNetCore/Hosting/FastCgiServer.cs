@@ -56,14 +56,15 @@ internal sealed class FastCgiServer : IServer
             var configuration = _services.GetService<IConfiguration>();
             var options = _options.Value;
             var hasHttpEndpoints = HttpServer.HasOwnEndpoints(configuration);
-            var plan = EndpointPlan.Make(options, _addresses, configuration, hasHttpEndpoints, _log);
+            var inherited = InheritedSockets.OfThisProcess;
+            var plan = EndpointPlan.Make(options, _addresses, configuration, hasHttpEndpoints, inherited, _log);
 
             var time = _services.GetService<TimeProvider>() ?? TimeProvider.System;
-            _connections = new ConnectionManager(ServerContext.Create(options, application, _log, time));
+            _connections = new ConnectionManager(ServerContext.Create(options, application, _log, time, DescriptorLimit.Get()));
             if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
                 _engine = new EpollEngine(_connections);
             foreach (var endpoint in plan.FastCgi)
-                _listeners.Add(await ListenAsync(endpoint, cancellationToken).ConfigureAwait(false));
+                _listeners.Add(await ListenAsync(endpoint, inherited, cancellationToken).ConfigureAwait(false));
 
             if (plan.Http.Count > 0 || hasHttpEndpoints)
                 await _httpServer.StartAsync(_services, plan.Http, _addresses.PreferHostingUrls, application, cancellationToken).ConfigureAwait(false);
@@ -119,12 +120,13 @@ internal sealed class FastCgiServer : IServer
         _ => OperatingSystem.IsLinux(),
     };
 
-    private async ValueTask<TransportListener> ListenAsync(FastCgiListenOptions options, CancellationToken cancellationToken)
+    private async ValueTask<TransportListener> ListenAsync(FastCgiListenOptions options, InheritedSockets inherited, CancellationToken cancellationToken)
     {
         if (options.EndPoint is IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint)
         {
-            var socket = ListenSockets.Listen(options);
-            return _engine is null ? new SocketListener(socket, _connections!) : _engine.Listen(socket);
+            var socket = ListenSockets.Listen(options, inherited);
+            var isShared = options.EndPoint is FileHandleEndPoint;
+            return _engine is null ? new SocketListener(socket, isShared, _connections!) : _engine.Listen(socket, isShared);
         }
 
         // As Kestrel: the factory registered last that can bind it.

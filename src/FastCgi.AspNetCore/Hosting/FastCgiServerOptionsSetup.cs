@@ -52,6 +52,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             case "ALLOWSYNCHRONOUSIO":
                 options.AllowSynchronousIO = bool.Parse(Required(setting));
                 break;
+            case "ALLOWANYCLIENTCERTIFICATE":
+                options.AllowAnyClientCertificate = bool.Parse(Required(setting));
+                break;
             case "PATHBASE":
                 options.PathBase = setting.Value ?? string.Empty;
                 break;
@@ -60,6 +63,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 break;
             case "PATHBASESOURCE":
                 options.PathBaseSource = Choice<FastCgiPathBaseSource>(setting);
+                break;
+            case "TRACEIDENTIFIERPARAMETER":
+                options.TraceIdentifierParameter = setting.Value;
                 break;
             default:
                 throw Unknown(setting);
@@ -97,11 +103,20 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             case "MAXRESPONSEBUFFERSIZE":
                 limits.MaxResponseBufferSize = OptionalNumber(limit);
                 break;
+            case "MAXSTANDARDERRORSIZE":
+                limits.MaxStandardErrorSize = OptionalNumber(limit);
+                break;
             case "REQUESTPARAMETERSTIMEOUT":
                 limits.RequestParametersTimeout = Time(limit);
                 break;
+            case "UNREADBODYTIMEOUT":
+                limits.UnreadBodyTimeout = Time(limit);
+                break;
             case "KEEPALIVETIMEOUT":
                 limits.KeepAliveTimeout = string.IsNullOrEmpty(limit.Value) ? null : Time(limit);
+                break;
+            case "IDLEGRACE":
+                limits.IdleGrace = Time(limit);
                 break;
             case "DRAINTIMEOUT":
                 limits.DrainTimeout = Time(limit);

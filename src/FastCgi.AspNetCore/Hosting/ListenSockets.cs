@@ -9,15 +9,18 @@ internal static class ListenSockets
 {
     /// <summary>Binds and listens.</summary>
     /// <exception cref="IOException">The endpoint cannot be listened on; the message says why.</exception>
-    public static Socket Listen(FastCgiListenOptions options)
+    public static Socket Listen(FastCgiListenOptions options, InheritedSockets inherited)
     {
+        // It listens already, with the backlog that whoever made it wants.
+        if (options.EndPoint is FileHandleEndPoint handle)
+            return inherited.Open(handle);
+
         try
         {
             var socket = options.EndPoint switch
             {
                 IPEndPoint ip => BindIP(ip),
                 UnixDomainSocketEndPoint unix => BindUnix(unix),
-                FileHandleEndPoint handle => new Socket(new SafeSocketHandle((nint)handle.FileHandle, ownsHandle: false)),
                 _ => throw new NotSupportedException($"No transport is registered for {options.EndPoint.GetType().Name}."),
             };
 

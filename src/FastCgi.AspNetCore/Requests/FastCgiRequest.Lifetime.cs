@@ -45,7 +45,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     }
 
     /// <inheritdoc/>
-    public override void OnLastByteWritten()
+    public override void OnResponseAnswered()
     {
         if (!IsAborted)
             Volatile.Write(ref _isCancellationPrevented, true);

@@ -53,6 +53,9 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     /// <summary>Whether the request counts against the limit of concurrent requests. Of <see cref="RequestAdmission"/>.</summary>
     public bool IsAdmitted { get; set; }
 
+    /// <summary>Whether the response is complete and waits to be sent. Of the connection.</summary>
+    public bool IsEnding { get; set; }
+
     /// <summary>Whether all params have come. Of the connection, under its lock.</summary>
     public bool HasAllParameters { get; private set; }
 
@@ -132,10 +135,11 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     public abstract void Execute();
 
     /// <inheritdoc/>
-    public override void OnResponseEnding()
+    public override bool OnResponseEnding()
     {
         EndLifetime();
-        Connection.OnRequestEnding(this);
+        _standardErrorWriter?.Flush();
+        return Connection.OnRequestEnding(this);
     }
 
     /// <inheritdoc/>
@@ -150,6 +154,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         EndBody();
         EndFeatures();
         EndRequestLine();
+        EndFastCgi();
         ResetLifetime();
         _applicationError = null;
         _badRequest = null;

@@ -10,7 +10,8 @@ namespace FastCgi.AspNetCore.Requests;
 internal sealed class ServerContext
 {
     /// <summary>Makes what a server needs to run an application.</summary>
-    public static ServerContext Create<TContext>(FastCgiServerOptions options, IHttpApplication<TContext> application, ILogger log, TimeProvider time)
+    public static ServerContext Create<TContext>(
+        FastCgiServerOptions options, IHttpApplication<TContext> application, ILogger log, TimeProvider time, long maxDescriptors = 1_024)
         where TContext : notnull
     {
         var pool = new RequestPool<TContext>(application);
@@ -30,6 +31,7 @@ internal sealed class ServerContext
             SendFileOffload = options.SendFile.Roots.Count > 0 ? new SendFileOffload(options.SendFile) : null,
             Log = log,
             Time = time,
+            MaxDescriptors = maxDescriptors,
         };
         return pool.Server;
     }
@@ -49,7 +51,7 @@ internal sealed class ServerContext
     public required RequestAdmission Admission { get; init; }
 
     /// <summary>How many connections the process can have, for lack of a limit of its own.</summary>
-    public long MaxDescriptors { get; init; } = 1_024;
+    public required long MaxDescriptors { get; init; }
 
     public required TimeProvider Time { get; init; }
 }

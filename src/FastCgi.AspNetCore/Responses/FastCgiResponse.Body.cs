@@ -161,7 +161,7 @@ internal sealed partial class FastCgiResponse
     private ValueTask<FlushResult> FlushOutputAsync(CancellationToken cancellationToken)
     {
         if (_headers.ContentLength == _bytesWritten)
-            _owner.OnLastByteWritten();
+            _owner.OnResponseAnswered();
 
         return _output.FlushAsync(cancellationToken);
     }

@@ -105,7 +105,12 @@ internal sealed partial class FastCgiResponse
         _output.EndLease();
         _canWriteBody = !_owner.IsHeadRequest && _statusCode is not (204 or 205 or 304);
         if (!_canWriteBody)
+        {
             _output.ClearStaged();
+            // nginx closes the connection as soon as it has the headers that answer HEAD.
+            _owner.OnResponseAnswered();
+        }
+
         _phase = Phase.Started;
     }
 

@@ -14,8 +14,12 @@ internal abstract class ResponseOwner
     /// <summary>Which files the web server sends itself, if any.</summary>
     public abstract SendFileOffload? SendFileOffload { get; }
 
+    /// <summary>The application has written as much as it declared, or there is no body: the client has, or will have, all it waits for.</summary>
+    public abstract void OnResponseAnswered();
+
     /// <summary>The response is about to end: the request gives up its id, for the next request may come with it at once.</summary>
-    public abstract void OnResponseEnding();
+    /// <returns>Whether it is the last on a connection that the web server means to keep.</returns>
+    public abstract bool OnResponseEnding();
 
     /// <summary>The end of the response is in the line: the connection may have to be closed behind it.</summary>
     public abstract void OnResponseEnded();
@@ -31,9 +35,6 @@ internal abstract class ResponseOwner
 
     /// <summary>Ends the request at once, so that the client sees that the response is cut.</summary>
     public abstract void Abort();
-
-    /// <summary>All bytes that the response has promised are written: whoever goes away now has got what he wanted.</summary>
-    public abstract void OnLastByteWritten();
 
     /// <summary>Notes that the application wrote a body in answer to HEAD.</summary>
     public abstract void OnHeadBodyWritten(long length);

@@ -15,6 +15,9 @@ public enum Ability
     /// <summary>The same, of any size.</summary>
     LargeUploadOfUnknownLength,
 
+    /// <summary>An upload can be answered before it is read, and the client sees the answer.</summary>
+    EarlyAnswer,
+
     /// <summary>The header block reaches the client before there is something of the body.</summary>
     EarlyHeaders,
 

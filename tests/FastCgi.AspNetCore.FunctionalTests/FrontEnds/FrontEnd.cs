@@ -6,54 +6,63 @@ namespace FastCgi.AspNetCore.FunctionalTests.FrontEnds;
 
 /// <summary>
 /// A real web server in front of the application: in the foreground, on a free port, with a configuration and a log of its own in a
-/// folder of its own, and whatever the user's rights are.
+/// folder of its own, and whatever the user's rights are. The configurations are templates beside this file.
 /// </summary>
-internal sealed class FrontEnd : IAsyncDisposable
+internal abstract class FrontEnd : IAsyncDisposable
 {
     private static readonly TimeSpan s_startTimeout = TimeSpan.FromSeconds(20);
     private static readonly TimeSpan s_startPollInterval = TimeSpan.FromMilliseconds(10);
 
-    private readonly FrontEndProgram _program;
-    private readonly ConfigurationTemplate _template;
-    private readonly string _folder;
     private readonly PortReservation _port = new();
     private ServerProcess? _process;
 
-    private FrontEnd(FrontEndSetup setup, string folder, EndPoint application, string more)
+    /// <param name="setup">How it is configured.</param>
+    /// <param name="folder">The folder that is its own.</param>
+    /// <param name="application">Where the application listens.</param>
+    protected FrontEnd(FrontEndSetup setup, string folder, EndPoint application)
     {
-        _folder = folder;
-        _program = FrontEndProgram.Of(setup.Kind);
-        _template = new ConfigurationTemplate(setup, new Dictionary<string, string>
-        {
-            ["port"] = EndPoint.Port.ToString(CultureInfo.InvariantCulture),
-            ["folder"] = folder,
-            ["more"] = more,
-            ["application"] = application.ToString()!,
-            ["application-host"] = (application as IPEndPoint)?.Address.ToString() ?? "",
-            ["application-port"] = (application as IPEndPoint)?.Port.ToString(CultureInfo.InvariantCulture) ?? "",
-        });
+        Setup = setup;
+        Folder = folder;
+        Application = application;
     }
 
-    /// <summary>Where it listens.</summary>
+    /// <summary>Where it listens for HTTP.</summary>
     public IPEndPoint EndPoint => _port.EndPoint;
 
     /// <summary>Everything that it logged.</summary>
     public string Log => (File.Exists(LogPath) ? File.ReadAllText(LogPath) : string.Empty) + _process?.Output;
 
     /// <summary>The lines of the log that say that something went wrong.</summary>
-    public IEnumerable<string> Errors
-        => Log.Split('\n').Where(line => _program.ErrorMarks.Any(mark => line.Contains(mark, StringComparison.Ordinal)));
+    public IEnumerable<string> Errors => Log.Split('\n').Where(line => ErrorMarks.Any(mark => line.Contains(mark, StringComparison.Ordinal)));
 
-    private string LogPath => Path.Combine(_folder, "error.log");
+    protected FrontEndSetup Setup { get; }
+
+    protected string Folder { get; }
+
+    protected EndPoint Application { get; }
+
+    /// <summary>The program and its arguments.</summary>
+    protected abstract (string Program, string[] Arguments) Command { get; }
+
+    /// <summary>The templates that are written to the folder.</summary>
+    protected abstract string[] Templates { get; }
+
+    /// <summary>What stands in the templates between double braces, besides the port.</summary>
+    protected abstract IReadOnlyDictionary<string, string> Values { get; }
+
+    /// <summary>What is in such a line of its log, and in no other.</summary>
+    protected abstract string[] ErrorMarks { get; }
+
+    private string LogPath => Path.Combine(Folder, "error.log");
 
     /// <summary>Starts the web server that a setup names, and waits until it accepts connections.</summary>
-    /// <param name="setup">The setup.</param>
-    /// <param name="folder">Where its files are.</param>
-    /// <param name="application">Where the application listens.</param>
-    /// <param name="more">What the test adds to the configuration, where the template has a place for it.</param>
-    public static async Task<FrontEnd> StartAsync(FrontEndSetup setup, string folder, EndPoint application, string more)
+    public static Task<FrontEnd> StartAsync(FrontEndSetup setup, string folder, EndPoint application, string more)
+        => StartAsync<FrontEnd>(new ConfiguredFrontEnd(setup, folder, application, more));
+
+    /// <summary>Starts a web server, and waits until it accepts connections.</summary>
+    public static async Task<TFrontEnd> StartAsync<TFrontEnd>(TFrontEnd frontEnd)
+        where TFrontEnd : FrontEnd
     {
-        var frontEnd = new FrontEnd(setup, folder, application, more);
         try
         {
             await frontEnd.StartAsync();
@@ -75,13 +84,15 @@ internal sealed class FrontEnd : IAsyncDisposable
 
     private async Task StartAsync()
     {
-        foreach (var name in _program.Templates)
+        var values = new Dictionary<string, string>(Values) { ["port"] = EndPoint.Port.ToString(CultureInfo.InvariantCulture) };
+        foreach (var template in Templates)
         {
-            var text = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "FrontEnds", name));
-            await File.WriteAllTextAsync(Path.Combine(_folder, name), _template.FillIn(text));
+            var text = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "FrontEnds", template));
+            await File.WriteAllTextAsync(Path.Combine(Folder, template), ConfigurationTemplate.FillIn(text, Setup, values));
         }
 
-        _process = ServerProcess.Start(_program.Name, _program.Arguments.Select(_template.FillIn), _folder);
+        var (program, arguments) = Command;
+        _process = ServerProcess.Start(program, arguments, Folder);
         await WaitUntilAcceptsAsync(_process);
     }
 
@@ -92,7 +103,7 @@ internal sealed class FrontEnd : IAsyncDisposable
         while (!await AcceptsAsync())
         {
             if (process.HasExited || timeout.IsCancellationRequested)
-                throw new InvalidOperationException($"{_program.Name} did not start; ./tests/run.sh installs what is missing. It says:\n{Log}");
+                throw new InvalidOperationException($"{Command.Program} did not start; ./tests/run.sh installs what is missing. It says:\n{Log}");
             await timer.WaitForNextTickAsync(CancellationToken.None);
         }
     }

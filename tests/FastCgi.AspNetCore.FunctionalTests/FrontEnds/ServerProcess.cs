@@ -67,6 +67,15 @@ internal sealed class ServerProcess : IAsyncDisposable
         return new ServerProcess(Process.Start(startInfo)!);
     }
 
+    /// <summary>Waits until it ends by itself, and everything that it has written is there.</summary>
+    /// <param name="timeout">For how long at the most; without end if not given.</param>
+    /// <returns>Its exit code.</returns>
+    public async Task<int> WaitForExitAsync(TimeSpan? timeout = null)
+    {
+        await _process.WaitForExitAsync().WaitAsync(timeout ?? Timeout.InfiniteTimeSpan);
+        return _process.ExitCode;
+    }
+
     public async ValueTask DisposeAsync()
     {
         _process.StandardInput.Close();

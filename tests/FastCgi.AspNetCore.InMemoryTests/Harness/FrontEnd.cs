@@ -40,6 +40,9 @@ internal sealed class FrontEnd
     /// <summary>Whether the server has asked to pause.</summary>
     public bool IsPaused { get; private set; }
 
+    /// <summary>Whether the server expects nothing more of the requests that came, so that it can close without waiting.</summary>
+    public bool IsInputComplete => _connection.IsInputComplete;
+
     /// <summary>Pushes bytes as one receive.</summary>
     public void Send(params byte[][] parts)
     {

@@ -219,6 +219,7 @@ internal sealed unsafe class EpollLoop : IDisposable
 
         request.Execute();
 
+        _scheduler.OnReturned();
         var isStillOurs = Interlocked.CompareExchange(ref _call, 0, call) == call;
         thread.Deferral.Leave();
         thread.ResetExecutionContext();
