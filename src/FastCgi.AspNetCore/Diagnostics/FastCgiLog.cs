@@ -93,4 +93,10 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(61, LogLevel.Warning, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The response headers {Names} belong to the web server; they are not sent.", EventName = "HeadersDropped")]
     public static partial void HeadersDropped(this ILogger log, string connectionId, string traceIdentifier, string names);
+
+    [LoggerMessage(62, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The web server sends the file {Path}, as {Target}.", EventName = "FileOffloaded")]
+    public static partial void FileOffloaded(this ILogger log, string connectionId, string traceIdentifier, string path, string target);
+
+    [LoggerMessage(63, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The file {Path} is not left to the web server: {Obstacle}.", EventName = "FileStreamed")]
+    public static partial void FileStreamed(this ILogger log, string connectionId, string traceIdentifier, string path, string obstacle);
 }

@@ -31,6 +31,10 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 foreach (var endpoint in Members(setting))
                     AddEndpoint(endpoint, options);
                 break;
+            case "SENDFILE":
+                foreach (var option in Members(setting))
+                    ApplySendFile(option, options.SendFile);
+                break;
             case "LIMITS":
                 foreach (var limit in Members(setting))
                     Set(limit, () => ApplyLimit(limit, options.Limits));
@@ -141,6 +145,36 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             default:
                 throw Unknown(option);
         }
+    }
+
+    private static void ApplySendFile(IConfigurationSection option, FastCgiSendFileOptions sendFile)
+    {
+        switch (option.Key.ToUpperInvariant())
+        {
+            case "PASSEDHEADERS":
+                foreach (var name in Members(option))
+                    Set(name, () => sendFile.PassedHeaders.Add(Required(name)));
+                break;
+            case "ROOTS":
+                foreach (var root in Members(option))
+                    AddRoot(root, sendFile);
+                break;
+            default:
+                throw Unknown(option);
+        }
+    }
+
+    private static void AddRoot(IConfigurationSection root, FastCgiSendFileOptions sendFile)
+    {
+        if (Members(root).FirstOrDefault(static setting => setting.Key.ToUpperInvariant() is not ("PATH" or "LOCATION")) is { } unknown)
+            throw Unknown(unknown);
+
+        var path = root.GetSection("Path");
+        var location = root.GetSection("Location");
+        if (location.Value is null)
+            Set(path, () => sendFile.AddXSendfile(Required(path)));
+        else
+            Set(location, () => sendFile.AddXAccelRedirect(Required(path), location.Value));
     }
 
     private static void AddEndpoint(IConfigurationSection endpoint, FastCgiServerOptions options)
