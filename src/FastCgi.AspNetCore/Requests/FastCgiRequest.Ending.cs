@@ -99,6 +99,7 @@ internal abstract partial class FastCgiRequest
 
     private async ValueTask CutAsync()
     {
+        FlushStandardError();
         Connection.Cut(this);
         await Response.Output.DrainAsync();
     }

@@ -1,4 +1,5 @@
 using FastCgi.AspNetCore.Responses;
+using Microsoft.AspNetCore.Http;
 
 namespace FastCgi.AspNetCore.Requests;
 
@@ -6,9 +7,8 @@ namespace FastCgi.AspNetCore.Requests;
 internal abstract partial class FastCgiRequest : IFastCgiRequestFeature
 {
     private List<KeyValuePair<string, string>>? _parameterList;
-    private StandardError? _standardError;
-    private StandardErrorWriter? _standardErrorWriter;
-    private bool _isStandardErrorOver;
+    private StandardErrorWriter? _standardError;
+    private bool _isStandardErrorOver = true;
 
     IReadOnlyList<KeyValuePair<string, string>> IFastCgiRequestFeature.Parameters
         => _parameterList ??= Parameters.GetVariables(Server.Mapping);
@@ -17,38 +17,29 @@ internal abstract partial class FastCgiRequest : IFastCgiRequestFeature
     {
         get
         {
-            ThrowIfOver();
-            return _standardErrorWriter ?? BeginStandardError();
+            lock (Response.Output)
+            {
+                ObjectDisposedException.ThrowIf(_isStandardErrorOver, typeof(HttpContext));
+                return _standardError ??= Response.Output.OpenErrorWriter(Server.Options.Limits.MaxStandardErrorSize);
+            }
         }
     }
 
-    /// <summary>END_REQUEST is about to go in the line, and STDERR has to end before it. Under the lock of the connection.</summary>
-    public void CloseStandardError()
-    {
-        _isStandardErrorOver = true;
-        _standardError?.Close();
-    }
+    private void BeginFastCgi() => _isStandardErrorOver = false;
 
-    private StandardErrorWriter BeginStandardError()
-    {
-        lock (Connection.Output.Lock)
-        {
-            if (_standardErrorWriter is { } writer)
-                return writer;
+    /// <summary>The response is about to end: a line that is not complete goes with it.</summary>
+    private void FlushStandardError() => _standardError?.Flush();
 
-            _standardError = new StandardError(Connection.Output, Id, Server.Options.Limits.MaxStandardErrorSize);
-            if (_isStandardErrorOver)
-                _standardError.Close();
-            return _standardErrorWriter = _standardError.OpenWriter();
-        }
-    }
-
+    /// <summary>Before the response is closed, for what is written goes to it.</summary>
     private void EndFastCgi()
     {
-        _standardErrorWriter?.End();
-        _standardErrorWriter = null;
-        _standardError = null;
-        _isStandardErrorOver = false;
+        lock (Response.Output)
+        {
+            _isStandardErrorOver = true;
+            _standardError?.End();
+            _standardError = null;
+        }
+
         _parameterList = null;
     }
 }

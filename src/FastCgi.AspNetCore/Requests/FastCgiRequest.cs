@@ -116,6 +116,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         Response.Begin(Connection.Output, Id, options.Limits.MaxResponseBufferSize, options.ResponseHeaderEncodingSelector);
         _headers.Begin(Parameters, Server.Mapping, _head.ContentLength);
         BeginFeatures();
+        BeginFastCgi();
         BeginRequestLine();
         BeginBody();
         BeginLifetime();
@@ -128,7 +129,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     public override void OnResponseEnding()
     {
         EndLifetime();
-        _standardErrorWriter?.Flush();
+        FlushStandardError();
         Connection.OnRequestEnding(this);
     }
 
@@ -139,12 +140,12 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     protected void Release()
     {
         Connection.OnRequestReleased(this);
+        EndFastCgi();
         Response.Close();
         Parameters.End();
         EndBody();
         EndFeatures();
         EndRequestLine();
-        EndFastCgi();
         ResetLifetime();
         ReportedError = null;
         Server.Admission.Release(this);

@@ -21,6 +21,8 @@ internal sealed class ResponseOutput(FastCgiResponse response)
     private long _pauseLength;
     private bool _isFlushHeld;
     private bool _isDropping;
+    private bool _isEnded;
+    private StandardErrorStaging? _errors;
 
     private BufferChain _wire;
     private TaskCompletionSource<FlushResult>? _waiter;
@@ -47,6 +49,7 @@ internal sealed class ResponseOutput(FastCgiResponse response)
         _requestId = requestId;
         _pauseLength = pauseLength;
         _isDropping = false;
+        _isEnded = false;
         _isFlushHeld = false;
         _isFlushCanceled = false;
         _staging.Begin(connection.Pool, requestId);
@@ -110,6 +113,29 @@ internal sealed class ResponseOutput(FastCgiResponse response)
         }
     }
 
+    /// <summary>The web server's error log, as text.</summary>
+    /// <param name="maxLength">The bytes that may be written to it.</param>
+    public StandardErrorWriter OpenErrorWriter(long? maxLength) => new(this, maxLength);
+
+    /// <summary>Writes to the web server's error log: with the header block or behind it, and not behind the end of the response.</summary>
+    public void WriteError(ReadOnlySpan<byte> line, long? maxLength)
+    {
+        lock (this)
+        {
+            if (_isDropping || _isEnded)
+                return;
+
+            _errors ??= new StandardErrorStaging(_connection.Pool, _requestId, maxLength);
+            _errors.Append(line);
+            if (_staging.NeedsHead)
+                return;
+
+            PutErrorsInLine(isEnd: false);
+        }
+
+        _connection.Flush();
+    }
+
     /// <summary>Ends the response: what is staged, the end of STDOUT and END_REQUEST go in the line, but are not sent yet.</summary>
     /// <param name="status">What END_REQUEST says.</param>
     public void End(ProtocolStatus status)
@@ -134,6 +160,8 @@ internal sealed class ResponseOutput(FastCgiResponse response)
                 return;
 
             Commit(isEnd: false);
+            PutErrorsInLine(isEnd: true);
+            _isEnded = true;
             var block = _connection.Pool.RentBlock(RecordWriter.FixedRecordLength);
             block.End = isLast ? ProtocolConstants.HeaderLength : RecordWriter.FixedRecordLength;
             if (isLast)
@@ -162,6 +190,8 @@ internal sealed class ResponseOutput(FastCgiResponse response)
         Debug.Assert(!IsQueued && _wire.Head is null);
         _isFlushHeld = false;
         _staging.Clear();
+        BufferBlock.ReturnChain(_errors?.Take(isEnd: false));
+        _errors = null;
     }
 
     /// <summary>Makes the flush that waits, or else the next one, return as cancelled.</summary>
@@ -204,12 +234,22 @@ internal sealed class ResponseOutput(FastCgiResponse response)
     {
         _isFlushHeld = false;
         var records = new BufferChain();
-        _staging.TakeRecords(response, ref records, isEnd ? status : null);
+        _staging.TakeRecords(response, ref records, _errors, isEnd ? status : null);
+        _isEnded = isEnd;
         if (records.Head is null)
             return;
 
         lock (_connection.Lock)
             PutInLine(records.Head);
+    }
+
+    private void PutErrorsInLine(bool isEnd)
+    {
+        if (_errors?.Take(isEnd) is not { } records)
+            return;
+
+        lock (_connection.Lock)
+            PutInLine(records);
     }
 
     private void PutInLine(BufferBlock records)

@@ -3,21 +3,25 @@ using System.Text;
 
 namespace FastCgi.AspNetCore.Responses;
 
-/// <summary>Text for the web server's error log: a record for each line, so that the web server puts its own prefix before each.</summary>
+/// <summary>
+/// Text for the web server's error log: a record for each line, so that the web server puts its own prefix before each. Guarded by
+/// the monitor of the response's output, for errors are logged from any thread.
+/// </summary>
 internal sealed class StandardErrorWriter : TextWriter
 {
     // A longer line becomes several: nginx cuts what it logs at 2,048 bytes.
     private const int MaxLineLength = 2_000;
 
-    private readonly StandardError _output;
+    private readonly ResponseOutput _output;
+    private readonly long? _maxLength;
     private readonly StringBuilder _line = new();
-    private readonly Lock _lineLock = new();
     private bool _isOver;
 
-    public StandardErrorWriter(StandardError output)
+    public StandardErrorWriter(ResponseOutput output, long? maxLength)
         : base(CultureInfo.InvariantCulture)
     {
         _output = output;
+        _maxLength = maxLength;
         CoreNewLine = ['\n'];
     }
 
@@ -31,7 +35,7 @@ internal sealed class StandardErrorWriter : TextWriter
 
     public override void Write(ReadOnlySpan<char> buffer)
     {
-        lock (_lineLock)
+        lock (_output)
         {
             ObjectDisposedException.ThrowIf(_isOver, typeof(IFastCgiRequestFeature));
             foreach (var c in buffer)
@@ -43,7 +47,7 @@ internal sealed class StandardErrorWriter : TextWriter
 
     public override void WriteLine(ReadOnlySpan<char> buffer)
     {
-        lock (_lineLock)
+        lock (_output)
         {
             Write(buffer);
             Append('\n');
@@ -52,8 +56,18 @@ internal sealed class StandardErrorWriter : TextWriter
 
     public override void Flush()
     {
-        lock (_lineLock)
-            EndLine();
+        lock (_output)
+        {
+            if (!_isOver)
+                EndLine();
+        }
+    }
+
+    /// <summary>The request is over: what still holds on to the writer gets an <see cref="ObjectDisposedException"/>.</summary>
+    public void End()
+    {
+        lock (_output)
+            _isOver = true;
     }
 
     /// <summary>The writer belongs to the request: disposing it only sends what is there.</summary>
@@ -61,13 +75,6 @@ internal sealed class StandardErrorWriter : TextWriter
     {
         Flush();
         base.Dispose(disposing);
-    }
-
-    /// <summary>The request is over: what still holds on to the writer gets an <see cref="ObjectDisposedException"/>.</summary>
-    public void End()
-    {
-        lock (_lineLock)
-            _isOver = true;
     }
 
     private void Append(char c)
@@ -89,7 +96,7 @@ internal sealed class StandardErrorWriter : TextWriter
         if (_line.Length == 0)
             return;
 
-        _output.Write(Encoding.GetBytes(_line.Append('\n').ToString()));
+        _output.WriteError(Encoding.GetBytes(_line.Append('\n').ToString()), _maxLength);
         _line.Clear();
     }
 }
