@@ -27,11 +27,17 @@ public sealed class FastCgiServerLimits
     // As Kestrel's RequestHeadersTimeout.
     private TimeSpan _requestParametersTimeout = TimeSpan.FromSeconds(30);
 
+    // Long for a front-end whose other clients wait, and short for an application that is to read.
+    private TimeSpan _unreadBodyTimeout = TimeSpan.FromSeconds(5);
+
     // As Kestrel's drain of an unread request body, and nginx' lingering_timeout.
     private TimeSpan _drainTimeout = TimeSpan.FromSeconds(5);
 
     // What a page of stack traces needs; the whole of it stays in memory while the web server does not read.
     private long? _maxStandardErrorSize = 64 * 1024;
+
+    // Twice what the documentation tells nginx to keep an idle connection for (keepalive_timeout 1s).
+    private TimeSpan _idleGrace = TimeSpan.FromSeconds(2);
 
     private long? _maxConcurrentConnections;
     private long? _maxConcurrentRequests;
@@ -172,6 +178,22 @@ public sealed class FastCgiServerLimits
         set => _requestParametersTimeout = Positive(value);
     }
 
+    /// <summary>
+    /// The time that a request whose body is not read may hold up the other requests of its connection, once
+    /// <see cref="MaxRequestBufferSize"/> of it are held. Then the rest of the body is refused: what the application reads of it
+    /// fails with a 503, and the other requests go on.
+    /// </summary>
+    /// <remarks>
+    /// 5 seconds by default. It applies to connections that carry several requests at a time (HAProxy's <c>option mpxs-conns</c>); on
+    /// others the application may take its time. More than zero.
+    /// </remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    public TimeSpan UnreadBodyTimeout
+    {
+        get => _unreadBodyTimeout;
+        set => _unreadBodyTimeout = Positive(value);
+    }
+
     /// <summary>The time that a kept connection may be idle before it is closed.</summary>
     /// <remarks>
     /// No limit by default: the web server decides, for one that reuses a connection in the instant it is closed answers its client
@@ -194,6 +216,26 @@ public sealed class FastCgiServerLimits
     {
         get => _drainTimeout;
         set => _drainTimeout = Positive(value);
+    }
+
+    /// <summary>
+    /// How long a kept connection must have been idle to be closed when the server stops. One that was used later is closed behind the
+    /// next answer on it, so that no request is lost that the web server sends on it meanwhile.
+    /// </summary>
+    /// <remarks>
+    /// 2 seconds by default, so that a server that was busy takes up to 4 seconds to stop. If the web server itself closes a connection
+    /// that has been idle for less than that (nginx: <c>keepalive_timeout 1s</c> in the <c>upstream</c>), no request is ever lost. Zero
+    /// closes idle connections at once.
+    /// </remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is negative.</exception>
+    public TimeSpan IdleGrace
+    {
+        get => _idleGrace;
+        set
+        {
+            ArgumentOutOfRangeException.ThrowIfLessThan(value, TimeSpan.Zero);
+            _idleGrace = value;
+        }
     }
 
     private static long? PositiveOrNull(long? value)

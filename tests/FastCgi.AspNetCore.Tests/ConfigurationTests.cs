@@ -41,6 +41,7 @@ public sealed class ConfigurationTests
                   "MaxResponseBufferSize": 9,
                   "MaxStandardErrorSize": 11,
                   "RequestParametersTimeout": "00:00:10",
+                  "UnreadBodyTimeout": "00:00:07",
                   "KeepAliveTimeout": "00:01:30",
                   "DrainTimeout": "00:00:00.5"
                 },
@@ -69,6 +70,7 @@ public sealed class ConfigurationTests
         Assert.Equal(9, options.Limits.MaxResponseBufferSize);
         Assert.Equal(11, options.Limits.MaxStandardErrorSize);
         Assert.Equal(TimeSpan.FromSeconds(10), options.Limits.RequestParametersTimeout);
+        Assert.Equal(TimeSpan.FromSeconds(7), options.Limits.UnreadBodyTimeout);
         Assert.Equal(TimeSpan.FromSeconds(90), options.Limits.KeepAliveTimeout);
         Assert.Equal(TimeSpan.FromMilliseconds(500), options.Limits.DrainTimeout);
         Assert.Equal(
@@ -120,6 +122,9 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Limits:Unknown", "1")]
     [InlineData("FastCgi:Limits:PathBase", "/app")]
     [InlineData("FastCgi:Endpoints:Site:Unknown", "1")]
+    [InlineData("FastCgi:Endpoints:Site:Backlog:Unknown", "1")]
+    [InlineData("FastCgi:Limits:MaxRequestBodySize:Unknown", "1")]
+    [InlineData("FastCgi:Transport:Unknown", "1")]
     public void Configure_UnknownName_ErrorNamesThePath(string path, string value) => AssertError(path, value, path, "is not an option");
 
     [Theory]
@@ -130,6 +135,12 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:PathSource", "7")]
     [InlineData("FastCgi:PathSource", "RequestUri, DocumentUri")]
     [InlineData("FastCgi:PathBaseSource", "PathInfo")]
+    [InlineData("FastCgi:Transport:Engine", "1")]
+    [InlineData("FastCgi:Transport:ApplicationScheduling", "Sometimes")]
+    [InlineData("FastCgi:Transport:LoopCount", "0")]
+    [InlineData("FastCgi:Endpoints", "fastcgi://127.0.0.1:9000")]
+    [InlineData("FastCgi:Limits", "5")]
+    [InlineData("FastCgi:Transport", "Epoll")]
     [InlineData("FastCgi:Limits:MaxConcurrentConnections", "0")]
     [InlineData("FastCgi:Limits:MaxConcurrentRequests", "many")]
     [InlineData("FastCgi:Limits:RequestQueueLimit", "-1")]

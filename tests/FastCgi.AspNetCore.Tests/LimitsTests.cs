@@ -19,6 +19,7 @@ public sealed class LimitsTests
         Assert.Equal(65_536, _limits.MaxStandardErrorSize);
         Assert.Equal(TimeSpan.FromSeconds(30), _limits.RequestParametersTimeout);
         Assert.Null(_limits.KeepAliveTimeout);
+        Assert.Equal(TimeSpan.FromSeconds(5), _limits.UnreadBodyTimeout);
         Assert.Equal(TimeSpan.FromSeconds(5), _limits.DrainTimeout);
     }
 
@@ -80,6 +81,9 @@ public sealed class LimitsTests
         _limits.KeepAliveTimeout = null;
         Assert.Null(_limits.KeepAliveTimeout);
     }
+
+    [Fact]
+    public void UnreadBodyTimeout_MoreThanZero() => AssertTime(value => _limits.UnreadBodyTimeout = value, () => _limits.UnreadBodyTimeout);
 
     [Fact]
     public void DrainTimeout_MoreThanZero() => AssertTime(value => _limits.DrainTimeout = value, () => _limits.DrainTimeout);

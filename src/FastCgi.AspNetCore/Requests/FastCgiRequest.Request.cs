@@ -17,7 +17,6 @@ internal abstract partial class FastCgiRequest :
     private TlsConnection? _tlsConnection;
     private TlsHandshake? _tlsHandshake;
     private Dictionary<string, string?>? _setVariables;
-    private Exception? _badRequestError;
     private string? _rawTarget;
     private string? _traceIdentifier;
     private string? _connectionId;
@@ -108,7 +107,7 @@ internal abstract partial class FastCgiRequest :
         set => Addresses.LocalPort = value;
     }
 
-    Exception? IBadRequestExceptionFeature.Error => _badRequestError;
+    Exception? IBadRequestExceptionFeature.Error => _badRequest;
 
     /// <summary>The request's name in logs.</summary>
     protected string TraceIdentifier => _traceIdentifier ??= GetFrontEndIdentifier() ?? $"{Connection.Id}:{_sequence:X8}";
@@ -160,7 +159,7 @@ internal abstract partial class FastCgiRequest :
         _tlsConnection = null;
         _tlsHandshake = null;
         _setVariables = null;
-        _badRequestError = null;
+        _parameterList = null;
         _rawTarget = null;
         _traceIdentifier = null;
         _connectionId = null;

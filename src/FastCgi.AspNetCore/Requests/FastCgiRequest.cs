@@ -52,6 +52,9 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     /// <summary>Whether the request counts against the limit of concurrent requests. Of <see cref="RequestAdmission"/>.</summary>
     public bool IsAdmitted { get; set; }
 
+    /// <summary>Whether the response is complete and waits to be sent. Of the connection.</summary>
+    public bool IsEnding { get; set; }
+
     /// <summary>Whether all params have come. Of the connection, under its lock.</summary>
     public bool HasAllParameters { get; private set; }
 
@@ -116,7 +119,6 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         Response.Begin(Connection.Output, Id, options.Limits.MaxResponseBufferSize, options.ResponseHeaderEncodingSelector);
         _headers.Begin(Parameters, Server.Mapping, _head.ContentLength);
         BeginFeatures();
-        BeginFastCgi();
         BeginRequestLine();
         BeginBody();
         BeginLifetime();
@@ -126,11 +128,10 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     public abstract void Execute();
 
     /// <inheritdoc/>
-    public override void OnResponseEnding()
+    public override bool OnResponseEnding()
     {
         EndLifetime();
-        FlushStandardError();
-        Connection.OnRequestEnding(this);
+        return Connection.OnRequestEnding(this);
     }
 
     /// <inheritdoc/>
@@ -140,14 +141,14 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     protected void Release()
     {
         Connection.OnRequestReleased(this);
-        EndFastCgi();
         Response.Close();
         Parameters.End();
         EndBody();
         EndFeatures();
         EndRequestLine();
         ResetLifetime();
-        ReportedError = null;
+        _applicationError = null;
+        _badRequest = null;
         Server.Admission.Release(this);
         Server.Requests.Return(this);
     }

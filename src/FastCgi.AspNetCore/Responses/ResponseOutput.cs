@@ -19,10 +19,12 @@ internal sealed class ResponseOutput(FastCgiResponse response)
     private RecordOutput _connection = null!;
     private ushort _requestId;
     private long _pauseLength;
+    private int _heldLength;
     private bool _isFlushHeld;
     private bool _isDropping;
     private bool _isEnded;
     private StandardErrorStaging? _errors;
+    private StandardErrorWriter? _errorWriter;
 
     private BufferChain _wire;
     private TaskCompletionSource<FlushResult>? _waiter;
@@ -36,7 +38,7 @@ internal sealed class ResponseOutput(FastCgiResponse response)
     public bool IsQueued { get; set; }
 
     /// <summary>The bytes that were written and not flushed.</summary>
-    public int UnflushedLength => _staging.Length;
+    public int UnflushedLength => _staging.Length - _heldLength;
 
     /// <summary>Begins the response of another request.</summary>
     /// <param name="connection">The outlet.</param>
@@ -50,7 +52,6 @@ internal sealed class ResponseOutput(FastCgiResponse response)
         _pauseLength = pauseLength;
         _isDropping = false;
         _isEnded = false;
-        _isFlushHeld = false;
         _isFlushCanceled = false;
         _staging.Begin(connection.Pool, requestId);
     }
@@ -79,21 +80,26 @@ internal sealed class ResponseOutput(FastCgiResponse response)
     public void EndLease() => _staging.EndLease();
 
     /// <summary>Drops what is staged: the response becomes another one.</summary>
-    public void ClearStaged() => _staging.Clear();
+    public void ClearStaged()
+    {
+        _heldLength = 0;
+        _staging.Clear();
+    }
 
     /// <summary>Sends what is staged, with the header block if it was not sent. Waits while more than the limit waits to be sent.</summary>
     public ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken)
     {
         lock (this)
         {
-            _staging.EndLease();
+            _staging.EndUsedLease();
             if (_isDropping)
                 return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
 
-            if (_staging.Length < _pauseLength && SendDeferral.CanHold(this))
+            if (_staging.Length < _pauseLength && !Volatile.Read(ref _isFlushCanceled) && SendDeferral.CanHold(this))
             {
                 _isFlushHeld = true;
-                return new ValueTask<FlushResult>(TakeFlushResult());
+                _heldLength = _staging.Length;
+                return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: _connection.IsClosed));
             }
 
             Commit(isEnd: false);
@@ -113,37 +119,44 @@ internal sealed class ResponseOutput(FastCgiResponse response)
         }
     }
 
-    /// <summary>The web server's error log, as text.</summary>
+    /// <summary>The web server's error log, as text. Call it under the monitor.</summary>
     /// <param name="maxLength">The bytes that may be written to it.</param>
-    public StandardErrorWriter OpenErrorWriter(long? maxLength) => new(this, maxLength);
-
-    /// <summary>Writes to the web server's error log: with the header block or behind it, and not behind the end of the response.</summary>
-    public void WriteError(ReadOnlySpan<byte> line, long? maxLength)
+    public StandardErrorWriter OpenErrorWriter(long? maxLength)
     {
-        lock (this)
-        {
-            if (_isDropping || _isEnded)
-                return;
-
-            _errors ??= new StandardErrorStaging(_connection.Pool, _requestId, maxLength);
-            _errors.Append(line);
-            if (_staging.NeedsHead)
-                return;
-
-            PutErrorsInLine(isEnd: false);
-        }
-
-        _connection.Flush();
+        _errors ??= new StandardErrorStaging(_connection.Pool, _requestId, maxLength);
+        return _errorWriter ??= StandardErrorWriter.Open(this);
     }
+
+    /// <summary>
+    /// Writes to the web server's error log: with the header block or behind it, and not behind the end of the response. Call it under
+    /// the monitor.
+    /// </summary>
+    public void WriteError(ReadOnlySpan<byte> line)
+    {
+        if (_isDropping || _isEnded)
+            return;
+
+        _errors!.Append(line);
+        if (!_staging.NeedsHead)
+            PutErrorsInLine(isEnd: false);
+    }
+
+    /// <summary>Sends what was written to the web server's error log, as far as it is in the line.</summary>
+    public void SendErrors() => _connection.Flush();
 
     /// <summary>Ends the response: what is staged, the end of STDOUT and END_REQUEST go in the line, but are not sent yet.</summary>
     /// <param name="status">What END_REQUEST says.</param>
-    public void End(ProtocolStatus status)
+    /// <param name="isLast">Whether the web server is told not to keep the connection.</param>
+    public void End(ProtocolStatus status, bool isLast)
     {
         lock (this)
         {
-            if (!_isDropping)
-                Commit(isEnd: true, status);
+            _staging.EndLease();
+            if (_isDropping)
+                return;
+
+            _errorWriter?.EndLine();
+            Commit(isEnd: true, status, isLast);
         }
     }
 
@@ -159,6 +172,7 @@ internal sealed class ResponseOutput(FastCgiResponse response)
             if (_isDropping)
                 return;
 
+            _errorWriter?.EndLine();
             Commit(isEnd: false);
             PutErrorsInLine(isEnd: true);
             _isEnded = true;
@@ -188,10 +202,12 @@ internal sealed class ResponseOutput(FastCgiResponse response)
     public void Close()
     {
         Debug.Assert(!IsQueued && _wire.Head is null);
-        _isFlushHeld = false;
+        EndHold();
         _staging.Clear();
         BufferBlock.ReturnChain(_errors?.Take(isEnd: false));
         _errors = null;
+        _errorWriter?.End();
+        _errorWriter = null;
     }
 
     /// <summary>Makes the flush that waits, or else the next one, return as cancelled.</summary>
@@ -230,12 +246,12 @@ internal sealed class ResponseOutput(FastCgiResponse response)
     }
 
     /// <summary>Makes records of what is staged and puts them in the line.</summary>
-    private void Commit(bool isEnd, ProtocolStatus status = ProtocolStatus.RequestComplete)
+    private void Commit(bool isEnd, ProtocolStatus status = ProtocolStatus.RequestComplete, bool isLast = false)
     {
-        _isFlushHeld = false;
+        EndHold();
         var records = new BufferChain();
-        _staging.TakeRecords(response, ref records, _errors, isEnd ? status : null);
-        _isEnded = isEnd;
+        _staging.TakeRecords(response, ref records, _errors, isEnd ? status : null, isLast);
+        _isEnded |= isEnd;
         if (records.Head is null)
             return;
 
@@ -250,6 +266,12 @@ internal sealed class ResponseOutput(FastCgiResponse response)
 
         lock (_connection.Lock)
             PutInLine(records);
+    }
+
+    private void EndHold()
+    {
+        _isFlushHeld = false;
+        _heldLength = 0;
     }
 
     private void PutInLine(BufferBlock records)
@@ -269,8 +291,10 @@ internal sealed class ResponseOutput(FastCgiResponse response)
         Task<FlushResult> task;
         lock (_connection.Lock)
         {
-            if (wantsAll ? _wire.Head is null : _wire.Length < _pauseLength)
-                return new ValueTask<FlushResult>(wantsAll ? default : TakeFlushResult());
+            if (wantsAll && _wire.Head is null)
+                return default;
+            if (!wantsAll && (_wire.Length < _pauseLength || _isFlushCanceled))
+                return new ValueTask<FlushResult>(TakeFlushResult());
 
             _waiter ??= new TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously);
             _waiterWantsAll |= wantsAll;
@@ -287,6 +311,7 @@ internal sealed class ResponseOutput(FastCgiResponse response)
         _waiterWantsAll = false;
     }
 
+    /// <summary>The result of a flush that need not wait. Under the connection's lock.</summary>
     private FlushResult TakeFlushResult()
     {
         var isCanceled = _isFlushCanceled;

@@ -14,6 +14,7 @@ internal sealed class ResponseStaging
     private const int HeadReserve = 512;
     private const int MaxLeaseLength = ProtocolConstants.MaxAlignedContentLength;
     private const int TrailerLength = ProtocolConstants.HeaderLength + RecordWriter.FixedRecordLength;
+    private const int FarewellLength = ProtocolConstants.HeaderLength;
 
     private BufferPool _pool = null!;
     private ushort _requestId;
@@ -21,6 +22,8 @@ internal sealed class ResponseStaging
     private BufferBlock? _tail;
     private byte[]? _scratch;
     private int _leasedLength;
+    private bool _isLeaseUsed;
+
     /// <summary>Whether the header block is still to be written.</summary>
     public bool NeedsHead { get; private set; }
 
@@ -43,6 +46,7 @@ internal sealed class ResponseStaging
     {
         ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
         sizeHint = Math.Max(sizeHint, 1);
+        _isLeaseUsed = false;
         if (isDropped || sizeHint > MaxLeaseLength)
         {
             _scratch = new byte[Math.Max(sizeHint, BufferPool.SmallBlockSize)];
@@ -54,6 +58,16 @@ internal sealed class ResponseStaging
         EnsureFree(sizeHint);
         _leasedLength = _tail!.FreeLength;
         return _tail.FreeMemory;
+    }
+
+    /// <summary>
+    /// Ends the lease if it was advanced. One that was not stays, for its holder may be about to: a writer over the body that
+    /// somebody else flushes.
+    /// </summary>
+    public void EndUsedLease()
+    {
+        if (_isLeaseUsed)
+            EndLease();
     }
 
     /// <summary>Ends the lease: memory that was handed out may not be advanced any more.</summary>
@@ -68,7 +82,7 @@ internal sealed class ResponseStaging
     {
         ArgumentOutOfRangeException.ThrowIfNegative(count);
         if (count > 0 && _leasedLength == 0)
-            throw new InvalidOperationException("No writing operation. Make sure GetMemory() was called.");
+            throw new InvalidOperationException("Invalid ordering of calling StartAsync or CompleteAsync and Advance.");
 
         ArgumentOutOfRangeException.ThrowIfGreaterThan(count, _leasedLength);
     }
@@ -83,6 +97,7 @@ internal sealed class ResponseStaging
             return;
         }
 
+        _isLeaseUsed = true;
         _leasedLength -= count;
         Length += count;
         if (count > 0)
@@ -117,7 +132,9 @@ internal sealed class ResponseStaging
     /// <param name="records">Where the records go.</param>
     /// <param name="errors">What goes to the web server's error log, behind the header block.</param>
     /// <param name="end">What END_REQUEST says if the response is complete, so that what ends it follows; else <see langword="null"/>.</param>
-    public void TakeRecords(FastCgiResponse response, ref BufferChain records, StandardErrorStaging? errors, ProtocolStatus? end)
+    /// <param name="isLast">Whether a farewell follows that.</param>
+    public void TakeRecords(
+        FastCgiResponse response, ref BufferChain records, StandardErrorStaging? errors, ProtocolStatus? end, bool isLast = false)
     {
         if (NeedsHead)
             PutHead(response, isEnd: end is not null);
@@ -142,9 +159,9 @@ internal sealed class ResponseStaging
             else
             {
                 Frame(block);
-                if (end is not null && errorRecords is null && next is null && block.FreeLength >= TrailerLength)
+                if (end is not null && errorRecords is null && next is null && block.FreeLength >= TrailerLength + FarewellLength)
                 {
-                    PutTrailer(block, end.Value);
+                    PutTrailer(block, end.Value, isLast);
                     end = null;
                 }
 
@@ -157,8 +174,8 @@ internal sealed class ResponseStaging
         records.Append(errorRecords);
         if (end is not null)
         {
-            var trailer = _pool.RentBlock(TrailerLength);
-            PutTrailer(trailer, end.Value);
+            var trailer = _pool.RentBlock(TrailerLength + FarewellLength);
+            PutTrailer(trailer, end.Value, isLast);
             records.Append(trailer);
         }
     }
@@ -221,7 +238,7 @@ internal sealed class ResponseStaging
         if (body is null)
             return;
 
-        if (body == bodyTail && body.Length <= _tail.FreeLength - TrailerLength && _leasedLength == 0)
+        if (body == bodyTail && body.Length <= _tail.FreeLength - TrailerLength - FarewellLength && _leasedLength == 0)
         {
             _tail.Append(body.UsedSpan);
             body.Return();
@@ -250,12 +267,24 @@ internal sealed class ResponseStaging
         return copy;
     }
 
-    private void PutTrailer(BufferBlock block, ProtocolStatus status)
+    private void PutTrailer(BufferBlock block, ProtocolStatus status, bool isLast)
     {
         var start = block.End;
         block.End += TrailerLength;
         var trailer = block.Span[start..block.End];
         RecordWriter.WriteHeader(trailer, RecordType.Stdout, _requestId, contentLength: 0);
         RecordWriter.WriteEndRequest(trailer[ProtocolConstants.HeaderLength..], _requestId, appStatus: 0, status);
+        if (isLast)
+            PutFarewell(block);
+    }
+
+    /// <summary>
+    /// The close that follows comes too late for a web server that has read END_REQUEST and sends the next request at once. But one
+    /// that finds anything behind END_REQUEST does not use the connection again: here, an empty record of management.
+    /// </summary>
+    private static void PutFarewell(BufferBlock block)
+    {
+        block.End += FarewellLength;
+        RecordWriter.WriteHeader(block.UsedSpan[^FarewellLength..], RecordType.GetValuesResult, ProtocolConstants.NullRequestId, contentLength: 0);
     }
 }

@@ -13,68 +13,79 @@ internal sealed class StandardErrorWriter : TextWriter
     private const int MaxLineLength = 2_000;
 
     private readonly ResponseOutput _output;
-    private readonly long? _maxLength;
     private readonly StringBuilder _line = new();
     private bool _isOver;
 
-    public StandardErrorWriter(ResponseOutput output, long? maxLength)
+    private StandardErrorWriter(ResponseOutput output)
         : base(CultureInfo.InvariantCulture)
     {
         _output = output;
-        _maxLength = maxLength;
         CoreNewLine = ['\n'];
     }
 
     public override Encoding Encoding => Encoding.UTF8;
 
-    public override void Write(char value) => Write([value]);
+    public static StandardErrorWriter Open(ResponseOutput output) => new(output);
 
-    public override void Write(char[] buffer, int index, int count) => Write(buffer.AsSpan(index, count));
+    public override void Write(char value) => Write([value], endsLine: false);
 
-    public override void Write(string? value) => Write(value.AsSpan());
+    public override void Write(char[] buffer, int index, int count) => Write(buffer.AsSpan(index, count), endsLine: false);
 
-    public override void Write(ReadOnlySpan<char> buffer)
-    {
-        lock (_output)
-        {
-            ObjectDisposedException.ThrowIf(_isOver, typeof(IFastCgiRequestFeature));
-            foreach (var c in buffer)
-                Append(c);
-        }
-    }
+    public override void Write(string? value) => Write(value, endsLine: false);
 
-    public override void WriteLine(string? value) => WriteLine(value.AsSpan());
+    public override void Write(ReadOnlySpan<char> buffer) => Write(buffer, endsLine: false);
 
-    public override void WriteLine(ReadOnlySpan<char> buffer)
-    {
-        lock (_output)
-        {
-            Write(buffer);
-            Append('\n');
-        }
-    }
+    public override void WriteLine(string? value) => Write(value, endsLine: true);
+
+    public override void WriteLine(ReadOnlySpan<char> buffer) => Write(buffer, endsLine: true);
 
     public override void Flush()
     {
         lock (_output)
         {
-            if (!_isOver)
-                EndLine();
+            if (_isOver)
+                return;
+            EndLine();
         }
+
+        _output.SendErrors();
     }
 
-    /// <summary>The request is over: what still holds on to the writer gets an <see cref="ObjectDisposedException"/>.</summary>
-    public void End()
+    /// <summary>Ends a line that is not complete. Call it under the monitor of the output.</summary>
+    public void EndLine()
     {
-        lock (_output)
-            _isOver = true;
+        if (_line.Length == 0)
+            return;
+
+        _output.WriteError(Encoding.GetBytes(_line.Append('\n').ToString()));
+        _line.Clear();
     }
+
+    /// <summary>
+    /// The request is over: what still holds on to the writer gets an <see cref="ObjectDisposedException"/>. Call it under the monitor
+    /// of the output.
+    /// </summary>
+    public void End() => _isOver = true;
 
     /// <summary>The writer belongs to the request: disposing it only sends what is there.</summary>
     protected override void Dispose(bool disposing)
     {
         Flush();
         base.Dispose(disposing);
+    }
+
+    private void Write(ReadOnlySpan<char> text, bool endsLine)
+    {
+        lock (_output)
+        {
+            ObjectDisposedException.ThrowIf(_isOver, typeof(IFastCgiRequestFeature));
+            foreach (var c in text)
+                Append(c);
+            if (endsLine)
+                EndLine();
+        }
+
+        _output.SendErrors();
     }
 
     private void Append(char c)
@@ -89,14 +100,5 @@ internal sealed class StandardErrorWriter : TextWriter
         // Not between the halves of a surrogate pair.
         if (_line.Length >= MaxLineLength && !char.IsHighSurrogate(c))
             EndLine();
-    }
-
-    private void EndLine()
-    {
-        if (_line.Length == 0)
-            return;
-
-        _output.WriteError(Encoding.GetBytes(_line.Append('\n').ToString()), _maxLength);
-        _line.Clear();
     }
 }

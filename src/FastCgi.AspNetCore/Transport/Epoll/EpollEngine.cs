@@ -7,12 +7,13 @@ namespace FastCgi.AspNetCore.Transport.Epoll;
 internal sealed class EpollEngine
 {
     private readonly ApplicationScheduler _scheduler;
+    private bool _isStarted;
 
     public EpollEngine(ConnectionManager manager)
     {
         Manager = manager;
         var options = manager.Server.Options.Transport;
-        _scheduler = new ApplicationScheduler(options);
+        _scheduler = new ApplicationScheduler(options, manager.Server.Log);
         Loops = [.. Enumerable.Range(0, options.LoopCount).Select(_ => new EpollLoop(_scheduler))];
     }
 
@@ -28,6 +29,7 @@ internal sealed class EpollEngine
     /// <summary>Starts the loops.</summary>
     public void Start()
     {
+        _isStarted = true;
         foreach (var loop in Loops)
             _scheduler.Threads.Run(loop);
         _scheduler.Start(Loops);
@@ -35,7 +37,9 @@ internal sealed class EpollEngine
     }
 
     /// <summary>Makes a listener of a socket that listens.</summary>
-    public EpollListener Listen(Socket socket) => new(this, socket);
+    /// <param name="socket">The socket.</param>
+    /// <param name="isShared">Whether other processes accept connections on it too.</param>
+    public EpollListener Listen(Socket socket, bool isShared) => new(this, socket, isShared);
 
     /// <summary>The loop that has the fewest connections.</summary>
     public EpollLoop GetLeastLoaded()
@@ -55,7 +59,13 @@ internal sealed class EpollEngine
     {
         _scheduler.Stop();
         foreach (var loop in Loops)
-            loop.Stop();
+        {
+            if (_isStarted)
+                loop.Stop();
+            else
+                loop.Dispose();
+        }
+
         Reserve.Dispose();
     }
 }
