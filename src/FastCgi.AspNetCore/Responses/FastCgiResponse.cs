@@ -111,6 +111,17 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         _phase = Phase.NotStarted;
     }
 
+    /// <summary>The web server's error log.</summary>
+    /// <param name="maxLength">The bytes that may be written to it.</param>
+    public TextWriter OpenStandardError(long? maxLength)
+    {
+        lock (_output)
+        {
+            ObjectDisposedException.ThrowIf(_phase == Phase.Closed, typeof(HttpContext));
+            return _output.OpenErrorWriter(maxLength);
+        }
+    }
+
     /// <inheritdoc/>
     public void OnStarting(Func<object, Task> callback, object state)
     {
