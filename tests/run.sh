@@ -12,7 +12,7 @@ configuration=Release
 # A test that takes longer hangs: it is named, and its project ends.
 hang_timeout=5m
 # What the tests run, and the Debian package that has it.
-programs=(nginx:nginx apache2:apache2-bin ab:apache2-utils curl:curl)
+programs=(nginx:nginx apache2:apache2-bin haproxy:haproxy lighttpd:lighttpd ab:apache2-utils curl:curl)
 
 scratch=$(mktemp -d)
 # Debian starts a server that it installs, unless this file says no.
