@@ -33,6 +33,9 @@ public sealed class FastCgiServerLimits
     // As Kestrel's drain of an unread request body, and nginx' lingering_timeout.
     private TimeSpan _drainTimeout = TimeSpan.FromSeconds(5);
 
+    // What a page of stack traces needs; the whole of it stays in memory while the web server does not read.
+    private long? _maxStandardErrorSize = 64 * 1024;
+
     private long? _maxConcurrentConnections;
     private long? _maxConcurrentRequests;
     private int _requestQueueLimit;
@@ -149,6 +152,18 @@ public sealed class FastCgiServerLimits
     {
         get => _maxResponseBufferSize;
         set => _maxResponseBufferSize = PositiveOrNull(value);
+    }
+
+    /// <summary>
+    /// The bytes that a request may write to the web server's error log (<see cref="IFastCgiRequestFeature.StandardError"/>). What
+    /// exceeds them is dropped.
+    /// </summary>
+    /// <remarks>64 KiB by default. At least 1. Without a limit a request can fill the disk that the log is on.</remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    public long? MaxStandardErrorSize
+    {
+        get => _maxStandardErrorSize;
+        set => _maxStandardErrorSize = PositiveOrNull(value);
     }
 
     /// <summary>The time from the start of a request to the end of its params; then it is answered 408.</summary>

@@ -16,6 +16,7 @@ public sealed class LimitsTests
         Assert.Equal(30_000_000, _limits.MaxRequestBodySize);
         Assert.Equal(1_048_576, _limits.MaxRequestBufferSize);
         Assert.Equal(65_536, _limits.MaxResponseBufferSize);
+        Assert.Equal(65_536, _limits.MaxStandardErrorSize);
         Assert.Equal(TimeSpan.FromSeconds(30), _limits.RequestParametersTimeout);
         Assert.Null(_limits.KeepAliveTimeout);
         Assert.Equal(TimeSpan.FromSeconds(5), _limits.UnreadBodyTimeout);
@@ -41,6 +42,10 @@ public sealed class LimitsTests
     [Fact]
     public void MaxResponseBufferSize_FromOne()
         => AssertOptional(value => _limits.MaxResponseBufferSize = value, () => _limits.MaxResponseBufferSize, smallest: 1);
+
+    [Fact]
+    public void MaxStandardErrorSize_FromOne()
+        => AssertOptional(value => _limits.MaxStandardErrorSize = value, () => _limits.MaxStandardErrorSize, smallest: 1);
 
     [Fact]
     public void RequestQueueLimit_FromZero()

@@ -18,7 +18,7 @@ internal sealed partial class FastCgiConnection
     {
         lock (Output.Lock)
         {
-            if (_requests.Remove(request))
+            if (Remove(request))
             {
                 request.IsEnding = true;
                 Interlocked.Increment(ref _endingCount);
@@ -68,7 +68,7 @@ internal sealed partial class FastCgiConnection
         bool isAlone;
         lock (Output.Lock)
         {
-            var wasThere = _requests.Remove(request);
+            var wasThere = Remove(request);
             isAlone = _requests.Count == 0;
             _isClosing |= isAlone;
             if (request.IsAborted)
@@ -206,7 +206,7 @@ internal sealed partial class FastCgiConnection
     /// <summary>Takes a request that nobody waits for off the connection.</summary>
     private void Drop(FastCgiRequest request, Exception reason)
     {
-        _requests.Remove(request);
+        Remove(request);
         if (!request.HasAllParameters)
         {
             _halfOpenCount--;
@@ -214,6 +214,13 @@ internal sealed partial class FastCgiConnection
         }
         else if (request.Abort(reason))
             _lingeringCount++;
+    }
+
+    /// <summary>Takes a request off the connection. Its STDERR ends here, before its END_REQUEST. Under the lock.</summary>
+    private bool Remove(FastCgiRequest request)
+    {
+        request.CloseStandardError();
+        return _requests.Remove(request);
     }
 
     private void MakeReady(FastCgiRequest request, ref ReadyRequests ready)

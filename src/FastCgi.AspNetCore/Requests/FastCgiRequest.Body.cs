@@ -237,10 +237,12 @@ internal abstract partial class FastCgiRequest :
         if (_isBodyReaderOver)
             throw new InvalidOperationException("Reading is not allowed after reader was completed.");
 
-        _hasStartedReading = true;
         var body = GetBody();
-        if (body is not null)
-            body.MaxLength = _maxBodySize;
+        if (body is null)
+            return null;
+
+        body.Limit(_maxBodySize);
+        _hasStartedReading = true;
         return body;
     }
 

@@ -131,6 +131,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     public override void OnResponseEnding()
     {
         EndLifetime();
+        _standardErrorWriter?.Flush();
         Connection.OnRequestEnding(this);
     }
 
@@ -146,8 +147,10 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         EndBody();
         EndFeatures();
         EndRequestLine();
+        EndFastCgi();
         ResetLifetime();
-        ReportedError = null;
+        _applicationError = null;
+        _badRequest = null;
         Server.Admission.Release(this);
         Server.Requests.Return(this);
     }

@@ -62,6 +62,14 @@ internal sealed class ServerProcess : IAsyncDisposable
         return new ServerProcess(Process.Start(startInfo)!);
     }
 
+    /// <summary>Waits until it ends by itself, and everything that it has written is there.</summary>
+    /// <returns>Its exit code.</returns>
+    public async Task<int> WaitForExitAsync(TimeSpan timeout)
+    {
+        await _process.WaitForExitAsync().WaitAsync(timeout);
+        return _process.ExitCode;
+    }
+
     public async ValueTask DisposeAsync()
     {
         _process.StandardInput.Close();
