@@ -7,14 +7,15 @@ namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>Accepts connections for the Socket engine.</summary>
 /// <param name="socket">A socket that listens.</param>
+/// <param name="isShared">Whether other processes accept connections on it too.</param>
 /// <param name="manager">The connections of the server.</param>
-internal sealed class SocketListener(Socket socket, ConnectionManager manager) : TransportListener
+internal sealed class SocketListener(Socket socket, bool isShared, ConnectionManager manager) : TransportListener
 {
     // How long to wait for descriptors or memory to come back before the next attempt.
     private static readonly TimeSpan s_retryDelay = TimeSpan.FromMilliseconds(100);
 
-    private Task _accepting = Task.CompletedTask;
-    private bool _isStopping;
+    private readonly CancellationTokenSource _stop = new();
+    private Task? _accepting;
 
     /// <inheritdoc/>
     public override EndPoint EndPoint { get; } = socket.LocalEndPoint!;
@@ -29,20 +30,43 @@ internal sealed class SocketListener(Socket socket, ConnectionManager manager) :
     /// <inheritdoc/>
     public override async ValueTask StopAsync()
     {
-        Volatile.Write(ref _isStopping, true);
+        await _stop.CancelAsync().ConfigureAwait(false);
+        if (_accepting is not null)
+        {
+            await _accepting.ConfigureAwait(false);
+            // What waits at a shared socket is left to the others.
+            if (!isShared)
+                await AcceptRestAsync().ConfigureAwait(false);
+        }
+
         socket.Dispose();
-        await _accepting.ConfigureAwait(false);
+        _stop.Dispose();
+    }
+
+    private async Task AcceptRestAsync()
+    {
+        try
+        {
+            await ConnectRefusal.BeginAsync(socket).ConfigureAwait(false);
+            socket.Blocking = false;
+            while (true)
+                OnAccepted(socket.Accept());
+        }
+        catch (SocketException)
+        {
+            // There is no more.
+        }
     }
 
     private async Task AcceptAsync()
     {
-        while (!Volatile.Read(ref _isStopping))
+        while (!_stop.IsCancellationRequested)
         {
             try
             {
-                OnAccepted(await socket.AcceptAsync().ConfigureAwait(false));
+                OnAccepted(await socket.AcceptAsync(_stop.Token).ConfigureAwait(false));
             }
-            catch (Exception) when (Volatile.Read(ref _isStopping))
+            catch (OperationCanceledException)
             {
                 return;
             }

@@ -17,26 +17,41 @@ internal sealed class EpollAcceptor(EpollEngine engine, EpollLoop loop, int list
     /// <inheritdoc/>
     public void OnEvent(uint events)
     {
-        for (var i = 0; i < MaxAcceptsInARow; i++)
+        for (var i = 0; i < MaxAcceptsInARow && TryAccept(); i++)
         {
-            var descriptor = Libc.Accept(listener);
-            if (descriptor >= 0)
-            {
-                OnAccepted(descriptor);
-                continue;
-            }
-
-            var error = Libc.LastError;
-            if (error is Libc.ErrorInterrupted or Libc.ErrorConnectionAborted)
-                continue;
-            if (error != Libc.ErrorAgain)
-                OnFailed(error);
-            return;
         }
     }
 
     /// <summary>Accepts no more. On the thread of the loop.</summary>
-    public void Stop() => loop.Forget(this, listener);
+    /// <param name="acceptsRest">Whether to accept those that wait before.</param>
+    public void Stop(bool acceptsRest)
+    {
+        while (acceptsRest && TryAccept())
+        {
+        }
+
+        loop.Forget(this, listener);
+    }
+
+    /// <returns>Whether there may be more.</returns>
+    private bool TryAccept()
+    {
+        var descriptor = Libc.Accept(listener);
+        if (descriptor >= 0)
+        {
+            OnAccepted(descriptor);
+            return true;
+        }
+
+        var error = Libc.LastError;
+        if (error is Libc.ErrorInterrupted or Libc.ErrorConnectionAborted)
+            return true;
+
+        // A socket that refuses connections says that it is invalid when it has no more.
+        if (error is not (Libc.ErrorAgain or Libc.ErrorInvalid))
+            OnFailed(error);
+        return false;
+    }
 
     private void OnAccepted(int descriptor)
     {

@@ -37,7 +37,9 @@ internal sealed class EpollEngine
     }
 
     /// <summary>Makes a listener of a socket that listens.</summary>
-    public EpollListener Listen(Socket socket) => new(this, socket);
+    /// <param name="socket">The socket.</param>
+    /// <param name="isShared">Whether other processes accept connections on it too.</param>
+    public EpollListener Listen(Socket socket, bool isShared) => new(this, socket, isShared);
 
     /// <summary>The loop that has the fewest connections.</summary>
     public EpollLoop GetLeastLoaded()

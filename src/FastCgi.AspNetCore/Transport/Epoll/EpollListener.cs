@@ -10,10 +10,12 @@ internal sealed class EpollListener : TransportListener
 {
     private readonly EpollEngine _engine;
     private readonly Socket _socket;
+    private readonly bool _isShared;
     private readonly List<(EpollLoop Loop, EpollAcceptor Acceptor)> _acceptors = [];
 
-    public EpollListener(EpollEngine engine, Socket socket)
+    public EpollListener(EpollEngine engine, Socket socket, bool isShared)
     {
+        _isShared = isShared;
         _engine = engine;
         _socket = socket;
         EndPoint = socket.LocalEndPoint!;
@@ -46,13 +48,18 @@ internal sealed class EpollListener : TransportListener
     /// <inheritdoc/>
     public override async ValueTask StopAsync()
     {
+        // What waits at a shared socket is left to the others.
+        var acceptsRest = !_isShared && _acceptors.Count > 0;
+        if (acceptsRest)
+            await ConnectRefusal.BeginAsync(_socket).ConfigureAwait(false);
+
         // On their own threads, so that none of them accepts while the socket is closed.
         foreach (var (loop, acceptor) in _acceptors)
         {
             var done = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
             loop.Post(() =>
             {
-                acceptor.Stop();
+                acceptor.Stop(acceptsRest);
                 done.SetResult();
             });
             await done.Task.ConfigureAwait(false);
