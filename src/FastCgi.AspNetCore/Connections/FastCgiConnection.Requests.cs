@@ -24,6 +24,7 @@ internal sealed partial class FastCgiConnection
                 Interlocked.Increment(ref _endingCount);
             }
 
+            _surplus = 0;
             _isClosing |= !request.KeepConnection || _manager.IsStopping;
             _isInputMissing |= !request.IsStdinOver;
             IsInputComplete = !_isInputMissing;
@@ -141,6 +142,8 @@ internal sealed partial class FastCgiConnection
         }
 
         _isShared |= _requests.Count > 0;
+        if (_surplus > 0)
+            RefuseUnreadBodies();
         var request = _server.Requests.Rent();
         request.Begin(this, id, (FastCgiRole)body.Role, body.KeepConnection, _requestCount);
         request.BeganAt = _manager.Now;
