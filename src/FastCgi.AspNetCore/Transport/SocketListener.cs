@@ -6,18 +6,19 @@ using FastCgi.AspNetCore.Diagnostics;
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>Accepts connections for the Socket engine.</summary>
-/// <param name="socket">A socket that listens.</param>
+/// <param name="listenSocket">A socket that listens.</param>
 /// <param name="manager">The connections of the server.</param>
-internal sealed class SocketListener(Socket socket, ConnectionManager manager) : TransportListener
+internal sealed class SocketListener(ListenSocket listenSocket, ConnectionManager manager) : TransportListener
 {
     // How long to wait for descriptors or memory to come back before the next attempt.
     private static readonly TimeSpan s_retryDelay = TimeSpan.FromMilliseconds(100);
 
-    private Task _accepting = Task.CompletedTask;
-    private bool _isStopping;
+    private readonly Socket _socket = listenSocket.Socket;
+    private readonly CancellationTokenSource _stopping = new();
+    private Task? _accepting;
 
     /// <inheritdoc/>
-    public override EndPoint EndPoint { get; } = socket.LocalEndPoint!;
+    public override EndPoint EndPoint => listenSocket.EndPoint;
 
     /// <inheritdoc/>
     public override void Start()
@@ -29,20 +30,27 @@ internal sealed class SocketListener(Socket socket, ConnectionManager manager) :
     /// <inheritdoc/>
     public override async ValueTask StopAsync()
     {
-        Volatile.Write(ref _isStopping, true);
-        socket.Dispose();
-        await _accepting.ConfigureAwait(false);
+        listenSocket.Withdraw();
+        await _stopping.CancelAsync().ConfigureAwait(false);
+        if (_accepting is not null)
+        {
+            await _accepting.ConfigureAwait(false);
+            if (!listenSocket.OutlivesTheProcess)
+                AcceptWaiting();
+        }
+
+        _socket.Dispose();
     }
 
     private async Task AcceptAsync()
     {
-        while (!Volatile.Read(ref _isStopping))
+        while (!_stopping.IsCancellationRequested)
         {
             try
             {
-                OnAccepted(await socket.AcceptAsync().ConfigureAwait(false));
+                OnAccepted(await _socket.AcceptAsync(_stopping.Token).ConfigureAwait(false));
             }
-            catch (Exception) when (Volatile.Read(ref _isStopping))
+            catch (OperationCanceledException)
             {
                 return;
             }
@@ -55,6 +63,21 @@ internal sealed class SocketListener(Socket socket, ConnectionManager manager) :
                 manager.Server.Log.AcceptOutOfResources(EndPoint, exception);
                 await Task.Delay(s_retryDelay, manager.Server.Time).ConfigureAwait(false);
             }
+        }
+    }
+
+    /// <summary>Accepts the connections that came before the end.</summary>
+    private void AcceptWaiting()
+    {
+        _socket.Blocking = false;
+        try
+        {
+            while (true)
+                OnAccepted(_socket.Accept());
+        }
+        catch (SocketException)
+        {
+            // There are no more.
         }
     }
 

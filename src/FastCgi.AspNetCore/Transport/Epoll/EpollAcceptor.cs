@@ -19,24 +19,40 @@ internal sealed class EpollAcceptor(EpollEngine engine, EpollLoop loop, int list
     {
         for (var i = 0; i < MaxAcceptsInARow; i++)
         {
-            var descriptor = Libc.Accept(listener);
-            if (descriptor >= 0)
-            {
-                OnAccepted(descriptor);
-                continue;
-            }
+            if (!TryAccept())
+                return;
+        }
+    }
 
-            var error = Libc.LastError;
-            if (error is Libc.ErrorInterrupted or Libc.ErrorConnectionAborted)
-                continue;
-            if (error != Libc.ErrorAgain)
-                OnFailed(error);
-            return;
+    /// <summary>Accepts the connections that wait. On any thread, when the loops no longer wait for them.</summary>
+    public void AcceptWaiting()
+    {
+        while (TryAccept())
+        {
         }
     }
 
     /// <summary>Accepts no more. On the thread of the loop.</summary>
     public void Stop() => loop.Forget(this, listener);
+
+    /// <summary>Accepts a connection.</summary>
+    /// <returns>Whether there may be another.</returns>
+    private bool TryAccept()
+    {
+        var descriptor = Libc.Accept(listener);
+        if (descriptor >= 0)
+        {
+            OnAccepted(descriptor);
+            return true;
+        }
+
+        var error = Libc.LastError;
+        if (error is Libc.ErrorInterrupted or Libc.ErrorConnectionAborted)
+            return true;
+        if (error != Libc.ErrorAgain)
+            OnFailed(error);
+        return false;
+    }
 
     private void OnAccepted(int descriptor)
     {

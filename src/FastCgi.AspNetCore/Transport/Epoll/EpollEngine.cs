@@ -1,4 +1,3 @@
-using System.Net.Sockets;
 using FastCgi.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
@@ -35,7 +34,7 @@ internal sealed class EpollEngine
     }
 
     /// <summary>Makes a listener of a socket that listens.</summary>
-    public EpollListener Listen(Socket socket) => new(this, socket);
+    public EpollListener Listen(ListenSocket socket) => new(this, socket);
 
     /// <summary>The loop that has the fewest connections.</summary>
     public EpollLoop GetLeastLoaded()

@@ -9,14 +9,15 @@ namespace FastCgi.AspNetCore.Transport.Epoll;
 internal sealed class EpollListener : TransportListener
 {
     private readonly EpollEngine _engine;
+    private readonly ListenSocket _listenSocket;
     private readonly Socket _socket;
     private readonly List<(EpollLoop Loop, EpollAcceptor Acceptor)> _acceptors = [];
 
-    public EpollListener(EpollEngine engine, Socket socket)
+    public EpollListener(EpollEngine engine, ListenSocket listenSocket)
     {
         _engine = engine;
-        _socket = socket;
-        EndPoint = socket.LocalEndPoint!;
+        _listenSocket = listenSocket;
+        _socket = listenSocket.Socket;
         _socket.Blocking = false;
         if (_socket.AddressFamily == AddressFamily.Unix)
             return;
@@ -27,7 +28,7 @@ internal sealed class EpollListener : TransportListener
     }
 
     /// <inheritdoc/>
-    public override EndPoint EndPoint { get; }
+    public override EndPoint EndPoint => _listenSocket.EndPoint;
 
     /// <inheritdoc/>
     public override void Start()
@@ -46,6 +47,7 @@ internal sealed class EpollListener : TransportListener
     /// <inheritdoc/>
     public override async ValueTask StopAsync()
     {
+        _listenSocket.Withdraw();
         // On their own threads, so that none of them accepts while the socket is closed.
         foreach (var (loop, acceptor) in _acceptors)
         {
@@ -58,6 +60,9 @@ internal sealed class EpollListener : TransportListener
             await done.Task.ConfigureAwait(false);
         }
 
+        // The connections that came before the end.
+        if (_acceptors.Count > 0 && !_listenSocket.OutlivesTheProcess)
+            _acceptors[0].Acceptor.AcceptWaiting();
         _socket.Dispose();
     }
 }
