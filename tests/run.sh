@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds everything and runs every test project, tests/*/*.csproj. Installs the web servers and clients that the tests start, if they
+# Builds everything and runs every test project, of the library and of the samples. Installs the web servers and clients that the tests start, if they
 # are missing. The last line is "N passed, N failed, N skipped"; the exit code is 0 if something passed and nothing failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -107,7 +107,7 @@ if ! dotnet build FastCgi.AspNetCore.sln --configuration "$configuration" --verb
   finish "The build failed, so no test ran."
 fi
 
-for project in tests/*/*.csproj; do
+for project in tests/*/*.csproj samples/*/*.csproj; do
   # A library that tests share is no test project.
   if [ "$(dotnet msbuild "$project" -getProperty:IsTestProject)" = true ]; then run_project "$project"; fi
 done

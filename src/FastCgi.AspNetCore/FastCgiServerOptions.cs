@@ -44,6 +44,26 @@ public sealed class FastCgiServerOptions
         }
     } = string.Empty;
 
+    /// <summary>
+    /// Whether the application sees a client certificate that the web server did not find valid (<c>SSL_CLIENT_VERIFY</c> is not
+    /// SUCCESS), because it checks each one itself.
+    /// </summary>
+    /// <remarks>
+    /// False by default. The client has proved that it owns the certificate, and nothing else. For <c>ssl_verify_client
+    /// optional_no_ca</c> of nginx and <c>SSLVerifyClient optional_no_ca</c> of Apache.
+    /// </remarks>
+    public bool AllowAnyClientCertificate { get; set; }
+
+    /// <summary>
+    /// The parameter with the web server's own id of the request, which <c>HttpContext.TraceIdentifier</c> then is: such as
+    /// <c>REQUEST_ID</c> (nginx: <c>fastcgi_param REQUEST_ID $request_id;</c>) or <c>UNIQUE_ID</c> (mod_unique_id of Apache).
+    /// </summary>
+    /// <remarks>
+    /// <see langword="null"/> by default: the id is the server's own. So it is where the parameter is absent, longer than 128
+    /// characters, or has others than letters, digits and <c>-_.:@+/=</c>.
+    /// </remarks>
+    public string? TraceIdentifierParameter { get; set; }
+
     /// <summary>Chooses how the values of a request header are decoded, by its name; <see langword="null"/> is strict UTF-8.</summary>
     public Func<string, Encoding?>? RequestHeaderEncodingSelector { get; set; }
 
