@@ -36,6 +36,9 @@ public sealed class FastCgiServerLimits
     // What a page of stack traces needs; the whole of it stays in memory while the web server does not read.
     private long? _maxStandardErrorSize = 64 * 1024;
 
+    // Twice what the documentation tells nginx to keep an idle connection for (keepalive_timeout 1s).
+    private TimeSpan _idleGrace = TimeSpan.FromSeconds(2);
+
     private long? _maxConcurrentConnections;
     private long? _maxConcurrentRequests;
     private int _requestQueueLimit;
@@ -213,6 +216,26 @@ public sealed class FastCgiServerLimits
     {
         get => _drainTimeout;
         set => _drainTimeout = Positive(value);
+    }
+
+    /// <summary>
+    /// How long a kept connection must have been idle to be closed when the server stops. One that was used later is closed behind the
+    /// next answer on it, so that no request is lost that the web server sends on it meanwhile.
+    /// </summary>
+    /// <remarks>
+    /// 2 seconds by default, so that a server that was busy takes up to 4 seconds to stop. If the web server itself closes a connection
+    /// that has been idle for less than that (nginx: <c>keepalive_timeout 1s</c> in the <c>upstream</c>), no request is ever lost. Zero
+    /// closes idle connections at once.
+    /// </remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is negative.</exception>
+    public TimeSpan IdleGrace
+    {
+        get => _idleGrace;
+        set
+        {
+            ArgumentOutOfRangeException.ThrowIfLessThan(value, TimeSpan.Zero);
+            _idleGrace = value;
+        }
     }
 
     private static long? PositiveOrNull(long? value)

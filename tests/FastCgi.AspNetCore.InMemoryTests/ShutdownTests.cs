@@ -6,13 +6,96 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class ShutdownTests
 {
+    private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
+    private static readonly TimeSpan s_grace = new FastCgiServerLimits().IdleGrace;
+
     [Fact]
-    public async Task Stop_IdleConnection_ClosedAtOnce()
+    public async Task Stop_ConnectionIdleForLong_ClosedAtOnce()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        var frontEnd = await ConnectAndGetAsync(server);
+        server.Clock.Advance(s_grace + s_tick);
+
+        var stopping = server.StopAsync();
+        Assert.True(frontEnd.Transport.IsClosed);
+        frontEnd.Close();
+
+        await stopping.Within("the stop");
+    }
+
+    [Fact]
+    public async Task Stop_ConnectionUsedOfLate_ClosedAfterTheGrace()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = await ConnectAndGetAsync(server);
+
+        var stopping = server.StopAsync();
+        server.Clock.Advance(s_grace);
+        Assert.False(frontEnd.Transport.IsClosed);
+        server.Clock.Advance(s_tick);
+        Assert.True(frontEnd.Transport.IsClosed);
+        frontEnd.Close();
+
+        await stopping.Within("the stop");
+    }
+
+    [Fact]
+    public async Task Stop_RequestOnAConnectionUsedOfLate_AnsweredWithFarewellAndClosed()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = await ConnectAndGetAsync(server);
+
+        var stopping = server.StopAsync();
         frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        AssertFarewell(frontEnd);
+        Assert.True(frontEnd.Transport.IsClosed);
+        frontEnd.Close();
+        await stopping.Within("the stop");
+    }
+
+    [Fact]
+    public async Task Stop_RequestArrivesWhileTheIdleConnectionIsClosed_Answered()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = await ConnectAndGetAsync(server);
+        server.Clock.Advance(s_grace + s_tick);
+        var stopping = server.StopAsync();
+
+        // Here the transport finds that there is something to receive, and does not close.
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        AssertFarewell(frontEnd);
+        frontEnd.Close();
+        await stopping.Within("the stop");
+    }
+
+    [Fact]
+    public async Task Stop_NewConnectionWithoutARequest_RequestAwaitedForTheGrace()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var late = server.Connect();
+        var silent = server.Connect();
+
+        var stopping = server.StopAsync();
+        late.Send(RecordBytes.Get(keepConnection: false));
+        Assert.Equal("Hello", (await late.ReadResponseAsync()).Text);
+        Assert.Empty(late.ReadAvailable());
+        server.Clock.Advance(s_grace + s_tick);
+        Assert.True(silent.Transport.IsClosed);
+        late.Close();
+        silent.Close();
+
+        await stopping.Within("the stop");
+    }
+
+    [Fact]
+    public async Task Stop_NoGrace_IdleConnectionClosedAtOnce()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.IdleGrace = TimeSpan.Zero);
+        var frontEnd = await ConnectAndGetAsync(server);
 
         var stopping = server.StopAsync();
         Assert.True(frontEnd.Transport.IsClosed);
@@ -38,6 +121,29 @@ public class ShutdownTests
         go.SetResult();
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsClosed, "the close");
+        AssertFarewell(frontEnd);
+        frontEnd.Close();
+
+        await stopping.Within("the stop");
+    }
+
+    [Fact]
+    public async Task Stop_RunningRequestOfAConnectionThatIsNotKept_NoFarewell()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            await go.Task;
+            await Apps.Hello(context);
+        });
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(keepConnection: false));
+
+        var stopping = server.StopAsync();
+        go.SetResult();
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsClosed, "the close");
+        Assert.Empty(frontEnd.ReadAvailable());
         frontEnd.Close();
 
         await stopping.Within("the stop");
@@ -95,5 +201,23 @@ public class ShutdownTests
         await server.StopAsync();
 
         Assert.ThrowsAny<Exception>(() => server.Connect());
+    }
+
+    private static async Task<FrontEnd> ConnectAndGetAsync(TestServer server)
+    {
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Empty(frontEnd.ReadAvailable());
+        return frontEnd;
+    }
+
+    /// <summary>An empty record of management, in the same send as END_REQUEST.</summary>
+    private static void AssertFarewell(FrontEnd frontEnd)
+    {
+        var farewell = Assert.Single(frontEnd.ReadAvailable());
+        Assert.Equal(RecordBytes.GetValuesResult, farewell.Type);
+        Assert.Equal(0, farewell.Id);
+        Assert.Empty(farewell.Content);
     }
 }

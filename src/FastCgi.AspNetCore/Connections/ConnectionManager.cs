@@ -17,6 +17,7 @@ internal sealed class ConnectionManager(ServerContext server)
     private long _now = server.Time.GetTimestamp();
     private ITimer? _timer;
     private TaskCompletionSource? _allGone;
+    private bool _isStopping;
 
     /// <summary>What the connections share.</summary>
     public ServerContext Server => server;
@@ -26,6 +27,12 @@ internal sealed class ConnectionManager(ServerContext server)
 
     /// <summary>The time of the last tick: near enough for what is counted in seconds, and free.</summary>
     public long Now => Volatile.Read(ref _now);
+
+    /// <summary>Whether the server stops, so that each connection is closed behind its next answer.</summary>
+    public bool IsStopping => Volatile.Read(ref _isStopping);
+
+    /// <summary>How long a connection must have been idle to be closed when the server stops; a tick more, for <see cref="Now"/> lags behind.</summary>
+    public TimeSpan IdleGrace { get; } = server.Options.Limits.IdleGrace is { Ticks: > 0 } grace ? grace + s_tick : TimeSpan.Zero;
 
     /// <summary>The open connections.</summary>
     public int Count => Volatile.Read(ref _count);
@@ -75,8 +82,8 @@ internal sealed class ConnectionManager(ServerContext server)
     }
 
     /// <summary>
-    /// Lets the requests that run finish and closes their connections, and those that are idle at once; when the token fires, aborts
-    /// the rest.
+    /// Lets the requests that run finish and closes their connections behind them, and those that are idle as soon as the web server
+    /// is not likely to use them; when the token fires, aborts the rest.
     /// </summary>
     public async Task StopAsync(CancellationToken cancellationToken)
     {
@@ -89,6 +96,8 @@ internal sealed class ConnectionManager(ServerContext server)
             allGone = _allGone.Task;
         }
 
+        Volatile.Write(ref _now, server.Time.GetTimestamp());
+        Volatile.Write(ref _isStopping, true);
         foreach (var connection in ToList())
             connection.Stop();
 

@@ -14,7 +14,7 @@ internal sealed partial class FastCgiConnection
     private const int MaxLingeringRequests = 100;
 
     /// <inheritdoc/>
-    public override void OnRequestEnding(FastCgiRequest request)
+    public override bool OnRequestEnding(FastCgiRequest request)
     {
         lock (Output.Lock)
         {
@@ -24,11 +24,14 @@ internal sealed partial class FastCgiConnection
                 Interlocked.Increment(ref _endingCount);
             }
 
-            _isClosing |= !request.KeepConnection;
+            _isClosing |= !request.KeepConnection || _manager.IsStopping;
             _isInputMissing |= !request.IsStdinOver;
             IsInputComplete = !_isInputMissing;
-            if (_requests.Count == 0)
-                _idleSince = _manager.Now;
+            if (_requests.Count > 0)
+                return false;
+
+            _idleSince = _manager.Now;
+            return _isClosing && request.KeepConnection;
         }
     }
 
@@ -119,7 +122,7 @@ internal sealed partial class FastCgiConnection
 
         _requestCount++;
         // The last answer is on its way and the connection is closed behind it.
-        if (_isClosing && _requests.Count == 0)
+        if (_isClosing && !_isLeaving && _requests.Count == 0)
             return ProtocolError.None;
 
         var body = BeginRequestBody.Parse(content);
@@ -147,6 +150,7 @@ internal sealed partial class FastCgiConnection
         else if (_lingeringCount >= MaxLingeringRequests)
             request.Reject(RequestRejection.TooManyRequests);
         _requests.Add(request);
+        _isLeaving = false;
         return ProtocolError.None;
     }
 
@@ -188,7 +192,7 @@ internal sealed partial class FastCgiConnection
 
         _server.Log.AbortRequestReceived(Id, request.Id);
         var keepConnection = request.KeepConnection;
-        Drop(request, new ConnectionAbortedException("The web server aborted the request."));
+        Drop(request, new ConnectionResetException("The web server aborted the request."));
         Output.WriteEndRequest(piece.Header.RequestId, appStatus: 0, ProtocolStatus.RequestComplete);
         CloseIfIdle(keepConnection);
     }

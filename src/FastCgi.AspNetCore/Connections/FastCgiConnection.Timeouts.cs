@@ -21,8 +21,7 @@ internal sealed partial class FastCgiConnection
             if (_isReceivePaused && _isShared && _server.Time.GetElapsedTime(_pausedSince, now) >= limits.UnreadBodyTimeout)
                 RefuseUnreadBodies();
 
-            if (_requests.Count == 0 && !_isClosing && limits.KeepAliveTimeout is { } keepAlive && _server.Time.GetElapsedTime(_idleSince, now) >= keepAlive)
-                Close();
+            LeaveIfIdle(now, limits.KeepAliveTimeout);
             isOverdue = _drainSince != 0 && _server.Time.GetElapsedTime(_drainSince, now) >= limits.DrainTimeout;
         }
 
@@ -35,11 +34,14 @@ internal sealed partial class FastCgiConnection
             _transport.Reset();
     }
 
-    /// <summary>The server stops: the connection is closed when no request lives on it.</summary>
+    /// <summary>
+    /// The server stops: the connection is closed behind the answer to the last of its requests, or, if it is idle, to one more; but
+    /// not later than when it has been idle for the grace.
+    /// </summary>
     public void Stop()
     {
         lock (Output.Lock)
-            Close();
+            LeaveIfIdle(_manager.Now, limit: null);
         Output.Flush();
     }
 
@@ -72,9 +74,18 @@ internal sealed partial class FastCgiConnection
         }
     }
 
-    private void Close()
+    /// <summary>Closes the connection if it has been idle for the limit, or, when the server stops, for the grace.</summary>
+    private void LeaveIfIdle(long now, TimeSpan? limit)
     {
+        if (_requests.Count > 0 || _isClosing)
+            return;
+
+        var idle = _server.Time.GetElapsedTime(_idleSince, now);
+        if (!(idle >= limit) && !(_manager.IsStopping && idle >= _manager.IdleGrace))
+            return;
+
         _isClosing = true;
+        _isLeaving = true;
         CloseIfIdle();
     }
 }

@@ -36,6 +36,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
     private bool _isShared;
     private bool _isReceivePaused;
     private bool _isClosing;
+    private bool _isLeaving;
     private bool _isClosed;
     private bool _isInputMissing;
     private long _pausedSince;
@@ -72,6 +73,29 @@ internal sealed partial class FastCgiConnection : RequestConnection
     /// can be closed without waiting for it.
     /// </summary>
     public bool IsInputComplete { get; private set; }
+
+    /// <summary>
+    /// Whether the connection is closed though the web server may be about to use it. The transport looks for what it has sent
+    /// before it closes, and does not, if there is something: that request is answered first.
+    /// </summary>
+    public bool IsLeaving
+    {
+        get
+        {
+            lock (Output.Lock)
+                return _isLeaving;
+        }
+    }
+
+    /// <summary>Whether requests live on the connection, so that only a reset ends it.</summary>
+    public bool HasRequests
+    {
+        get
+        {
+            lock (Output.Lock)
+                return _requests.Count > 0;
+        }
+    }
 
     /// <summary>Takes bytes that were received: all of them are parsed, and nothing refers to them afterwards.</summary>
     /// <param name="data">The bytes, cut anywhere.</param>

@@ -111,6 +111,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             case "KEEPALIVETIMEOUT":
                 limits.KeepAliveTimeout = string.IsNullOrEmpty(limit.Value) ? null : Time(limit);
                 break;
+            case "IDLEGRACE":
+                limits.IdleGrace = Time(limit);
+                break;
             case "DRAINTIMEOUT":
                 limits.DrainTimeout = Time(limit);
                 break;

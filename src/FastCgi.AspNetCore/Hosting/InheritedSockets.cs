@@ -64,8 +64,9 @@ internal sealed class InheritedSockets
             return new ListenSocket(socket)
             {
                 EndPoint = socket.LocalEndPoint ?? endPoint,
-                // A web server makes a new one for the next process.
-                OutlivesTheProcess = endPoint.FileHandle != 0,
+                IsShared = true,
+                // Of descriptor 0, a web server makes a new one for the next process.
+                IsPassedOn = endPoint.FileHandle != 0,
             };
         }
 

@@ -82,7 +82,7 @@ internal static class UnixSockets
         return new ListenSocket(socket)
         {
             EndPoint = endPoint,
-            Withdraw = () => Remove(file, path),
+            Remove = () => Remove(file, path),
         };
     }
 

@@ -128,11 +128,11 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     public abstract void Execute();
 
     /// <inheritdoc/>
-    public override void OnResponseEnding()
+    public override bool OnResponseEnding()
     {
         EndLifetime();
         _standardErrorWriter?.Flush();
-        Connection.OnRequestEnding(this);
+        return Connection.OnRequestEnding(this);
     }
 
     /// <inheritdoc/>

@@ -12,7 +12,8 @@ internal abstract class RequestConnection
     public abstract RecordOutput Output { get; }
 
     /// <summary>Its END_REQUEST is about to go in the line: the request gives its id up.</summary>
-    public abstract void OnRequestEnding(FastCgiRequest request);
+    /// <returns>Whether the connection is closed behind it although the web server means to keep it.</returns>
+    public abstract bool OnRequestEnding(FastCgiRequest request);
 
     /// <summary>Its END_REQUEST is in the line: the connection may have to be closed behind it.</summary>
     public abstract void OnRequestEnded(FastCgiRequest request);

@@ -66,8 +66,8 @@ internal sealed partial class FastCgiResponse
             _owner.OnHeadBodyWritten(_bytesWritten);
 
         _phase = Phase.Completed;
-        _owner.OnResponseEnding();
-        _output.End(status);
+        var isLast = _owner.OnResponseEnding();
+        _output.End(status, isLast);
         _owner.OnResponseEnded();
         return _output.DrainAsync();
     }

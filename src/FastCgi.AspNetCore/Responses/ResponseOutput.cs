@@ -117,13 +117,14 @@ internal sealed class ResponseOutput(FastCgiResponse response)
 
     /// <summary>Ends the response: what is staged, the end of STDOUT and END_REQUEST go in the line, but are not sent yet.</summary>
     /// <param name="status">What END_REQUEST says.</param>
-    public void End(ProtocolStatus status)
+    /// <param name="isLast">Whether the web server is told not to keep the connection.</param>
+    public void End(ProtocolStatus status, bool isLast)
     {
         lock (this)
         {
             _staging.EndLease();
             if (!_isDropping)
-                Commit(isEnd: true, status);
+                Commit(isEnd: true, status, isLast);
         }
     }
 
@@ -206,11 +207,11 @@ internal sealed class ResponseOutput(FastCgiResponse response)
     }
 
     /// <summary>Makes records of what is staged and puts them in the line.</summary>
-    private void Commit(bool isEnd, ProtocolStatus status = ProtocolStatus.RequestComplete)
+    private void Commit(bool isEnd, ProtocolStatus status = ProtocolStatus.RequestComplete, bool isLast = false)
     {
         EndHold();
         var records = new BufferChain();
-        _staging.TakeRecords(response, ref records, isEnd ? status : null);
+        _staging.TakeRecords(response, ref records, isEnd ? status : null, isLast);
         if (records.Head is null)
             return;
 

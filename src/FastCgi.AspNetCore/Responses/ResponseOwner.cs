@@ -10,7 +10,8 @@ internal abstract class ResponseOwner
     public abstract void OnResponseAnswered();
 
     /// <summary>The response is about to end: the request gives up its id, for the next request may come with it at once.</summary>
-    public abstract void OnResponseEnding();
+    /// <returns>Whether it is the last on a connection that the web server means to keep.</returns>
+    public abstract bool OnResponseEnding();
 
     /// <summary>The end of the response is in the line: the connection may have to be closed behind it.</summary>
     public abstract void OnResponseEnded();

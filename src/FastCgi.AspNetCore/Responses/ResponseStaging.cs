@@ -14,6 +14,7 @@ internal sealed class ResponseStaging
     private const int HeadReserve = 512;
     private const int MaxLeaseLength = ProtocolConstants.MaxAlignedContentLength;
     private const int TrailerLength = ProtocolConstants.HeaderLength + RecordWriter.FixedRecordLength;
+    private const int FarewellLength = ProtocolConstants.HeaderLength;
 
     private BufferPool _pool = null!;
     private ushort _requestId;
@@ -128,7 +129,8 @@ internal sealed class ResponseStaging
     /// <param name="response">Writes the header block, if that was not done before.</param>
     /// <param name="records">Where the records go.</param>
     /// <param name="end">What END_REQUEST says if the response is complete, so that what ends it follows; else <see langword="null"/>.</param>
-    public void TakeRecords(FastCgiResponse response, ref BufferChain records, ProtocolStatus? end)
+    /// <param name="isLast">Whether a farewell follows that.</param>
+    public void TakeRecords(FastCgiResponse response, ref BufferChain records, ProtocolStatus? end, bool isLast = false)
     {
         if (_needsHead)
             PutHead(response, isEnd: end is not null);
@@ -152,9 +154,9 @@ internal sealed class ResponseStaging
             else
             {
                 Frame(block);
-                if (end is not null && next is null && block.FreeLength >= TrailerLength)
+                if (end is not null && next is null && block.FreeLength >= TrailerLength + FarewellLength)
                 {
-                    PutTrailer(block, end.Value);
+                    PutTrailer(block, end.Value, isLast);
                     end = null;
                 }
 
@@ -166,8 +168,8 @@ internal sealed class ResponseStaging
 
         if (end is not null)
         {
-            var trailer = _pool.RentBlock(TrailerLength);
-            PutTrailer(trailer, end.Value);
+            var trailer = _pool.RentBlock(TrailerLength + FarewellLength);
+            PutTrailer(trailer, end.Value, isLast);
             records.Append(trailer);
         }
     }
@@ -230,7 +232,7 @@ internal sealed class ResponseStaging
         if (body is null)
             return;
 
-        if (body == bodyTail && body.Length <= _tail.FreeLength - TrailerLength && _leasedLength == 0)
+        if (body == bodyTail && body.Length <= _tail.FreeLength - TrailerLength - FarewellLength && _leasedLength == 0)
         {
             _tail.Append(body.UsedSpan);
             body.Return();
@@ -259,12 +261,24 @@ internal sealed class ResponseStaging
         return copy;
     }
 
-    private void PutTrailer(BufferBlock block, ProtocolStatus status)
+    private void PutTrailer(BufferBlock block, ProtocolStatus status, bool isLast)
     {
         var start = block.End;
         block.End += TrailerLength;
         var trailer = block.Span[start..block.End];
         RecordWriter.WriteHeader(trailer, RecordType.Stdout, _requestId, contentLength: 0);
         RecordWriter.WriteEndRequest(trailer[ProtocolConstants.HeaderLength..], _requestId, appStatus: 0, status);
+        if (isLast)
+            PutFarewell(block);
+    }
+
+    /// <summary>
+    /// The close that follows comes too late for a web server that has read END_REQUEST and sends the next request at once. But one
+    /// that finds anything behind END_REQUEST does not use the connection again: here, an empty record of management.
+    /// </summary>
+    private static void PutFarewell(BufferBlock block)
+    {
+        block.End += FarewellLength;
+        RecordWriter.WriteHeader(block.UsedSpan[^FarewellLength..], RecordType.GetValuesResult, ProtocolConstants.NullRequestId, contentLength: 0);
     }
 }

@@ -13,9 +13,22 @@ internal sealed class ListenSocket(Socket socket)
     /// <summary>What it is bound to.</summary>
     public required EndPoint EndPoint { get; init; }
 
-    /// <summary>Whether connections go on waiting in it when this process stops, for the next one that it is passed to.</summary>
-    public bool OutlivesTheProcess { get; init; }
+    /// <summary>Whether other processes may accept connections on it too.</summary>
+    public bool IsShared { get; init; }
 
-    /// <summary>Takes away what connections come by, so that no new one does.</summary>
-    public Action Withdraw { get; init; } = static () => { };
+    /// <summary>Whether the next process is given it too, so that connections can wait for that one.</summary>
+    public bool IsPassedOn { get; init; }
+
+    /// <summary>Removes what it is found by.</summary>
+    public Action Remove { get; init; } = static () => { };
+
+    /// <summary>Lets no more connections come, if that is ours to decide.</summary>
+    /// <returns>Whether to accept those that wait.</returns>
+    public async ValueTask<bool> WithdrawAsync()
+    {
+        Remove();
+        if (!IsShared)
+            await ConnectRefusal.BeginAsync(socket).ConfigureAwait(false);
+        return !IsPassedOn;
+    }
 }

@@ -107,14 +107,18 @@ internal sealed class SocketConnection : ConnectionTransport
     /// <inheritdoc/>
     public override void Close()
     {
-        if (_connection.IsInputComplete)
-        {
-            CloseSocket(isReset: false);
-            return;
-        }
-
         try
         {
+            var isLeaving = _connection.IsLeaving;
+            if (_connection.HasRequests || (isLeaving && _socket.Available > 0))
+                return;
+
+            if (isLeaving || _connection.IsInputComplete)
+            {
+                CloseSocket(isReset: isLeaving);
+                return;
+            }
+
             Volatile.Write(ref _isDraining, true);
             _socket.Shutdown(SocketShutdown.Send);
             ResumeReceiving();

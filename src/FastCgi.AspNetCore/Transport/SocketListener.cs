@@ -14,7 +14,7 @@ internal sealed class SocketListener(ListenSocket listenSocket, ConnectionManage
     private static readonly TimeSpan s_retryDelay = TimeSpan.FromMilliseconds(100);
 
     private readonly Socket _socket = listenSocket.Socket;
-    private readonly CancellationTokenSource _stopping = new();
+    private readonly CancellationTokenSource _stop = new();
     private Task? _accepting;
 
     /// <inheritdoc/>
@@ -30,25 +30,37 @@ internal sealed class SocketListener(ListenSocket listenSocket, ConnectionManage
     /// <inheritdoc/>
     public override async ValueTask StopAsync()
     {
-        listenSocket.Withdraw();
-        await _stopping.CancelAsync().ConfigureAwait(false);
+        await _stop.CancelAsync().ConfigureAwait(false);
         if (_accepting is not null)
-        {
             await _accepting.ConfigureAwait(false);
-            if (!listenSocket.OutlivesTheProcess)
-                AcceptWaiting();
-        }
+        if (await listenSocket.WithdrawAsync().ConfigureAwait(false) && _accepting is not null)
+            AcceptRest();
 
         _socket.Dispose();
+        _stop.Dispose();
+    }
+
+    private void AcceptRest()
+    {
+        try
+        {
+            _socket.Blocking = false;
+            while (true)
+                OnAccepted(_socket.Accept());
+        }
+        catch (SocketException)
+        {
+            // There is no more.
+        }
     }
 
     private async Task AcceptAsync()
     {
-        while (!_stopping.IsCancellationRequested)
+        while (!_stop.IsCancellationRequested)
         {
             try
             {
-                OnAccepted(await _socket.AcceptAsync(_stopping.Token).ConfigureAwait(false));
+                OnAccepted(await _socket.AcceptAsync(_stop.Token).ConfigureAwait(false));
             }
             catch (OperationCanceledException)
             {
@@ -63,21 +75,6 @@ internal sealed class SocketListener(ListenSocket listenSocket, ConnectionManage
                 manager.Server.Log.AcceptOutOfResources(EndPoint, exception);
                 await Task.Delay(s_retryDelay, manager.Server.Time).ConfigureAwait(false);
             }
-        }
-    }
-
-    /// <summary>Accepts the connections that came before the end.</summary>
-    private void AcceptWaiting()
-    {
-        _socket.Blocking = false;
-        try
-        {
-            while (true)
-                OnAccepted(_socket.Accept());
-        }
-        catch (SocketException)
-        {
-            // There are no more.
         }
     }
 

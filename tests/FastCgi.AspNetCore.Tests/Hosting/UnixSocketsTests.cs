@@ -129,25 +129,25 @@ public sealed class UnixSocketsTests : IDisposable
     }
 
     [Fact]
-    public void Withdraw_OwnFile_IsRemoved()
+    public void Remove_OwnFile_IsRemoved()
     {
         var listening = Listen();
         using var socket = listening.Socket;
 
-        listening.Withdraw();
+        listening.Remove();
 
         Assert.False(File.Exists(SocketPath));
     }
 
     [Fact]
-    public void Withdraw_AnotherFileAtThePath_IsLeftAlone()
+    public void Remove_AnotherFileAtThePath_IsLeftAlone()
     {
         var listening = Listen();
         using (var socket = listening.Socket)
         {
             File.Delete(SocketPath);
             File.WriteAllText(SocketPath, "precious");
-            listening.Withdraw();
+            listening.Remove();
         }
 
         Assert.Equal("precious", File.ReadAllText(SocketPath));

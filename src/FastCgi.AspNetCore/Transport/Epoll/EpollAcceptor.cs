@@ -17,26 +17,23 @@ internal sealed class EpollAcceptor(EpollEngine engine, EpollLoop loop, int list
     /// <inheritdoc/>
     public void OnEvent(uint events)
     {
-        for (var i = 0; i < MaxAcceptsInARow; i++)
-        {
-            if (!TryAccept())
-                return;
-        }
-    }
-
-    /// <summary>Accepts the connections that wait. On any thread, when the loops no longer wait for them.</summary>
-    public void AcceptWaiting()
-    {
-        while (TryAccept())
+        for (var i = 0; i < MaxAcceptsInARow && TryAccept(); i++)
         {
         }
     }
 
     /// <summary>Accepts no more. On the thread of the loop.</summary>
-    public void Stop() => loop.Forget(this, listener);
+    /// <param name="acceptsRest">Whether to accept those that wait before.</param>
+    public void Stop(bool acceptsRest)
+    {
+        while (acceptsRest && TryAccept())
+        {
+        }
 
-    /// <summary>Accepts a connection.</summary>
-    /// <returns>Whether there may be another.</returns>
+        loop.Forget(this, listener);
+    }
+
+    /// <returns>Whether there may be more.</returns>
     private bool TryAccept()
     {
         var descriptor = Libc.Accept(listener);
@@ -49,7 +46,9 @@ internal sealed class EpollAcceptor(EpollEngine engine, EpollLoop loop, int list
         var error = Libc.LastError;
         if (error is Libc.ErrorInterrupted or Libc.ErrorConnectionAborted)
             return true;
-        if (error != Libc.ErrorAgain)
+
+        // A socket that refuses connections says that it is invalid when it has no more.
+        if (error is not (Libc.ErrorAgain or Libc.ErrorInvalid))
             OnFailed(error);
         return false;
     }

@@ -135,12 +135,18 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     {
         Volatile.Write(ref _isQueuedToEnd, 0);
         var isReset = Volatile.Read(ref _endRequest) == (int)EndRequest.Reset;
-        if (_isClosed || (!isReset && _isDraining))
+        if (_isClosed || (!isReset && (_isDraining || Connection.HasRequests)))
             return;
 
-        if (isReset || Connection.IsInputComplete)
+        var isLeaving = Connection.IsLeaving;
+        if (isLeaving && !isReset && Libc.HasInput(_socket))
+            return;
+
+        // A web server that takes the connection up in this instant learns from a reset that it did so in vain before it has sent
+        // anything; nginx then tries again, whatever the method is.
+        if (isReset || isLeaving || Connection.IsInputComplete)
         {
-            CloseNow(isReset);
+            CloseNow(isReset || isLeaving);
             return;
         }
 

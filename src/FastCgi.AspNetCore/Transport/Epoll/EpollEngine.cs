@@ -1,3 +1,4 @@
+using System.Net.Sockets;
 using FastCgi.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;

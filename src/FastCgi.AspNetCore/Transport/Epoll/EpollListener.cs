@@ -47,22 +47,20 @@ internal sealed class EpollListener : TransportListener
     /// <inheritdoc/>
     public override async ValueTask StopAsync()
     {
-        _listenSocket.Withdraw();
+        var acceptsRest = await _listenSocket.WithdrawAsync().ConfigureAwait(false);
+
         // On their own threads, so that none of them accepts while the socket is closed.
         foreach (var (loop, acceptor) in _acceptors)
         {
             var done = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
             loop.Post(() =>
             {
-                acceptor.Stop();
+                acceptor.Stop(acceptsRest);
                 done.SetResult();
             });
             await done.Task.ConfigureAwait(false);
         }
 
-        // The connections that came before the end.
-        if (_acceptors.Count > 0 && !_listenSocket.OutlivesTheProcess)
-            _acceptors[0].Acceptor.AcceptWaiting();
         _socket.Dispose();
     }
 }

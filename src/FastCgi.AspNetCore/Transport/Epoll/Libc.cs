@@ -18,9 +18,11 @@ internal static unsafe partial class Libc
     public const int ControlModify = 3;
 
     public const int MessageNoSignal = 0x4000;
+    public const int MessagePeek = 0x2;
 
     public const int ErrorInterrupted = 4;
     public const int ErrorAgain = 11;
+    public const int ErrorInvalid = 22;
     public const int ErrorTooManyOpenFilesInSystem = 23;
     public const int ErrorTooManyOpenFiles = 24;
     public const int ErrorConnectionAborted = 103;
@@ -49,6 +51,13 @@ internal static unsafe partial class Libc
 
     /// <summary>Closes a descriptor. There is nothing to be done about an error: the descriptor is gone all the same.</summary>
     public static void Close(int descriptor) => _ = close(descriptor);
+
+    /// <summary>Whether bytes wait to be received. The end of what the peer sends is none.</summary>
+    public static bool HasInput(int socket)
+    {
+        byte first;
+        return Receive(socket, &first, 1, MessagePeek) > 0;
+    }
 
     /// <summary>The error of the last call on this thread.</summary>
     public static int LastError => Marshal.GetLastPInvokeError();

@@ -1,0 +1,65 @@
+using System.Net.Sockets;
+using System.Runtime.InteropServices;
+
+namespace FastCgi.AspNetCore.Transport;
+
+/// <summary>
+/// Lets a listening socket take no more connections, while those that wait can still be accepted. To close it at once would reset
+/// connections that the web server has opened and perhaps used, which it does not forgive for a POST.
+/// </summary>
+internal static class ConnectRefusal
+{
+    private const int SocketLevel = 1;
+    private const int AttachFilter = 26;
+
+    // Handshakes that have begun end within a round trip, of a network of servers.
+    private static readonly TimeSpan s_handshakeTime = TimeSpan.FromMilliseconds(10);
+
+    // Of a packet, the byte with TCP's flags: with SYN it is dropped, without it is passed (classic BPF: ldb, jset, ret, ret).
+    private static readonly ulong[] s_dropSyn = [Instruction(0x30, 0, 0, 13), Instruction(0x45, 0, 1, 2), Instruction(0x06, 0, 0, 0), Instruction(0x06, 0, 0, uint.MaxValue)];
+
+    /// <summary>
+    /// Refuses from now on. On a unix socket, that is at once and final. With TCP there is no such call: what asks for a connection
+    /// is dropped, so that it asks again when the socket is closed, and is refused then.
+    /// </summary>
+    public static async ValueTask BeginAsync(Socket socket)
+    {
+        if (!OperatingSystem.IsLinux())
+            return;
+
+        if (socket.AddressFamily == AddressFamily.Unix)
+        {
+            socket.Shutdown(SocketShutdown.Receive);
+            return;
+        }
+
+        DropSyn(socket);
+        await Task.Delay(s_handshakeTime).ConfigureAwait(false);
+    }
+
+    private static unsafe void DropSyn(Socket socket)
+    {
+        fixed (ulong* instructions = s_dropSyn)
+        {
+            var program = new FilterProgram { Length = (ushort)s_dropSyn.Length, Instructions = instructions };
+            socket.SetRawSocketOption(SocketLevel, AttachFilter, new ReadOnlySpan<byte>(&program, sizeof(FilterProgram)));
+        }
+    }
+
+    /// <summary>struct sock_filter: a code of 16 bits, two jumps of 8, an operand of 32.</summary>
+    private static ulong Instruction(ushort code, byte jumpTrue, byte jumpFalse, uint operand)
+    {
+        Span<byte> bytes = [0, 0, jumpTrue, jumpFalse, 0, 0, 0, 0];
+        MemoryMarshal.Write(bytes, in code);
+        MemoryMarshal.Write(bytes[4..], in operand);
+        return MemoryMarshal.Read<ulong>(bytes);
+    }
+
+    /// <summary>struct sock_fprog.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    private unsafe struct FilterProgram
+    {
+        public ushort Length;
+        public ulong* Instructions;
+    }
+}

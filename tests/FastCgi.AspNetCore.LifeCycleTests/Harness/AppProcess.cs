@@ -1,0 +1,63 @@
+using System.Diagnostics;
+using System.Globalization;
+
+namespace FastCgi.AspNetCore.LifeCycleTests.Harness;
+
+/// <summary>One run of the sample application as a process of its own.</summary>
+internal sealed class AppProcess : IAsyncDisposable
+{
+    private readonly ServerProcess _process;
+    private readonly string _id;
+
+    private AppProcess(ServerProcess process, string id)
+    {
+        _process = process;
+        _id = id;
+    }
+
+    public string Output => _process.Output;
+
+    /// <summary>Starts the application and waits until it says that it has started.</summary>
+    /// <param name="url">Where it listens.</param>
+    /// <param name="arguments">Further settings.</param>
+    public static async Task<AppProcess> StartAsync(string url, params string[] arguments)
+    {
+        string[] command = ["dotnet", Path.Combine(AppContext.BaseDirectory, "MinimalApi.dll"), "--urls", url, .. arguments];
+        var process = ServerProcess.Start("sh", ["-c", "echo \"id $$\"; exec \"$@\"", "sh", .. command]);
+        try
+        {
+            await Waiting.UntilAsync(
+                () => Task.FromResult(process.Output.Contains("Application started.", StringComparison.Ordinal)),
+                () => process.HasExited ? "The application has ended: " + process.Output : null,
+                "the application to start");
+            var id = process.Output.Split('\n').First(static line => line.StartsWith("id ", StringComparison.Ordinal))[3..];
+            return new AppProcess(process, int.Parse(id, CultureInfo.InvariantCulture).ToString(CultureInfo.InvariantCulture));
+        }
+        catch
+        {
+            await process.DisposeAsync();
+            throw;
+        }
+    }
+
+    /// <summary>Sends a signal, such as TERM.</summary>
+    public void Send(string signal)
+    {
+        using var kill = Process.Start("kill", ["-s", signal, _id]);
+        kill.WaitForExit();
+        Assert.Equal(0, kill.ExitCode);
+    }
+
+    /// <summary>Sends a signal and waits until the application has ended.</summary>
+    /// <returns>Its exit code.</returns>
+    public async Task<int> EndAsync(string signal)
+    {
+        Send(signal);
+        return await WaitForExitAsync();
+    }
+
+    /// <returns>The exit code.</returns>
+    public Task<int> WaitForExitAsync() => _process.WaitForExitAsync().WaitAsync(Waiting.Patience);
+
+    public ValueTask DisposeAsync() => _process.DisposeAsync();
+}
