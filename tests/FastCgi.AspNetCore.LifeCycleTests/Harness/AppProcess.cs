@@ -22,7 +22,8 @@ internal sealed class AppProcess : IAsyncDisposable
     /// <param name="arguments">Further settings.</param>
     public static async Task<AppProcess> StartAsync(string url, params string[] arguments)
     {
-        string[] command = ["dotnet", Path.Combine(AppContext.BaseDirectory, "MinimalApi.dll"), "--urls", url, .. arguments];
+        // A shell lets what it starts in the background ignore SIGINT.
+        string[] command = ["env", "--default-signal=INT", "dotnet", Path.Combine(AppContext.BaseDirectory, "MinimalApi.dll"), "--urls", url, .. arguments];
         var process = ServerProcess.Start("sh", ["-c", "echo \"id $$\"; exec \"$@\"", "sh", .. command]);
         try
         {
