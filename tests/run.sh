@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds everything and runs every test project, tests/*/*.csproj. Installs the web servers and clients that the tests start, if they
+# Builds everything and runs every test project, of the library and of the samples. Installs the web servers and clients that the tests start, if they
 # are missing. The last line is "N passed, N failed, N skipped"; the exit code is 0 if something passed and nothing failed.
 set -uo pipefail
 cd "$(dirname "$0")/.."
@@ -11,8 +11,9 @@ PATH=$PATH:/usr/sbin
 configuration=Release
 # A test that takes longer hangs: it is named, and its project ends.
 hang_timeout=5m
-# What the tests run, and the Debian package that has it.
-programs=(nginx:nginx apache2:apache2-bin ab:apache2-utils curl:curl)
+# What the tests run or load, and the Debian package that has it.
+programs=(nginx:nginx apache2:apache2-bin lighttpd:lighttpd h2o:h2o spawn-fcgi:spawn-fcgi systemd-socket-activate:systemd ab:apache2-utils curl:curl
+  /usr/lib/apache2/modules/mod_fcgid.so:libapache2-mod-fcgid)
 
 scratch=$(mktemp -d)
 # Debian starts a server that it installs, unless this file says no.
@@ -38,7 +39,7 @@ finish() {
 install_missing_packages() {
   local program packages=()
   for program in "${programs[@]}"; do
-    command -v "${program%%:*}" >/dev/null || packages+=("${program##*:}")
+    command -v "${program%%:*}" >/dev/null || [ -e "${program%%:*}" ] || packages+=("${program##*:}")
   done
   if [ ${#packages[@]} -eq 0 ]; then return; fi
 
@@ -106,7 +107,7 @@ if ! dotnet build FastCgi.AspNetCore.sln --configuration "$configuration" --verb
   finish "The build failed, so no test ran."
 fi
 
-for project in tests/*/*.csproj; do
+for project in tests/*/*.csproj samples/*/*.csproj; do
   # A library that tests share is no test project.
   if [ "$(dotnet msbuild "$project" -getProperty:IsTestProject)" = true ]; then run_project "$project"; fi
 done

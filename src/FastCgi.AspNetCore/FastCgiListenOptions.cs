@@ -10,11 +10,17 @@ public sealed class FastCgiListenOptions
         EndPoint = endPoint;
     }
 
-    /// <summary>What is listened on: an address and port, a unix socket, or an endpoint of a transport that is registered as a service.</summary>
-    public EndPoint EndPoint { get; }
+    /// <summary>
+    /// What is listened on: an address and port, a unix socket, a socket that the process was given, or an endpoint of a transport that
+    /// is registered as a service.
+    /// </summary>
+    public EndPoint EndPoint { get; private set; }
 
     /// <summary>The connections that the system holds until they are accepted.</summary>
-    /// <remarks>4,096 by default; the system cuts it to <c>net.core.somaxconn</c>. At least 1.</remarks>
+    /// <remarks>
+    /// 4,096 by default; the system cuts it to <c>net.core.somaxconn</c>. At least 1. A socket that the process was given keeps the number
+    /// that it came with.
+    /// </remarks>
     /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
     public int Backlog
     {
@@ -25,6 +31,14 @@ public sealed class FastCgiListenOptions
             field = value;
         }
     } = 4_096;
+
+    /// <summary>The same options for another endpoint.</summary>
+    internal FastCgiListenOptions At(EndPoint endPoint)
+    {
+        var copy = (FastCgiListenOptions)MemberwiseClone();
+        copy.EndPoint = endPoint;
+        return copy;
+    }
 
     /// <inheritdoc/>
     public override string ToString() => Hosting.EndpointAddress.Format(EndPoint);

@@ -27,8 +27,14 @@ public sealed class FastCgiServerLimits
     // As Kestrel's RequestHeadersTimeout.
     private TimeSpan _requestParametersTimeout = TimeSpan.FromSeconds(30);
 
+    // Long for a front-end whose other clients wait, and short for an application that is to read.
+    private TimeSpan _unreadBodyTimeout = TimeSpan.FromSeconds(5);
+
     // As Kestrel's drain of an unread request body, and nginx' lingering_timeout.
     private TimeSpan _drainTimeout = TimeSpan.FromSeconds(5);
+
+    // What a page of stack traces needs; the whole of it stays in memory while the web server does not read.
+    private long? _maxStandardErrorSize = 64 * 1024;
 
     // Twice what the documentation tells nginx to keep an idle connection for (keepalive_timeout 1s).
     private TimeSpan _idleGrace = TimeSpan.FromSeconds(2);
@@ -151,6 +157,18 @@ public sealed class FastCgiServerLimits
         set => _maxResponseBufferSize = PositiveOrNull(value);
     }
 
+    /// <summary>
+    /// The bytes that a request may write to the web server's error log (<see cref="IFastCgiRequestFeature.StandardError"/>). What
+    /// exceeds them is dropped.
+    /// </summary>
+    /// <remarks>64 KiB by default. At least 1. Without a limit a request can fill the disk that the log is on.</remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    public long? MaxStandardErrorSize
+    {
+        get => _maxStandardErrorSize;
+        set => _maxStandardErrorSize = PositiveOrNull(value);
+    }
+
     /// <summary>The time from the start of a request to the end of its params; then it is answered 408.</summary>
     /// <remarks>30 seconds by default, as Kestrel's <c>RequestHeadersTimeout</c>. More than zero.</remarks>
     /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
@@ -158,6 +176,22 @@ public sealed class FastCgiServerLimits
     {
         get => _requestParametersTimeout;
         set => _requestParametersTimeout = Positive(value);
+    }
+
+    /// <summary>
+    /// The time that a request whose body is not read may hold up the other requests of its connection, once
+    /// <see cref="MaxRequestBufferSize"/> of it are held. Then the rest of the body is refused: what the application reads of it
+    /// fails with a 503, and the other requests go on.
+    /// </summary>
+    /// <remarks>
+    /// 5 seconds by default. It applies to connections that carry several requests at a time (HAProxy's <c>option mpxs-conns</c>); on
+    /// others the application may take its time. More than zero.
+    /// </remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    public TimeSpan UnreadBodyTimeout
+    {
+        get => _unreadBodyTimeout;
+        set => _unreadBodyTimeout = Positive(value);
     }
 
     /// <summary>The time that a kept connection may be idle before it is closed.</summary>

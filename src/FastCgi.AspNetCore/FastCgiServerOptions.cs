@@ -1,6 +1,7 @@
 using System.Globalization;
 using System.Net;
 using System.Text;
+using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore;
 
@@ -43,6 +44,26 @@ public sealed class FastCgiServerOptions
         }
     } = string.Empty;
 
+    /// <summary>
+    /// Whether the application sees a client certificate that the web server did not find valid (<c>SSL_CLIENT_VERIFY</c> is not
+    /// SUCCESS), because it checks each one itself.
+    /// </summary>
+    /// <remarks>
+    /// False by default. The client has proved that it owns the certificate, and nothing else. For <c>ssl_verify_client
+    /// optional_no_ca</c> of nginx and <c>SSLVerifyClient optional_no_ca</c> of Apache.
+    /// </remarks>
+    public bool AllowAnyClientCertificate { get; set; }
+
+    /// <summary>
+    /// The parameter with the web server's own id of the request, which <c>HttpContext.TraceIdentifier</c> then is: such as
+    /// <c>REQUEST_ID</c> (nginx: <c>fastcgi_param REQUEST_ID $request_id;</c>) or <c>UNIQUE_ID</c> (mod_unique_id of Apache).
+    /// </summary>
+    /// <remarks>
+    /// <see langword="null"/> by default: the id is the server's own. So it is where the parameter is absent, longer than 128
+    /// characters, or has others than letters, digits and <c>-_.:@+/=</c>.
+    /// </remarks>
+    public string? TraceIdentifierParameter { get; set; }
+
     /// <summary>Chooses how the values of a request header are decoded, by its name; <see langword="null"/> is strict UTF-8.</summary>
     public Func<string, Encoding?>? RequestHeaderEncodingSelector { get; set; }
 
@@ -63,7 +84,7 @@ public sealed class FastCgiServerOptions
     /// <summary>Listens on an endpoint.</summary>
     /// <param name="endPoint">
     /// An <see cref="IPEndPoint"/>, a <see cref="System.Net.Sockets.UnixDomainSocketEndPoint"/>, or one that a registered
-    /// <see cref="Microsoft.AspNetCore.Connections.IConnectionListenerFactory"/> can bind.
+    /// <see cref="IConnectionListenerFactory"/> can bind.
     /// </param>
     /// <param name="configure">Sets what is special about the endpoint.</param>
     public void Listen(EndPoint endPoint, Action<FastCgiListenOptions>? configure = null)
@@ -77,7 +98,7 @@ public sealed class FastCgiServerOptions
     /// <summary>Listens on an address in text form.</summary>
     /// <param name="address">
     /// Such as <c>fastcgi://127.0.0.1:9000</c>, <c>fastcgi://[::1]:9000</c>, <c>fastcgi://*:9000</c>, <c>fastcgi://localhost:9000</c>,
-    /// <c>fastcgi://unix:/run/app/app.sock</c>, <c>fastcgi://unix:@name</c>, <c>fastcgi://fd:0</c>.
+    /// <c>fastcgi://unix:/run/app/app.sock</c>, <c>fastcgi://unix:@name</c>, <c>fastcgi://fd:0</c>, <c>fastcgi://fd:name</c>.
     /// </param>
     /// <param name="configure">Sets what is special about the endpoint.</param>
     /// <exception cref="FormatException">The address has none of these forms.</exception>
@@ -105,5 +126,29 @@ public sealed class FastCgiServerOptions
     {
         ArgumentException.ThrowIfNullOrEmpty(socketPath);
         Listen(Hosting.EndpointAddress.ToUnixEndPoint(socketPath), configure);
+    }
+
+    /// <summary>Listens on a socket that the process was given by whoever started it, by its descriptor.</summary>
+    /// <param name="handle">The descriptor, such as 0 for what spawn-fcgi and web servers pass.</param>
+    /// <param name="configure">Sets what is special about the endpoint.</param>
+    /// <remarks>
+    /// Without an endpoint that names one, the server listens on all sockets that it was given: descriptor 0 if it is a listening socket,
+    /// and those that systemd passed. With one, only on those that are named.
+    /// </remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The descriptor is greater than any can be.</exception>
+    public void ListenHandle(ulong handle, Action<FastCgiListenOptions>? configure = null)
+    {
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(handle, (ulong)int.MaxValue);
+        Listen(new FileHandleEndPoint(handle, FileHandleType.Auto), configure);
+    }
+
+    /// <summary>Listens on the sockets that systemd passed under a name.</summary>
+    /// <param name="name"><c>FileDescriptorName=</c> of the <c>.socket</c> unit, which by default is the unit's name with <c>.socket</c>.</param>
+    /// <param name="configure">Sets what is special about the endpoint.</param>
+    /// <remarks>See <see cref="ListenHandle"/>.</remarks>
+    public void ListenInherited(string name, Action<FastCgiListenOptions>? configure = null)
+    {
+        ArgumentException.ThrowIfNullOrEmpty(name);
+        Listen(new Hosting.InheritedSocketEndPoint(name), configure);
     }
 }

@@ -2,6 +2,7 @@ using FastCgi.AspNetCore;
 using FastCgi.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.DependencyInjection.Extensions;
 using Microsoft.Extensions.Options;
 
 namespace Microsoft.AspNetCore.Hosting;
@@ -27,7 +28,7 @@ public static class WebHostBuilderFastCgiExtensions
 
             services.AddOptions();
             services.AddLogging();
-            services.AddSingleton<IConfigureOptions<FastCgiServerOptions>>(new FastCgiServerOptionsSetup(context.Configuration));
+            services.TryAddEnumerable(ServiceDescriptor.Singleton<IConfigureOptions<FastCgiServerOptions>>(new FastCgiServerOptionsSetup(context.Configuration)));
             services.AddSingleton(new HttpServer(registered));
             services.AddSingleton<IServer, FastCgiServer>();
         });

@@ -226,6 +226,33 @@ public class AbortRequestTests
         Assert.Equal(0, server.Connections.Count);
     }
 
+    [Theory]
+    [InlineData("GET", "Hello")]
+    [InlineData("HEAD", "")]
+    public async Task FIN_WhenTheResponseIsWritten_NotCancelled(string method, string body)
+    {
+        var written = Waiting.Signal();
+        var closed = Waiting.Signal();
+        var cancelled = Waiting.Signal<bool>();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            var early = context.RequestAborted;
+            context.Response.ContentLength = 5;
+            await context.Response.WriteAsync(body);
+            written.SetResult();
+            await closed.Task;
+            cancelled.SetResult(early.IsCancellationRequested || context.RequestAborted.CanBeCanceled);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams(method)), RecordBytes.Record(RecordBytes.Stdin, 1));
+        await written.Task.Within("the response");
+        frontEnd.Close();
+        closed.SetResult();
+
+        Assert.False(await cancelled.Task.Within("the application"));
+    }
+
     [Fact]
     public async Task Abort_ByTheApplication_ConnectionReset()
     {

@@ -72,6 +72,27 @@ public class KeepConnectionTests
     }
 
     [Fact]
+    public async Task KEEP_CONN_NotSetAndAnotherEndedBeforeItsBody_RestIsWaitedFor()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            if (context.Request.Path == "/slow")
+                await go.Task;
+            await Apps.Target(context);
+        });
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(1, "/slow", keepConnection: false));
+        frontEnd.Send(RecordBytes.Begin(2), RecordBytes.ParamsStream(2, RecordBytes.RequestParams("POST", "/early", ("CONTENT_LENGTH", "1000"))));
+        Assert.Equal("POST /early", (await frontEnd.ReadResponseAsync(2)).Text);
+        go.SetResult();
+
+        // Its STDIN may be on its way still: a socket closed before it came would be reset, and the last answer lost.
+        Assert.Equal("GET /slow", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.False(frontEnd.IsInputComplete);
+    }
+
+    [Fact]
     public async Task BEGIN_REQUEST_BehindTheLastAnswer_Ignored()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);

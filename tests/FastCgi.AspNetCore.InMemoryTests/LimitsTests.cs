@@ -151,4 +151,21 @@ public class LimitsTests
 
         Assert.Equal(Apps.HashOf(body), (await frontEnd.ReadResponseAsync()).Text);
     }
+
+    [Fact]
+    public async Task MaxRequestBodySize_AfterReadingARequestWithoutBody_CanBeChanged()
+    {
+        await using var server = await TestServer.StartAsync(static async context =>
+        {
+            await context.Request.Body.CopyToAsync(Stream.Null);
+            var feature = context.Features.Get<IHttpMaxRequestBodySizeFeature>()!;
+            feature.MaxRequestBodySize = 10;
+            await context.Response.WriteAsync($"{feature.IsReadOnly} {feature.MaxRequestBodySize}");
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal("False 10", (await frontEnd.ReadResponseAsync()).Text);
+    }
 }

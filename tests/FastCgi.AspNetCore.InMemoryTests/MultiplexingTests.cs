@@ -163,6 +163,133 @@ public class MultiplexingTests
         Assert.Contains(2, order.Take(firstEnd));
     }
 
+    [Fact]
+    public async Task Requests_BegunFarBeyondTheLimit_EndedAtOnceAndNothingIsKept()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.MaxRequestsPerConnection = 3);
+        var frontEnd = server.Connect();
+
+        for (var id = 1; id <= 1_000; id++)
+            frontEnd.Send(RecordBytes.Begin(id));
+
+        var ended = frontEnd.ReadAvailable();
+        Assert.Equal(Enumerable.Range(7, 994), ended.Select(static record => record.Id));
+        Assert.All(ended, static record => Assert.Equal((RecordBytes.EndRequest, 2), (record.Type, record.Content[4])));
+        frontEnd.Send(RecordBytes.ParamsStream(7, RecordBytes.RequestParams()), RecordBytes.ParamsStream(3, RecordBytes.RequestParams()));
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(3)).Text);
+    }
+
+    [Fact]
+    public async Task Requests_MultiplexingOff_EachFurtherOneIsToldSo()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                await go.Task;
+                await Apps.Hello(context);
+            },
+            static options => options.Limits.MaxRequestsPerConnection = 1);
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(1), RecordBytes.Begin(2), RecordBytes.Begin(3));
+
+        var refused = await frontEnd.ReadRecordAsync();
+
+        Assert.Equal((RecordBytes.EndRequest, 3, 1), (refused.Type, refused.Id, refused.Content[4]));
+        go.SetResult();
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(1)).Text);
+    }
+
+    [Fact]
+    public async Task Requests_HalfOpenForTooLong_408AndOthersGoOn()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            await go.Task;
+            await Apps.Hello(context);
+        });
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(1), RecordBytes.Begin(2), RecordBytes.Record(RecordBytes.Params, 2, [11]));
+
+        server.Clock.Advance(TimeSpan.FromSeconds(31));
+
+        Assert.Equal(408, (await frontEnd.ReadResponseAsync(2)).Status);
+        go.SetResult();
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(1)).Text);
+    }
+
+    [Fact]
+    public async Task Requests_HalfOpenWithTooManyParams_BytesBoundedEach()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.MaxRequestParametersTotalSize = 1_000);
+        var frontEnd = server.Connect();
+        for (var id = 1; id <= 50; id++)
+            frontEnd.Send(RecordBytes.Begin(id), RecordBytes.Record(RecordBytes.Params, id, new byte[60_000]));
+
+        for (var id = 1; id <= 50; id++)
+        {
+            frontEnd.Send(RecordBytes.Record(RecordBytes.Params, id));
+            Assert.Equal(431, (await frontEnd.ReadResponseAsync(id)).Status);
+        }
+    }
+
+    [Fact]
+    public async Task Requests_IdOfAnAbortedOneThatStillRuns_ServesTheNext()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            if (context.Request.Path == "/slow")
+                await go.Task;
+            await Apps.Target(context);
+        });
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(1, "/slow"), RecordBytes.Abort());
+        Assert.Equal(RecordBytes.EndRequest, (await frontEnd.ReadRecordAsync()).Type);
+
+        frontEnd.Send(RecordBytes.Get(1, "/next"));
+        Assert.Equal("GET /next", (await frontEnd.ReadResponseAsync()).Text);
+        go.SetResult();
+
+        frontEnd.Send(RecordBytes.Get(1, "/last"));
+        Assert.Equal("GET /last", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task Responses_NotTakenByThePeer_FurtherRequestsAreNotReceived()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HoldSends();
+        for (var id = 1; !frontEnd.IsPaused; id++)
+        {
+            Assert.InRange(id, 1, 200);
+            frontEnd.Send(RecordBytes.Get(id));
+        }
+
+        frontEnd.Transport.ReleaseSend(goesOn: false);
+
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
+        frontEnd.ReadAvailable();
+        frontEnd.Send(RecordBytes.Get(1));
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task Answers_NotTakenByThePeer_ConnectionReset()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HoldSends();
+        var questions = Enumerable.Repeat(RecordBytes.Record(RecordBytes.GetValues, 0), 5_000).ToArray();
+
+        for (var i = 0; i < 10 && !frontEnd.Transport.IsReset; i++)
+            frontEnd.Send(questions);
+
+        Assert.True(frontEnd.Transport.IsReset);
+    }
+
     private static async Task<Dictionary<int, string>> ReadAllAsync(FrontEnd frontEnd, int count)
     {
         var bodies = new Dictionary<int, string>();

@@ -23,10 +23,12 @@ public sealed class ConfigurationTests
         var options = Configure("""
             {
               "FastCgi": {
+                "AllowAnyClientCertificate": true,
                 "AllowSynchronousIO": true,
                 "PathBase": "/app/",
                 "PathSource": "DocumentUri",
                 "PathBaseSource": "ScriptName",
+                "TraceIdentifierParameter": "REQUEST_ID",
                 "Limits": {
                   "MaxConcurrentConnections": 1,
                   "MaxConcurrentRequests": 2,
@@ -37,7 +39,9 @@ public sealed class ConfigurationTests
                   "MaxRequestBodySize": 9000000000,
                   "MaxRequestBufferSize": 8,
                   "MaxResponseBufferSize": 9,
+                  "MaxStandardErrorSize": 11,
                   "RequestParametersTimeout": "00:00:10",
+                  "UnreadBodyTimeout": "00:00:07",
                   "KeepAliveTimeout": "00:01:30",
                   "DrainTimeout": "00:00:00.5"
                 },
@@ -49,10 +53,12 @@ public sealed class ConfigurationTests
             }
             """);
 
+        Assert.True(options.AllowAnyClientCertificate);
         Assert.True(options.AllowSynchronousIO);
         Assert.Equal("/app", options.PathBase);
         Assert.Equal(FastCgiPathSource.DocumentUri, options.PathSource);
         Assert.Equal(FastCgiPathBaseSource.ScriptName, options.PathBaseSource);
+        Assert.Equal("REQUEST_ID", options.TraceIdentifierParameter);
         Assert.Equal(1, options.Limits.MaxConcurrentConnections);
         Assert.Equal(2, options.Limits.MaxConcurrentRequests);
         Assert.Equal(3, options.Limits.RequestQueueLimit);
@@ -62,7 +68,9 @@ public sealed class ConfigurationTests
         Assert.Equal(9_000_000_000, options.Limits.MaxRequestBodySize);
         Assert.Equal(8, options.Limits.MaxRequestBufferSize);
         Assert.Equal(9, options.Limits.MaxResponseBufferSize);
+        Assert.Equal(11, options.Limits.MaxStandardErrorSize);
         Assert.Equal(TimeSpan.FromSeconds(10), options.Limits.RequestParametersTimeout);
+        Assert.Equal(TimeSpan.FromSeconds(7), options.Limits.UnreadBodyTimeout);
         Assert.Equal(TimeSpan.FromSeconds(90), options.Limits.KeepAliveTimeout);
         Assert.Equal(TimeSpan.FromMilliseconds(500), options.Limits.DrainTimeout);
         Assert.Equal(
@@ -98,6 +106,7 @@ public sealed class ConfigurationTests
     [InlineData("MaxRequestBodySize")]
     [InlineData("MaxRequestBufferSize")]
     [InlineData("MaxResponseBufferSize")]
+    [InlineData("MaxStandardErrorSize")]
     [InlineData("KeepAliveTimeout")]
     public void Configure_NullOrEmptyLimit_IsNoLimit(string name)
     {
@@ -113,6 +122,9 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Limits:Unknown", "1")]
     [InlineData("FastCgi:Limits:PathBase", "/app")]
     [InlineData("FastCgi:Endpoints:Site:Unknown", "1")]
+    [InlineData("FastCgi:Endpoints:Site:Backlog:Unknown", "1")]
+    [InlineData("FastCgi:Limits:MaxRequestBodySize:Unknown", "1")]
+    [InlineData("FastCgi:Transport:Unknown", "1")]
     public void Configure_UnknownName_ErrorNamesThePath(string path, string value) => AssertError(path, value, path, "is not an option");
 
     [Theory]
@@ -123,6 +135,12 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:PathSource", "7")]
     [InlineData("FastCgi:PathSource", "RequestUri, DocumentUri")]
     [InlineData("FastCgi:PathBaseSource", "PathInfo")]
+    [InlineData("FastCgi:Transport:Engine", "1")]
+    [InlineData("FastCgi:Transport:ApplicationScheduling", "Sometimes")]
+    [InlineData("FastCgi:Transport:LoopCount", "0")]
+    [InlineData("FastCgi:Endpoints", "fastcgi://127.0.0.1:9000")]
+    [InlineData("FastCgi:Limits", "5")]
+    [InlineData("FastCgi:Transport", "Epoll")]
     [InlineData("FastCgi:Limits:MaxConcurrentConnections", "0")]
     [InlineData("FastCgi:Limits:MaxConcurrentRequests", "many")]
     [InlineData("FastCgi:Limits:RequestQueueLimit", "-1")]

@@ -13,7 +13,7 @@ public sealed class LayeringTests
 
     private static readonly Dictionary<string, string[]> s_allowed = new()
     {
-        [Root] = ["Hosting"],
+        [Root] = ["Hosting", "Authentication", "Diagnostics"],
         ["Hosting"] = Below("Hosting"),
         ["Transport"] = Below("Transport"),
         ["Connections"] = Below("Connections"),
@@ -22,7 +22,8 @@ public sealed class LayeringTests
         ["Cgi"] = Below("Cgi"),
         ["Protocol"] = [],
         ["Buffers"] = [],
-        ["Diagnostics"] = ["Protocol"],
+        ["Diagnostics"] = ["Protocol", Root],
+        ["Authentication"] = ["Diagnostics"],
     };
 
     private static readonly Type[] s_types = typeof(FastCgiServerOptions).Assembly.GetTypes();
@@ -79,7 +80,8 @@ public sealed class LayeringTests
         => type.Assembly == typeof(FastCgiServerOptions).Assembly && Namespace(type) is { } name
             && (name.StartsWith(Library, StringComparison.Ordinal) || IsRoot(name));
 
-    private static bool IsRoot(string name) => name is Library or "Microsoft.AspNetCore.Hosting";
+    private static bool IsRoot(string name)
+        => name is Library or "Microsoft.AspNetCore.Hosting" or "Microsoft.Extensions.DependencyInjection" or "Microsoft.Extensions.Logging";
 
     private static string Folder(Type type) => IsRoot(Namespace(type)!) ? Root : Namespace(type)![(Library.Length + 1)..].Split('.')[0];
 

@@ -16,8 +16,10 @@ public sealed class LimitsTests
         Assert.Equal(30_000_000, _limits.MaxRequestBodySize);
         Assert.Equal(1_048_576, _limits.MaxRequestBufferSize);
         Assert.Equal(65_536, _limits.MaxResponseBufferSize);
+        Assert.Equal(65_536, _limits.MaxStandardErrorSize);
         Assert.Equal(TimeSpan.FromSeconds(30), _limits.RequestParametersTimeout);
         Assert.Null(_limits.KeepAliveTimeout);
+        Assert.Equal(TimeSpan.FromSeconds(5), _limits.UnreadBodyTimeout);
         Assert.Equal(TimeSpan.FromSeconds(5), _limits.DrainTimeout);
     }
 
@@ -40,6 +42,10 @@ public sealed class LimitsTests
     [Fact]
     public void MaxResponseBufferSize_FromOne()
         => AssertOptional(value => _limits.MaxResponseBufferSize = value, () => _limits.MaxResponseBufferSize, smallest: 1);
+
+    [Fact]
+    public void MaxStandardErrorSize_FromOne()
+        => AssertOptional(value => _limits.MaxStandardErrorSize = value, () => _limits.MaxStandardErrorSize, smallest: 1);
 
     [Fact]
     public void RequestQueueLimit_FromZero()
@@ -75,6 +81,9 @@ public sealed class LimitsTests
         _limits.KeepAliveTimeout = null;
         Assert.Null(_limits.KeepAliveTimeout);
     }
+
+    [Fact]
+    public void UnreadBodyTimeout_MoreThanZero() => AssertTime(value => _limits.UnreadBodyTimeout = value, () => _limits.UnreadBodyTimeout);
 
     [Fact]
     public void DrainTimeout_MoreThanZero() => AssertTime(value => _limits.DrainTimeout = value, () => _limits.DrainTimeout);

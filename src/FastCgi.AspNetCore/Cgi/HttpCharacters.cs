@@ -7,6 +7,12 @@ internal static class HttpCharacters
 {
     private const string TokenCharacters = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
+    // Room for the ids of nginx (32), mod_unique_id (24 to 30), W3C traceparent (55) and two UUIDs.
+    private const int MaxTraceIdentifierLength = 128;
+
+    private static readonly SearchValues<char> s_traceIdentifierChars =
+        SearchValues.Create("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_.:@+/=");
+
     private static readonly SearchValues<byte> s_tokenBytes = SearchValues.Create([.. TokenCharacters.Select(static c => (byte)c)]);
     private static readonly SearchValues<char> s_tokenChars = SearchValues.Create(TokenCharacters);
 
@@ -18,6 +24,10 @@ internal static class HttpCharacters
 
     private static readonly SearchValues<byte> s_suspectValueBytes =
         SearchValues.Create([0, (byte)'\r', (byte)'\n', .. Enumerable.Range(0x80, 0x80).Select(static b => (byte)b)]);
+
+    /// <summary>Whether a text can be the id of a request: it stands in logs, and may stand in headers and addresses.</summary>
+    public static bool IsTraceIdentifier(ReadOnlySpan<char> value)
+        => value.Length is > 0 and <= MaxTraceIdentifierLength && !value.ContainsAnyExcept(s_traceIdentifierChars);
 
     /// <summary>Whether the bytes are a token: a method or a field name (RFC 9110, section 5.6.2).</summary>
     public static bool IsToken(ReadOnlySpan<byte> value) => !value.IsEmpty && !value.ContainsAnyExcept(s_tokenBytes);

@@ -6,7 +6,12 @@ namespace FastCgi.AspNetCore.Connections;
 /// <content>Management records (FastCGI specification, section 4): those with request id 0.</content>
 internal sealed partial class FastCgiConnection
 {
-    private const int MaxAnsweredNames = 3;
+    // Which names have been answered.
+    private const int MaxConnections = 1;
+    private const int MaxRequests = 2;
+    private const int Multiplexes = 4;
+
+    private bool CanMultiplex => _server.Options.Limits.MaxRequestsPerConnection > 1;
 
     private ProtocolError OnManagementPiece(in RecordPiece piece)
     {
@@ -53,6 +58,9 @@ internal sealed partial class FastCgiConnection
         if (reader.IsMalformed)
             return ProtocolError.MalformedGetValues;
 
+        // Who asks is about to send several requests at a time.
+        _isShared |= (answered & Multiplexes) != 0 && CanMultiplex;
+
         RecordWriter.WriteHeader(result, RecordType.GetValuesResult, ProtocolConstants.NullRequestId, length - ProtocolConstants.HeaderLength);
         result[..length].CopyTo(Output.WriteControl(length));
         return ProtocolError.None;
@@ -64,18 +72,18 @@ internal sealed partial class FastCgiConnection
         var limits = _server.Options.Limits;
         if (name.SequenceEqual(ProtocolConstants.MaxConnectionsName))
         {
-            bit = 1;
+            bit = MaxConnections;
             return limits.MaxConcurrentConnections ?? _server.MaxDescriptors;
         }
 
         if (name.SequenceEqual(ProtocolConstants.MaxRequestsName))
         {
-            bit = 2;
+            bit = MaxRequests;
             return Math.Min(limits.MaxRequestsPerConnection, limits.MaxConcurrentRequests ?? long.MaxValue);
         }
 
-        bit = 4;
-        return name.SequenceEqual(ProtocolConstants.MultiplexesConnectionsName) ? (limits.MaxRequestsPerConnection > 1 ? 1 : 0) : -1;
+        bit = Multiplexes;
+        return name.SequenceEqual(ProtocolConstants.MultiplexesConnectionsName) ? (CanMultiplex ? 1 : 0) : -1;
     }
 
     private static int WriteValue(Span<byte> destination, ReadOnlySpan<byte> name, long value)

@@ -18,9 +18,15 @@ internal sealed partial class FastCgiConnection
     {
         lock (Output.Lock)
         {
-            _requests.Remove(request);
+            if (Remove(request))
+            {
+                request.IsEnding = true;
+                Interlocked.Increment(ref _endingCount);
+            }
+
             _isClosing |= !request.KeepConnection || _manager.IsStopping;
-            IsInputComplete = request.IsStdinOver;
+            _isInputMissing |= !request.IsStdinOver;
+            IsInputComplete = !_isInputMissing;
             if (_requests.Count > 0)
                 return false;
 
@@ -36,34 +42,27 @@ internal sealed partial class FastCgiConnection
             CloseIfIdle();
         Output.Flush();
         // What the application has left unread pauses receiving no more.
-        OnBodyConsumed();
+        ResumeReceiving();
     }
 
     /// <inheritdoc/>
     public override void OnRequestReleased(FastCgiRequest request)
     {
-        if (!request.IsAborted)
-            return;
-
-        lock (Output.Lock)
-            _lingeringCount--;
+        if (request.IsEnding)
+        {
+            request.IsEnding = false;
+            Interlocked.Decrement(ref _endingCount);
+            ResumeReceiving();
+        }
+        else if (request.IsAborted)
+        {
+            lock (Output.Lock)
+                _lingeringCount--;
+        }
     }
 
     /// <inheritdoc/>
-    public override void OnBodyConsumed()
-    {
-        if (!Volatile.Read(ref _isReceivePaused))
-            return;
-
-        lock (Output.Lock)
-        {
-            if (!_isReceivePaused || IsBodyWindowFull())
-                return;
-            _isReceivePaused = false;
-        }
-
-        _transport.ResumeReceiving();
-    }
+    public override void OnBodyConsumed() => ResumeReceiving();
 
     /// <inheritdoc/>
     public override void Cut(FastCgiRequest request)
@@ -71,7 +70,7 @@ internal sealed partial class FastCgiConnection
         bool isAlone;
         lock (Output.Lock)
         {
-            var wasThere = _requests.Remove(request);
+            var wasThere = Remove(request);
             isAlone = _requests.Count == 0;
             _isClosing |= isAlone;
             if (request.IsAborted)
@@ -92,8 +91,24 @@ internal sealed partial class FastCgiConnection
         if (isAlone)
             CloseIfIdle();
         else
-            OnBodyConsumed();
+            ResumeReceiving();
         Output.Flush();
+    }
+
+    /// <summary>Receiving goes on, if it was paused and nothing stands against it any more.</summary>
+    private void ResumeReceiving()
+    {
+        if (!Volatile.Read(ref _isReceivePaused))
+            return;
+
+        lock (Output.Lock)
+        {
+            if (!_isReceivePaused || !CanReceive())
+                return;
+            _isReceivePaused = false;
+        }
+
+        _transport.ResumeReceiving();
     }
 
     private ProtocolError OnBeginRequest(in RecordPiece piece)
@@ -113,22 +128,25 @@ internal sealed partial class FastCgiConnection
         var body = BeginRequestBody.Parse(content);
         if (!IsServed(body.Role))
         {
-            Output.WriteEndRequest(id, appStatus: 0, ProtocolStatus.UnknownRole);
-            if (!body.KeepConnection)
-            {
-                _isClosing = true;
-                CloseIfIdle();
-            }
-
+            Refuse(id, body.KeepConnection, ProtocolStatus.UnknownRole);
             return ProtocolError.None;
         }
 
+        // Requests beyond the limit are answered so that the client sees why, but those have to be kept until their params have come.
+        var limit = _server.Options.Limits.MaxRequestsPerConnection;
+        if (_requests.Count >= 2 * limit)
+        {
+            Refuse(id, body.KeepConnection, limit == 1 ? ProtocolStatus.CantMultiplexConnection : ProtocolStatus.Overloaded);
+            return ProtocolError.None;
+        }
+
+        _isShared |= _requests.Count > 0;
         var request = _server.Requests.Rent();
         request.Begin(this, id, (FastCgiRole)body.Role, body.KeepConnection, _requestCount);
         request.BeganAt = _manager.Now;
         _halfOpenCount++;
-        if (_requests.Count >= _server.Options.Limits.MaxRequestsPerConnection)
-            request.Reject(_requests.Count == 1 ? RequestRejection.CannotMultiplex : RequestRejection.TooManyRequests);
+        if (_requests.Count >= limit)
+            request.Reject(limit == 1 ? RequestRejection.CannotMultiplex : RequestRejection.TooManyRequests);
         else if (_lingeringCount >= MaxLingeringRequests)
             request.Reject(RequestRejection.TooManyRequests);
         _requests.Add(request);
@@ -176,17 +194,20 @@ internal sealed partial class FastCgiConnection
         var keepConnection = request.KeepConnection;
         Drop(request, new ConnectionAbortedException("The web server aborted the request."));
         Output.WriteEndRequest(piece.Header.RequestId, appStatus: 0, ProtocolStatus.RequestComplete);
-        if (!keepConnection)
-        {
-            _isClosing = true;
-            CloseIfIdle();
-        }
+        CloseIfIdle(keepConnection);
+    }
+
+    /// <summary>Ends a request at its beginning. What follows with its id is ignored.</summary>
+    private void Refuse(ushort id, bool keepConnection, ProtocolStatus status)
+    {
+        Output.WriteEndRequest(id, appStatus: 0, status);
+        CloseIfIdle(keepConnection);
     }
 
     /// <summary>Takes a request that nobody waits for off the connection.</summary>
     private void Drop(FastCgiRequest request, Exception reason)
     {
-        _requests.Remove(request);
+        Remove(request);
         if (!request.HasAllParameters)
         {
             _halfOpenCount--;
@@ -194,6 +215,13 @@ internal sealed partial class FastCgiConnection
         }
         else if (request.Abort(reason))
             _lingeringCount++;
+    }
+
+    /// <summary>Takes a request off the connection. Its STDERR ends here, before its END_REQUEST. Under the lock.</summary>
+    private bool Remove(FastCgiRequest request)
+    {
+        request.CloseStandardError();
+        return _requests.Remove(request);
     }
 
     private void MakeReady(FastCgiRequest request, ref ReadyRequests ready)
@@ -205,6 +233,16 @@ internal sealed partial class FastCgiConnection
             request.Reject(RequestRejection.TooManyRequests);
         if (admission != AdmissionResult.Queued)
             ready.Add(request);
+    }
+
+    /// <summary>A request has ended that never ran to its end: the connection is closed if it was the last.</summary>
+    private void CloseIfIdle(bool keepConnection)
+    {
+        if (keepConnection)
+            return;
+
+        _isClosing = true;
+        CloseIfIdle();
     }
 
     /// <summary>Lets the transport close the connection behind what is in the line, if no request lives on it.</summary>

@@ -18,6 +18,9 @@ internal sealed partial class FastCgiConnection
             if (_halfOpenCount > 0)
                 RejectOverdue(now, limits.RequestParametersTimeout, ref ready);
 
+            if (_isReceivePaused && _isShared && _server.Time.GetElapsedTime(_pausedSince, now) >= limits.UnreadBodyTimeout)
+                RefuseUnreadBodies();
+
             LeaveIfIdle(now, limits.KeepAliveTimeout);
             isOverdue = _drainSince != 0 && _server.Time.GetElapsedTime(_drainSince, now) >= limits.DrainTimeout;
         }
@@ -25,6 +28,7 @@ internal sealed partial class FastCgiConnection
         // Rejected requests only: none of them runs the application.
         while (!ready.IsEmpty)
             ready.RemoveFirst().Execute();
+        ResumeReceiving();
         Output.Flush();
         if (isOverdue)
             _transport.Reset();
@@ -58,6 +62,15 @@ internal sealed partial class FastCgiConnection
             request.Reject(RequestRejection.ParametersTimeout);
             _isClosing = true;
             MakeReady(request, ref ready);
+        }
+    }
+
+    private void RefuseUnreadBodies()
+    {
+        foreach (var request in _requests.ToList())
+        {
+            if (request.UnreadBodyLength > BodyWindow)
+                request.RefuseBody();
         }
     }
 

@@ -16,6 +16,12 @@ namespace FastCgi.AspNetCore.Connections;
 /// </remarks>
 internal sealed partial class FastCgiConnection : RequestConnection
 {
+    // Answers to GET_VALUES and the like that wait for a peer that does not read: thousands, which no front-end gets near.
+    private const int MaxControlLength = 256 * 1024;
+
+    // Complete responses that wait for a peer that goes on sending requests. Whoever counts them, as HAProxy does, stays below.
+    private const int MaxUnsentResponses = 100;
+
     private readonly ConnectionManager _manager;
     private readonly ServerContext _server;
     private readonly ConnectionTransport _transport;
@@ -26,10 +32,14 @@ internal sealed partial class FastCgiConnection : RequestConnection
     private uint _requestCount;
     private int _halfOpenCount;
     private int _lingeringCount;
+    private int _endingCount;
+    private bool _isShared;
     private bool _isReceivePaused;
     private bool _isClosing;
     private bool _isLeaving;
     private bool _isClosed;
+    private bool _isInputMissing;
+    private long _pausedSince;
     private long _idleSince;
     private long _drainSince;
 
@@ -59,8 +69,8 @@ internal sealed partial class FastCgiConnection : RequestConnection
     public bool IsReceivePaused => Volatile.Read(ref _isReceivePaused);
 
     /// <summary>
-    /// Whether the web server has sent all of the last request, so that it sends nothing more that a reset could answer, and the
-    /// connection can be closed without waiting for it.
+    /// Whether the web server has sent all of its requests, so that it sends nothing more that a reset could answer, and the connection
+    /// can be closed without waiting for it.
     /// </summary>
     public bool IsInputComplete { get; private set; }
 
@@ -101,7 +111,13 @@ internal sealed partial class FastCgiConnection : RequestConnection
                 var firstByte = data.IsEmpty ? (byte)0 : data[0];
                 var result = _reader.Read(ref data, out var piece);
                 if (result == RecordReadResult.NeedMore)
-                    return !MustPause();
+                {
+                    if (Output.ControlLength <= MaxControlLength)
+                        return !MustPause();
+
+                    error = ProtocolError.AnswersNotRead;
+                    break;
+                }
 
                 error = result == RecordReadResult.Piece ? OnPiece(in piece, ref ready) : GetVersionError(firstByte);
             }
@@ -156,20 +172,25 @@ internal sealed partial class FastCgiConnection : RequestConnection
         return ProtocolError.None;
     }
 
-    /// <summary>Receiving pauses while an application leaves more of a body unread than the limit.</summary>
+    /// <summary>
+    /// Receiving pauses while an application leaves more of a body unread than the limit, and while the web server does not take what
+    /// is answered.
+    /// </summary>
     private bool MustPause()
     {
-        _isReceivePaused = IsBodyWindowFull();
+        if (!CanReceive() && !_isReceivePaused)
+        {
+            _isReceivePaused = true;
+            _pausedSince = _manager.Now;
+        }
+
         return _isReceivePaused;
     }
 
-    private bool IsBodyWindowFull()
-    {
-        if (_server.Options.Limits.MaxRequestBufferSize is not { } window)
-            return false;
+    private bool CanReceive()
+        => Volatile.Read(ref _endingCount) <= MaxUnsentResponses && _requests.GetMaxUnreadBodyLength() <= BodyWindow;
 
-        return _requests.GetMaxUnreadBodyLength() > window;
-    }
+    private long BodyWindow => _server.Options.Limits.MaxRequestBufferSize ?? long.MaxValue;
 
     private ProtocolError GetVersionError(byte firstByte)
     {

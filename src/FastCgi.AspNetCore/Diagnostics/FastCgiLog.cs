@@ -28,6 +28,12 @@ internal static partial class FastCgiLog
     [LoggerMessage(6, LogLevel.Debug, "Listening on {Address}.", EventName = "Listening")]
     public static partial void Listening(this ILogger log, string address);
 
+    [LoggerMessage(7, LogLevel.Warning, "The system has no further thread for handlers that block or compute; requests wait for the {Count} that there are.", EventName = "ThreadsOutOfResources")]
+    public static partial void ThreadsOutOfResources(this ILogger log, int count, Exception exception);
+
+    [LoggerMessage(7, LogLevel.Warning, "The sockets that LISTEN_FDS tells of are not used: {Reason}.", EventName = "InheritedSocketsIgnored")]
+    public static partial void InheritedSocketsIgnored(this ILogger log, string reason);
+
     [LoggerMessage(20, LogLevel.Debug, @"Connection id ""{ConnectionId}"": closed because of a protocol error: {Error}.", EventName = "ProtocolError")]
     public static partial void ProtocolError(this ILogger log, string connectionId, ProtocolError error);
 
@@ -70,9 +76,21 @@ internal static partial class FastCgiLog
     [LoggerMessage(47, LogLevel.Error, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The server failed to end the request.", EventName = "RequestEndFailed")]
     public static partial void RequestEndFailed(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
 
+    [LoggerMessage(50, LogLevel.Debug, "The client certificate is not shown to the application, for SSL_CLIENT_VERIFY is '{Verdict}': the web server did not find it valid, or its configuration does not pass the variable.", EventName = "ClientCertificateNotVerified")]
+    public static partial void ClientCertificateNotVerified(this ILogger log, string? verdict);
+
+    [LoggerMessage(51, LogLevel.Debug, "The client certificate in {Parameter} is neither PEM nor base64 of DER.", EventName = "ClientCertificateUnreadable")]
+    public static partial void ClientCertificateUnreadable(this ILogger log, string parameter);
+
+    [LoggerMessage(52, LogLevel.Debug, "The user in {UserParameter} does not count, for there is no {TypeParameter}: the web server may not have checked who it is.", EventName = "UserWithoutAuthenticationType")]
+    public static partial void UserWithoutAuthenticationType(this ILogger log, string userParameter, string typeParameter);
+
+    [LoggerMessage(55, LogLevel.Information, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application has left {Length} bytes of the body unread for UnreadBodyTimeout, which holds up other requests of the connection; the rest is refused.", EventName = "RequestBodyRefused")]
+    public static partial void RequestBodyRefused(this ILogger log, string connectionId, string traceIdentifier, long length);
+
     [LoggerMessage(60, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application wrote {Length} bytes of a body in answer to HEAD; they are not sent.", EventName = "HeadBodyWritten")]
     public static partial void HeadBodyWritten(this ILogger log, string connectionId, string traceIdentifier, long length);
 
-    [LoggerMessage(61, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The response header '{Name}' belongs to the web server; it is not sent.", EventName = "HeaderDropped")]
-    public static partial void HeaderDropped(this ILogger log, string connectionId, string traceIdentifier, string name);
+    [LoggerMessage(61, LogLevel.Warning, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The response headers {Names} belong to the web server; they are not sent.", EventName = "HeadersDropped")]
+    public static partial void HeadersDropped(this ILogger log, string connectionId, string traceIdentifier, string names);
 }

@@ -13,7 +13,7 @@ internal static class EndpointAddress
     private const string DescriptorPrefix = "fd:";
 
     private const string Forms =
-        "fastcgi://127.0.0.1:9000, fastcgi://[::1]:9000, fastcgi://*:9000, fastcgi://localhost:9000, fastcgi://unix:/run/app/app.sock, fastcgi://unix:@name or fastcgi://fd:0";
+        "fastcgi://127.0.0.1:9000, fastcgi://[::1]:9000, fastcgi://*:9000, fastcgi://localhost:9000, fastcgi://unix:/run/app/app.sock, fastcgi://unix:@name, fastcgi://fd:0 or, by the name that systemd gave it, fastcgi://fd:name";
 
     /// <summary>Whether an address is meant for this server.</summary>
     public static bool IsFastCgi(string address) => address.StartsWith(Scheme, StringComparison.OrdinalIgnoreCase);
@@ -40,9 +40,8 @@ internal static class EndpointAddress
 
         if (rest.StartsWith(DescriptorPrefix, StringComparison.OrdinalIgnoreCase))
         {
-            return ulong.TryParse(rest[DescriptorPrefix.Length..], NumberStyles.None, CultureInfo.InvariantCulture, out var descriptor)
-                ? [new FileHandleEndPoint(descriptor, FileHandleType.Auto)]
-                : throw Invalid(address, "a descriptor is a number");
+            var descriptor = rest[DescriptorPrefix.Length..];
+            return descriptor.Length > 0 ? [ToInheritedEndPoint(descriptor)] : throw Invalid(address, "an inherited socket is given by its descriptor or its name");
         }
 
         return ParseHostAndPort(address, rest);
@@ -53,6 +52,7 @@ internal static class EndpointAddress
     {
         IPEndPoint ip => Scheme + ip,
         UnixDomainSocketEndPoint unix => Scheme + UnixPrefix + unix,
+        InheritedSocketEndPoint inherited => Scheme + DescriptorPrefix + inherited.Name,
         FileHandleEndPoint handle => string.Create(CultureInfo.InvariantCulture, $"{Scheme}{DescriptorPrefix}{handle.FileHandle}"),
         _ => Scheme + endPoint,
     };
@@ -70,6 +70,12 @@ internal static class EndpointAddress
             throw new FormatException($"The path of the unix socket '{path}' is too long: the system allows about 107 bytes. Choose a shorter one, such as /run/app/app.sock.");
         }
     }
+
+    /// <summary>The endpoint of a descriptor, or, if it is no number, of the sockets that have this name in LISTEN_FDNAMES.</summary>
+    private static EndPoint ToInheritedEndPoint(string descriptor)
+        => int.TryParse(descriptor, NumberStyles.None, CultureInfo.InvariantCulture, out var number)
+            ? new FileHandleEndPoint((ulong)number, FileHandleType.Auto)
+            : new InheritedSocketEndPoint(descriptor);
 
     private static IReadOnlyList<EndPoint> ParseHostAndPort(string address, string rest)
     {

@@ -30,10 +30,17 @@ internal sealed class EndpointPlan
     /// <param name="addresses">What hosting found in <c>urls</c>, or else made of HTTP_PORTS and HTTPS_PORTS.</param>
     /// <param name="configuration">Tells which of the two it was.</param>
     /// <param name="hasHttpEndpoints">Whether Kestrel has endpoints of its own configuration.</param>
+    /// <param name="inherited">The sockets that the process was given. They are all ours, unless endpoints name some of them.</param>
     /// <param name="log">Where it is said what was left out.</param>
     /// <exception cref="FormatException">An address is neither ours nor Kestrel's.</exception>
+    /// <exception cref="IOException">An inherited socket is named that there is not.</exception>
     public static EndpointPlan Make(
-        FastCgiServerOptions options, IEnumerable<string> addresses, IConfiguration? configuration, bool hasHttpEndpoints, ILogger log)
+        FastCgiServerOptions options,
+        IEnumerable<string> addresses,
+        IConfiguration? configuration,
+        bool hasHttpEndpoints,
+        InheritedSockets inherited,
+        ILogger log)
     {
         var fastCgi = new List<FastCgiListenOptions>(options.ListenOptions);
         var http = new List<string>();
@@ -43,6 +50,17 @@ internal sealed class EndpointPlan
                 http.Add(address);
             else
                 fastCgi.AddRange(EndpointAddress.Parse(address).Select(static endPoint => new FastCgiListenOptions(endPoint)));
+        }
+
+        if (fastCgi.Exists(InheritedSockets.IsNamedBy))
+        {
+            fastCgi = [.. fastCgi.SelectMany(inherited.Resolve)];
+        }
+        else
+        {
+            if (inherited.Refusal is not null)
+                log.InheritedSocketsIgnored(inherited.Refusal);
+            fastCgi.AddRange(inherited.Endpoints);
         }
 
         if (fastCgi.Count > 0 && http.Count > 0 && string.IsNullOrEmpty(configuration?[WebHostDefaults.ServerUrlsKey]))

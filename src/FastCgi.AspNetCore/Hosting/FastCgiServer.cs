@@ -23,9 +23,10 @@ internal sealed class FastCgiServer : IServer
     private readonly IServiceProvider _services;
     private readonly HttpServer _httpServer;
     private readonly ILogger _log;
-    private readonly ServerAddressesFeature _addresses = new();
+    private readonly ServerAddresses _addresses = new();
     private readonly List<TransportListener> _listeners = [];
     private readonly Lock _stopLock = new();
+    private readonly CancellationTokenSource _patience = new();
     private ConnectionManager? _connections;
     private EpollEngine? _engine;
     private Task? _stopping;
@@ -47,25 +48,26 @@ internal sealed class FastCgiServer : IServer
     public async Task StartAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
         where TContext : notnull
     {
-        if (Interlocked.Exchange(ref _isStarted, 1) != 0)
-            throw new InvalidOperationException("The server has already been started.");
+        if (Interlocked.Exchange(ref _isStarted, 1) != 0 || _stopping is not null)
+            throw new InvalidOperationException("The server has already been started, or stopped.");
 
         try
         {
             var configuration = _services.GetService<IConfiguration>();
             var options = _options.Value;
             var hasHttpEndpoints = HttpServer.HasOwnEndpoints(configuration);
-            var plan = EndpointPlan.Make(options, _addresses.Addresses, configuration, hasHttpEndpoints, _log);
+            var inherited = InheritedSockets.OfThisProcess;
+            var plan = EndpointPlan.Make(options, _addresses, configuration, hasHttpEndpoints, inherited, _log);
 
             var time = _services.GetService<TimeProvider>() ?? TimeProvider.System;
-            _connections = new ConnectionManager(ServerContext.Create(options, application, _log, time));
+            _connections = new ConnectionManager(ServerContext.Create(options, application, _log, time, DescriptorLimit.Get()));
             if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
                 _engine = new EpollEngine(_connections);
             foreach (var endpoint in plan.FastCgi)
-                _listeners.Add(await ListenAsync(endpoint, cancellationToken).ConfigureAwait(false));
+                _listeners.Add(await ListenAsync(endpoint, inherited, cancellationToken).ConfigureAwait(false));
 
             if (plan.Http.Count > 0 || hasHttpEndpoints)
-                await _httpServer.StartAsync(_services, plan.Http, application, cancellationToken).ConfigureAwait(false);
+                await _httpServer.StartAsync(_services, plan.Http, _addresses.PreferHostingUrls, application, cancellationToken).ConfigureAwait(false);
 
             _connections.Start();
             _engine?.Start();
@@ -82,10 +84,15 @@ internal sealed class FastCgiServer : IServer
     }
 
     /// <inheritdoc/>
-    public Task StopAsync(CancellationToken cancellationToken)
+    public async Task StopAsync(CancellationToken cancellationToken)
     {
+        Task stopping;
         lock (_stopLock)
-            return _stopping ??= StopCoreAsync(cancellationToken);
+            stopping = _stopping ??= StopCoreAsync(_patience.Token);
+
+        // Whoever asks last may have less patience than who asked first: Dispose has none.
+        using var registration = cancellationToken.UnsafeRegister(static state => ((CancellationTokenSource)state!).Cancel(), _patience);
+        await stopping.ConfigureAwait(false);
     }
 
     /// <inheritdoc/>
@@ -113,11 +120,11 @@ internal sealed class FastCgiServer : IServer
         _ => OperatingSystem.IsLinux(),
     };
 
-    private async ValueTask<TransportListener> ListenAsync(FastCgiListenOptions options, CancellationToken cancellationToken)
+    private async ValueTask<TransportListener> ListenAsync(FastCgiListenOptions options, InheritedSockets inherited, CancellationToken cancellationToken)
     {
         if (options.EndPoint is IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint)
         {
-            var socket = ListenSockets.Listen(options);
+            var socket = ListenSockets.Listen(options, inherited);
             var isShared = options.EndPoint is FileHandleEndPoint;
             return _engine is null ? new SocketListener(socket, isShared, _connections!) : _engine.Listen(socket, isShared);
         }
@@ -134,13 +141,8 @@ internal sealed class FastCgiServer : IServer
 
     private void PublishAddresses()
     {
-        var addresses = _addresses.Addresses;
-        addresses.Clear();
-        foreach (var listener in _listeners)
-            addresses.Add(EndpointAddress.Format(listener.EndPoint));
-        foreach (var address in _httpServer.Addresses)
-            addresses.Add(address);
-        foreach (var address in addresses)
+        _addresses.Publish([.. _listeners.Select(static listener => EndpointAddress.Format(listener.EndPoint)), .. _httpServer.Addresses]);
+        foreach (var address in _addresses)
             _log.Listening(address);
     }
 }

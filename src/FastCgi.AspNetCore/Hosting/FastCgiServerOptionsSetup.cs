@@ -24,15 +24,15 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         switch (setting.Key.ToUpperInvariant())
         {
             case "TRANSPORT":
-                foreach (var option in setting.GetChildren())
+                foreach (var option in Members(setting))
                     Set(option, () => ApplyTransport(option, options.Transport));
                 break;
             case "ENDPOINTS":
-                foreach (var endpoint in setting.GetChildren())
+                foreach (var endpoint in Members(setting))
                     AddEndpoint(endpoint, options);
                 break;
             case "LIMITS":
-                foreach (var limit in setting.GetChildren())
+                foreach (var limit in Members(setting))
                     Set(limit, () => ApplyLimit(limit, options.Limits));
                 break;
             default:
@@ -48,6 +48,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             case "ALLOWSYNCHRONOUSIO":
                 options.AllowSynchronousIO = bool.Parse(Required(setting));
                 break;
+            case "ALLOWANYCLIENTCERTIFICATE":
+                options.AllowAnyClientCertificate = bool.Parse(Required(setting));
+                break;
             case "PATHBASE":
                 options.PathBase = setting.Value ?? string.Empty;
                 break;
@@ -56,6 +59,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 break;
             case "PATHBASESOURCE":
                 options.PathBaseSource = Choice<FastCgiPathBaseSource>(setting);
+                break;
+            case "TRACEIDENTIFIERPARAMETER":
+                options.TraceIdentifierParameter = setting.Value;
                 break;
             default:
                 throw Unknown(setting);
@@ -93,8 +99,14 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             case "MAXRESPONSEBUFFERSIZE":
                 limits.MaxResponseBufferSize = OptionalNumber(limit);
                 break;
+            case "MAXSTANDARDERRORSIZE":
+                limits.MaxStandardErrorSize = OptionalNumber(limit);
+                break;
             case "REQUESTPARAMETERSTIMEOUT":
                 limits.RequestParametersTimeout = Time(limit);
+                break;
+            case "UNREADBODYTIMEOUT":
+                limits.UnreadBodyTimeout = Time(limit);
                 break;
             case "KEEPALIVETIMEOUT":
                 limits.KeepAliveTimeout = string.IsNullOrEmpty(limit.Value) ? null : Time(limit);
@@ -115,10 +127,10 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         switch (option.Key.ToUpperInvariant())
         {
             case "ENGINE":
-                transport.Engine = Enum.Parse<FastCgiTransportEngine>(Required(option), ignoreCase: true);
+                transport.Engine = Choice<FastCgiTransportEngine>(option);
                 break;
             case "APPLICATIONSCHEDULING":
-                transport.ApplicationScheduling = Enum.Parse<FastCgiApplicationScheduling>(Required(option), ignoreCase: true);
+                transport.ApplicationScheduling = Choice<FastCgiApplicationScheduling>(option);
                 break;
             case "LOOPCOUNT":
                 transport.LoopCount = Number(option);
@@ -158,9 +170,17 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         }
     }
 
+    /// <summary>The settings of a group, which has no value of its own.</summary>
+    private static IEnumerable<IConfigurationSection> Members(IConfigurationSection group) => string.IsNullOrEmpty(group.Value)
+        ? group.GetChildren()
+        : throw new InvalidOperationException($"Configuration: {group.Path} = '{group.Value}' is not valid: it is a group of settings, not a value.");
+
     /// <summary>Says where a value stands that the setter, or its parser, does not take.</summary>
     private static void Set(IConfigurationSection setting, Action apply)
     {
+        if (setting.GetChildren().FirstOrDefault() is { } member)
+            throw Unknown(member);
+
         try
         {
             apply();

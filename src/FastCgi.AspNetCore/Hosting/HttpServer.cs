@@ -21,16 +21,25 @@ internal sealed class HttpServer(ServiceDescriptor? registration)
     public static bool HasOwnEndpoints(IConfiguration? configuration) => configuration?.GetSection("Kestrel:Endpoints").GetChildren().Any() ?? false;
 
     /// <summary>Makes and starts it.</summary>
+    /// <param name="services">Its services.</param>
+    /// <param name="addresses">Where it listens.</param>
+    /// <param name="preferAddresses">Whether they count instead of the endpoints of its own configuration.</param>
+    /// <param name="application">What it serves.</param>
+    /// <param name="cancellationToken">Gives up.</param>
     public async Task StartAsync<TContext>(
-        IServiceProvider services, IReadOnlyList<string> addresses, IHttpApplication<TContext> application, CancellationToken cancellationToken)
+        IServiceProvider services, IReadOnlyList<string> addresses, bool preferAddresses, IHttpApplication<TContext> application, CancellationToken cancellationToken)
         where TContext : notnull
     {
         _server = Create(services) ?? throw new InvalidOperationException(
             $"There is no HTTP server to listen on {string.Join(", ", addresses)}. Add one before UseFastCgi, with builder.WebHost.UseKestrelCore(), or use fastcgi:// addresses.");
 
-        var feature = _server.Features.Get<IServerAddressesFeature>();
-        foreach (var address in addresses)
-            feature?.Addresses.Add(address);
+        if (_server.Features.Get<IServerAddressesFeature>() is { } feature)
+        {
+            feature.PreferHostingUrls = preferAddresses;
+            foreach (var address in addresses)
+                feature.Addresses.Add(address);
+        }
+
         await _server.StartAsync(application, cancellationToken).ConfigureAwait(false);
     }
 

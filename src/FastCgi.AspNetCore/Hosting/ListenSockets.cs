@@ -9,15 +9,18 @@ internal static class ListenSockets
 {
     /// <summary>Binds and listens.</summary>
     /// <exception cref="IOException">The endpoint cannot be listened on; the message says why.</exception>
-    public static Socket Listen(FastCgiListenOptions options)
+    public static Socket Listen(FastCgiListenOptions options, InheritedSockets inherited)
     {
+        // It listens already, with the backlog that whoever made it wants.
+        if (options.EndPoint is FileHandleEndPoint handle)
+            return inherited.Open(handle);
+
         try
         {
             var socket = options.EndPoint switch
             {
                 IPEndPoint ip => BindIP(ip),
                 UnixDomainSocketEndPoint unix => BindUnix(unix),
-                FileHandleEndPoint handle => new Socket(new SafeSocketHandle((nint)handle.FileHandle, ownsHandle: false)),
                 _ => throw new NotSupportedException($"No transport is registered for {options.EndPoint.GetType().Name}."),
             };
 
@@ -83,10 +86,15 @@ internal static class ListenSockets
 
     private static string Explain(EndPoint endPoint, SocketError error) => error switch
     {
-        SocketError.AddressAlreadyInUse => "the address is already in use",
-        SocketError.AccessDenied => "permission denied",
-        SocketError.AddressNotAvailable when endPoint is UnixDomainSocketEndPoint => "the folder of the socket does not exist",
-        SocketError.AddressNotAvailable => "this machine does not have the address",
+        SocketError.AddressAlreadyInUse when endPoint is UnixDomainSocketEndPoint
+            => "the address is already in use. Stop the process that listens there (ss -lxp shows it), or choose another path",
+        SocketError.AddressAlreadyInUse => "the address is already in use. Stop the process that listens there (ss -ltnp shows it), or choose another port",
+        SocketError.AccessDenied when endPoint is UnixDomainSocketEndPoint
+            => "permission denied. The user that runs the application must be allowed to write to the folder of the socket",
+        SocketError.AccessDenied => "permission denied. A port below 1024 needs the capability CAP_NET_BIND_SERVICE; choose another one",
+        SocketError.AddressNotAvailable when endPoint is UnixDomainSocketEndPoint
+            => "the folder of the socket does not exist. Make it, or let systemd do so with RuntimeDirectory=",
+        SocketError.AddressNotAvailable => $"this machine does not have the address. For all that it has, use fastcgi://*:{((IPEndPoint)endPoint).Port}",
         _ => error.ToString(),
     };
 }

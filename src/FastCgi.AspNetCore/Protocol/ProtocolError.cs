@@ -25,4 +25,7 @@ internal enum ProtocolError : byte
 
     /// <summary>A GET_VALUES whose content is not a list of name-value pairs (section 4.1).</summary>
     MalformedGetValues,
+
+    /// <summary>The peer goes on asking and does not read the answers.</summary>
+    AnswersNotRead,
 }

@@ -1,6 +1,7 @@
 using System.Buffers;
 using System.IO.Pipelines;
 using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 
@@ -98,7 +99,7 @@ internal abstract partial class FastCgiRequest :
     /// <summary>Whether the end of STDIN has come, or none is to come.</summary>
     public bool IsStdinOver => _isStdinOver;
 
-    /// <summary>The bytes of the body that wait to be read. Under the lock of the connection.</summary>
+    /// <summary>The bytes of the body that wait to be read, while there are more to come. Under the lock of the connection.</summary>
     public long UnreadBodyLength => _body?.UnreadLength ?? 0;
 
     private RequestBodyReader OwnBodyReader
@@ -136,6 +137,14 @@ internal abstract partial class FastCgiRequest :
         if (_body is null && _head.ContentLength > 0)
             _body = CreateBody();
         _body?.EndInput();
+    }
+
+    /// <summary>The body has held the other requests up for too long: no more of it is taken. Under the lock of the connection.</summary>
+    public void RefuseBody()
+    {
+        const RequestRejection Reason = RequestRejection.RequestBodyBacklog;
+        Server.Log.RequestBodyRefused(Connection.Id, TraceIdentifier, UnreadBodyLength);
+        FailBody(new BadHttpRequestException(Reason.GetReason(), Reason.GetStatusCode()));
     }
 
     /// <summary>Throws unless the application may use synchronous reads.</summary>
@@ -228,10 +237,12 @@ internal abstract partial class FastCgiRequest :
         if (_isBodyReaderOver)
             throw new InvalidOperationException("Reading is not allowed after reader was completed.");
 
-        _hasStartedReading = true;
         var body = GetBody();
-        if (body is not null)
-            body.MaxLength = _maxBodySize;
+        if (body is null)
+            return null;
+
+        body.Limit(_maxBodySize);
+        _hasStartedReading = true;
         return body;
     }
 

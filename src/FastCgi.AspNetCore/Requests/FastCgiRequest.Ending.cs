@@ -8,33 +8,34 @@ namespace FastCgi.AspNetCore.Requests;
 /// <content>How the response is ended once the application has returned, whatever became of it.</content>
 internal abstract partial class FastCgiRequest
 {
-    /// <summary>What went wrong in the application, for hosting's diagnostics.</summary>
-    protected Exception? ReportedError { get; private set; }
+    private BadHttpRequestException? _badRequest;
+    private Exception? _applicationError;
+
+    /// <inheritdoc/>
+    public override Exception? ApplicationError => _applicationError;
 
     /// <inheritdoc/>
     public override void ReportApplicationError(Exception exception)
     {
+        // Whoever waits for a client that has gone is told so by an exception, which is no error.
         if (IsAborted && exception is OperationCanceledException or IOException)
         {
             Server.Log.RequestAborted(Connection.Id, TraceIdentifier);
             return;
         }
 
-        if (exception is BadHttpRequestException badRequest)
-        {
-            _badRequestError = badRequest;
-            Server.Log.BadRequest(Connection.Id, TraceIdentifier, badRequest.StatusCode, badRequest);
-        }
-
-        ReportedError = ReportedError is null ? exception : new AggregateException(ReportedError, exception);
+        _applicationError = _applicationError is null ? exception : new AggregateException(_applicationError, exception).Flatten();
         Server.Log.ApplicationError(Connection.Id, TraceIdentifier, exception);
     }
+
+    /// <inheritdoc/>
+    public override void OnCallbackFailed(Exception exception) => Server.Log.ApplicationError(Connection.Id, TraceIdentifier, exception);
 
     /// <inheritdoc/>
     public override void OnHeadBodyWritten(long length) => Server.Log.HeadBodyWritten(Connection.Id, TraceIdentifier, length);
 
     /// <inheritdoc/>
-    public override void OnHeaderDropped(string name) => Server.Log.HeaderDropped(Connection.Id, TraceIdentifier, name);
+    public override void OnHeadersDropped(string names) => Server.Log.HeadersDropped(Connection.Id, TraceIdentifier, names);
 
     /// <summary>Ends the response: as it is, as an error, or cut.</summary>
     /// <param name="exception">What the application threw.</param>
@@ -46,13 +47,13 @@ internal abstract partial class FastCgiRequest
             return;
         }
 
-        if (exception is null && ReportedError is null && Response is { HasStarted: false, HasOnStarting: true } && !IsAborted)
-            exception = await FireOnStartingAsync();
-        if (Response.Completion is { IsCompletedSuccessfully: false } completion)
-            exception ??= await CatchAsync(completion);
         if (exception is not null)
-            ReportApplicationError(exception);
-        if (ReportedError is null && !IsAborted && Response.GetLengthMismatch() is { } mismatch)
+            TakeApplicationException(exception);
+        if (_applicationError is null && Response is { HasStarted: false, HasOnStarting: true } && !IsAborted)
+            await Response.FireOnStartingAsync();
+        if (Response.Completion is { } completion && await CatchAsync(completion) is { } failure)
+            ReportApplicationError(failure);
+        if (_applicationError is null && !IsAborted && Response.GetLengthMismatch() is { } mismatch)
             ReportApplicationError(mismatch);
 
         Response.CloseBody();
@@ -64,10 +65,22 @@ internal abstract partial class FastCgiRequest
             return;
         }
 
-        if (ReportedError is null && !Response.IsCompleted && TryStart())
+        if (_applicationError is null && !Response.IsCompleted && TryStart())
             await FinishAsync();
-        else if (ReportedError is not null && !Response.IsCompleted)
+        else if (_applicationError is not null && !Response.IsCompleted)
             await FailAsync();
+    }
+
+    /// <summary>Notes what the application threw, which may be the answer to a bad request.</summary>
+    private void TakeApplicationException(Exception exception)
+    {
+        if (exception is BadHttpRequestException badRequest && !IsAborted)
+        {
+            _badRequest = badRequest;
+            Server.Log.BadRequest(Connection.Id, TraceIdentifier, badRequest.StatusCode, badRequest);
+        }
+
+        ReportApplicationError(exception);
     }
 
     private async ValueTask FailAsync()
@@ -78,7 +91,7 @@ internal abstract partial class FastCgiRequest
             return;
         }
 
-        Response.BecomeError(ReportedError is BadHttpRequestException badRequest ? badRequest.StatusCode : StatusCodes.Status500InternalServerError);
+        Response.BecomeError(_badRequest?.StatusCode ?? StatusCodes.Status500InternalServerError);
         Response.StartAtEnd();
         await Response.FinishAsync();
     }
@@ -133,8 +146,6 @@ internal abstract partial class FastCgiRequest
             return false;
         }
     }
-
-    private async ValueTask<Exception?> FireOnStartingAsync() => await CatchAsync(Response.FireOnStartingAsync());
 
     private static async ValueTask<Exception?> CatchAsync(Task task)
     {

@@ -1,5 +1,6 @@
 using System.Collections;
 using System.Runtime.CompilerServices;
+using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Http.Features.Authentication;
@@ -156,7 +157,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         typeof(IHttpRequestLifetimeFeature), typeof(IHttpConnectionFeature), typeof(IHttpBodyControlFeature),
         typeof(IHttpMaxRequestBodySizeFeature), typeof(IRequestBodyPipeFeature), typeof(IServerVariablesFeature),
         typeof(IHttpResponseFeature), typeof(IHttpResponseBodyFeature), typeof(IEndpointFeature), typeof(IRouteValuesFeature),
-        typeof(IBadRequestExceptionFeature),
+        typeof(IBadRequestExceptionFeature), typeof(IFastCgiRequestFeature), typeof(ITlsConnectionFeature), typeof(ITlsHandshakeFeature),
     ];
 
     /// <summary>
@@ -168,6 +169,10 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     {
         if (key == typeof(IHttpResponseFeature) || key == typeof(IHttpResponseBodyFeature))
             return Response;
+        if (key == typeof(ITlsConnectionFeature))
+            return TlsConnection;
+        if (key == typeof(ITlsHandshakeFeature))
+            return TlsHandshake;
 
         return Array.IndexOf(s_ownTypes, key) >= 0 ? this : null;
     }

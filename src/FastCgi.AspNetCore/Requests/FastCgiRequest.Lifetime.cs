@@ -7,7 +7,8 @@ namespace FastCgi.AspNetCore.Requests;
 
 /// <content>
 /// How a request is aborted: by the web server (ABORT_REQUEST, or the connection is closed), or by the application. Once the end of
-/// the response is on its way nothing aborts it: a front-end that closes its connection then is no reason to cancel anything.
+/// the response is on its way nothing aborts it: a front-end that closes its connection then is no reason to cancel anything. Nor
+/// does an abort cancel anything once all bytes of the Content-Length are written.
 /// </content>
 internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 {
@@ -18,6 +19,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     private CancellationTokenSource? _abortedSource;
     private CancellationToken? _replacedAbortedToken;
     private int _lifetime = Over;
+    private bool _isCancellationPrevented;
 
     CancellationToken IHttpRequestLifetimeFeature.RequestAborted
     {
@@ -28,17 +30,25 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     /// <summary>Whether the request was aborted before its response was complete.</summary>
     public bool IsAborted => Volatile.Read(ref _lifetime) == Aborted;
 
-    void IHttpRequestLifetimeFeature.Abort()
+    /// <inheritdoc/>
+    public override void Abort()
     {
         ThrowIfOver();
         lock (Connection.Output.Lock)
         {
-            if (!Abort(new ConnectionAbortedException("The connection was aborted by the application.")))
+            if (!Abort(new ConnectionAbortedException("The connection was aborted by the application via HttpContext.Abort().")))
                 return;
         }
 
         Server.Log.ApplicationAborted(Connection.Id, TraceIdentifier);
         Connection.Cut(this);
+    }
+
+    /// <inheritdoc/>
+    public override void OnResponseAnswered()
+    {
+        if (!IsAborted)
+            Volatile.Write(ref _isCancellationPrevented, true);
     }
 
     /// <summary>
@@ -53,7 +63,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 
         FailBody(reason);
         Response.Output.Drop();
-        if (Volatile.Read(ref _abortedSource) is { } source)
+        if (Volatile.Read(ref _abortedSource) is { } source && !Volatile.Read(ref _isCancellationPrevented))
             Cancel(source);
         return true;
     }
@@ -63,6 +73,9 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 
     private CancellationToken GetAbortedToken()
     {
+        if (Volatile.Read(ref _isCancellationPrevented))
+            return CancellationToken.None;
+
         switch (Volatile.Read(ref _lifetime))
         {
             case Over:
@@ -111,6 +124,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         if (_abortedSource is { } source && (IsAborted || !source.TryReset()))
             _abortedSource = null;
         Volatile.Write(ref _lifetime, Over);
+        _isCancellationPrevented = false;
         _replacedAbortedToken = null;
     }
 }

@@ -14,8 +14,9 @@ internal abstract partial class FastCgiRequest :
 {
     private IHeaderDictionary? _replacedHeaders;
     private RequestAddresses? _addresses;
+    private TlsConnection? _tlsConnection;
+    private TlsHandshake? _tlsHandshake;
     private Dictionary<string, string?>? _setVariables;
-    private Exception? _badRequestError;
     private string? _rawTarget;
     private string? _traceIdentifier;
     private string? _connectionId;
@@ -106,10 +107,17 @@ internal abstract partial class FastCgiRequest :
         set => Addresses.LocalPort = value;
     }
 
-    Exception? IBadRequestExceptionFeature.Error => _badRequestError;
+    Exception? IBadRequestExceptionFeature.Error => _badRequest;
 
     /// <summary>The request's name in logs.</summary>
-    protected string TraceIdentifier => _traceIdentifier ??= $"{Connection.Id}:{_sequence:X8}";
+    protected string TraceIdentifier => _traceIdentifier ??= GetFrontEndIdentifier() ?? $"{Connection.Id}:{_sequence:X8}";
+
+    /// <summary>Absent when the client does not talk TLS to the front-end.</summary>
+    private TlsConnection? TlsConnection
+        => _head.IsHttps ? _tlsConnection ??= new TlsConnection(Parameters, Server) : null;
+
+    private TlsHandshake? TlsHandshake
+        => _head.IsHttps ? _tlsHandshake ??= new TlsHandshake(Parameters, Server.Mapping) : null;
 
     private RequestAddresses Addresses => _addresses ??= new RequestAddresses(Parameters, Server.Mapping);
 
@@ -131,6 +139,16 @@ internal abstract partial class FastCgiRequest :
         }
     }
 
+    /// <summary>The id that the front-end has given the request, if it is asked for and fit for logs.</summary>
+    private string? GetFrontEndIdentifier()
+    {
+        if (string.IsNullOrEmpty(Server.Options.TraceIdentifierParameter))
+            return null;
+
+        var identifier = Parameters.GetVariable(Server.Options.TraceIdentifierParameter, Server.Mapping);
+        return HttpCharacters.IsTraceIdentifier(identifier) ? identifier : null;
+    }
+
     private void BeginRequestLine() => _scheme = _head.IsHttps ? Uri.UriSchemeHttps : Uri.UriSchemeHttp;
 
     private void EndRequestLine()
@@ -138,8 +156,9 @@ internal abstract partial class FastCgiRequest :
         _head = default;
         _replacedHeaders = null;
         _addresses = null;
+        _tlsConnection = null;
+        _tlsHandshake = null;
         _setVariables = null;
-        _badRequestError = null;
         _rawTarget = null;
         _traceIdentifier = null;
         _connectionId = null;

@@ -52,6 +52,9 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     /// <summary>Whether the request counts against the limit of concurrent requests. Of <see cref="RequestAdmission"/>.</summary>
     public bool IsAdmitted { get; set; }
 
+    /// <summary>Whether the response is complete and waits to be sent. Of the connection.</summary>
+    public bool IsEnding { get; set; }
+
     /// <summary>Whether all params have come. Of the connection, under its lock.</summary>
     public bool HasAllParameters { get; private set; }
 
@@ -128,6 +131,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     public override bool OnResponseEnding()
     {
         EndLifetime();
+        _standardErrorWriter?.Flush();
         return Connection.OnRequestEnding(this);
     }
 
@@ -143,8 +147,10 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         EndBody();
         EndFeatures();
         EndRequestLine();
+        EndFastCgi();
         ResetLifetime();
-        ReportedError = null;
+        _applicationError = null;
+        _badRequest = null;
         Server.Admission.Release(this);
         Server.Requests.Return(this);
     }

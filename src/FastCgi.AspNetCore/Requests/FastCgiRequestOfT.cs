@@ -102,7 +102,7 @@ internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplic
 
         try
         {
-            application.DisposeContext(_context!, ReportedError);
+            application.DisposeContext(_context!, ApplicationError);
         }
         catch (Exception failure)
         {

@@ -14,6 +14,7 @@ internal sealed class RequestBody
 {
     private readonly Pipe _pipe;
     private long? _declaredLength;
+    private long? _maxLength;
     private long _receivedLength;
     private long _consumedLength;
     private ReadOnlySequence<byte> _readBuffer;
@@ -28,14 +29,11 @@ internal sealed class RequestBody
             pauseWriterThreshold: 0, resumeWriterThreshold: 0, minimumSegmentSize: BufferPool.SmallBlockSize, useSynchronizationContext: false));
     }
 
-    /// <summary>The most bytes that may be read, or <see langword="null"/>.</summary>
-    public long? MaxLength { get; set; }
-
     /// <summary>The bytes that were put in.</summary>
     public long ReceivedLength => _receivedLength;
 
-    /// <summary>The bytes that wait to be read.</summary>
-    public long UnreadLength => Volatile.Read(ref _isReaderOver) ? 0 : Interlocked.Read(ref _receivedLength) - Interlocked.Read(ref _consumedLength);
+    /// <summary>The bytes that wait to be read, while there are more to come.</summary>
+    public long UnreadLength => _isInputOver || Volatile.Read(ref _isReaderOver) ? 0 : Interlocked.Read(ref _receivedLength) - Interlocked.Read(ref _consumedLength);
 
     /// <summary>Whether nothing more will be put in.</summary>
     public bool IsInputOver => _isInputOver;
@@ -91,24 +89,25 @@ internal sealed class RequestBody
             CompleteInput(exception);
     }
 
+    /// <summary>Sets the most bytes that may be read, and throws if more are declared.</summary>
+    public void Limit(long? maxLength)
+    {
+        if (_declaredLength > maxLength)
+            throw TooLarge(maxLength.Value);
+        _maxLength = maxLength;
+    }
+
     /// <summary>Reads what is there, or waits for it.</summary>
     public ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken)
-    {
-        ThrowIfDeclaredTooLarge();
-        return NoteAsync(_pipe.Reader.ReadAsync(cancellationToken));
-    }
+        => NoteAsync(_pipe.Reader.ReadAsync(cancellationToken));
 
     /// <summary>Reads at least so much, or to the end.</summary>
     public ValueTask<ReadResult> ReadAtLeastAsync(int minimumSize, CancellationToken cancellationToken)
-    {
-        ThrowIfDeclaredTooLarge();
-        return NoteAsync(_pipe.Reader.ReadAtLeastAsync(minimumSize, cancellationToken));
-    }
+        => NoteAsync(_pipe.Reader.ReadAtLeastAsync(minimumSize, cancellationToken));
 
     /// <summary>Reads what is there.</summary>
     public bool TryRead(out ReadResult result)
     {
-        ThrowIfDeclaredTooLarge();
         if (!_pipe.Reader.TryRead(out result))
             return false;
 
@@ -153,12 +152,6 @@ internal sealed class RequestBody
     /// <summary>The error of a body that ended before its declared length.</summary>
     public static BadHttpRequestException UnexpectedEnd() => new("Unexpected end of request content.", StatusCodes.Status400BadRequest);
 
-    private void ThrowIfDeclaredTooLarge()
-    {
-        if (MaxLength is { } limit && _declaredLength > limit)
-            throw TooLarge(limit);
-    }
-
     private async ValueTask<ReadResult> NoteAsync(ValueTask<ReadResult> read)
     {
         if (read.IsCompletedSuccessfully)
@@ -178,7 +171,7 @@ internal sealed class RequestBody
     private ReadResult Note(in ReadResult result)
     {
         _readBuffer = result.Buffer;
-        if (MaxLength is { } limit && _consumedLength + _readBuffer.Length > limit)
+        if (_maxLength is { } limit && _consumedLength + _readBuffer.Length > limit)
         {
             _pipe.Reader.AdvanceTo(_readBuffer.Start, _readBuffer.Start);
             throw TooLarge(limit);

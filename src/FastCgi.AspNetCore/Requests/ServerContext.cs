@@ -9,7 +9,8 @@ namespace FastCgi.AspNetCore.Requests;
 internal sealed class ServerContext
 {
     /// <summary>Makes what a server needs to run an application.</summary>
-    public static ServerContext Create<TContext>(FastCgiServerOptions options, IHttpApplication<TContext> application, ILogger log, TimeProvider time)
+    public static ServerContext Create<TContext>(
+        FastCgiServerOptions options, IHttpApplication<TContext> application, ILogger log, TimeProvider time, long maxDescriptors = 1_024)
         where TContext : notnull
     {
         var pool = new RequestPool<TContext>(application);
@@ -28,6 +29,7 @@ internal sealed class ServerContext
             Admission = new RequestAdmission(options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit),
             Log = log,
             Time = time,
+            MaxDescriptors = maxDescriptors,
         };
         return pool.Server;
     }
@@ -45,7 +47,7 @@ internal sealed class ServerContext
     public required RequestAdmission Admission { get; init; }
 
     /// <summary>How many connections the process can have, for lack of a limit of its own.</summary>
-    public long MaxDescriptors { get; init; } = 1_024;
+    public required long MaxDescriptors { get; init; }
 
     public required TimeProvider Time { get; init; }
 }

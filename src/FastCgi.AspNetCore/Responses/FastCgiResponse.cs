@@ -21,6 +21,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     private Stream? _replacedBody;
     private string? _reasonPhrase;
     private int _statusCode;
+    private bool _isBufferingDisabled;
     private Phase _phase;
 
     public FastCgiResponse(ResponseOwner owner)
@@ -96,6 +97,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         _statusCode = StatusCodes.Status200OK;
         _reasonPhrase = null;
         _replacedBody = null;
+        _isBufferingDisabled = false;
         _applicationHeaders = _headers;
         _headers.EncodingSelector = encodingSelector;
         _headers.Begin();
@@ -114,16 +116,6 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     /// <inheritdoc/>
     public void OnCompleted(Func<object, Task> callback, object state) => _onCompleted.Push(callback, state);
 
-    /// <summary>Calls the OnStarting callbacks; the first that throws ends it.</summary>
-    public async Task FireOnStartingAsync()
-    {
-        while (_onStarting.Any)
-        {
-            var (callback, state) = _onStarting.Pop();
-            await callback(state);
-        }
-    }
-
     /// <summary>Calls the OnCompleted callbacks; one that throws is logged, and the others go on.</summary>
     public async Task FireOnCompletedAsync()
     {
@@ -136,43 +128,10 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
             }
             catch (Exception exception)
             {
-                _owner.ReportApplicationError(exception);
+                _owner.OnCallbackFailed(exception);
             }
         }
     }
-
-    /// <summary>Makes another response of one that has not started: an answer of the server's own, without a body.</summary>
-    public void BecomeError(int statusCode, string? body = null)
-    {
-        lock (_output)
-        {
-            _onStarting.Clear();
-            _output.ClearStaged();
-            _headers.Begin();
-            _applicationHeaders = _headers;
-            _reasonPhrase = null;
-            _statusCode = statusCode;
-            _bytesWritten = 0;
-            if (statusCode == StatusCodes.Status405MethodNotAllowed)
-                _headers[Known.Allow] = HttpMethods.Options;
-            if (statusCode == StatusCodes.Status503ServiceUnavailable)
-                _headers[Known.RetryAfter] = "1";
-            if (body is null)
-            {
-                _headers.ContentLength = 0;
-                return;
-            }
-
-            _headers[Known.ContentType] = "text/plain; charset=utf-8";
-            _headers.ContentLength = body.Length;
-            if (!_owner.IsHeadRequest)
-                _output.Write(Encoding.ASCII.GetBytes(body));
-            _bytesWritten = body.Length;
-        }
-    }
-
-    /// <summary>Sets the status of a response that was aborted before it started, for logs and metrics.</summary>
-    public void SetAbortedStatus() => _statusCode = StatusCodes.Status499ClientClosedRequest;
 
     /// <summary>The most bytes of the header block.</summary>
     public int GetMaxHeadLength() => CgiResponseWriter.GetMaxLength(_headers.Entries, _reasonPhrase, _headers.EncodingSelector);
@@ -203,50 +162,6 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
 
         _onStarting.Clear();
         _onCompleted.Clear();
-    }
-
-    /// <summary>Makes status and headers final.</summary>
-    private void Start()
-    {
-        if (_statusCode is < 200 or > 999)
-            throw new InvalidOperationException($"A FastCGI response cannot have the status code {_statusCode}.");
-
-        var contentLength = _applicationHeaders.ContentLength;
-        if (_statusCode is 204 or 205 && contentLength is not null)
-        {
-            if (contentLength != 0)
-                throw new InvalidOperationException($"Responses with status code {_statusCode} cannot have a Content-Length.");
-            if (_statusCode == 204)
-                _applicationHeaders.ContentLength = null;
-        }
-
-        TakeReplacedHeaders();
-        foreach (var (name, _) in _headers.Entries)
-        {
-            if (CgiResponseWriter.IsReserved(name))
-                _owner.OnHeaderDropped(name);
-        }
-
-        // nginx would hold an event stream back until its buffers are full.
-        if (_headers.TryGetValue(Known.ContentType, out var type) && type.ToString().StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase))
-            _headers.TryAppend("X-Accel-Buffering", "no");
-
-        _headers.MakeReadOnly();
-        _canWriteBody = !_owner.IsHeadRequest && _statusCode is not (204 or 205 or 304);
-        if (!_canWriteBody)
-            _output.ClearStaged();
-        _phase = Phase.Started;
-    }
-
-    /// <summary>The application may have put another dictionary in place of ours.</summary>
-    private void TakeReplacedHeaders()
-    {
-        if (ReferenceEquals(_applicationHeaders, _headers))
-            return;
-
-        _headers.Clear();
-        foreach (var (name, value) in _applicationHeaders)
-            _headers[name] = value;
     }
 
     private void ThrowIfStarted(string member)

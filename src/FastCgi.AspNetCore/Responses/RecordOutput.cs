@@ -20,6 +20,7 @@ internal sealed class RecordOutput(BufferPool pool)
     private bool _isSending;
     private bool _isClosed;
     private bool _closesWhenSent;
+    private int _controlLength;
 
     /// <summary>The lock of the connection: of this outlet and of the table of requests.</summary>
     public Lock Lock { get; } = new();
@@ -29,6 +30,9 @@ internal sealed class RecordOutput(BufferPool pool)
 
     /// <summary>Whether the connection is gone, so that what is written is dropped.</summary>
     public bool IsClosed => Volatile.Read(ref _isClosed);
+
+    /// <summary>The bytes of records that belong to no response and wait to be sent. Under the lock.</summary>
+    public int ControlLength => _controlLength;
 
     /// <summary>Connects the outlet, before anything is written.</summary>
     public void Attach(OutputTransport transport) => _transport = transport;
@@ -41,6 +45,7 @@ internal sealed class RecordOutput(BufferPool pool)
 
         var tail = _control.Tail!;
         tail.End += length;
+        _controlLength += length;
         return tail.UsedSpan[^length..];
     }
 
@@ -146,6 +151,7 @@ internal sealed class RecordOutput(BufferPool pool)
 
             var batch = new BufferChain();
             batch.Append(_control.Clear());
+            _controlLength = 0;
             while (_firstReady is { } response && batch.Length < MaxSendLength)
             {
                 Dequeue(response);

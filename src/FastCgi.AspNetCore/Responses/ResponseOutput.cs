@@ -19,6 +19,7 @@ internal sealed class ResponseOutput(FastCgiResponse response)
     private RecordOutput _connection = null!;
     private ushort _requestId;
     private long _pauseLength;
+    private int _heldLength;
     private bool _isFlushHeld;
     private bool _isDropping;
 
@@ -34,7 +35,7 @@ internal sealed class ResponseOutput(FastCgiResponse response)
     public bool IsQueued { get; set; }
 
     /// <summary>The bytes that were written and not flushed.</summary>
-    public int UnflushedLength => _staging.Length;
+    public int UnflushedLength => _staging.Length - _heldLength;
 
     /// <summary>Begins the response of another request.</summary>
     /// <param name="connection">The outlet.</param>
@@ -47,7 +48,6 @@ internal sealed class ResponseOutput(FastCgiResponse response)
         _requestId = requestId;
         _pauseLength = pauseLength;
         _isDropping = false;
-        _isFlushHeld = false;
         _isFlushCanceled = false;
         _staging.Begin(connection.Pool, requestId);
     }
@@ -76,21 +76,26 @@ internal sealed class ResponseOutput(FastCgiResponse response)
     public void EndLease() => _staging.EndLease();
 
     /// <summary>Drops what is staged: the response becomes another one.</summary>
-    public void ClearStaged() => _staging.Clear();
+    public void ClearStaged()
+    {
+        _heldLength = 0;
+        _staging.Clear();
+    }
 
     /// <summary>Sends what is staged, with the header block if it was not sent. Waits while more than the limit waits to be sent.</summary>
     public ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken)
     {
         lock (this)
         {
-            _staging.EndLease();
+            _staging.EndUsedLease();
             if (_isDropping)
                 return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
 
-            if (_staging.Length < _pauseLength && SendDeferral.CanHold(this))
+            if (_staging.Length < _pauseLength && !Volatile.Read(ref _isFlushCanceled) && SendDeferral.CanHold(this))
             {
                 _isFlushHeld = true;
-                return new ValueTask<FlushResult>(TakeFlushResult());
+                _heldLength = _staging.Length;
+                return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: _connection.IsClosed));
             }
 
             Commit(isEnd: false);
@@ -117,6 +122,7 @@ internal sealed class ResponseOutput(FastCgiResponse response)
     {
         lock (this)
         {
+            _staging.EndLease();
             if (!_isDropping)
                 Commit(isEnd: true, status, isLast);
         }
@@ -161,7 +167,7 @@ internal sealed class ResponseOutput(FastCgiResponse response)
     public void Close()
     {
         Debug.Assert(!IsQueued && _wire.Head is null);
-        _isFlushHeld = false;
+        EndHold();
         _staging.Clear();
     }
 
@@ -203,7 +209,7 @@ internal sealed class ResponseOutput(FastCgiResponse response)
     /// <summary>Makes records of what is staged and puts them in the line.</summary>
     private void Commit(bool isEnd, ProtocolStatus status = ProtocolStatus.RequestComplete, bool isLast = false)
     {
-        _isFlushHeld = false;
+        EndHold();
         var records = new BufferChain();
         _staging.TakeRecords(response, ref records, isEnd ? status : null, isLast);
         if (records.Head is null)
@@ -211,6 +217,12 @@ internal sealed class ResponseOutput(FastCgiResponse response)
 
         lock (_connection.Lock)
             PutInLine(records.Head);
+    }
+
+    private void EndHold()
+    {
+        _isFlushHeld = false;
+        _heldLength = 0;
     }
 
     private void PutInLine(BufferBlock records)
@@ -230,8 +242,10 @@ internal sealed class ResponseOutput(FastCgiResponse response)
         Task<FlushResult> task;
         lock (_connection.Lock)
         {
-            if (wantsAll ? _wire.Head is null : _wire.Length < _pauseLength)
-                return new ValueTask<FlushResult>(wantsAll ? default : TakeFlushResult());
+            if (wantsAll && _wire.Head is null)
+                return default;
+            if (!wantsAll && (_wire.Length < _pauseLength || _isFlushCanceled))
+                return new ValueTask<FlushResult>(TakeFlushResult());
 
             _waiter ??= new TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously);
             _waiterWantsAll |= wantsAll;
@@ -248,6 +262,7 @@ internal sealed class ResponseOutput(FastCgiResponse response)
         _waiterWantsAll = false;
     }
 
+    /// <summary>The result of a flush that need not wait. Under the connection's lock.</summary>
     private FlushResult TakeFlushResult()
     {
         var isCanceled = _isFlushCanceled;

@@ -22,6 +22,7 @@ internal sealed class ResponseStaging
     private BufferBlock? _tail;
     private byte[]? _scratch;
     private int _leasedLength;
+    private bool _isLeaseUsed;
     private bool _needsHead;
 
     /// <summary>The bytes that are staged, the header block not counted.</summary>
@@ -43,6 +44,7 @@ internal sealed class ResponseStaging
     {
         ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
         sizeHint = Math.Max(sizeHint, 1);
+        _isLeaseUsed = false;
         if (isDropped || sizeHint > MaxLeaseLength)
         {
             _scratch = new byte[Math.Max(sizeHint, BufferPool.SmallBlockSize)];
@@ -54,6 +56,16 @@ internal sealed class ResponseStaging
         EnsureFree(sizeHint);
         _leasedLength = _tail!.FreeLength;
         return _tail.FreeMemory;
+    }
+
+    /// <summary>
+    /// Ends the lease if it was advanced. One that was not stays, for its holder may be about to: a writer over the body that
+    /// somebody else flushes.
+    /// </summary>
+    public void EndUsedLease()
+    {
+        if (_isLeaseUsed)
+            EndLease();
     }
 
     /// <summary>Ends the lease: memory that was handed out may not be advanced any more.</summary>
@@ -68,7 +80,7 @@ internal sealed class ResponseStaging
     {
         ArgumentOutOfRangeException.ThrowIfNegative(count);
         if (count > 0 && _leasedLength == 0)
-            throw new InvalidOperationException("No writing operation. Make sure GetMemory() was called.");
+            throw new InvalidOperationException("Invalid ordering of calling StartAsync or CompleteAsync and Advance.");
 
         ArgumentOutOfRangeException.ThrowIfGreaterThan(count, _leasedLength);
     }
@@ -83,6 +95,7 @@ internal sealed class ResponseStaging
             return;
         }
 
+        _isLeaseUsed = true;
         _leasedLength -= count;
         Length += count;
         if (count > 0)

@@ -62,11 +62,11 @@ internal sealed class ServerProcess : IAsyncDisposable
         return new ServerProcess(Process.Start(startInfo)!);
     }
 
-    /// <summary>Waits until it has ended by itself, and has said all it had to say.</summary>
+    /// <summary>Waits until it ends by itself, and everything that it has written is there.</summary>
     /// <returns>Its exit code.</returns>
-    public async Task<int> WaitForExitAsync()
+    public async Task<int> WaitForExitAsync(TimeSpan timeout)
     {
-        await _process.WaitForExitAsync();
+        await _process.WaitForExitAsync().WaitAsync(timeout);
         return _process.ExitCode;
     }
 

@@ -14,6 +14,14 @@ internal static class Apps
     public static Task Target(HttpContext context)
         => context.Response.WriteAsync($"{context.Request.Method} {context.Request.Path}{context.Request.QueryString}");
 
+    /// <summary>Waits until the request is aborted, and ends as an application that honours the token does.</summary>
+    public static async Task UntilAborted(HttpContext context)
+    {
+        var aborted = Waiting.Signal();
+        await using var registration = context.RequestAborted.Register(() => aborted.TrySetCanceled(context.RequestAborted));
+        await aborted.Task;
+    }
+
     /// <summary>Answers with the length and hash of the body.</summary>
     public static async Task BodyHash(HttpContext context)
     {

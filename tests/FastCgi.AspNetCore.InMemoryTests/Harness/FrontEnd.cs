@@ -1,6 +1,8 @@
 using System.Buffers.Binary;
 using System.Text;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.InMemoryTests.Oracle;
+using FastCgi.AspNetCore.Testing;
 using FastCgi.AspNetCore.Transport;
 using Microsoft.AspNetCore.Connections;
 using Xunit;
@@ -37,6 +39,9 @@ internal sealed class FrontEnd
 
     /// <summary>Whether the server has asked to pause.</summary>
     public bool IsPaused { get; private set; }
+
+    /// <summary>Whether the server expects nothing more of the requests that came, so that it can close without waiting.</summary>
+    public bool IsInputComplete => _connection.IsInputComplete;
 
     /// <summary>Pushes bytes as one receive.</summary>
     public void Send(params byte[][] parts)
@@ -102,6 +107,36 @@ internal sealed class FrontEnd
             Assert.True(hasEnded, "END_REQUEST came without the end of STDOUT.");
             return Parse([.. stdout], record.Content);
         }
+    }
+
+    /// <summary>What a client gets of a request's response, be it complete, cut or none at all.</summary>
+    public async Task<Outcome> ReadOutcomeAsync(int id = 1)
+    {
+        var stdout = new List<byte>();
+        var isComplete = false;
+        while (true)
+        {
+            await Transport.WaitUntilAsync(() => TryPeek(out _) || Transport.IsReset, "a record or a reset");
+            if (!TryPeek(out _))
+                return ToOutcome(stdout, isCut: true);
+
+            var record = await ReadRecordAsync();
+            Assert.Equal(id, record.Id);
+            if (record.Type == RecordBytes.EndRequest)
+                return ToOutcome(stdout, isCut: !isComplete);
+
+            stdout.AddRange(record.Content);
+            isComplete = record.Content.Length == 0;
+        }
+    }
+
+    private static Outcome ToOutcome(List<byte> stdout, bool isCut)
+    {
+        if (stdout.Count == 0)
+            return new Outcome(0, [], [], isCut);
+
+        var response = Parse([.. stdout], new byte[8]);
+        return new Outcome(response.Status, response.Headers, response.Body, isCut);
     }
 
     /// <summary>Parses the STDOUT of a response.</summary>

@@ -58,7 +58,7 @@ internal sealed class AppProcess : IAsyncDisposable
     }
 
     /// <returns>The exit code.</returns>
-    public Task<int> WaitForExitAsync() => _process.WaitForExitAsync().WaitAsync(Waiting.Patience);
+    public Task<int> WaitForExitAsync() => _process.WaitForExitAsync(Waiting.Patience);
 
     public ValueTask DisposeAsync() => _process.DisposeAsync();
 }

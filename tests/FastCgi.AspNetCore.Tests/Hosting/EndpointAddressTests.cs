@@ -26,6 +26,8 @@ public sealed class EndpointAddressTests
     [InlineData("fastcgi://unix:@name", "fastcgi://unix:@name")]
     [InlineData("fastcgi://fd:0", "fastcgi://fd:0")]
     [InlineData("fastcgi://fd:17", "fastcgi://fd:17")]
+    [InlineData("fastcgi://FD:app.socket", "fastcgi://fd:app.socket")]
+    [InlineData("fastcgi://fd:2147483648", "fastcgi://fd:2147483648")]
     public void Parse_GoodForm_FormatsAsItsEndPoints(string address, string formatted)
     {
         Assert.Equal(formatted, Format(EndpointAddress.Parse(address)));
@@ -69,9 +71,7 @@ public sealed class EndpointAddressTests
     [InlineData("fastcgi://unix:@", "the path of a unix socket")]
     [InlineData("fastcgi://unix:app.sock", "the path of a unix socket")]
     [InlineData("fastcgi://unix:./app.sock", "the path of a unix socket")]
-    [InlineData("fastcgi://fd:", "a descriptor is a number")]
-    [InlineData("fastcgi://fd:-1", "a descriptor is a number")]
-    [InlineData("fastcgi://fd:stdin", "a descriptor is a number")]
+    [InlineData("fastcgi://fd:", "its descriptor or its name")]
     public void Parse_BadForm_ErrorNamesTheAddressTheReasonAndTheForms(string address, string reason)
     {
         var error = Assert.Throws<FormatException>(() => EndpointAddress.Parse(address));
@@ -97,6 +97,7 @@ public sealed class EndpointAddressTests
         Assert.Equal(new UnixDomainSocketEndPoint("/run/app.sock"), EndpointAddress.Parse("fastcgi://unix:/run/app.sock").Single());
         Assert.Equal(new UnixDomainSocketEndPoint("\0name"), EndpointAddress.Parse("fastcgi://unix:@name").Single());
         Assert.Equal(3UL, Assert.IsType<FileHandleEndPoint>(EndpointAddress.Parse("fastcgi://fd:3").Single()).FileHandle);
+        Assert.Equal("web", Assert.IsType<InheritedSocketEndPoint>(EndpointAddress.Parse("fastcgi://fd:web").Single()).Name);
     }
 
     [Theory]

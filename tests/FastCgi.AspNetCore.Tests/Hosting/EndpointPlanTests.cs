@@ -12,6 +12,7 @@ public sealed class EndpointPlanTests
     private readonly LogCollector _log = new();
     private readonly FastCgiServerOptions _options = new();
     private readonly Dictionary<string, string?> _configuration = [];
+    private InheritedSockets _inherited = new([]);
 
     [Fact]
     public void Make_Nothing_TheDefault()
@@ -135,17 +136,102 @@ public sealed class EndpointPlanTests
     }
 
     [Fact]
+    public void Make_InheritedSockets_AllInsteadOfTheDefault()
+    {
+        Inherit((0, null), (3, "web"), (4, "web"));
+
+        AssertPlan(Make([]), ["fastcgi://fd:0", "fastcgi://fd:3", "fastcgi://fd:4"], []);
+        Assert.Empty(_log.Entries);
+    }
+
+    [Fact]
+    public void Make_InheritedSocketsAndEndpointsElsewhere_Both()
+    {
+        Inherit((3, "web"));
+        _options.Listen(IPAddress.Loopback, 9002);
+
+        AssertPlan(Make(["fastcgi://127.0.0.1:9001"]), ["fastcgi://127.0.0.1:9002", "fastcgi://127.0.0.1:9001", "fastcgi://fd:3"], []);
+    }
+
+    [Fact]
+    public void Make_InheritedSocketsAndPorts_PortsAreDropped()
+    {
+        Inherit((0, null));
+        _configuration["http_ports"] = "8080";
+
+        AssertPlan(Make(["http://*:8080"]), ["fastcgi://fd:0"], []);
+        Assert.Equal("PortsDropped", Assert.Single(_log.Entries).Event);
+    }
+
+    [Fact]
+    public void Make_EndpointsNameInheritedSockets_OnlyThose()
+    {
+        Inherit((0, null), (3, "web"), (4, "admin"), (5, "web"));
+        _options.ListenInherited("web", static listen => listen.Backlog = 7);
+        _options.ListenHandle(9);
+
+        var plan = Make([]);
+
+        AssertPlan(plan, ["fastcgi://fd:3", "fastcgi://fd:5", "fastcgi://fd:9"], []);
+        Assert.Equal([7, 7, 4_096], plan.FastCgi.Select(static endpoint => endpoint.Backlog));
+    }
+
+    [Theory]
+    [InlineData("fastcgi://fd:other", "no socket of the name 'other' was passed to this process. There is web")]
+    [InlineData("fastcgi://fd:Web", "no socket of the name 'Web' was passed to this process. There is web")]
+    public void Make_UnknownNameOfInheritedSocket_ErrorTellsTheNames(string address, string reason)
+    {
+        Inherit((0, null), (3, "web"), (4, "web"));
+
+        var error = Assert.Throws<IOException>(() => Make([address]));
+
+        Assert.StartsWith($"Failed to listen on {address}: {reason};", error.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Make_NameAndNoInheritedSockets_ErrorSaysThatThereAreNone()
+    {
+        var error = Assert.Throws<IOException>(() => Make(["fastcgi://fd:web"]));
+
+        Assert.Contains("'web' was passed to this process. None was", error.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Make_InheritedSocketsOfAnotherProcess_AreNotUsedWithAWarning()
+    {
+        _inherited = new InheritedSockets([], "LISTEN_PID is 1");
+
+        AssertPlan(Make([]), [Default], []);
+        var (level, name, message) = Assert.Single(_log.Entries);
+        Assert.Equal((LogLevel.Warning, "InheritedSocketsIgnored"), (level, name));
+        Assert.Contains("LISTEN_PID is 1", message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Make_NameAndInheritedSocketsOfAnotherProcess_ErrorSaysWhy()
+    {
+        _inherited = new InheritedSockets([], "LISTEN_PID is 1");
+
+        var error = Assert.Throws<IOException>(() => Make(["fastcgi://fd:web"]));
+
+        Assert.Contains("not for this process: LISTEN_PID is 1", error.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public void Make_WithoutConfiguration_HttpIsKept()
     {
         _options.Listen(IPAddress.Loopback, 9002);
 
-        var plan = EndpointPlan.Make(_options, ["http://*:8080"], configuration: null, hasHttpEndpoints: false, _log);
+        var plan = EndpointPlan.Make(_options, ["http://*:8080"], configuration: null, hasHttpEndpoints: false, _inherited, _log);
 
         AssertPlan(plan, ["fastcgi://127.0.0.1:9002"], ["http://*:8080"]);
     }
 
     private EndpointPlan Make(string[] addresses, bool hasHttpEndpoints = false)
-        => EndpointPlan.Make(_options, addresses, new ConfigurationBuilder().AddInMemoryCollection(_configuration).Build(), hasHttpEndpoints, _log);
+        => EndpointPlan.Make(_options, addresses, new ConfigurationBuilder().AddInMemoryCollection(_configuration).Build(), hasHttpEndpoints, _inherited, _log);
+
+    private void Inherit(params (int Descriptor, string? Name)[] sockets)
+        => _inherited = new InheritedSockets([.. sockets.Select(static socket => new InheritedSocket(socket.Descriptor, socket.Descriptor, socket.Name))]);
 
     private void AssertOnlyHttp()
     {

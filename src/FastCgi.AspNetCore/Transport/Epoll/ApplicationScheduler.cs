@@ -1,4 +1,5 @@
 using FastCgi.AspNetCore.Requests;
+using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
@@ -7,11 +8,13 @@ internal sealed class ApplicationScheduler
 {
     private readonly FastCgiApplicationScheduling _scheduling;
     private readonly SlowPathPredictor _predictor = new();
+    private readonly ColdStart _coldStart;
 
-    public ApplicationScheduler(FastCgiTransportOptions options)
+    public ApplicationScheduler(FastCgiTransportOptions options, ILogger log)
     {
         _scheduling = options.ApplicationScheduling;
-        Threads = new ApplicationThreads(options.MaxApplicationThreads, _predictor);
+        Threads = new ApplicationThreads(options.MaxApplicationThreads, _predictor, log);
+        _coldStart = new ColdStart(Threads);
     }
 
     /// <summary>The threads.</summary>
@@ -25,7 +28,7 @@ internal sealed class ApplicationScheduler
     {
         if (_scheduling == FastCgiApplicationScheduling.Auto)
         {
-            Watchdog = new LoopWatchdog(loops, Threads, _predictor);
+            Watchdog = new LoopWatchdog(loops, Threads, _predictor, _coldStart);
             Watchdog.Start();
         }
     }
@@ -34,11 +37,15 @@ internal sealed class ApplicationScheduler
     public void Stop()
     {
         Watchdog?.Stop();
+        _coldStart.End();
         Threads.Stop();
     }
 
     /// <summary>A loop calls the application.</summary>
     public void OnActivity() => Watchdog?.OnActivity();
+
+    /// <summary>The application has returned to a loop.</summary>
+    public void OnReturned() => _coldStart.OnReturned();
 
     /// <summary>Gives a request to another thread, if it is not for the loop's own.</summary>
     /// <returns>Whether it was.</returns>
@@ -49,6 +56,9 @@ internal sealed class ApplicationScheduler
             ThreadPool.UnsafeQueueUserWorkItem(request, preferLocal: false);
             return true;
         }
+
+        if (_scheduling == FastCgiApplicationScheduling.Auto && !_coldStart.TryPass(request))
+            return true;
 
         if (!_predictor.IsLearned || !_predictor.IsSlow(request.PathHash))
             return false;

@@ -30,20 +30,15 @@ internal sealed class ApplicationThread(ApplicationThreads owner)
     /// <summary>What it holds back while it runs a loop.</summary>
     public SendDeferral Deferral { get; } = new();
 
-    /// <summary>Starts the thread.</summary>
-    /// <param name="loop">A loop to run; without one it looks for a request, and else is idle.</param>
-    public void Start(EpollLoop? loop)
-    {
-        _nextLoop = loop;
-        new Thread(Main) { IsBackground = true, Name = "FastCgi application" }.UnsafeStart();
-    }
+    /// <summary>Starts the thread, which looks for work, and else is idle.</summary>
+    /// <exception cref="OutOfMemoryException">The system has no thread left.</exception>
+    public void Start() => new Thread(Main) { IsBackground = true, Name = "FastCgi application" }.UnsafeStart();
 
-    /// <summary>Gives an idle thread work.</summary>
+    /// <summary>Gives the thread work, either a loop or a request. Whoever gives an idle thread work wakes it.</summary>
     public void Assign(EpollLoop? loop, FastCgiRequest? request)
     {
         _nextLoop = loop;
         _nextRequest = request;
-        Wake();
     }
 
     /// <summary>Lets an idle thread look whether there is work, or whether it may end.</summary>
@@ -58,13 +53,30 @@ internal sealed class ApplicationThread(ApplicationThreads owner)
         SystemId = Libc.GetThreadId();
         _context = ExecutionContext.Capture();
         owner.OnStarted();
-        do
+        while (FindWork())
         {
             RunLoop();
-            ExecuteRequests();
+            ExecuteRequest();
         }
-        while (WaitForWork());
+
         _wake.Dispose();
+    }
+
+    /// <returns>Whether there is work; if not, the thread is at its end.</returns>
+    private bool FindWork()
+    {
+        if (owner.TryFindWork(this))
+            return true;
+
+        while (true)
+        {
+            _wake.Wait(s_idleTime);
+            _wake.Reset();
+            if (_nextLoop is not null || _nextRequest is not null)
+                return true;
+            if (owner.TryRetire(this))
+                return false;
+        }
     }
 
     private void RunLoop()
@@ -78,27 +90,13 @@ internal sealed class ApplicationThread(ApplicationThreads owner)
         Loop = null;
     }
 
-    private void ExecuteRequests()
+    private void ExecuteRequest()
     {
-        for (var request = _nextRequest ?? owner.OnIdle(this); request is not null; request = owner.OnIdle(this))
-        {
-            _nextRequest = null;
-            owner.Execute(request);
-            ResetExecutionContext();
-        }
-    }
+        if (_nextRequest is not { } request)
+            return;
 
-    /// <returns>Whether there is work; if not, the thread is at its end.</returns>
-    private bool WaitForWork()
-    {
-        while (true)
-        {
-            _wake.Wait(s_idleTime);
-            _wake.Reset();
-            if (_nextLoop is not null || _nextRequest is not null)
-                return true;
-            if (owner.TryRetire(this))
-                return false;
-        }
+        _nextRequest = null;
+        owner.Execute(request);
+        ResetExecutionContext();
     }
 }

@@ -1,50 +1,66 @@
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Requests;
+using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>
 /// The threads of the epoll engine. One is always spare, and whoever takes the last spare thread starts another, so that a burst of
 /// handlers that block finds a thread each at once: a thread pool that grows by one or two a second is what makes a site stand still.
-/// Requests beyond the most threads wait; loops never do.
+/// While requests wait, several are started at once. Requests beyond the most threads wait; loops never do.
 /// </summary>
-internal sealed class ApplicationThreads(int maxCount, SlowPathPredictor predictor)
+internal sealed class ApplicationThreads(int maxCount, SlowPathPredictor predictor, ILogger log)
 {
+    // More at once only wait for each other: the system makes the threads of a process one by one.
+    private const int MaxStartsAtOnce = 16;
+
     private readonly Lock _lock = new();
     private readonly List<ApplicationThread> _idle = [];
-    private readonly Queue<FastCgiRequest> _waiting = new();
+    private readonly Queue<EpollLoop> _waitingLoops = new();
+    private readonly Queue<FastCgiRequest> _waitingRequests = new();
     private int _count;
-    private bool _isStarting;
+    private int _startingCount;
     private bool _isStopping;
 
     /// <summary>Gives a loop a thread.</summary>
     public void Run(EpollLoop loop)
     {
-        if (TryTakeIdle() is { } idle)
+        ApplicationThread? idle;
+        lock (_lock)
         {
-            idle.Assign(loop, request: null);
-            return;
+            idle = TakeIdle(loop, request: null);
+            if (idle is null)
+            {
+                _waitingLoops.Enqueue(loop);
+                _startingCount++;
+                _count++;
+            }
         }
 
-        lock (_lock)
-            _count++;
-        new ApplicationThread(this).Start(loop);
+        if (idle is null)
+            Start();
+        else
+            idle.Wake();
     }
 
     /// <summary>Gives a request a thread.</summary>
     public void Run(FastCgiRequest request)
     {
         ApplicationThread? idle;
+        bool isThreadComing;
         lock (_lock)
         {
-            idle = TakeIdle();
+            idle = TakeIdle(loop: null, request);
             if (idle is null)
-                _waiting.Enqueue(request);
+                _waitingRequests.Enqueue(request);
+            isThreadComing = _startingCount > 0;
         }
 
-        if (idle is null)
+        // To start a thread takes its time, and this may be a loop: it leaves that to the threads that are starting.
+        if (idle is not null)
+            idle.Wake();
+        else if (!isThreadComing)
             EnsureSpare();
-        else
-            idle.Assign(loop: null, request);
     }
 
     /// <summary>Executes a request, and notes whether it kept its thread.</summary>
@@ -57,39 +73,44 @@ internal sealed class ApplicationThreads(int maxCount, SlowPathPredictor predict
         predictor.OnExecuted(path, ThreadUsage.OfThisThread().HasKeptThread(before));
     }
 
-    /// <summary>Starts a thread if none is spare.</summary>
+    /// <summary>Starts a thread if none is spare, unless as many are starting as are wanted.</summary>
     public void EnsureSpare()
     {
         lock (_lock)
         {
-            if (_idle.Count > 0 || _isStarting || _isStopping || _count >= maxCount)
+            var wanted = Math.Clamp(_waitingRequests.Count, 1, MaxStartsAtOnce);
+            if (_idle.Count > 0 || _startingCount >= wanted || _isStopping || _count >= maxCount)
                 return;
 
-            _isStarting = true;
+            _startingCount++;
             _count++;
         }
 
-        new ApplicationThread(this).Start(loop: null);
+        Start();
     }
 
     /// <summary>A new thread has begun.</summary>
     public void OnStarted()
     {
         lock (_lock)
-            _isStarting = false;
+            _startingCount--;
     }
 
-    /// <summary>A thread has nothing to do.</summary>
-    /// <returns>A request that waits for a thread; <see langword="null"/> if there is none, and the thread is idle now.</returns>
-    public FastCgiRequest? OnIdle(ApplicationThread thread)
+    /// <summary>Gives a thread that has nothing to do what waits for a thread.</summary>
+    /// <returns>Whether anything did; if not, the thread is idle now.</returns>
+    public bool TryFindWork(ApplicationThread thread)
     {
         lock (_lock)
         {
-            if (_waiting.TryDequeue(out var request))
-                return request;
+            FastCgiRequest? request = null;
+            if (!_waitingLoops.TryDequeue(out var loop) && !_waitingRequests.TryDequeue(out request))
+            {
+                _idle.Add(thread);
+                return false;
+            }
 
-            _idle.Add(thread);
-            return null;
+            thread.Assign(loop, request);
+            return true;
         }
     }
 
@@ -121,20 +142,35 @@ internal sealed class ApplicationThreads(int maxCount, SlowPathPredictor predict
             thread.Wake();
     }
 
-    private ApplicationThread? TryTakeIdle()
+    /// <summary>Starts a thread that was counted. If the system has none left, what waits is for those that there are.</summary>
+    private void Start()
     {
-        lock (_lock)
-            return TakeIdle();
+        try
+        {
+            new ApplicationThread(this).Start();
+        }
+        catch (OutOfMemoryException exception)
+        {
+            int count;
+            lock (_lock)
+            {
+                _startingCount--;
+                count = --_count;
+            }
+
+            log.ThreadsOutOfResources(count, exception);
+        }
     }
 
-    /// <summary>The thread that has become idle last, whose stack and caches are warm.</summary>
-    private ApplicationThread? TakeIdle()
+    /// <summary>Gives work to the thread that has become idle last, whose stack and caches are warm.</summary>
+    private ApplicationThread? TakeIdle(EpollLoop? loop, FastCgiRequest? request)
     {
         if (_idle.Count == 0)
             return null;
 
         var thread = _idle[^1];
         _idle.RemoveAt(_idle.Count - 1);
+        thread.Assign(loop, request);
         return thread;
     }
 }

@@ -21,8 +21,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     // What is read and dropped of a peer that goes on sending behind its last answer.
     private const long MaxDrainLength = 64 * 1024 * 1024;
 
-    // A descriptor is not closed while a send uses it: its number might come to mean another connection.
-    private const int InSend = 1;
+    // A descriptor is not closed while another thread uses it: its number might come to mean another connection.
+    private const int InUse = 1;
     private const int IsToBeClosed = 2;
 
     private readonly EpollLoop _loop;
@@ -97,7 +97,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     /// <inheritdoc/>
     public override void ResumeReceiving()
     {
-        if (!TryBeginUse())
+        if (!BeginUse())
             return;
 
         _loop.Modify(this, _socket, Volatile.Read(ref _unsent) is null ? Interest : Interest | Libc.EpollOut);
@@ -107,7 +107,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     /// <inheritdoc/>
     public override bool Send(BufferBlock chain)
     {
-        if (!TryBeginUse())
+        if (!BeginUse())
             return true;
 
         _unsentOffset = 0;
@@ -167,7 +167,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
         if (isReset && _isTcp)
             SocketSend.ResetOnClose(_socket);
-        if ((Interlocked.Or(ref _useState, IsToBeClosed) & InSend) == 0)
+        if ((Interlocked.Or(ref _useState, IsToBeClosed) & InUse) == 0)
             Libc.Close(_socket);
         if (Interlocked.Exchange(ref _unsent, null) is not null)
             Connection.Output.OnSent();
@@ -224,10 +224,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if (Volatile.Read(ref _unsent) is not { } unsent)
             return;
 
-        // The send that left this rest may still be about to leave.
-        var spin = new SpinWait();
-        while (!TryBeginUse())
-            spin.SpinOnce();
+        if (!BeginUse())
+            return;
 
         var rest = SocketSend.Send(_socket, unsent, ref _unsentOffset, out var isLost);
         Volatile.Write(ref _unsent, rest);
@@ -240,11 +238,25 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             Connection.Output.OnSent();
     }
 
-    private bool TryBeginUse() => Interlocked.CompareExchange(ref _useState, InSend, 0) == 0;
+    /// <summary>Begins to use the descriptor. Another thread that does so, to send or to receive further, is done in a system call's time.</summary>
+    /// <returns>Whether the connection is still open.</returns>
+    private bool BeginUse()
+    {
+        var spin = new SpinWait();
+        while (true)
+        {
+            var state = Interlocked.CompareExchange(ref _useState, InUse, 0);
+            if (state == 0)
+                return true;
+            if ((state & IsToBeClosed) != 0)
+                return false;
+            spin.SpinOnce();
+        }
+    }
 
     private void EndUse()
     {
-        if (Interlocked.CompareExchange(ref _useState, 0, InSend) != InSend)
+        if (Interlocked.CompareExchange(ref _useState, 0, InUse) != InUse)
             Libc.Close(_socket);
     }
 

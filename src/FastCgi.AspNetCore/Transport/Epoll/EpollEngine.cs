@@ -7,12 +7,13 @@ namespace FastCgi.AspNetCore.Transport.Epoll;
 internal sealed class EpollEngine
 {
     private readonly ApplicationScheduler _scheduler;
+    private bool _isStarted;
 
     public EpollEngine(ConnectionManager manager)
     {
         Manager = manager;
         var options = manager.Server.Options.Transport;
-        _scheduler = new ApplicationScheduler(options);
+        _scheduler = new ApplicationScheduler(options, manager.Server.Log);
         Loops = [.. Enumerable.Range(0, options.LoopCount).Select(_ => new EpollLoop(_scheduler))];
     }
 
@@ -28,6 +29,7 @@ internal sealed class EpollEngine
     /// <summary>Starts the loops.</summary>
     public void Start()
     {
+        _isStarted = true;
         foreach (var loop in Loops)
             _scheduler.Threads.Run(loop);
         _scheduler.Start(Loops);
@@ -57,7 +59,13 @@ internal sealed class EpollEngine
     {
         _scheduler.Stop();
         foreach (var loop in Loops)
-            loop.Stop();
+        {
+            if (_isStarted)
+                loop.Stop();
+            else
+                loop.Dispose();
+        }
+
         Reserve.Dispose();
     }
 }

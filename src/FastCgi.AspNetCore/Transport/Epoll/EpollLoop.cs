@@ -62,12 +62,20 @@ internal sealed unsafe class EpollLoop : IDisposable
     /// <summary>The path of the request that the application was called for last.</summary>
     public int CurrentPathHash => _executing?.PathHash ?? 0;
 
-    /// <summary>Runs the loop until it stops, or until another thread has taken it.</summary>
+    /// <summary>Runs the loop until it stops, which gives back what it holds, or until another thread has taken it.</summary>
     public void Run(ApplicationThread thread)
     {
         Thread = thread;
-        while (FinishBatch(thread) && !Volatile.Read(ref _isStopping))
+        while (FinishBatch(thread))
+        {
+            if (Volatile.Read(ref _isStopping))
+            {
+                Dispose();
+                return;
+            }
+
             Wait();
+        }
     }
 
     /// <summary>Takes the loop from a thread that the application keeps in the given call, to give it to another.</summary>
@@ -140,7 +148,7 @@ internal sealed unsafe class EpollLoop : IDisposable
         Wake();
     }
 
-    /// <summary>Gives the memory back, when no thread runs the loop any more.</summary>
+    /// <summary>Gives back what the loop holds, when no thread runs it: not any more, or never.</summary>
     public void Dispose()
     {
         Libc.Close(_epoll);
@@ -211,6 +219,7 @@ internal sealed unsafe class EpollLoop : IDisposable
 
         request.Execute();
 
+        _scheduler.OnReturned();
         var isStillOurs = Interlocked.CompareExchange(ref _call, 0, call) == call;
         thread.Deferral.Leave();
         thread.ResetExecutionContext();

@@ -5,7 +5,7 @@ namespace FastCgi.AspNetCore.Transport.Epoll;
 /// application again, on a thread that sleeps, or that computes, is given to another thread with the rest of its batch; one that
 /// merely waits for the processor is left alone.
 /// </summary>
-internal sealed class LoopWatchdog(IReadOnlyList<EpollLoop> loops, ApplicationThreads threads, SlowPathPredictor predictor)
+internal sealed class LoopWatchdog(IReadOnlyList<EpollLoop> loops, ApplicationThreads threads, SlowPathPredictor predictor, ColdStart coldStart)
 {
     private static readonly TimeSpan s_shortInterval = TimeSpan.FromMilliseconds(1);
     private static readonly TimeSpan s_longInterval = TimeSpan.FromMilliseconds(4);
@@ -44,6 +44,8 @@ internal sealed class LoopWatchdog(IReadOnlyList<EpollLoop> loops, ApplicationTh
         {
             Thread.Sleep(interval);
             var calls = Look(out var isInCall);
+            coldStart.EndIfLate();
+            isInCall |= coldStart.IsFirstRunning;
             interval = calls >= BusyCalls || isInCall ? s_shortInterval : s_longInterval;
             quietLooks = calls > 0 || isInCall ? 0 : quietLooks + 1;
             if (quietLooks >= QuietLooksBeforePark)

@@ -5,6 +5,9 @@ namespace FastCgi.AspNetCore.Transport.Epoll;
 /// <summary>A call that ends the waiting of a loop, and what it is to do then.</summary>
 internal sealed unsafe class WakeUp : IEpollSource, IDisposable
 {
+    private readonly Lock _lock = new();
+    private bool _isDisposed;
+
     /// <summary>The descriptor to wait for.</summary>
     public int Descriptor { get; } = Libc.CreateEvent();
 
@@ -14,8 +17,16 @@ internal sealed unsafe class WakeUp : IEpollSource, IDisposable
     /// <inheritdoc/>
     public ulong Key { get; set; }
 
-    /// <summary>Ends the waiting.</summary>
-    public void Call() => _ = Libc.WriteEvent(Descriptor, 1);
+    /// <summary>Ends the waiting. Harmless when there is no loop any more: a handler may outlive it.</summary>
+    public void Call()
+    {
+        lock (_lock)
+        {
+            // The number of a closed descriptor may be that of another one by now.
+            if (!_isDisposed)
+                _ = Libc.WriteEvent(Descriptor, 1);
+        }
+    }
 
     /// <inheritdoc/>
     public void OnEvent(uint events)
@@ -27,5 +38,15 @@ internal sealed unsafe class WakeUp : IEpollSource, IDisposable
     }
 
     /// <inheritdoc/>
-    public void Dispose() => Libc.Close(Descriptor);
+    public void Dispose()
+    {
+        lock (_lock)
+        {
+            if (_isDisposed)
+                return;
+
+            _isDisposed = true;
+            Libc.Close(Descriptor);
+        }
+    }
 }

@@ -1,0 +1,74 @@
+using System.Text.Json.Nodes;
+
+namespace SideBySide.Driver.Cases;
+
+/// <summary>Requests that wait: what each of them takes of memory, and what an event for all of them costs.</summary>
+internal static class WaitingCases
+{
+    private const int Requests = 10_000;
+
+    public static IEnumerable<Comparison> Make(Setup setup)
+    {
+        yield return new Comparison("10,000 requests that wait, direct, a connection each; memory is bytes for a request",
+            new Contender("Kestrel, HTTP, TCP", () => Hold(setup, setup.StartKestrel(Setup.NewTcp()))),
+            new Contender("Kestrel, HTTP, unix socket", () => Hold(setup, setup.StartKestrel(setup.NewUnix()))),
+            new Contender("FastCgi.AspNetCore, TCP", () => HoldFastCgi(setup, setup.StartFastCgi(Setup.NewTcp()), Requests, 1)),
+            new Contender("FastCgi.AspNetCore, unix socket", () => HoldFastCgi(setup, setup.StartFastCgi(setup.NewUnix()), Requests, 1)),
+            new Contender("FastCgi.AspNetCore, unix socket, 100 on each of 100 connections",
+                () => HoldFastCgi(setup, setup.StartFastCgi(setup.NewUnix()), 100, 100)),
+            new Contender("FastCgi.AspNetCore, unix socket, 100 on each of 500 connections",
+                () => HoldFastCgi(setup, setup.StartFastCgi(setup.NewUnix()), 500, 100)));
+
+        yield return new Comparison("1,000 clients of server-sent events, an event a second each, through nginx; a request is an event",
+            new Contender("Kestrel, proxy_pass", () => Listen(setup, setup.StartKestrel(setup.NewUnix()), isFastCgi: false)),
+            new Contender("FastCgi.AspNetCore, fastcgi_pass", () => Listen(setup, setup.StartFastCgi(setup.NewUnix()), isFastCgi: true)));
+    }
+
+    private static Sample Hold(Setup setup, ServerProcess server)
+    {
+        // The first requests bring what is needed once.
+        using (HttpClients.Open(server.EndPoint, "/hold", 20))
+            Thread.Sleep(TimeSpan.FromSeconds(1));
+        Thread.Sleep(TimeSpan.FromSeconds(1));
+        var before = server.Memory;
+        using var clients = HttpClients.Open(server.EndPoint, "/hold", Requests);
+        Thread.Sleep(TimeSpan.FromSeconds(5));
+        var sample = new Sample { Memory = (server.Memory - before) * 1024 / Requests };
+        setup.StopAll();
+        return sample;
+    }
+
+    private static Sample HoldFastCgi(Setup setup, ServerProcess server, int connections, int multiplexed)
+    {
+        setup.Load.StartFastCgi(server, 20, 1).End();
+        var report = setup.Load.StartFastCgi(server, connections, 0, "--hold", "3", "--mux", $"{multiplexed}", "--path", "/hold").End();
+        setup.StopAll();
+        var json = JsonNode.Parse(report)!;
+        return new Sample
+        {
+            Memory = (double)json["rss_bytes_per_request"]!,
+            Errors = (long)json["wanted"]! - (long)json["outstanding"]!,
+        };
+    }
+
+    private static Sample Listen(Setup setup, ServerProcess server, bool isFastCgi)
+    {
+        const int Clients = 1_000;
+        var nginx = setup.StartNginx(server, isFastCgi);
+        using var clients = HttpClients.Open(nginx.EndPoint, "/events", Clients);
+        Thread.Sleep(TimeSpan.FromSeconds(3));
+        var (serverTime, nginxTime) = (server.CpuTime, nginx.CpuTime);
+        var events = clients.CountReceived("tick", TimeSpan.FromSeconds(5));
+        var sample = new Sample
+        {
+            ServerCpu = (server.CpuTime - serverTime) / events,
+            FrontCpu = (nginx.CpuTime - nginxTime) / events,
+            Rate = events / 5.0,
+            Memory = server.Memory,
+            Errors = Math.Max(0, (Clients * 4) - events),
+        };
+        clients.Dispose();
+        setup.StopAll();
+        return sample;
+    }
+}

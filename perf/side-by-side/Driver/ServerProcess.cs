@@ -1,0 +1,98 @@
+using System.Diagnostics;
+using System.Globalization;
+using System.Net;
+using System.Net.Sockets;
+using System.Runtime.InteropServices;
+
+namespace SideBySide.Driver;
+
+/// <summary>A server that runs while it is measured, on the processors of the servers.</summary>
+internal sealed partial class ServerProcess : IDisposable
+{
+    private readonly Process _process;
+
+    /// <summary>Starts a program, and waits until it accepts connections.</summary>
+    public ServerProcess(Settings settings, EndPoint ready, string program, params string[] arguments)
+    {
+        _process = Process.Start(new ProcessStartInfo("taskset", ["-c", settings.ServerCores, program, .. arguments]))!;
+        EndPoint = ready;
+        var clock = Stopwatch.StartNew();
+        while (!IsListening(ready))
+        {
+            if (_process.HasExited || clock.Elapsed > TimeSpan.FromSeconds(20))
+                throw new InvalidOperationException($"{program} {string.Join(' ', arguments)} does not listen at {ready}.");
+            Thread.Sleep(50);
+        }
+    }
+
+    public EndPoint EndPoint { get; }
+
+    public int Id => _process.Id;
+
+    /// <summary>The processor time of the process and those that it started, in microseconds.</summary>
+    public double CpuTime => ReadFamily().Sum(ReadClock);
+
+    /// <summary>The resident memory of the process and those that it started, in KiB.</summary>
+    public double Memory => ReadFamily().Sum(ReadMemory);
+
+    public void Dispose()
+    {
+        // nginx and php-fpm end their workers on SIGTERM.
+        _ = kill(_process.Id, 15);
+        if (!_process.WaitForExit(TimeSpan.FromSeconds(10)))
+            _process.Kill(entireProcessTree: true);
+        _process.Dispose();
+    }
+
+    private static bool IsListening(EndPoint endPoint)
+    {
+        using var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
+        try
+        {
+            socket.Connect(endPoint);
+            return true;
+        }
+        catch (SocketException)
+        {
+            return false;
+        }
+    }
+
+    private IEnumerable<int> ReadFamily() => WithChildren(_process.Id);
+
+    private static IEnumerable<int> WithChildren(int id)
+    {
+        yield return id;
+        var children = File.ReadAllText($"/proc/{id}/task/{id}/children").Split(' ', StringSplitOptions.RemoveEmptyEntries);
+        foreach (var child in children)
+        {
+            foreach (var descendant in WithChildren(int.Parse(child, CultureInfo.InvariantCulture)))
+                yield return descendant;
+        }
+    }
+
+    private static double ReadClock(int id)
+    {
+        // The clock of another process, as clock_getcpuclockid makes it.
+        _ = clock_gettime((~id << 3) | 2, out var time);
+        return time.Seconds * 1e6 + time.Nanoseconds / 1e3;
+    }
+
+    private static double ReadMemory(int id)
+    {
+        var line = File.ReadLines($"/proc/{id}/status").First(static line => line.StartsWith("VmRSS:", StringComparison.Ordinal));
+        return double.Parse(line.AsSpan(6, line.Length - 8), CultureInfo.InvariantCulture);
+    }
+
+    [LibraryImport("libc")]
+    private static partial int kill(int process, int signal);
+
+    [LibraryImport("libc")]
+    private static partial int clock_gettime(int clock, out TimeSpecification time);
+
+    private readonly struct TimeSpecification
+    {
+        public readonly long Seconds;
+        public readonly long Nanoseconds;
+    }
+}

@@ -1,0 +1,111 @@
+using System.Globalization;
+using System.Net;
+using System.Net.Sockets;
+
+namespace SideBySide.Driver;
+
+/// <summary>Starts the servers that are compared, in a scratch folder and on free ports, and stops them all at the end.</summary>
+internal sealed class Setup(Settings settings) : IDisposable
+{
+    private readonly Stack<ServerProcess> _servers = new();
+
+    public Settings Settings => settings;
+
+    public Generators Load { get; } = new(settings);
+
+    /// <summary>Where sockets, files and logs are.</summary>
+    public string Folder { get; } = Directory.CreateTempSubdirectory("side-by-side-").FullName;
+
+    /// <summary>The connection to the database, which run.sh starts.</summary>
+    public static string Database => Environment.GetEnvironmentVariable("SIDE_BY_SIDE_DATABASE") ?? "";
+
+    /// <summary>Starts the site on this server.</summary>
+    public ServerProcess StartFastCgi(EndPoint endPoint, params string[] options)
+    {
+        var address = endPoint is UnixDomainSocketEndPoint ? $"fastcgi://unix:{endPoint}" : $"fastcgi://{endPoint}";
+        return StartSite(endPoint, ["--server", "fastcgi", "--urls", address, .. options]);
+    }
+
+    /// <summary>Starts the site on Kestrel.</summary>
+    public ServerProcess StartKestrel(EndPoint endPoint, params string[] options)
+    {
+        var address = endPoint is UnixDomainSocketEndPoint ? $"http://unix:{endPoint}" : $"http://{endPoint}";
+        return StartSite(endPoint, ["--server", "kestrel", "--urls", address, .. options]);
+    }
+
+    /// <summary>Starts a program of the tools folder, or of the system.</summary>
+    public ServerProcess Start(EndPoint endPoint, string program, params string[] arguments)
+    {
+        var own = Path.Combine(settings.Tools, program);
+        var server = new ServerProcess(settings, endPoint, File.Exists(own) ? own : program, arguments);
+        _servers.Push(server);
+        return server;
+    }
+
+    /// <summary>Starts nginx before a server.</summary>
+    public ServerProcess StartNginx(ServerProcess backend, bool isFastCgi)
+    {
+        var endPoint = NewTcp();
+        var folder = Path.Combine(Folder, $"nginx-{endPoint.Port}");
+        Directory.CreateDirectory(folder);
+        var configuration = Path.Combine(folder, "nginx.conf");
+        File.WriteAllText(configuration, NginxConfiguration.Make(folder, endPoint, backend.EndPoint, isFastCgi));
+        return Start(endPoint, "nginx", "-c", configuration, "-e", Path.Combine(folder, "error.log"));
+    }
+
+    /// <summary>Starts php-fpm with a process for each of 400 connections.</summary>
+    public ServerProcess StartPhp(EndPoint endPoint)
+    {
+        var configuration = Path.Combine(Folder, $"php-{_servers.Count}.conf");
+        File.WriteAllText(configuration, $"""
+            [global]
+            error_log = {Folder}/php.log
+            daemonize = no
+            [www]
+            user = root
+            listen = {endPoint}
+            listen.backlog = 4096
+            pm = static
+            pm.max_children = 400
+            """);
+        return Start(endPoint, "php-fpm", "--nodaemonize", "--allow-to-run-as-root", "--fpm-config", configuration);
+    }
+
+    public UnixDomainSocketEndPoint NewUnix() => new(Path.Combine(Folder, $"{_servers.Count}-{Guid.NewGuid():N}"[..12]));
+
+    public static IPEndPoint NewTcp()
+    {
+        using var probe = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        probe.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        return (IPEndPoint)probe.LocalEndPoint!;
+    }
+
+    /// <summary>Makes a file of a size.</summary>
+    public void MakeFile(string name, int size)
+    {
+        Directory.CreateDirectory(Path.Combine(Folder, "files"));
+        File.WriteAllBytes(Path.Combine(Folder, "files", name), new byte[size]);
+    }
+
+    /// <summary>Stops what was started since.</summary>
+    public void StopAll()
+    {
+        while (_servers.TryPop(out var server))
+            server.Dispose();
+    }
+
+    public void Dispose()
+    {
+        StopAll();
+        Directory.Delete(Folder, recursive: true);
+    }
+
+    private ServerProcess StartSite(EndPoint endPoint, string[] options)
+    {
+        Directory.CreateDirectory(Path.Combine(Folder, "files"));
+        string[] shared = ["--files", Path.Combine(Folder, "files")];
+        if (Database.Length > 0)
+            shared = [.. shared, "--database", Database];
+        return Start(endPoint, "dotnet", [Path.Combine(settings.Site, "SideBySide.Site.dll"), .. options, .. shared]);
+    }
+}

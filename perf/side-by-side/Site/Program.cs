@@ -1,0 +1,81 @@
+using System.Diagnostics;
+using System.Globalization;
+using Microsoft.Extensions.FileProviders;
+using SideBySide.Site;
+
+// The same pages for both servers. --server fastcgi | kestrel; --urls; --files FOLDER; --database CONNECTION.
+var builder = WebApplication.CreateBuilder(args);
+builder.Logging.ClearProviders();
+if (builder.Configuration["server"] == "fastcgi")
+    builder.WebHost.UseFastCgi();
+if (builder.Configuration["database"] is { } database)
+    builder.Services.AddSingleton(Npgsql.NpgsqlDataSource.Create(database));
+
+var app = builder.Build();
+if (builder.Configuration["files"] is { } files)
+    app.UseStaticFiles(new StaticFileOptions { FileProvider = new PhysicalFileProvider(files), RequestPath = "/files" });
+
+app.MapGet("/", () => "Hello, world!");
+app.MapGet("/json", () => TypedResults.Json(new { Message = "Hello, world!" }));
+
+if (builder.Configuration["database"] is not null)
+    app.MapGet("/fortunes", Fortunes.GetPageAsync);
+
+app.MapPost("/upload", async (HttpRequest request) =>
+{
+    var buffer = new byte[64 * 1024];
+    long length = 0;
+    int read;
+    while ((read = await request.Body.ReadAsync(buffer)) > 0)
+        length += read;
+    return length.ToString(CultureInfo.InvariantCulture);
+}).WithMetadata(new Microsoft.AspNetCore.Mvc.DisableRequestSizeLimitAttribute());
+
+app.MapGet("/download/{length:long}", async (long length, HttpResponse response) =>
+{
+    response.ContentLength = length;
+    var block = new byte[64 * 1024];
+    for (; length > 0; length -= block.Length)
+        await response.Body.WriteAsync(block.AsMemory(0, (int)Math.Min(length, block.Length)));
+});
+
+app.MapGet("/block", () =>
+{
+    Thread.Sleep(50);
+    return "blocked";
+});
+
+app.MapGet("/compute", () =>
+{
+    var clock = Stopwatch.StartNew();
+    while (clock.Elapsed.TotalMilliseconds < 5)
+        Thread.SpinWait(20);
+    return "computed";
+});
+
+app.MapGet("/hold", (HttpContext context) =>
+{
+    var held = new TaskCompletionSource();
+    context.RequestAborted.Register(held.SetResult);
+    return held.Task;
+});
+
+app.MapGet("/events", async (HttpResponse response, CancellationToken aborted) =>
+{
+    response.ContentType = "text/event-stream";
+    response.Headers["X-Accel-Buffering"] = "no";
+    while (!aborted.IsCancellationRequested)
+    {
+        await response.WriteAsync("data: tick\n\n", aborted);
+        await response.Body.FlushAsync(aborted);
+        await Task.Delay(TimeSpan.FromSeconds(1), aborted).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+    }
+});
+
+// What the process has cost so far.
+app.MapGet("/cost", () => string.Create(CultureInfo.InvariantCulture,
+    $"{GC.GetTotalAllocatedBytes(precise: true)} {GC.GetTotalPauseDuration().TotalMicroseconds} {GC.CollectionCount(0)}"));
+
+if (builder.Configuration["min-threads"] is { } threads)
+    ThreadPool.SetMinThreads(int.Parse(threads, CultureInfo.InvariantCulture), 1);
+app.Run();

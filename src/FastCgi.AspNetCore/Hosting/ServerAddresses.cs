@@ -1,0 +1,55 @@
+using System.Collections.ObjectModel;
+using Microsoft.AspNetCore.Hosting.Server.Features;
+
+namespace FastCgi.AspNetCore.Hosting;
+
+/// <summary>What the server is to listen on, and from its start on what it listens on; then nobody else can change it, as in Kestrel.</summary>
+internal sealed class ServerAddresses : Collection<string>, IServerAddressesFeature
+{
+    private bool _isPublished;
+
+    /// <inheritdoc/>
+    public ICollection<string> Addresses => this;
+
+    /// <inheritdoc/>
+    public bool PreferHostingUrls { get; set; }
+
+    /// <summary>Puts what is listened on in place of what was asked for.</summary>
+    public void Publish(IEnumerable<string> addresses)
+    {
+        Items.Clear();
+        foreach (var address in addresses)
+            Items.Add(address);
+        _isPublished = true;
+    }
+
+    protected override void InsertItem(int index, string item)
+    {
+        ThrowIfPublished();
+        base.InsertItem(index, item);
+    }
+
+    protected override void SetItem(int index, string item)
+    {
+        ThrowIfPublished();
+        base.SetItem(index, item);
+    }
+
+    protected override void RemoveItem(int index)
+    {
+        ThrowIfPublished();
+        base.RemoveItem(index);
+    }
+
+    protected override void ClearItems()
+    {
+        ThrowIfPublished();
+        base.ClearItems();
+    }
+
+    private void ThrowIfPublished()
+    {
+        if (_isPublished)
+            throw new InvalidOperationException("The addresses cannot be changed after the server has started.");
+    }
+}

@@ -1,0 +1,149 @@
+using System.Security.Claims;
+using FastCgi.AspNetCore.Authentication;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Authentication;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.DependencyInjection;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>The user whom the web server has authenticated.</summary>
+public class AuthenticationTests
+{
+    private static readonly (string Name, string Value)[] s_jane = [("REMOTE_USER", "jane"), ("AUTH_TYPE", "Basic")];
+
+    [Fact]
+    public async Task User_WithoutTheScheme_IsNobody()
+    {
+        ClaimsPrincipal? user = null;
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            user = context.User;
+            return Apps.Hello(context);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(more: s_jane));
+
+        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.False(user!.Identity!.IsAuthenticated);
+    }
+
+    [Fact]
+    public async Task User_WithTheScheme_IsRemoteUser()
+    {
+        var user = await AuthenticateAsync(static _ => { }, s_jane);
+
+        Assert.Equal(("jane", "Basic", true), (user.Identity!.Name, user.Identity.AuthenticationType, user.Identity.IsAuthenticated));
+        Assert.Equal("jane", user.FindFirstValue(ClaimTypes.NameIdentifier));
+        Assert.All(user.Claims, static claim => Assert.Equal(FastCgiAuthenticationDefaults.AuthenticationScheme, claim.Issuer));
+    }
+
+    [Theory]
+    [InlineData("", "Basic")]
+    [InlineData(null, "Basic")]
+    public async Task User_NameEmptyOrAbsent_IsNobody(string? name, string type)
+    {
+        (string, string)[] parameters = name is null ? [("AUTH_TYPE", type)] : [("REMOTE_USER", name), ("AUTH_TYPE", type)];
+
+        Assert.False((await AuthenticateAsync(static _ => { }, parameters)).Identity!.IsAuthenticated);
+    }
+
+    /// <summary>The stock configuration of nginx passes the name in any Authorization header, unchecked.</summary>
+    [Fact]
+    public async Task User_WithoutAuthType_CountsOnlyIfTheOptionSaysSo()
+    {
+        Assert.False((await AuthenticateAsync(static _ => { }, ("REMOTE_USER", "jane"))).Identity!.IsAuthenticated);
+        Assert.False((await AuthenticateAsync(static _ => { }, ("REMOTE_USER", "jane"), ("AUTH_TYPE", ""))).Identity!.IsAuthenticated);
+
+        var user = await AuthenticateAsync(static options => options.RequireAuthenticationType = false, ("REMOTE_USER", "jane"));
+
+        Assert.Equal(("jane", "FastCgi"), (user.Identity!.Name, user.Identity.AuthenticationType));
+    }
+
+    [Fact]
+    public async Task User_OtherParameters_AreTaken()
+    {
+        var user = await AuthenticateAsync(
+            static options =>
+            {
+                options.UserNameParameter = "SSL_CLIENT_S_DN_CN";
+                options.AuthenticationTypeParameter = "SSL_PROTOCOL";
+            },
+            ("SSL_CLIENT_S_DN_CN", "Jane Client"),
+            ("SSL_PROTOCOL", "TLSv1.3"));
+
+        Assert.Equal(("Jane Client", "TLSv1.3"), (user.Identity!.Name, user.Identity.AuthenticationType));
+    }
+
+    [Fact]
+    public async Task User_MappedParameters_AreClaims()
+    {
+        var user = await AuthenticateAsync(
+            static options =>
+            {
+                options.ClaimsIssuer = "www";
+                options.MapClaim("AUTHENTICATE_MAIL", ClaimTypes.Email);
+                options.MapClaim("OIDC_CLAIM_groups", ClaimTypes.Role, ',');
+                options.MapClaim("AUTHENTICATE_CN", ClaimTypes.GivenName);
+                options.MapClaim("NOT_THERE", "absent");
+                options.MapClaim("EMPTY", "absent");
+            },
+            [.. s_jane, ("authenticate_mail", "jane@example.test"), ("OIDC_CLAIM_groups", "admins, staff,,"), ("AUTHENTICATE_CN", "Jane, Client"), ("EMPTY", "")]);
+
+        Assert.Equal("jane@example.test", user.FindFirstValue(ClaimTypes.Email));
+        Assert.Equal("Jane, Client", user.FindFirstValue(ClaimTypes.GivenName));
+        Assert.Equal(["admins", "staff"], user.FindAll(ClaimTypes.Role).Select(static claim => claim.Value));
+        Assert.True(user.IsInRole("staff"));
+        Assert.Null(user.FindFirst("absent"));
+        Assert.All(user.Claims, static claim => Assert.Equal("www", claim.Issuer));
+    }
+
+    [Theory]
+    [InlineData("HTTP_X_REMOTE_USER")]
+    [InlineData("http_remote_user")]
+    [InlineData("")]
+    public void Options_ParameterThatAClientCanSend_IsRefused(string parameter)
+    {
+        var options = new FastCgiAuthenticationOptions();
+
+        Assert.Throws<ArgumentException>(() => options.UserNameParameter = parameter);
+        Assert.Throws<ArgumentException>(() => options.AuthenticationTypeParameter = parameter);
+        Assert.Throws<ArgumentException>(() => options.MapClaim(parameter, ClaimTypes.Email));
+    }
+
+    [Fact]
+    public async Task Challenge_Nobody_IsPlain401()
+    {
+        await using var server = await TestServer.StartAsync(
+            static app => app.UseAuthentication().Run(static context => context.ChallengeAsync()),
+            services: static services => services.AddAuthentication().AddFastCgi());
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        var response = await frontEnd.ReadResponseAsync();
+        Assert.Equal((401, null), (response.Status, response["WWW-Authenticate"]));
+    }
+
+    private static async Task<ClaimsPrincipal> AuthenticateAsync(
+        Action<FastCgiAuthenticationOptions> configure, params (string Name, string Value)[] parameters)
+    {
+        var seen = Waiting.Signal<ClaimsPrincipal>();
+        await using var server = await TestServer.StartAsync(
+            app => app.UseAuthentication().Run(context =>
+            {
+                seen.SetResult(context.User);
+                return Apps.Hello(context);
+            }),
+            services: services => services.AddAuthentication().AddFastCgi(configure));
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(more: parameters));
+
+        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+        return await seen.Task.Within("the application");
+    }
+}

@@ -1,0 +1,390 @@
+using FastCgi.AspNetCore.InMemoryTests.Oracle;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Contract;
+
+/// <summary>The length of a response, which statuses and methods have a body, and which headers are not the application's.</summary>
+public class ResponseFramingTests
+{
+    [Theory]
+    [Trait("Contract", "C1")]
+    [InlineData("GET", 200, "0")]
+    [InlineData("GET", 205, "0")]
+    [InlineData("GET", 404, "0")]
+    [InlineData("POST", 200, "0")]
+    [InlineData("GET", 204, null)]
+    [InlineData("GET", 304, null)]
+    [InlineData("HEAD", 200, null)]
+    public async Task ContentLength_NothingWritten_ZeroWhereABodyCouldBe(string method, int status, string? length)
+    {
+        var answer = await Parity.AssertAsync(
+            (context, _) =>
+            {
+                context.Response.StatusCode = status;
+                return Task.CompletedTask;
+            },
+            new TestRequest(method));
+
+        Assert.Equal((status, length), (answer.Outcome.Status, answer.Outcome["Content-Length"]));
+    }
+
+    [Theory]
+    [Trait("Contract", "C2")]
+    [InlineData("advance", "3")]
+    [InlineData("write", "3")]
+    [InlineData("flush", null)]
+    public async Task ContentLength_BodyWritten_ToldWhereItIsKnown(string how, string? length)
+    {
+        var answer = await Parity.AssertAsync(async (context, _) =>
+        {
+            if (how == "advance")
+            {
+                "abc"u8.CopyTo(context.Response.BodyWriter.GetSpan(3));
+                context.Response.BodyWriter.Advance(3);
+                return;
+            }
+
+            await context.Response.Body.WriteAsync("abc"u8.ToArray());
+            if (how == "flush")
+                await Task.Yield();
+        });
+
+        Assert.Equal("abc", answer.Outcome.Text);
+        if (length is not null)
+            Assert.Equal(length, answer.Outcome["Content-Length"]);
+    }
+
+    [Theory]
+    [Trait("Contract", "C3")]
+    [InlineData("write")]
+    [InlineData("advance")]
+    [InlineData("two writes")]
+    public async Task ContentLength_TooManyBytes_ThrowsAndNoneOfThemSent(string how)
+    {
+        var answer = await Parity.AssertAsync(async (context, seen) =>
+        {
+            var response = context.Response;
+            response.ContentLength = 3;
+            if (how == "two writes")
+                await response.Body.WriteAsync("ab"u8.ToArray());
+            await seen.TryAsync(how, async () =>
+            {
+                if (how == "advance")
+                {
+                    response.BodyWriter.GetSpan(4);
+                    response.BodyWriter.Advance(4);
+                    return;
+                }
+
+                await response.Body.WriteAsync("abcd"u8.ToArray());
+            });
+            seen.Note("started", response.HasStarted);
+        });
+
+        Assert.StartsWith($"{how}: InvalidOperationException: Response Content-Length mismatch: too many bytes written", answer.Observed[0], StringComparison.Ordinal);
+        Assert.Equal(how == "two writes", answer.Outcome.IsCut);
+    }
+
+    [Fact]
+    [Trait("Contract", "C4")]
+    public async Task ContentLength_NothingWrittenNotStarted_500AndConnectionUsable()
+    {
+        await Parity.AssertAsync(static (context, _) =>
+        {
+            context.Response.ContentLength = 10;
+            return Task.CompletedTask;
+        });
+        await using var server = await TestServer.StartAsync(static context =>
+        {
+            context.Response.ContentLength = 10;
+            return context.Request.Path == "/short" ? Task.CompletedTask : context.Response.WriteAsync("0123456789");
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(uri: "/short"));
+        Assert.Equal(500, (await frontEnd.ReadResponseAsync()).Status);
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal("0123456789", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Theory]
+    [Trait("Contract", "C4")]
+    [Trait("Contract", "T14")]
+    [InlineData("GET", 200, true)]
+    [InlineData("GET", 304, false)]
+    [InlineData("HEAD", 200, false)]
+    public async Task ContentLength_TooFewBytes_CutUnlessThereIsNoBody(string method, int status, bool isCut)
+    {
+        var answer = await Parity.AssertAsync(
+            async (context, _) =>
+            {
+                context.Response.StatusCode = status;
+                context.Response.ContentLength = 10;
+                if (status == 200)
+                    await context.Response.Body.WriteAsync("four"u8.ToArray());
+            },
+            new TestRequest(method));
+
+        Assert.Equal((isCut, "10"), (answer.Outcome.IsCut, answer.Outcome["Content-Length"]));
+    }
+
+    [Theory]
+    [Trait("Contract", "C4")]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Complete_TooFewBytes_Throws(bool isAsync)
+    {
+        var answer = await Parity.AssertAsync(async (context, seen) =>
+        {
+            context.Response.ContentLength = 10;
+            await seen.TryAsync("complete", async () =>
+            {
+                if (isAsync)
+                    await context.Response.BodyWriter.CompleteAsync();
+                else
+                    context.Response.BodyWriter.Complete();
+            });
+        });
+
+        Assert.Equal(["complete: InvalidOperationException: Response Content-Length mismatch: too few bytes written (0 of 10)."], answer.Observed);
+        Assert.Equal(500, answer.Outcome.Status);
+    }
+
+    [Theory]
+    [Trait("Contract", "C5")]
+    [Trait("Contract", "T35")]
+    [InlineData("write")]
+    [InlineData("advance")]
+    [InlineData("advance after start")]
+    public async Task HEAD_BodyWritten_SwallowedAndCounted(string how)
+    {
+        var (kestrel, ours) = await Parity.RunAsync(WriteAsync, new TestRequest("HEAD"));
+        Assert.Equal(kestrel.Observed, ours.Observed);
+        Assert.Equal(("", "5"), (ours.Outcome.Text, ours.Outcome["Content-Length"]));
+        Assert.Equal(kestrel.Measurement, ours.Measurement);
+
+        await using var server = await TestServer.StartAsync(context => WriteAsync(context, new Observations()));
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(method: "HEAD"));
+        Assert.Empty((await frontEnd.ReadResponseAsync()).Body);
+        Assert.Contains("5 bytes", Assert.Single(server.Logs.All, static log => log.EventName == "HeadBodyWritten").Message, StringComparison.Ordinal);
+
+        async Task WriteAsync(HttpContext context, Observations seen)
+        {
+            var response = context.Response;
+            response.ContentLength = 5;
+            if (how == "advance after start")
+                await response.StartAsync();
+            await seen.TryAsync("first", () => PutAsync(response, "abc"));
+            await seen.TryAsync("second", () => PutAsync(response, "de"));
+            await seen.TryAsync("too much", () => PutAsync(response, "f"));
+        }
+
+        async Task PutAsync(HttpResponse response, string text)
+        {
+            if (how == "write")
+                await response.Body.WriteAsync(Apps.Utf8(text));
+            else
+                Put(response, text);
+        }
+    }
+
+    [Theory]
+    [Trait("Contract", "C6")]
+    [InlineData(204)]
+    [InlineData(205)]
+    [InlineData(304)]
+    public async Task Body_WrittenWhereThereIsNone_Throws(int status)
+    {
+        var answer = await Parity.AssertAsync(async (context, seen) =>
+        {
+            var response = context.Response;
+            response.StatusCode = status;
+            await seen.TryAsync("write", () => response.Body.WriteAsync("a"u8.ToArray()).AsTask());
+            seen.Note("started", response.HasStarted);
+            seen.Try("advance", () => Put(response, "a"));
+            // Kestrel has noted a length of 0 for a 205 by now, and complains of that.
+            if (status == 205)
+                return;
+            await seen.TryAsync("write again", () => response.BodyWriter.WriteAsync("a"u8.ToArray()).AsTask());
+            await seen.TryAsync("write nothing", () => response.BodyWriter.WriteAsync(Array.Empty<byte>()).AsTask());
+        });
+
+        Assert.Equal((status, false, ""), (answer.Outcome.Status, answer.Outcome.IsCut, answer.Outcome.Text));
+        Assert.Equal($"write: InvalidOperationException: Writing to the response body is invalid for responses with status code {status}.", answer.Observed[0]);
+    }
+
+    [Theory]
+    [Trait("Contract", "C6")]
+    [InlineData(204)]
+    [InlineData(304)]
+    public async Task Body_AdvancedBeforeTheStartWhereThereIsNone_Dropped(int status)
+    {
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            context.Response.StatusCode = status;
+            Put(context.Response, "abc");
+            return Task.CompletedTask;
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        var response = await frontEnd.ReadResponseAsync();
+        Assert.Equal((status, null, ""), (response.Status, response["Content-Length"], response.Text));
+    }
+
+    [Theory]
+    [Trait("Contract", "C6")]
+    [Trait("Contract", "T36")]
+    [InlineData(204, 1, true)]
+    [InlineData(204, 1, false)]
+    [InlineData(204, 0, true)]
+    [InlineData(204, 0, false)]
+    [InlineData(205, 1, true)]
+    [InlineData(205, 1, false)]
+    [InlineData(205, 0, true)]
+    [InlineData(304, 7, true)]
+    [InlineData(304, 7, false)]
+    public async Task ContentLength_WhereThereIsNoBody_AsKestrel(int status, int length, bool starts)
+        => await Parity.AssertAsync(async (context, seen) =>
+        {
+            context.Response.StatusCode = status;
+            context.Response.ContentLength = length;
+            context.Response.ContentType = "text/plain";
+            if (starts)
+                await seen.TryAsync("start", () => context.Response.StartAsync());
+            seen.Note("length", context.Response.ContentLength);
+        });
+
+    [Fact]
+    [Trait("Contract", "C7")]
+    [Trait("Contract", "C8")]
+    [Trait("Contract", "T15")]
+    [Trait("Contract", "I41")]
+    public async Task Headers_OfTheConnection_DroppedWithOneWarning()
+    {
+        await using var server = await TestServer.StartAsync(static context =>
+        {
+            var headers = context.Response.Headers;
+            headers.Connection = "close";
+            headers.TransferEncoding = "chunked";
+            headers.KeepAlive = "timeout=5";
+            headers.Upgrade = "h2c";
+            headers.ProxyConnection = "close";
+            headers.Trailer = "X-End";
+            headers["Status"] = "404 Not Found";
+            headers["X-Nulls"] = new string?[] { "a", null, "b" };
+            headers["X-None"] = Array.Empty<string>();
+            headers["X-Kept"] = "1";
+            return context.Response.WriteAsync("Hello");
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        var response = await frontEnd.ReadResponseAsync();
+        Assert.Equal((200, "Hello"), (response.Status, response.Text));
+        Assert.Equal(["X-Nulls", "X-Nulls", "X-Kept", "Content-Length"], response.Headers.Select(static header => header.Key));
+        var warning = Assert.Single(server.Logs.All, static log => log.EventName == "HeadersDropped");
+        Assert.Equal(Microsoft.Extensions.Logging.LogLevel.Warning, warning.Level);
+        Assert.Contains("Connection, Transfer-Encoding, Keep-Alive, Upgrade, Proxy-Connection, Trailer, Status", warning.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    [Trait("Contract", "C7")]
+    public async Task TransferEncoding_OfTheApplication_LengthStillEnforced()
+    {
+        await using var server = await TestServer.StartAsync(static context =>
+        {
+            context.Response.Headers.TransferEncoding = "chunked";
+            context.Response.ContentLength = 1;
+            return context.Response.Body.WriteAsync("ab"u8.ToArray()).AsTask();
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal(500, (await frontEnd.ReadResponseAsync()).Status);
+    }
+
+    [Fact]
+    [Trait("Contract", "C9")]
+    [Trait("Contract", "T34")]
+    public async Task DateAndServer_NotSet_LeftToTheFrontEnd()
+    {
+        await using var server = await TestServer.StartAsync(static context =>
+        {
+            if (context.Request.Path == "/own")
+            {
+                context.Response.Headers.Date = "Thu, 01 Jan 1970 00:00:00 GMT";
+                context.Response.Headers.Server = "mine";
+            }
+
+            return Task.CompletedTask;
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+        var none = await frontEnd.ReadResponseAsync();
+        frontEnd.Send(RecordBytes.Get(uri: "/own"));
+        var own = await frontEnd.ReadResponseAsync();
+
+        Assert.Equal((null, null), (none["Date"], none["Server"]));
+        Assert.Equal(("Thu, 01 Jan 1970 00:00:00 GMT", "mine"), (own["Date"], own["Server"]));
+    }
+
+    [Theory]
+    [Trait("Contract", "C10")]
+    [Trait("Contract", "C11")]
+    [InlineData(100, 500)]
+    [InlineData(101, 500)]
+    [InlineData(103, 500)]
+    [InlineData(199, 500)]
+    [InlineData(0, 500)]
+    [InlineData(-1, 500)]
+    [InlineData(1_000, 500)]
+    [InlineData(200, 200)]
+    [InlineData(599, 599)]
+    [InlineData(999, 999)]
+    public async Task StatusCode_OutOfRange_500AndLogged(int status, int sent)
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            context.Response.StatusCode = status;
+            if (status != sent)
+                await Assert.ThrowsAsync<InvalidOperationException>(() => context.Response.StartAsync());
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal(sent, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(status != sent, server.Logs.All.Any(static log => log.EventName == "ApplicationError"));
+    }
+
+    [Fact]
+    [Trait("Contract", "C12")]
+    public async Task Expect100Continue_BodyRead_NothingIsSentForIt()
+    {
+        await using var server = await TestServer.StartAsync(Apps.BodyHash);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Post(1, "/", "abc"u8.ToArray(), true, ("HTTP_EXPECT", "100-continue")));
+
+        var response = await frontEnd.ReadResponseAsync();
+        Assert.Equal((200, Apps.HashOf("abc"u8.ToArray())), (response.Status, response.Text));
+    }
+
+    private static void Put(HttpResponse response, string text)
+    {
+        Apps.Utf8(text).CopyTo(response.BodyWriter.GetSpan(text.Length));
+        response.BodyWriter.Advance(text.Length);
+    }
+}

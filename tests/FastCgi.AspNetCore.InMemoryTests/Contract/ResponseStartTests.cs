@@ -1,0 +1,215 @@
+using FastCgi.AspNetCore.InMemoryTests.Oracle;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.Primitives;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Contract;
+
+/// <summary>When a response starts, and what can be changed before and after. As Kestrel, which is asked the same.</summary>
+public class ResponseStartTests
+{
+    [Theory]
+    [Trait("Contract", "B1")]
+    [Trait("Contract", "B2")]
+    [InlineData("start")]
+    [InlineData("flush stream")]
+    [InlineData("flush writer")]
+    [InlineData("write")]
+    [InlineData("write nothing")]
+    [InlineData("complete")]
+    [InlineData("complete writer")]
+    [InlineData("advance")]
+    public async Task HasStarted_FirstUse_AsKestrel(string use)
+    {
+        var answer = await Parity.AssertAsync(async (context, seen) =>
+        {
+            var response = context.Response;
+            seen.Note("before", response.HasStarted);
+            await ResponseStart.UseAsync(response, use);
+            seen.Note("after", response.HasStarted);
+        });
+
+        Assert.Equal($"after: {use != "advance"}", answer.Observed[1]);
+    }
+
+    [Fact]
+    [Trait("Contract", "B3")]
+    public async Task StartAsync_NothingWritten_NothingSent()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            await context.Response.StartAsync();
+            await go.Task;
+            await context.Response.Body.WriteAsync(Array.Empty<byte>());
+            await go.Task;
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+        Assert.Empty(frontEnd.ReadAvailable());
+        go.SetResult();
+
+        Assert.Empty((await frontEnd.ReadResponseAsync()).Body);
+    }
+
+    [Theory]
+    [Trait("Contract", "B3")]
+    [InlineData("flush writer")]
+    [InlineData("write nothing")]
+    public async Task Flush_NothingWritten_HeaderBlockSent(string use)
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            await ResponseStart.UseAsync(context.Response, use);
+            await go.Task;
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+        var head = await frontEnd.ReadRecordAsync();
+        go.SetResult();
+
+        Assert.Equal("Status: 200 OK\r\n\r\n", System.Text.Encoding.ASCII.GetString(head.Content));
+        Assert.Empty((await frontEnd.ReadRecordAsync()).Content);
+    }
+
+    [Fact]
+    [Trait("Contract", "B4")]
+    public Task Response_ChangedAfterTheStart_ThrowsAsKestrel() => Parity.AssertAsync(async (context, seen) =>
+    {
+        var response = context.Response;
+        response.Headers["X-Before"] = "1";
+        response.ContentLength = 0;
+        await response.StartAsync();
+        seen.Try("status", () => response.StatusCode = 201);
+        seen.Try("reason", () => context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase = "Fine");
+        seen.Try("starting", () => response.OnStarting(static () => Task.CompletedTask));
+        seen.Try("set", () => response.Headers["X-Late"] = "1");
+        seen.Try("change", () => response.Headers["X-Before"] = "2");
+        seen.Try("add", () => ((IDictionary<string, StringValues>)response.Headers).Add("X-Late", "1"));
+        seen.Try("append", () => response.Headers.Append("X-Before", "2"));
+        seen.Try("remove", () => response.Headers.Remove("X-Before"));
+        seen.Try("clear", response.Headers.Clear);
+        seen.Try("length", () => response.ContentLength = 1);
+        seen.Try("type", () => response.ContentType = "text/plain");
+        seen.Try("cookie", () => response.Cookies.Append("a", "b"));
+        seen.Try("completed", () => response.OnCompleted(static () => Task.CompletedTask));
+        await seen.TryAsync("start", () => response.StartAsync());
+        seen.Note("read-only", response.Headers.IsReadOnly);
+    });
+
+    [Fact]
+    [Trait("Contract", "B9")]
+    public async Task Exception_BeforeTheStart_OnlyTheStatusIsLeft()
+    {
+        var answer = await Parity.AssertAsync((context, seen) =>
+        {
+            var response = context.Response;
+            response.StatusCode = 201;
+            context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase = "Mine";
+            response.Headers["X-Gone"] = "1";
+            response.Cookies.Append("a", "b");
+            response.OnCompleted(() =>
+            {
+                seen.Note("completed", $"{response.StatusCode} {context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase}");
+                return Task.CompletedTask;
+            });
+            throw new InvalidOperationException("on purpose");
+        });
+
+        Assert.Equal(["completed: 500 "], answer.Observed);
+        Assert.Equal([KeyValuePair.Create("Content-Length", "0")], answer.Outcome.Headers);
+    }
+
+    [Fact]
+    [Trait("Contract", "B9")]
+    public async Task Exception_BytesAdvancedBefore_Dropped()
+    {
+        await using var server = await TestServer.StartAsync(static context =>
+        {
+            context.Response.BodyWriter.GetSpan(1)[0] = (byte)'x';
+            context.Response.BodyWriter.Advance(1);
+            throw new InvalidOperationException("on purpose");
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        var response = await frontEnd.ReadResponseAsync();
+        Assert.Equal((500, "0", ""), (response.Status, response["Content-Length"], response.Text));
+    }
+
+    [Fact]
+    [Trait("Contract", "B10")]
+    public async Task Exception_StartedButNothingFlushed_ResetWithoutAWord()
+    {
+        await using var server = await TestServer.StartAsync(static async context =>
+        {
+            await context.Response.StartAsync();
+            throw new InvalidOperationException("on purpose");
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal((0, true), ((await frontEnd.ReadOutcomeAsync()).Status, frontEnd.Transport.IsReset));
+    }
+
+    [Theory]
+    [Trait("Contract", "B10")]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Exception_AfterTheStart_ResponseVisiblyCut(bool hasLength)
+    {
+        var answer = await Parity.AssertAsync(async (context, _) =>
+        {
+            if (hasLength)
+                context.Response.ContentLength = 100;
+            await context.Response.WriteAsync("partial");
+            throw new InvalidOperationException("on purpose");
+        });
+
+        Assert.Equal((200, true, "partial"), (answer.Outcome.Status, answer.Outcome.IsCut, answer.Outcome.Text));
+    }
+
+    [Fact]
+    [Trait("Contract", "B11")]
+    public async Task Status_NothingSet_200AndOkOnTheWireOnly()
+    {
+        await Parity.AssertAsync((context, seen) =>
+        {
+            var feature = context.Features.Get<IHttpResponseFeature>()!;
+            seen.Note("defaults", $"{feature.StatusCode} {feature.ReasonPhrase is null} {feature.Headers.Count}");
+            return Task.CompletedTask;
+        });
+        await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal("200 OK", (await frontEnd.ReadResponseAsync()).StatusLine);
+    }
+
+    [Fact]
+    [Trait("Contract", "B11")]
+    public async Task ReasonPhrase_OfTheApplication_OnTheWire()
+    {
+        await using var server = await TestServer.StartAsync(static context =>
+        {
+            context.Response.StatusCode = 299;
+            context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase = "Quite fine";
+            return Task.CompletedTask;
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal("299 Quite fine", (await frontEnd.ReadResponseAsync()).StatusLine);
+    }
+}

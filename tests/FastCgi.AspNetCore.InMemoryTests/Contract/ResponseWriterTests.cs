@@ -1,0 +1,397 @@
+using System.IO.Pipelines;
+using System.Text;
+using System.Text.Json;
+using FastCgi.AspNetCore.InMemoryTests.Oracle;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Contract;
+
+/// <summary><c>Response.BodyWriter</c>: leases, flushes, completion.</summary>
+public class ResponseWriterTests
+{
+    // More than a flush holds back, so that it is sent at once, and what is written after it has to wait for a slow peer.
+    private const int OneSend = 100_000;
+
+    [Fact]
+    [Trait("Contract", "D1")]
+    public async Task BodyAndBodyWriter_UsedInTurn_OrderKept()
+    {
+        var answer = await Parity.AssertAsync(async (context, _) =>
+        {
+            var response = context.Response;
+            await response.Body.WriteAsync("a"u8.ToArray());
+            Put(response.BodyWriter, "b");
+            await response.Body.WriteAsync("c"u8.ToArray());
+            Put(response.BodyWriter, "d");
+            await response.BodyWriter.FlushAsync();
+            await response.WriteAsync("e");
+            Put(response.BodyWriter, "f");
+            await response.Body.FlushAsync();
+            await response.BodyWriter.WriteAsync("g"u8.ToArray());
+            await response.BodyWriter.AsStream().WriteAsync("h"u8.ToArray());
+        });
+
+        Assert.Equal("abcdefgh", answer.Outcome.Text);
+    }
+
+    [Theory]
+    [Trait("Contract", "D2")]
+    [Trait("Contract", "T26")]
+    [InlineData(0)]
+    [InlineData(1)]
+    [InlineData(4_096)]
+    [InlineData(65_535)]
+    [InlineData(65_536)]
+    [InlineData(300_000)]
+    public async Task GetMemory_SizeHint_AtLeastThatMuch(int hint) => await Parity.AssertAsync((context, seen) =>
+    {
+        var writer = context.Response.BodyWriter;
+        seen.Note("memory", writer.GetMemory(hint).Length >= Math.Max(hint, 1));
+        var span = writer.GetSpan(hint);
+        seen.Note("span", span.Length >= Math.Max(hint, 1));
+        span[..hint].Fill((byte)'x');
+        writer.Advance(hint);
+        return Task.CompletedTask;
+    });
+
+    [Fact]
+    [Trait("Contract", "D3")]
+    public async Task Advance_WithoutOrPastALease_Throws() => await Parity.AssertAsync(async (context, seen) =>
+    {
+        var writer = context.Response.BodyWriter;
+        seen.Try("no lease", () => writer.Advance(1));
+        seen.Try("negative", () => writer.Advance(-1));
+        var length = writer.GetMemory().Length;
+        seen.Try("past the end", () => writer.Advance(length + 1));
+        seen.Try("nothing", () => writer.Advance(0));
+        await context.Response.StartAsync();
+        seen.Try("leased before the start", () => writer.Advance(1));
+    });
+
+    [Fact]
+    [Trait("Contract", "D3")]
+    public async Task Advance_LeasedBeforeComplete_Throws() => await Parity.AssertAsync(async (context, seen) =>
+    {
+        var writer = context.Response.BodyWriter;
+        writer.GetMemory();
+        await context.Response.CompleteAsync();
+        seen.Try("leased before the completion", () => writer.Advance(1));
+    });
+
+    /// <summary>A JSON writer holds a lease from its first token to its own flush.</summary>
+    [Theory]
+    [Trait("Contract", "D3")]
+    [InlineData(10)]
+    [InlineData(100_000)]
+    public async Task Flush_WhileAnotherWriterHoldsALease_LeaseStaysGood(int length)
+    {
+        var answer = await Parity.AssertAsync(async (context, _) =>
+        {
+            await context.Response.StartAsync();
+            await using var json = new Utf8JsonWriter(context.Response.BodyWriter);
+            for (var i = 0; i < 3; i++)
+            {
+                json.WriteStartArray();
+                json.WriteStringValue(new string('x', length));
+                await context.Response.BodyWriter.FlushAsync();
+                json.WriteNumberValue(i);
+                json.WriteEndArray();
+                await json.FlushAsync();
+                await context.Response.BodyWriter.FlushAsync();
+                json.Reset();
+            }
+        });
+
+        var text = new string('x', length);
+        Assert.Equal($"[\"{text}\",0][\"{text}\",1][\"{text}\",2]", answer.Outcome.Text);
+    }
+
+    [Fact]
+    [Trait("Contract", "D4")]
+    public async Task UnflushedBytes_Advanced_CountedUntilTheFlush() => await Parity.AssertAsync(async (context, seen) =>
+    {
+        var writer = context.Response.BodyWriter;
+        seen.Note("supported", writer.CanGetUnflushedBytes);
+        seen.Note("none", writer.UnflushedBytes);
+        Put(writer, "abc");
+        seen.Note("three", writer.UnflushedBytes);
+        await writer.FlushAsync();
+        seen.Note("none again", writer.UnflushedBytes);
+    });
+
+    [Fact]
+    [Trait("Contract", "D5")]
+    public async Task Flush_TokenAlreadyCancelled_Throws() => await Parity.AssertAsync(async (context, seen) =>
+    {
+        var canceled = new CancellationToken(canceled: true);
+        foreach (var isStarted in new[] { false, true })
+        {
+            await ThrowsCanceledAsync(seen, "flush writer", () => context.Response.BodyWriter.FlushAsync(canceled).AsTask());
+            await ThrowsCanceledAsync(seen, "write writer", () => context.Response.BodyWriter.WriteAsync("x"u8.ToArray(), canceled).AsTask());
+            await ThrowsCanceledAsync(seen, "flush stream", () => context.Response.Body.FlushAsync(canceled));
+            await ThrowsCanceledAsync(seen, "write stream", () => context.Response.Body.WriteAsync("x"u8.ToArray(), canceled).AsTask());
+            seen.Note("started", context.Response.HasStarted);
+            if (!isStarted)
+                await context.Response.StartAsync();
+        }
+    });
+
+    [Fact]
+    [Trait("Contract", "D5")]
+    public async Task Flush_WaitsForASlowPeer_CanBeCancelledAndNothingIsLost()
+    {
+        var canceled = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                using var source = new CancellationTokenSource();
+                await context.Response.Body.WriteAsync(new byte[OneSend]);
+                var flush = context.Response.Body.WriteAsync(new byte[100_000], source.Token).AsTask();
+                Assert.False(flush.IsCompleted);
+                await source.CancelAsync();
+                await Assert.ThrowsAnyAsync<OperationCanceledException>(() => flush);
+                canceled.SetResult();
+            },
+            static options => options.Limits.MaxResponseBufferSize = 1_000);
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HoldSends();
+
+        frontEnd.Send(RecordBytes.Get());
+        await canceled.Task.Within("the cancelled flush");
+        await DrainAsync(frontEnd);
+
+        Assert.Equal(OneSend + 100_000, (await frontEnd.ReadResponseAsync()).Body.Length);
+    }
+
+    [Fact]
+    [Trait("Contract", "D5")]
+    public async Task Writer_PeerGone_FlushCompletedAndBytesDropped()
+    {
+        var done = Waiting.Signal<FlushResult>();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            await context.Response.StartAsync();
+            await Assert.ThrowsAnyAsync<OperationCanceledException>(() => Apps.UntilAborted(context));
+            var writer = context.Response.BodyWriter;
+            for (var i = 0; i < 100; i++)
+            {
+                writer.GetSpan(100_000).Clear();
+                writer.Advance(100_000);
+            }
+
+            await context.Response.Body.WriteAsync(new byte[10]);
+            done.SetResult(await writer.FlushAsync());
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+        frontEnd.Close();
+
+        var flush = await done.Task.Within("the flush");
+        Assert.Equal((true, false), (flush.IsCompleted, flush.IsCanceled));
+    }
+
+    [Fact]
+    [Trait("Contract", "D6")]
+    public async Task CancelPendingFlush_NoneIsPending_NextOneAndNoOther() => await Parity.AssertAsync(async (context, seen) =>
+    {
+        var writer = context.Response.BodyWriter;
+        await context.Response.StartAsync();
+        writer.CancelPendingFlush();
+        Put(writer, "abc");
+        seen.Note("next", (await writer.FlushAsync()).IsCanceled);
+        seen.Note("one more", (await writer.FlushAsync()).IsCanceled);
+    });
+
+    [Theory]
+    [Trait("Contract", "D6")]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task CancelPendingFlush_SlowPeer_FlushReturnsAndNothingIsLost(bool isPending)
+    {
+        var done = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                var writer = context.Response.BodyWriter;
+                await writer.WriteAsync(new byte[OneSend]);
+                writer.GetSpan(50_000).Clear();
+                writer.Advance(50_000);
+                if (!isPending)
+                    writer.CancelPendingFlush();
+                var flush = writer.FlushAsync().AsTask();
+                if (isPending)
+                    writer.CancelPendingFlush();
+                Assert.True((await flush.Within("the flush")).IsCanceled);
+                done.SetResult();
+                Assert.False((await writer.FlushAsync()).IsCanceled);
+            },
+            static options => options.Limits.MaxResponseBufferSize = 1_000);
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HoldSends();
+        frontEnd.Send(RecordBytes.Get());
+        await done.Task.Within("the cancelled flush");
+
+        await DrainAsync(frontEnd);
+
+        Assert.Equal(OneSend + 50_000, (await frontEnd.ReadResponseAsync()).Body.Length);
+    }
+
+    [Theory]
+    [Trait("Contract", "D7")]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Complete_ApplicationGoesOn_ResponseEndsAndWritesThrow(bool byFeature)
+    {
+        var answer = await Parity.AssertAsync(async (context, seen) =>
+        {
+            var writer = context.Response.BodyWriter;
+            context.Response.OnStarting(() =>
+            {
+                seen.Note("starting", "called");
+                return Task.CompletedTask;
+            });
+            Put(writer, "abc");
+            await (byFeature ? context.Response.CompleteAsync() : writer.CompleteAsync().AsTask());
+            seen.Note("started", context.Response.HasStarted);
+            seen.Try("memory", () => writer.GetMemory());
+            seen.Try("span", () => writer.GetSpan());
+            await seen.TryAsync("write", () => writer.WriteAsync("x"u8.ToArray()).AsTask());
+            await seen.TryAsync("write stream", () => context.Response.Body.WriteAsync("x"u8.ToArray()).AsTask());
+            await seen.TryAsync("flush", () => writer.FlushAsync().AsTask());
+            await seen.TryAsync("flush stream", () => context.Response.Body.FlushAsync());
+            await seen.TryAsync("complete again", () => writer.CompleteAsync().AsTask());
+            await seen.TryAsync("start", () => context.Response.StartAsync());
+        });
+
+        Assert.Equal(("abc", false), (answer.Outcome.Text, answer.Outcome.IsCut));
+    }
+
+    [Fact]
+    [Trait("Contract", "D7")]
+    public async Task Complete_ApplicationStillRuns_EndIsSent()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            await context.Response.WriteAsync("abc");
+            await context.Response.CompleteAsync();
+            await go.Task;
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal("abc", (await frontEnd.ReadResponseAsync()).Text);
+        go.SetResult();
+    }
+
+    [Theory]
+    [Trait("Contract", "D7")]
+    [InlineData(true, false)]
+    [InlineData(false, false)]
+    [InlineData(true, true)]
+    [InlineData(false, true)]
+    public async Task Complete_WithAnException_500OrCut(bool isAsync, bool isStarted)
+    {
+        var (kestrel, ours) = await Parity.RunAsync(async (context, seen) =>
+        {
+            var writer = context.Response.BodyWriter;
+            if (isStarted)
+                await context.Response.WriteAsync("partial");
+            await seen.TryAsync("complete", async () =>
+            {
+                if (isAsync)
+                    await writer.CompleteAsync(new FormatException("on purpose"));
+                else
+                    writer.Complete(new FormatException("on purpose"));
+            });
+        });
+
+        // How much of a response that is aborted still gets out is nobody's promise.
+        Assert.Equal(isStarted, ours.Outcome.IsCut);
+        Assert.Equal(["ConnectionAbortedException: The BodyPipe was completed with an exception."], ours.ApplicationErrors);
+        Assert.Equal(kestrel.Observed, ours.Observed);
+        if (!isStarted)
+            Assert.Equal(500, ours.Outcome.Status);
+
+        // Kestrel's CompleteAsync ignores the exception, and ends the response as if all was well.
+        Assert.Equal(isAsync ? [] : ours.ApplicationErrors, kestrel.ApplicationErrors);
+    }
+
+    [Fact]
+    [Trait("Contract", "D9")]
+    public async Task Writers_Concurrent_EachWriteWhole()
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            await Task.WhenAll(Enumerable.Range(0, 8).Select(writer => Task.Run(async () =>
+            {
+                for (var i = 0; i < 50; i++)
+                {
+                    await context.Response.Body.WriteAsync(Encoding.ASCII.GetBytes(new string((char)('a' + writer), 100) + "\n"));
+                    await context.Response.Body.FlushAsync();
+                }
+            })));
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        var lines = (await frontEnd.ReadResponseAsync()).Text.Split('\n', StringSplitOptions.RemoveEmptyEntries);
+        Assert.Equal(400, lines.Length);
+        Assert.All(lines, static line => Assert.True(line.Length == 100 && line.All(c => c == line[0])));
+    }
+
+    [Fact]
+    [Trait("Contract", "D10")]
+    public async Task Write_MoreThanTheLimitWaits_CompletesWhenThePeerHasTaken()
+    {
+        var isWaiting = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            await context.Response.Body.WriteAsync(new byte[OneSend]);
+            Assert.True(context.Response.Body.WriteAsync(new byte[60 * 1024]).AsTask().IsCompleted);
+            var write = context.Response.Body.WriteAsync(new byte[10 * 1024]).AsTask();
+            Assert.False(write.IsCompleted);
+            isWaiting.SetResult();
+            await write;
+        });
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HoldSends();
+
+        frontEnd.Send(RecordBytes.Get());
+        await isWaiting.Task.Within("the write that waits");
+        await DrainAsync(frontEnd);
+
+        Assert.Equal(OneSend + 70 * 1024, (await frontEnd.ReadResponseAsync()).Body.Length);
+    }
+
+    private static async Task DrainAsync(FrontEnd frontEnd)
+    {
+        frontEnd.Transport.ReleaseSend(goesOn: false);
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.Sent is [.., 3, 0, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0], "END_REQUEST");
+    }
+
+    private static async Task ThrowsCanceledAsync(Observations seen, string what, Func<Task> action)
+    {
+        try
+        {
+            await action();
+            seen.Note(what, "done");
+        }
+        catch (OperationCanceledException)
+        {
+            seen.Note(what, "canceled");
+        }
+    }
+
+    private static void Put(PipeWriter writer, string text)
+    {
+        Apps.Utf8(text).CopyTo(writer.GetSpan(text.Length));
+        writer.Advance(text.Length);
+    }
+}

@@ -1,0 +1,107 @@
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
+
+/// <summary>What one server made of a request: what came back, what the application saw, and what logs and metrics say of it.</summary>
+internal sealed record ServerAnswer(Outcome Outcome, IReadOnlyList<string> Observed, IReadOnlyList<string> ApplicationErrors, string Measurement);
+
+/// <summary>An application that is run by Kestrel and by this server. It notes what it sees.</summary>
+internal delegate Task ObservedApplication(HttpContext context, Observations observations);
+
+/// <summary>Lets Kestrel and this server answer the same request with the same application, and compares.</summary>
+internal static class Parity
+{
+    // What each server adds for its own protocol, and how it frames the body.
+    private static readonly string[] s_ownHeaders = ["Date", "Server", "Connection", "Transfer-Encoding", "Content-Length"];
+
+    /// <summary>Runs an application on both servers and asserts that there is no difference.</summary>
+    /// <param name="application">The application.</param>
+    /// <param name="request">The request; a GET by default.</param>
+    /// <returns>The answer.</returns>
+    public static async Task<ServerAnswer> AssertAsync(ObservedApplication application, TestRequest? request = null)
+    {
+        var (kestrel, ours) = await RunAsync(application, request);
+        AssertSameLines(kestrel.Observed, ours.Observed);
+        AssertSameOutcome(kestrel.Outcome, ours.Outcome);
+        AssertSameLines(kestrel.ApplicationErrors, ours.ApplicationErrors);
+        Assert.Equal(kestrel.Measurement, ours.Measurement);
+        return ours;
+    }
+
+    /// <summary>Runs an application on both servers, for a test that knows where they differ.</summary>
+    public static async Task<(ServerAnswer Kestrel, ServerAnswer Ours)> RunAsync(ObservedApplication application, TestRequest? request = null)
+    {
+        request ??= new TestRequest();
+        return (await AskKestrelAsync(application, request), await AskOursAsync(application, request));
+    }
+
+    public static void AssertSameOutcome(Outcome kestrel, Outcome ours)
+    {
+        Assert.Equal((kestrel.Status, kestrel.IsCut), (ours.Status, ours.IsCut));
+        Assert.Equal(kestrel.Text, ours.Text);
+        Assert.Equal(Comparable(kestrel), Comparable(ours));
+
+        // Where Kestrel has to chunk, this server may know the length.
+        if (kestrel["Transfer-Encoding"] is null)
+            Assert.Equal(kestrel["Content-Length"], ours["Content-Length"]);
+    }
+
+    /// <summary>As text, for xunit shortens the elements of lists.</summary>
+    private static void AssertSameLines(IReadOnlyList<string> kestrel, IReadOnlyList<string> ours)
+        => Assert.Equal(string.Join('\n', kestrel), string.Join('\n', ours));
+
+    private static IEnumerable<KeyValuePair<string, string>> Comparable(Outcome outcome)
+        => outcome.Headers.Where(static header => !s_ownHeaders.Contains(header.Key)).OrderBy(static header => header.Key, StringComparer.Ordinal);
+
+    private static async Task<ServerAnswer> AskKestrelAsync(ObservedApplication application, TestRequest request)
+    {
+        var oracle = await KestrelOracle.Instance;
+        return await AskAsync(application, oracle.Services, oracle.Logs, run => oracle.AskAsync(run, request));
+    }
+
+    private static async Task<ServerAnswer> AskOursAsync(ObservedApplication application, TestRequest request)
+    {
+        RequestDelegate? run = null;
+        await using var server = await TestServer.StartAsync(context => run!(context));
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+        return await AskAsync(application, server.Services, server.Logs, async observed =>
+        {
+            run = observed;
+            frontEnd.Send(request.ToRecords());
+            if (request is { SentLength: not null, GoneWhen: null })
+                frontEnd.Close();
+            if (request.GoneWhen is null)
+                return await frontEnd.ReadOutcomeAsync();
+
+            await request.GoneWhen.Within("the client's moment to go");
+            frontEnd.Close();
+            return new Outcome(0, [], [], IsCut: true);
+        });
+    }
+
+    private static async Task<ServerAnswer> AskAsync(
+        ObservedApplication application, IServiceProvider services, CollectedLogs logs, Func<RequestDelegate, Task<Outcome>> ask)
+    {
+        using var measurements = new RequestMeasurements(services);
+        var observations = new Observations();
+        var id = Guid.NewGuid().ToString();
+        var trace = string.Empty;
+        var outcome = await ask(context =>
+        {
+            RequestMeasurements.Mark(context, id);
+            trace = context.TraceIdentifier;
+            return application(context, observations);
+        });
+        var measurement = await measurements.WaitAsync(id);
+        var errors = logs.All
+            .Where(log => log.EventName == "ApplicationError" && log.Message.Contains($"\"{trace}\"", StringComparison.Ordinal))
+            .Select(static log => Observations.Describe(log.Exception!));
+        return new ServerAnswer(outcome, observations.Lines, [.. errors], measurement);
+    }
+}

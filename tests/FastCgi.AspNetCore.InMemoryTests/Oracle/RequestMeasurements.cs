@@ -1,0 +1,45 @@
+using System.Collections.Concurrent;
+using System.Diagnostics.Metrics;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.DependencyInjection;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
+
+/// <summary>What ASP.NET Core's own meter said of each request of one host.</summary>
+internal sealed class RequestMeasurements : IDisposable
+{
+    private const string IdTag = "test.id";
+
+    private readonly MeterListener _listener = new();
+    private readonly ConcurrentDictionary<string, TaskCompletionSource<string>> _requests = new();
+
+    public RequestMeasurements(IServiceProvider services)
+    {
+        var factory = services.GetRequiredService<IMeterFactory>();
+        _listener.InstrumentPublished = (instrument, listener) =>
+        {
+            if (instrument.Name == "http.server.request.duration" && ReferenceEquals(instrument.Meter.Scope, factory))
+                listener.EnableMeasurementEvents(instrument);
+        };
+        _listener.SetMeasurementEventCallback<double>((_, _, tags, _) => Take(tags));
+        _listener.Start();
+    }
+
+    /// <summary>Lets the measurement of a request be found.</summary>
+    public static void Mark(HttpContext context, string id) => context.Features.Get<IHttpMetricsTagsFeature>()!.Tags.Add(new(IdTag, id));
+
+    /// <summary>The tags of a request's measurement, which comes when hosting is done with it.</summary>
+    public Task<string> WaitAsync(string id) => GetSource(id).Task.Within("the measurement of the request");
+
+    public void Dispose() => _listener.Dispose();
+
+    private void Take(ReadOnlySpan<KeyValuePair<string, object?>> tags)
+    {
+        var all = tags.ToArray();
+        if (all.FirstOrDefault(static tag => tag.Key == IdTag).Value is string id)
+            GetSource(id).TrySetResult(string.Join(' ', all.Where(static tag => tag.Key != IdTag).OrderBy(static tag => tag.Key).Select(static tag => $"{tag.Key}={tag.Value}")));
+    }
+
+    private TaskCompletionSource<string> GetSource(string id) => _requests.GetOrAdd(id, static _ => Waiting.Signal<string>());
+}

@@ -1,0 +1,78 @@
+using System.Globalization;
+using System.Text;
+using FastCgi.AspNetCore.Testing;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
+
+/// <summary>One request, to be sent to two servers in the words of each.</summary>
+internal sealed record TestRequest(string Method = "GET", string Target = "/")
+{
+    /// <summary>The client's headers besides Host and those of the body.</summary>
+    public IReadOnlyList<(string Name, string Value)> Headers { get; init; } = [];
+
+    /// <summary>The body; <see langword="null"/> for none.</summary>
+    public byte[]? Body { get; init; }
+
+    /// <summary>Whether the length of the body is told in advance.</summary>
+    public bool HasLength { get; init; } = true;
+
+    /// <summary>Only so many bytes of the body are sent, and then no more come.</summary>
+    public int? SentLength { get; init; }
+
+    /// <summary>When the client goes away.</summary>
+    public Task? GoneWhen { get; init; }
+
+    /// <summary>The request in HTTP/1.1.</summary>
+    public byte[] ToHttp()
+    {
+        var head = new StringBuilder($"{Method} {Target} HTTP/1.1\r\nHost: www.example.test\r\nUser-Agent: test/1.0\r\nConnection: close\r\n");
+        foreach (var (name, value) in Headers)
+            head.Append(CultureInfo.InvariantCulture, $"{name}: {value}\r\n");
+        if (Body is not null)
+            head.Append(HasLength ? $"Content-Length: {Body.Length}\r\n" : "Transfer-Encoding: chunked\r\n");
+        head.Append("\r\n");
+
+        var sent = (Body ?? []).AsSpan(0, SentLength ?? Body?.Length ?? 0);
+        var message = new List<byte>(Encoding.Latin1.GetBytes(head.ToString()));
+        if (HasLength)
+        {
+            message.AddRange(sent);
+        }
+        else
+        {
+            message.AddRange(Encoding.ASCII.GetBytes($"{sent.Length:x}\r\n"));
+            message.AddRange(sent);
+            message.AddRange("\r\n0\r\n\r\n"u8);
+        }
+
+        return [.. message];
+    }
+
+    /// <summary>The request in FastCGI.</summary>
+    public byte[] ToRecords()
+    {
+        var more = Headers.Select(static header => ("HTTP_" + header.Name.ToUpperInvariant().Replace('-', '_'), header.Value)).ToList();
+        if (Body is not null && HasLength)
+            more.Add(("CONTENT_LENGTH", Body.Length.ToString(CultureInfo.InvariantCulture)));
+        else if (Body is not null)
+            more.Add(("HTTP_TRANSFER_ENCODING", "chunked"));
+
+        byte[] start = [.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams(Method, Target, [.. more]))];
+        var body = Body ?? [];
+        return SentLength is { } length
+            ? [.. start, .. RecordBytes.Record(RecordBytes.Stdin, 1, body.AsSpan(0, length))]
+            : [.. start, .. RecordBytes.StdinStream(1, body)];
+    }
+}
+
+/// <summary>What came back for a request.</summary>
+/// <param name="Status">The status, or 0 if there was none.</param>
+/// <param name="Headers">The headers, but those that a server adds on its own account.</param>
+/// <param name="Body">The body, without chunks.</param>
+/// <param name="IsCut">Whether the client can tell that the response is not complete.</param>
+internal sealed record Outcome(int Status, IReadOnlyList<KeyValuePair<string, string>> Headers, byte[] Body, bool IsCut)
+{
+    public string Text => Encoding.UTF8.GetString(Body);
+
+    public string? this[string name] => Headers.FirstOrDefault(header => header.Key.Equals(name, StringComparison.OrdinalIgnoreCase)).Value;
+}

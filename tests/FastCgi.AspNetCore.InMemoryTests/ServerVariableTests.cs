@@ -1,0 +1,161 @@
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>What the web server says of a request, beyond what HTTP has.</summary>
+public class ServerVariableTests
+{
+    [Fact]
+    public async Task GetServerVariable_AnyCase_IsFound() => await RunAsync(
+        static context =>
+        {
+            Assert.Equal("/srv/www/html", context.GetServerVariable("DOCUMENT_ROOT"));
+            Assert.Equal("/srv/www/html", context.GetServerVariable("Document_Root"));
+            Assert.Equal("DE", context.GetServerVariable("geoip_country"));
+            Assert.Equal("test/1.0", context.GetServerVariable("HTTP_USER_AGENT"));
+            Assert.Equal("mixed", context.GetServerVariable("PROXY-NOKEEPALIVE"));
+            Assert.Equal("", context.GetServerVariable("CONTENT_TYPE"));
+            Assert.Null(context.GetServerVariable("NOT_THERE"));
+        },
+        ("GEOIP_COUNTRY", "DE"),
+        ("proxy-nokeepalive", "mixed"));
+
+    /// <summary>As in nginx configurations that override an included file.</summary>
+    [Fact]
+    public async Task GetServerVariable_Repeated_LastCounts()
+        => await RunAsync(static context => Assert.Equal("second", context.GetServerVariable("TWICE")), ("TWICE", "first"), ("TWICE", "second"));
+
+    [Fact]
+    public async Task GetServerVariable_NotAscii_IsUtf8() => await RunAsync(static context => Assert.Equal("Zürich", context.GetServerVariable("CITY")), ("CITY", "Zürich"));
+
+    [Fact]
+    public async Task GetServerVariable_Set_ReadsBack() => await RunAsync(
+        static context =>
+        {
+            var variables = context.Features.GetRequiredFeature<IServerVariablesFeature>();
+            variables["Document_Root"] = "/elsewhere";
+            variables["NEW"] = "value";
+            variables["SERVER_NAME"] = null;
+
+            Assert.Equal("/elsewhere", context.GetServerVariable("DOCUMENT_ROOT"));
+            Assert.Equal("value", context.GetServerVariable("new"));
+            Assert.Null(context.GetServerVariable("SERVER_NAME"));
+            Assert.Throws<ArgumentException>(() => variables[""]);
+            Assert.Throws<ArgumentException>(() => variables[""] = "value");
+            Assert.Throws<ArgumentNullException>(() => variables[null!]);
+        });
+
+    [Fact]
+    public async Task GetServerVariable_SetInTheRequestBefore_IsGone()
+    {
+        string? seen = null;
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            var variables = context.Features.GetRequiredFeature<IServerVariablesFeature>();
+            seen = variables["LEFT_OVER"];
+            variables["LEFT_OVER"] = "value";
+            return Apps.Hello(context);
+        });
+        var frontEnd = server.Connect();
+
+        for (var i = 0; i < 40; i++)
+        {
+            frontEnd.Send(RecordBytes.Get());
+            await frontEnd.ReadResponseAsync();
+            Assert.Null(seen);
+        }
+    }
+
+    [Fact]
+    public async Task GetServerVariable_InOnCompleted_IsStillRight()
+    {
+        var seen = Waiting.Signal<string?>();
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            context.Response.OnCompleted(() =>
+            {
+                seen.SetResult(context.GetServerVariable("REMOTE_PORT"));
+                return Task.CompletedTask;
+            });
+            return Apps.Hello(context);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal("51234", await seen.Task.Within("OnCompleted"));
+    }
+
+    [Fact]
+    public async Task Parameters_All_AreInOrderAndRepeated() => await RunAsync(
+        static context =>
+        {
+            var request = context.Features.GetRequiredFeature<IFastCgiRequestFeature>();
+            var expected = RecordBytes.RequestParams("GET", "/", ("HTTP_A", "1"), ("odd name=", ""), ("HTTP_A", "2"));
+
+            Assert.Equal(FastCgiRole.Responder, request.Role);
+            Assert.Equal(expected, request.Parameters.Select(static parameter => (parameter.Key, parameter.Value)));
+            Assert.Same(request.Parameters, request.Parameters);
+        },
+        ("HTTP_A", "1"),
+        ("odd name=", ""),
+        ("HTTP_A", "2"));
+
+    [Theory]
+    [InlineData("4f1c0d6e8a2b4c5d9e0f112233445566")]
+    [InlineData("ZR@x-4_7AbCdEfGhIjKlMnOp")]
+    [InlineData("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01")]
+    [InlineData("a")]
+    public async Task TraceIdentifier_FromTheFrontEnd_IsTaken(string id)
+        => Assert.Equal(id, await TraceIdentifierAsync("REQUEST_ID", ("REQUEST_ID", id)));
+
+    [Theory]
+    [InlineData("")]
+    [InlineData("two words")]
+    [InlineData("a\nb")]
+    [InlineData("<script>")]
+    [InlineData("\"quoted\"")]
+    [InlineData("é")]
+    public async Task TraceIdentifier_UnfitForLogs_IsOurOwn(string id)
+        => Assert.EndsWith(":00000001", await TraceIdentifierAsync("REQUEST_ID", ("REQUEST_ID", id)), StringComparison.Ordinal);
+
+    [Fact]
+    public async Task TraceIdentifier_UpTo128Characters_IsTaken()
+    {
+        Assert.Equal(new string('x', 128), await TraceIdentifierAsync("UNIQUE_ID", ("UNIQUE_ID", new string('x', 128))));
+        Assert.EndsWith(":00000001", await TraceIdentifierAsync("UNIQUE_ID", ("UNIQUE_ID", new string('x', 129))), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task TraceIdentifier_NotAskedFor_IsOurOwn()
+        => Assert.EndsWith(":00000001", await TraceIdentifierAsync(parameter: null, ("REQUEST_ID", "front-end"), ("UNIQUE_ID", "front-end")), StringComparison.Ordinal);
+
+    private static async Task<string> TraceIdentifierAsync(string? parameter, params (string Name, string Value)[] parameters)
+    {
+        var id = "";
+        await RunAsync(context => id = context.TraceIdentifier, options => options.TraceIdentifierParameter = parameter, parameters);
+        return id;
+    }
+
+    private static Task RunAsync(Action<HttpContext> look, params (string Name, string Value)[] parameters) => RunAsync(look, configure: null, parameters);
+
+    /// <summary>What the application throws is the test's failure.</summary>
+    private static async Task RunAsync(Action<HttpContext> look, Action<FastCgiServerOptions>? configure, params (string Name, string Value)[] parameters)
+    {
+        await using var server = await TestServer.StartAsync(
+            context =>
+            {
+                look(context);
+                return Apps.Hello(context);
+            },
+            configure);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(more: parameters));
+
+        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+    }
+}

@@ -1,0 +1,180 @@
+using System.Globalization;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Authentication;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.DependencyInjection;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>
+/// A hostile client can send any header, and front-ends make HTTP_… variables of all. Nothing but <c>Request.Headers</c> may show it:
+/// not with every option on that makes the server believe more.
+/// </summary>
+public class SpoofingTests
+{
+    private static readonly (string Name, string Value)[] s_secureRequest =
+        [("HTTPS", "on"), ("SSL_PROTOCOL", "TLSv1.3"), ("SSL_CLIENT_VERIFY", "NONE"), ("SCRIPT_NAME", "/a"), ("PATH_INFO", "/b"), ("DOCUMENT_URI", "/a/b")];
+
+    public static TheoryData<string, string> Headers => new()
+    {
+        { "REMOTE_USER", "root" },
+        { "AUTH_TYPE", "Basic" },
+        { "AUTHORIZATION", "Basic cm9vdDpyb290" },
+        { "REDIRECT_HTTP_AUTHORIZATION", "Bearer forged" },
+        { "REDIRECT_REMOTE_USER", "root" },
+        { "X_FORWARDED_FOR", "10.0.0.1" },
+        { "X_FORWARDED_PROTO", "ftp" },
+        { "X_FORWARDED_HOST", "evil.example" },
+        { "X_FORWARDED_PORT", "1" },
+        { "X_FORWARDED_PREFIX", "/evil" },
+        { "X_FORWARDED_SERVER", "evil.example" },
+        { "X_FORWARDED_SSL", "off" },
+        { "X_FORWARDED_USER", "root" },
+        { "X_REMOTE_USER", "root" },
+        { "X_REAL_IP", "10.0.0.1" },
+        { "X_CLIENT_IP", "10.0.0.1" },
+        { "CLIENT_IP", "10.0.0.1" },
+        { "TRUE_CLIENT_IP", "10.0.0.1" },
+        { "FORWARDED", "for=10.0.0.1;host=evil.example;proto=ftp" },
+        { "VIA", "1.0 evil" },
+        { "X_ORIGINAL_URL", "/admin" },
+        { "X_REWRITE_URL", "/admin" },
+        { "X_HTTP_METHOD_OVERRIDE", "DELETE" },
+        { "X_ORIGINAL_FOR", "10.0.0.1" },
+        { "HTTPS", "off" },
+        { "REQUEST_SCHEME", "ftp" },
+        { "REQUEST_METHOD", "DELETE" },
+        { "REQUEST_URI", "/admin" },
+        { "DOCUMENT_URI", "/admin" },
+        { "SCRIPT_NAME", "/admin" },
+        { "SCRIPT_FILENAME", "/etc/passwd" },
+        { "PATH_INFO", "/admin" },
+        { "PATH_BASE", "/a" },
+        { "QUERY_STRING", "admin=1" },
+        { "REMOTE_ADDR", "10.0.0.1" },
+        { "REMOTE_PORT", "1" },
+        { "SERVER_ADDR", "10.0.0.1" },
+        { "SERVER_PORT", "1" },
+        { "SERVER_NAME", "evil.example" },
+        { "SERVER_PROTOCOL", "HTTP/9" },
+        { "CONTENT_LENGTH", "5" },
+        { "CONTENT_TYPE", "text/evil" },
+        { "PROXY", "http://evil.example" },
+        { "SSL_CLIENT_CERT", "-----BEGIN CERTIFICATE-----" },
+        { "SSL_CLIENT_VERIFY", "SUCCESS" },
+        { "SSL_CLIENT_S_DN", "CN=root" },
+        { "SSL_PROTOCOL", "SSLv2" },
+        { "X_ARR_CLIENTCERT", "TUlJ" },
+        { "REQUEST_ID", "forged" },
+        { "X_REQUEST_ID", "forged" },
+        { "UNIQUE_ID", "forged" },
+        { "GATEWAY_INTERFACE", "evil" },
+        { "FCGI_ROLE", "AUTHORIZER" },
+    };
+
+    public static TheoryData<string, string, FastCgiPathSource> HeadersAndPathSources
+    {
+        get
+        {
+            var data = new TheoryData<string, string, FastCgiPathSource>();
+            foreach (var row in Headers)
+            {
+                foreach (var source in Enum.GetValues<FastCgiPathSource>())
+                    data.Add((string)row[0], (string)row[1], source);
+            }
+
+            return data;
+        }
+    }
+
+    [Theory]
+    [MemberData(nameof(HeadersAndPathSources))]
+    public async Task PARAMS_ForgedHeader_ChangesNothingButTheHeaders(string header, string value, FastCgiPathSource pathSource)
+    {
+        var plain = Waiting.Signal<string>();
+        var forged = Waiting.Signal<string>();
+        await using var server = await TestServer.StartAsync(
+            app => app.UseAuthentication().Run(context =>
+            {
+                (context.Request.Headers.ContainsKey("X-Forged") ? forged : plain).SetResult(Describe(context));
+                return Apps.Hello(context);
+            }),
+            options =>
+            {
+                options.PathSource = pathSource;
+                options.PathBaseSource = FastCgiPathBaseSource.ScriptName;
+                options.AllowAnyClientCertificate = true;
+                options.TraceIdentifierParameter = "REQUEST_ID";
+            },
+            services => services.AddAuthentication().AddFastCgi(static options => options.RequireAuthenticationType = false));
+
+        foreach (var parameters in new[] { s_secureRequest, [.. s_secureRequest, ("HTTP_X_FORGED", "yes"), ("HTTP_" + header, value)] })
+        {
+            var frontEnd = server.Connect();
+            frontEnd.Send(RecordBytes.Get(uri: "/a/b?c=d", more: parameters));
+            Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+        }
+
+        Assert.Equal(await plain.Task, await forged.Task);
+    }
+
+    /// <summary>The variables show it, under their own names only.</summary>
+    [Theory]
+    [MemberData(nameof(Headers))]
+    public async Task PARAMS_ForgedHeader_IsNoServerVariableOfThatName(string header, string value)
+    {
+        string? seen = null;
+        string? seenAsHeader = null;
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            seen = context.GetServerVariable(header);
+            seenAsHeader = context.GetServerVariable("HTTP_" + header);
+            return Apps.Hello(context);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(more: ("HTTP_" + header, value)));
+
+        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.NotEqual(value, seen);
+        Assert.Equal(value, seenAsHeader);
+    }
+
+    /// <summary>An application may hand on its headers to programs that it starts (httpoxy).</summary>
+    [Fact]
+    public async Task PARAMS_ProxyHeader_IsDropped()
+    {
+        var isThere = true;
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            isThere = context.Request.Headers.ContainsKey("Proxy") || context.Request.Headers.Any(static header => header.Key == "Proxy");
+            return Apps.Hello(context);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(more: ("HTTP_PROXY", "http://evil.example")));
+
+        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.False(isThere);
+    }
+
+    /// <summary>Everything that the application sees of a request but the headers.</summary>
+    private static string Describe(HttpContext context)
+    {
+        var request = context.Request;
+        var connection = context.Connection;
+        var handshake = context.Features.Get<ITlsHandshakeFeature>();
+        object?[] parts =
+        [
+            request.Method, request.Scheme, request.IsHttps, request.Host, request.PathBase, request.Path, request.QueryString,
+            request.Protocol, request.ContentLength, request.ContentType, request.HasFormContentType,
+            connection.RemoteIpAddress, connection.RemotePort, connection.LocalIpAddress, connection.LocalPort, connection.ClientCertificate,
+            handshake?.Protocol, handshake?.HostName, context.User.Identity?.Name, context.User.Identity?.IsAuthenticated,
+            context.TraceIdentifier.EndsWith(":00000001", StringComparison.Ordinal), context.Features.Get<IFastCgiRequestFeature>()?.Role,
+        ];
+        return string.Join(" | ", parts.Select(static part => Convert.ToString(part, CultureInfo.InvariantCulture)));
+    }
+}

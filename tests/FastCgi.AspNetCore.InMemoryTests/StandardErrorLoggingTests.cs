@@ -1,0 +1,118 @@
+using System.Text;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>The errors of a request in the error log of the web server.</summary>
+public class StandardErrorLoggingTests
+{
+    [Fact]
+    public async Task Log_Error_IsOnStderr()
+    {
+        var lines = await RunAsync(isOn: true, static context =>
+        {
+            Log(context, LogLevel.Warning, "not an error");
+            Log(context, LogLevel.Error, "Order 12 failed", new InvalidOperationException("broken"));
+            Log(context, LogLevel.Critical, "on\nfire\u001b[0m");
+            return Apps.Hello(context);
+        });
+
+        Assert.Equal(
+            ["Error: Shop[7] Order 12 failed\n", "System.InvalidOperationException: broken\n", "Critical: Shop[7] on\n", "fire\\x1B[0m\n", ""],
+            lines);
+    }
+
+    [Fact]
+    public async Task Log_NotAskedFor_NothingIsOnStderr()
+        => Assert.Empty(await RunAsync(isOn: false, static context =>
+        {
+            Log(context, LogLevel.Error, "an error");
+            return Apps.Hello(context);
+        }));
+
+    [Fact]
+    public async Task Log_UnhandledException_IsOnStderr()
+    {
+        var lines = await RunAsync(isOn: true, static _ => throw new InvalidOperationException("broken"));
+
+        Assert.Contains(lines, static line => line.StartsWith("Error: FastCgi.AspNetCore[40] ", StringComparison.Ordinal));
+        Assert.Contains("System.InvalidOperationException: broken\n", lines);
+    }
+
+    [Fact]
+    public async Task Log_UnhandledExceptionLater_IsOnStderr()
+    {
+        var lines = await RunAsync(isOn: true, static async _ =>
+        {
+            await Task.Yield();
+            throw new InvalidOperationException("broken");
+        });
+
+        Assert.Contains("System.InvalidOperationException: broken\n", lines);
+    }
+
+    /// <summary>Work that goes on behind the request has nobody to tell.</summary>
+    [Fact]
+    public async Task Log_AfterTheRequest_IsDropped()
+    {
+        var go = Waiting.Signal();
+        Task? work = null;
+        await RunAsync(
+            isOn: true,
+            context =>
+            {
+                var logger = LoggerOf(context);
+                work = Task.Run(async () =>
+                {
+                    await go.Task;
+                    Log(logger, LogLevel.Error, "too late");
+                });
+                return Apps.Hello(context);
+            },
+            async frontEnd =>
+            {
+                go.SetResult();
+                await work!.Within("the work behind the request");
+                Assert.Empty(frontEnd.ReadAvailable());
+            });
+    }
+
+    private static void Log(HttpContext context, LogLevel level, string message, Exception? exception = null)
+        => Log(LoggerOf(context), level, message, exception);
+
+    private static void Log(ILogger logger, LogLevel level, string message, Exception? exception = null)
+        => logger.Log(level, new EventId(7), message, exception, static (text, _) => text);
+
+    private static ILogger LoggerOf(HttpContext context) => context.RequestServices.GetRequiredService<ILoggerFactory>().CreateLogger("Shop");
+
+    private static async Task<List<string>> RunAsync(bool isOn, RequestDelegate application, Func<FrontEnd, Task>? afterwards = null)
+    {
+        await using var server = await TestServer.StartAsync(
+            app => app.Run(application),
+            services: services => services.AddLogging(logging =>
+            {
+                if (isOn)
+                    logging.AddFastCgiStandardError();
+            }));
+        // The errors of these tests have no name, but for the server's.
+        server.Logs.Expected.UnionWith(["", "ApplicationError"]);
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+
+        var lines = new List<string>();
+        while (await frontEnd.ReadRecordAsync() is { Type: not RecordBytes.EndRequest } record)
+        {
+            if (record.Type == RecordBytes.Stderr)
+                lines.Add(Encoding.UTF8.GetString(record.Content));
+        }
+
+        if (afterwards is not null)
+            await afterwards(frontEnd);
+        return lines;
+    }
+}

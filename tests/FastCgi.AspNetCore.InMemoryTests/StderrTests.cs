@@ -1,0 +1,237 @@
+using System.Text;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>The web server's error log (FastCGI specification, sections 3.3 and 6.1).</summary>
+public class StderrTests
+{
+    [Fact]
+    public async Task STDERR_Lines_ARecordEachThenTheEndThenEndRequest()
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            var error = StandardErrorOf(context);
+            error.WriteLine("first");
+            error.Write("sec");
+            error.Write("ond\nthird");
+            await context.Response.WriteAsync("Hello");
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        var records = await ReadRequestAsync(frontEnd);
+        Assert.Equal(["first\n", "second\n", "third\n", ""], Texts(records, RecordBytes.Stderr));
+        Assert.Equal(RecordBytes.EndRequest, records[^1].Type);
+        Assert.EndsWith("Hello", string.Concat(Texts(records, RecordBytes.Stdout)), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task STDERR_NotUsed_NoRecord()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Empty(Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));
+    }
+
+    [Fact]
+    public async Task STDERR_UsedButNothingWritten_NoRecord()
+    {
+        await using var server = await TestServer.StartAsync(context => StandardErrorOf(context).FlushAsync());
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Empty(Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));
+    }
+
+    [Fact]
+    public async Task STDERR_Line_IsSentWhileTheApplicationGoesOn()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            StandardErrorOf(context).WriteLine("working on it");
+            await go.Task;
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        var record = await frontEnd.ReadRecordAsync();
+        Assert.Equal((RecordBytes.Stderr, "working on it\n"), (record.Type, Encoding.UTF8.GetString(record.Content)));
+        go.SetResult();
+        await ReadRequestAsync(frontEnd);
+    }
+
+    [Theory]
+    [InlineData("a\rb", @"a\x0Db")]
+    [InlineData("a\0b\u001b[31mc\u007f", @"a\x00b\x1B[31mc\x7F")]
+    [InlineData("a\u009b31m\u0085", @"a\x9B31m\x85")]
+    [InlineData("a\tb \\ é 😀", "a\tb \\ é 😀")]
+    public async Task STDERR_ControlCharacters_AreEscaped(string text, string expected)
+    {
+        await using var server = await TestServer.StartAsync(context => StandardErrorOf(context).WriteLineAsync(text));
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal(expected + "\n", Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr)[0]);
+    }
+
+    [Fact]
+    public async Task STDERR_LongLine_SeveralRecordsOfWholeCharacters()
+    {
+        var line = string.Concat(Enumerable.Repeat("a😀", 3_000));
+        await using var server = await TestServer.StartAsync(context => StandardErrorOf(context).WriteLineAsync(line));
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        var texts = Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr);
+        Assert.True(texts.Count > 3);
+        Assert.Equal(line, string.Concat(texts).Replace("\n", ""));
+    }
+
+    [Theory]
+    [InlineData(10)]
+    [InlineData(11)]
+    [InlineData(100_000)]
+    public async Task STDERR_MoreThanTheLimit_IsDropped(int length)
+    {
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                for (var i = 0; i < length; i++)
+                    StandardErrorOf(context).Write("x\n");
+                await Apps.Hello(context);
+            },
+            options => options.Limits.MaxStandardErrorSize = 20);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        var records = await ReadRequestAsync(frontEnd);
+        Assert.Equal(20, records.Where(static record => record.Type == RecordBytes.Stderr).Sum(static record => record.Content.Length));
+        Assert.Equal("Hello", string.Concat(Texts(records, RecordBytes.Stdout)).Split("\r\n\r\n")[1]);
+    }
+
+    [Fact]
+    public async Task STDERR_AfterTheResponseIsComplete_IsDropped()
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            StandardErrorOf(context).WriteLine("before");
+            await context.Response.CompleteAsync();
+            StandardErrorOf(context).WriteLine("after");
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal(["before\n", ""], Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));
+        frontEnd.Send(RecordBytes.Get());
+        await ReadRequestAsync(frontEnd);
+    }
+
+    [Fact]
+    public async Task STDERR_FirstUsedAfterTheResponseIsComplete_IsDropped()
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            await context.Response.CompleteAsync();
+            StandardErrorOf(context).WriteLine("after");
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Empty(Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));
+        Assert.Empty(frontEnd.ReadAvailable());
+    }
+
+    [Fact]
+    public async Task STDERR_AfterTheRequest_ThrowsAndTheNextRequestIsUntouched()
+    {
+        TextWriter? kept = null;
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            kept ??= StandardErrorOf(context);
+            return Apps.Hello(context);
+        });
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+        await ReadRequestAsync(frontEnd);
+
+        Assert.Throws<ObjectDisposedException>(() => kept!.WriteLine("stale"));
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Empty(Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));
+    }
+
+    [Fact]
+    public async Task ABORT_REQUEST_WhileStderrIsOpen_StderrEndsBeforeEndRequest()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            StandardErrorOf(context).WriteLine("before");
+            await go.Task;
+            StandardErrorOf(context).WriteLine("after");
+        });
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.ReadRecordAsync();
+
+        frontEnd.Send(RecordBytes.Abort());
+        go.SetResult();
+
+        var records = await ReadRequestAsync(frontEnd);
+        Assert.Equal([RecordBytes.Stderr, RecordBytes.EndRequest], records.Select(static record => record.Type));
+        Assert.Empty(records[0].Content);
+        frontEnd.Send(RecordBytes.Get());
+        Assert.Equal("before\n", Encoding.UTF8.GetString((await frontEnd.ReadRecordAsync()).Content));
+        await ReadRequestAsync(frontEnd);
+    }
+
+    [Fact]
+    public async Task STDERR_OfRequestsOfOneConnection_AreKeptApart()
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            StandardErrorOf(context).WriteLine(context.Request.Path);
+            await Apps.Hello(context);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(3, "/three"), RecordBytes.Get(5, "/five"));
+
+        var records = new List<WireRecord>();
+        while (records.Count(static record => record.Type == RecordBytes.EndRequest) < 2)
+            records.Add(await frontEnd.ReadRecordAsync());
+        foreach (var (id, path) in new[] { (3, "/three"), (5, "/five") })
+            Assert.Equal([path + "\n", ""], Texts(records.Where(record => record.Id == id), RecordBytes.Stderr));
+    }
+
+    private static TextWriter StandardErrorOf(HttpContext context) => context.Features.GetRequiredFeature<IFastCgiRequestFeature>().StandardError;
+
+    private static List<string> Texts(IEnumerable<WireRecord> records, byte type)
+        => [.. records.Where(record => record.Type == type).Select(static record => Encoding.UTF8.GetString(record.Content))];
+
+    /// <summary>All records up to END_REQUEST.</summary>
+    private static async Task<List<WireRecord>> ReadRequestAsync(FrontEnd frontEnd)
+    {
+        var records = new List<WireRecord>();
+        do
+            records.Add(await frontEnd.ReadRecordAsync());
+        while (records[^1].Type != RecordBytes.EndRequest);
+        return records;
+    }
+}

@@ -1,0 +1,188 @@
+using System.Net.Security;
+using System.Security.Authentication;
+using System.Security.Cryptography.X509Certificates;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>What the application sees of the TLS connection between the client and the web server.</summary>
+public sealed class TlsTests : IDisposable
+{
+    private readonly Certificates _certificates = new();
+    private readonly X509Certificate2 _client;
+    private readonly string _pem;
+
+    public TlsTests()
+    {
+        _client = _certificates.CreateClient("Jane Client");
+        _pem = _client.ExportCertificatePem();
+    }
+
+    public void Dispose()
+    {
+        _client.Dispose();
+        _certificates.Dispose();
+    }
+
+    [Fact]
+    public async Task PARAMS_OverTls_CertificateAndHandshakeAreThere()
+    {
+        var seen = await SeeAsync(
+            context =>
+            {
+                var handshake = context.Features.GetRequiredFeature<ITlsHandshakeFeature>();
+                return (context.Connection.ClientCertificate, handshake.Protocol, handshake.NegotiatedCipherSuite, handshake.HostName);
+            },
+            ("HTTPS", "on"),
+            ("SSL_PROTOCOL", "TLSv1.2"),
+            ("SSL_CIPHER", "ECDHE-RSA-AES256-GCM-SHA384"),
+            ("SSL_TLS_SNI", "www.example.test"),
+            ("SSL_CLIENT_VERIFY", "SUCCESS"),
+            ("SSL_CLIENT_CERT", _pem));
+
+        Assert.Equal(_client.RawData, seen.ClientCertificate!.RawData);
+        Assert.Equal(SslProtocols.Tls12, seen.Protocol);
+        Assert.Equal(TlsCipherSuite.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384, seen.NegotiatedCipherSuite);
+        Assert.Equal("www.example.test", seen.HostName);
+    }
+
+    [Theory]
+    [InlineData("SSL_CLIENT_CERT", "SUCCESS")]
+    [InlineData("SSL_CLIENT_ESCAPED_CERT", "SUCCESS")]
+    [InlineData("SSL_CLIENT_RAW_CERT", "SUCCESS")]
+    [InlineData("SSL_CLIENT_CERT_DER_B64", "0")]
+    public async Task PARAMS_CertificateInAnyVariable_IsShown(string variable, string verdict)
+    {
+        var text = variable switch
+        {
+            "SSL_CLIENT_ESCAPED_CERT" => Uri.EscapeDataString(_pem),
+            "SSL_CLIENT_CERT_DER_B64" => Convert.ToBase64String(_client.RawData),
+            _ => _pem,
+        };
+
+        var seen = await SeeAsync(
+            static context => context.Connection.GetClientCertificateAsync().GetAwaiter().GetResult(),
+            ("HTTPS", "on"),
+            ("SSL_CLIENT_CERT", ""),
+            (variable, text),
+            ("SSL_CLIENT_VERIFY", verdict));
+
+        Assert.Equal(_client.Thumbprint, seen?.Thumbprint);
+    }
+
+    [Theory]
+    [InlineData("NONE")]
+    [InlineData("GENEROUS")]
+    [InlineData("FAILED:certificate has expired")]
+    [InlineData("10")]
+    [InlineData("")]
+    public async Task PARAMS_CertificateNotVerified_IsShownOnlyIfTheOptionSaysSo(string verdict)
+    {
+        (string, string)[] parameters = [("HTTPS", "on"), ("SSL_CLIENT_VERIFY", verdict), ("SSL_CLIENT_CERT", _pem)];
+
+        Assert.Null(await SeeAsync(static context => context.Connection.ClientCertificate, parameters));
+        Assert.NotNull(await SeeAsync(static context => context.Connection.ClientCertificate, static options => options.AllowAnyClientCertificate = true, parameters));
+    }
+
+    [Fact]
+    public async Task PARAMS_CertificateWithoutVerdict_IsNotShown()
+        => Assert.Null(await SeeAsync(static context => context.Connection.ClientCertificate, ("HTTPS", "on"), ("SSL_CLIENT_CERT", _pem)));
+
+    [Theory]
+    [InlineData("")]
+    [InlineData("-----BEGIN CERTIFICATE-----\nTUlJ\n-----END CERTIFICATE-----\n")]
+    public async Task PARAMS_NoReadableCertificate_IsNull(string text)
+        => Assert.Null(await SeeAsync(
+            static context => context.Connection.ClientCertificate, ("HTTPS", "on"), ("SSL_CLIENT_VERIFY", "SUCCESS"), ("SSL_CLIENT_CERT", text)));
+
+    /// <summary>Behind a front-end without TLS, such variables can only be its configuration's mistake.</summary>
+    [Fact]
+    public async Task PARAMS_NotOverTls_FeaturesAreAbsent()
+    {
+        var seen = await SeeAsync(
+            static context => (
+                context.Features.Get<ITlsConnectionFeature>(),
+                context.Features[typeof(ITlsHandshakeFeature)],
+                context.Features.Any(static feature => feature.Key.Name.StartsWith("ITls", StringComparison.Ordinal)),
+                context.Connection.ClientCertificate),
+            ("SSL_CLIENT_VERIFY", "SUCCESS"),
+            ("SSL_CLIENT_CERT", _pem));
+
+        Assert.Equal((null, null, false, null), seen);
+    }
+
+    [Theory]
+    [InlineData("HTTP_SSL_CLIENT_CERT")]
+    [InlineData("HTTP_X_SSL_CERT")]
+    [InlineData("HTTP_X_ARR_CLIENTCERT")]
+    [InlineData("HTTP_X_CLIENT_CERT")]
+    public async Task PARAMS_CertificateInAHeader_IsNotShown(string variable)
+        => Assert.Null(await SeeAsync(
+            static context => context.Connection.ClientCertificate,
+            ("HTTPS", "on"),
+            ("SSL_CLIENT_VERIFY", "NONE"),
+            ("HTTP_SSL_CLIENT_VERIFY", "SUCCESS"),
+            (variable, Convert.ToBase64String(_client.RawData))));
+
+    [Fact]
+    public async Task Certificate_SetByMiddleware_IsWhatTheApplicationSees()
+    {
+        var seen = await SeeAsync(
+            context =>
+            {
+                context.Connection.ClientCertificate = _client;
+                return (context.Connection.ClientCertificate, context.Features.Get<ITlsConnectionFeature>()!.ClientCertificate);
+            },
+            ("HTTPS", "on"));
+
+        Assert.Equal((_client, _client), seen);
+    }
+
+    [Fact]
+    public async Task Certificate_OfTheRequestBefore_IsNotTheNextOnes()
+    {
+        var seen = new List<string?>();
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            seen.Add(context.Connection.ClientCertificate?.Subject);
+            return Apps.Hello(context);
+        });
+        var frontEnd = server.Connect();
+
+        for (var i = 0; i < 40; i++)
+        {
+            frontEnd.Send(RecordBytes.Get(more: i % 2 == 0
+                ? [("HTTPS", "on"), ("SSL_CLIENT_VERIFY", "SUCCESS"), ("SSL_CLIENT_CERT", _pem)]
+                : [("HTTPS", "on"), ("SSL_CLIENT_VERIFY", "NONE")]));
+            await frontEnd.ReadResponseAsync();
+        }
+
+        Assert.Equal(Enumerable.Range(0, 40).Select(static i => i % 2 == 0 ? "CN=Jane Client" : null), seen);
+    }
+
+    private static Task<T> SeeAsync<T>(Func<HttpContext, T> look, params (string Name, string Value)[] parameters)
+        => SeeAsync(look, configure: null, parameters);
+
+    private static async Task<T> SeeAsync<T>(
+        Func<HttpContext, T> look, Action<FastCgiServerOptions>? configure, params (string Name, string Value)[] parameters)
+    {
+        var seen = Waiting.Signal<T>();
+        await using var server = await TestServer.StartAsync(
+            context =>
+            {
+                seen.SetResult(look(context));
+                return Apps.Hello(context);
+            },
+            configure);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(more: parameters));
+
+        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+        return await seen.Task.Within("the application");
+    }
+}

@@ -1,0 +1,166 @@
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>A request whose body is not read holds up the other requests of its connection for a bounded time only.</summary>
+public class UnreadBodyTests
+{
+    private const int Window = 10_000;
+
+    private static readonly byte[] s_body = Apps.Pattern(30_000);
+
+    [Fact]
+    public async Task STDIN_UnreadWithinTheWindow_OthersGoOn()
+    {
+        var go = Waiting.Signal();
+        await using var server = await StartAsync(go.Task);
+        var frontEnd = server.Connect();
+
+        BeginUpload(frontEnd, length: Window);
+        frontEnd.Send(RecordBytes.Post(2, "/other", s_body));
+
+        Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync(2)).Text);
+        Assert.False(frontEnd.IsPaused);
+        go.SetResult();
+        frontEnd.Send(RecordBytes.StdinStream(1, s_body.AsSpan(Window)));
+        Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task STDIN_UnreadBeyondTheWindowAmongOthers_PausesThenIsRefusedAndOthersGoOn()
+    {
+        var go = Waiting.Signal();
+        await using var server = await StartAsync(go.Task);
+        var frontEnd = server.Connect();
+        await ShareAsync(frontEnd);
+
+        BeginUpload(frontEnd, length: Window + 1);
+        Assert.True(frontEnd.IsPaused);
+        server.Clock.Advance(TimeSpan.FromSeconds(4));
+        Assert.Equal(0, frontEnd.Transport.ResumeCount);
+        server.Clock.Advance(TimeSpan.FromSeconds(2));
+
+        Assert.Equal(1, frontEnd.Transport.ResumeCount);
+        frontEnd.Send(RecordBytes.StdinStream(1, s_body.AsSpan(Window + 1)), RecordBytes.Post(2, "/other", s_body));
+        Assert.False(frontEnd.IsPaused);
+        Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync(2)).Text);
+        server.Logs.Expected.Add("ApplicationError");
+        go.SetResult();
+        Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
+    }
+
+    [Fact]
+    public async Task STDIN_RefusedAndNeverRead_AnswerIsTheApplications()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                if (context.Request.Path == "/upload")
+                    await go.Task;
+                await Apps.Target(context);
+            },
+            SetWindow);
+        var frontEnd = server.Connect();
+        await ShareAsync(frontEnd);
+        BeginUpload(frontEnd, length: Window + 1);
+
+        server.Clock.Advance(TimeSpan.FromSeconds(6));
+        go.SetResult();
+
+        Assert.Equal("POST /upload", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task STDIN_UnreadOnAConnectionOfOneRequestAtATime_WaitsWithoutLimit()
+    {
+        var go = Waiting.Signal();
+        await using var server = await StartAsync(go.Task);
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.ReadResponseAsync();
+
+        BeginUpload(frontEnd, length: Window + 1);
+        server.Clock.Advance(TimeSpan.FromHours(1));
+        Assert.Equal(0, frontEnd.Transport.ResumeCount);
+        go.SetResult();
+
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
+        frontEnd.Send(RecordBytes.StdinStream(1, s_body.AsSpan(Window + 1)));
+        Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task STDIN_UnreadAfterGetValuesSaidThatMultiplexingIsOn_IsRefused()
+    {
+        var go = Waiting.Signal();
+        await using var server = await StartAsync(go.Task);
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MPXS_CONNS", ""))));
+        await frontEnd.ReadRecordAsync();
+
+        BeginUpload(frontEnd, length: Window + 1);
+        server.Clock.Advance(TimeSpan.FromSeconds(6));
+
+        Assert.Equal(1, frontEnd.Transport.ResumeCount);
+        server.Logs.Expected.Add("ApplicationError");
+        go.SetResult();
+        Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
+    }
+
+    [Fact]
+    public async Task STDIN_MoreThanTheWindowAndComplete_DoesNotPause()
+    {
+        var go = Waiting.Signal();
+        await using var server = await StartAsync(go.Task);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Post(1, "/upload", s_body));
+
+        Assert.False(frontEnd.IsPaused);
+        go.SetResult();
+        Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task STDIN_ApplicationEndsWhilePaused_ReceivingResumes()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context => await go.Task, SetWindow);
+        var frontEnd = server.Connect();
+
+        BeginUpload(frontEnd, length: Window + 1);
+        Assert.True(frontEnd.IsPaused);
+        go.SetResult();
+
+        await frontEnd.ReadResponseAsync();
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
+    }
+
+    private static Task<TestServer> StartAsync(Task go) => TestServer.StartAsync(
+        async context =>
+        {
+            if (context.Request.Path == "/upload")
+                await go;
+            await Apps.BodyHash(context);
+        },
+        SetWindow);
+
+    private static void SetWindow(FastCgiServerOptions options) => options.Limits.MaxRequestBufferSize = Window;
+
+    /// <summary>Sends the first bytes of an upload of <see cref="s_body"/>.</summary>
+    private static void BeginUpload(FrontEnd frontEnd, int length) => frontEnd.Send(
+        RecordBytes.Begin(),
+        RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/upload", ("CONTENT_LENGTH", $"{s_body.Length}"))),
+        RecordBytes.Record(RecordBytes.Stdin, 1, s_body.AsSpan(0, length)));
+
+    /// <summary>Two requests at a time, so that the connection is known to carry several.</summary>
+    private static async Task ShareAsync(FrontEnd frontEnd)
+    {
+        frontEnd.Send(RecordBytes.Begin(7), RecordBytes.Begin(8), RecordBytes.Abort(7), RecordBytes.Abort(8));
+        await frontEnd.ReadRecordAsync();
+        await frontEnd.ReadRecordAsync();
+    }
+}

@@ -1,0 +1,85 @@
+using System.Net;
+using FastCgi.AspNetCore.ParityTests.Application.Blazor;
+using FastCgi.AspNetCore.ParityTests.Application.Middleware;
+using FastCgi.AspNetCore.ParityTests.Application.MinimalApi;
+using FastCgi.AspNetCore.ParityTests.Application.SignalR;
+using Microsoft.AspNetCore.DataProtection;
+using Microsoft.AspNetCore.HttpOverrides;
+
+namespace FastCgi.AspNetCore.ParityTests.Application;
+
+/// <summary>
+/// An application with every kind of endpoint and the middleware that comes with the framework. It does not know which server
+/// serves it, and keeps what Kestrel needs behind a proxy: forwarded headers and forwarded certificates.
+/// </summary>
+internal static class ParityApplication
+{
+    public static void ConfigureBuilder(WebApplicationBuilder builder)
+    {
+        builder.WebHost.UseStaticWebAssets();
+        var services = builder.Services;
+        services.AddDataProtection().UseEphemeralDataProtectionProvider();
+        services.AddProblemDetails();
+        services.AddHttpContextAccessor();
+        services.Configure<ForwardedHeadersOptions>(options =>
+        {
+            options.ForwardedHeaders = ForwardedHeaders.XForwardedFor | ForwardedHeaders.XForwardedProto;
+            // Only the web server's own address, and not that of the tests' clients.
+            options.KnownIPNetworks.Clear();
+            options.KnownProxies.Clear();
+            options.KnownProxies.Add(IPAddress.Loopback);
+        });
+
+        services.AddControllersWithViews();
+        services.AddRazorPages();
+        services.AddRazorComponents();
+        services.AddSignalR(options => options.MaximumParallelInvocationsPerClient = 2);
+        services.AddBindingEndpoints();
+        services.AddCompression();
+        services.AddCaching();
+        services.AddSignIn();
+        services.AddPolicies();
+        services.AddLogs(builder.Configuration);
+        services.AddReverseProxy();
+    }
+
+    public static void ConfigureApplication(WebApplication app)
+    {
+        app.UseForwardedHeaders();
+        app.UseCertificateForwarding();
+        app.UseLogs();
+        app.UseExceptionHandler();
+        app.UseHsts();
+        app.UseCompression();
+        app.UsePathBase("/base");
+        app.UseCultures();
+        app.UseFiles();
+        app.UseResponseCaching();
+        app.UseFailurePages();
+        app.UseRouting();
+        app.UseCors();
+        app.UseRateLimiter();
+        app.UseRequestTimeouts();
+        app.UseSession();
+        app.UseAuthentication();
+        app.UseAuthorization();
+        app.UseAntiforgery();
+        app.UseOutputCache();
+
+        app.MapControllers();
+        app.MapRazorPages();
+        app.MapRazorComponents<Shell>();
+        app.MapHub<ChatHub>("/chat");
+        app.MapBindingEndpoints();
+        app.MapResultEndpoints();
+        app.MapEcho();
+        app.MapBodyEndpoints();
+        app.MapCaching();
+        app.MapSignIn();
+        app.MapPolicies();
+        app.MapFailures();
+        app.MapFiles();
+        app.MapReverseProxy();
+        app.MapLogged();
+    }
+}

@@ -1,0 +1,29 @@
+using System.IO.Enumeration;
+using FastCgi.AspNetCore.ParityTests.Sites;
+
+namespace FastCgi.AspNetCore.ParityTests.Comparison;
+
+/// <summary>
+/// A value that is not what it is with Kestrel, and the reason. It is a rule: wherever Kestrel has the one value, the other is
+/// demanded. All but the reason are patterns, in which <c>*</c> stands for any text.
+/// </summary>
+/// <param name="Site">The pattern of the <see cref="SiteKind"/>.</param>
+/// <param name="Value">What it is a value of.</param>
+/// <param name="Kestrel">The value with Kestrel.</param>
+/// <param name="FastCgi">The value with FastCgi.</param>
+/// <param name="Reason">Why it has to differ, or why that is better.</param>
+internal sealed record AllowedDifference(string Site, string Value, string Kestrel, string FastCgi, string Reason)
+{
+    /// <summary>What a value is called that is not there.</summary>
+    public const string Absent = "(absent)";
+
+    /// <summary>The first line of the requests that it is about.</summary>
+    public string Request { get; init; } = "*";
+
+    public bool IsAbout(SiteKind site, string request, string value, string kestrel)
+        => Matches(Site, $"{site}") && Matches(Request, request) && Matches(Value, value) && Matches(Kestrel, kestrel);
+
+    public bool Allows(string fastCgi) => Matches(FastCgi, fastCgi);
+
+    private static bool Matches(string pattern, string text) => FileSystemName.MatchesSimpleExpression(pattern, text, ignoreCase: false);
+}

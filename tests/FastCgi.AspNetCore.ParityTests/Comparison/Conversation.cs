@@ -1,0 +1,84 @@
+using System.Net;
+using System.Net.Security;
+using FastCgi.AspNetCore.ParityTests.Http;
+using FastCgi.AspNetCore.ParityTests.Observations;
+using FastCgi.AspNetCore.ParityTests.Sites;
+
+namespace FastCgi.AspNetCore.ParityTests.Comparison;
+
+/// <summary>
+/// What a client and one site say to each other: requests one after the other, on one connection as long as the site keeps it. All
+/// of it is noted.
+/// </summary>
+internal sealed class Conversation(Site site, SslClientAuthenticationOptions? tls) : IDisposable
+{
+    /// <summary>How long to wait for what must happen; it passes only where a test fails.</summary>
+    public static TimeSpan Patience { get; } = TimeSpan.FromSeconds(60);
+
+    // Not the address from which the web servers reach the application.
+    private static readonly IPAddress s_clientAddress = IPAddress.Parse("127.0.0.2");
+
+    private readonly List<Exchange> _exchanges = [];
+    private ClientConnection? _connection;
+
+    public IReadOnlyList<Exchange> Exchanges => _exchanges;
+
+    public CookieJar Cookies { get; } = new();
+
+    public Site Site => site;
+
+    /// <summary>The address that the client has.</summary>
+    public IPAddress ClientAddress { get; set; } = s_clientAddress;
+
+    public Task<ClientResponse> GetAsync(string target) => SendAsync(ClientRequest.Get(target));
+
+    public async Task<ClientResponse> SendAsync(ClientRequest request)
+    {
+        request = Complete(request, out var name);
+        var connection = await ConnectAsync();
+        var response = await connection.SendAsync(request).WaitAsync(Patience);
+        Cookies.Store(response);
+
+        // The application's part goes on when the client has its response.
+        var seen = site.Requests.Find(name);
+        if (seen is not null)
+            await seen.Finished.WaitAsync(Patience);
+        _exchanges.Add(new Exchange(request, response, seen, connection.LocalEndPoint.Port, EndPoint.Port));
+        return response;
+    }
+
+    /// <summary>Makes the next request use a new connection.</summary>
+    public void Disconnect()
+    {
+        _connection?.Dispose();
+        _connection = null;
+    }
+
+    public void Dispose() => Disconnect();
+
+    private IPEndPoint EndPoint => tls is null ? site.Http : site.Https;
+
+    private ClientRequest Complete(ClientRequest request, out string name)
+    {
+        // Of the same length for each site, for the length of a request may be compared.
+        name = $"request {_exchanges.Count:D3} {Guid.NewGuid()}";
+        IEnumerable<(string Name, string Value)> headers = [(SeenRequests.Header, name)];
+        if (!request.Headers.Any(header => header.Name == "Host"))
+            headers = headers.Prepend(("Host", Site.HostName));
+        if (Cookies.Header is { } cookies)
+            headers = headers.Append(("Cookie", cookies));
+        return request with { Headers = [.. headers, .. request.Headers.Where(header => header.Value != OmittedHost)] };
+    }
+
+    /// <summary>A Host header of this value is not sent.</summary>
+    public const string OmittedHost = "(none)";
+
+    private async Task<ClientConnection> ConnectAsync()
+    {
+        if (_connection is { IsOpen: true } && _connection.LocalEndPoint.Address.Equals(ClientAddress))
+            return _connection;
+        Disconnect();
+        _connection = await ClientConnection.ConnectAsync(ClientAddress, EndPoint, tls);
+        return _connection;
+    }
+}

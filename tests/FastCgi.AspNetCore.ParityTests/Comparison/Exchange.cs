@@ -1,0 +1,66 @@
+using System.Security.Cryptography;
+using System.Text;
+using FastCgi.AspNetCore.ParityTests.Http;
+using FastCgi.AspNetCore.ParityTests.Observations;
+
+namespace FastCgi.AspNetCore.ParityTests.Comparison;
+
+/// <summary>A request, its response, and what the application saw, if it did.</summary>
+internal sealed record Exchange(ClientRequest Request, ClientResponse Response, SeenRequest? Seen, int ClientPort, int SitePort)
+{
+    private static readonly UTF8Encoding s_strictUtf8 = new(encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);
+
+    /// <summary>What the client got, as named values.</summary>
+    public IReadOnlyDictionary<string, string> DescribeResponse()
+    {
+        var values = new SortedDictionary<string, string>(StringComparer.Ordinal)
+        {
+            ["status"] = $"{Response.Status} {Response.Reason}",
+            ["informational statuses"] = string.Join(' ', Response.Informational),
+            ["body"] = Mask(DescribeBody()),
+            ["body is cut"] = $"{Response.IsCut}",
+        };
+        foreach (var header in Response.Headers.ToLookup(header => header.Name, header => header.Value, StringComparer.OrdinalIgnoreCase))
+            values[$"header {header.Key}"] = Mask(string.Join(" | ", header));
+        return values;
+    }
+
+    /// <summary>What the application saw and did, as named values.</summary>
+    public IReadOnlyDictionary<string, string> DescribeSeen()
+    {
+        var values = new SortedDictionary<string, string>(StringComparer.Ordinal) { ["reached"] = $"{Seen is not null}" };
+        if (Seen is null)
+            return values;
+
+        values["events"] = Mask(string.Join('\n', Seen.Events));
+        values["log"] = Mask(string.Join('\n', Seen.Log));
+        foreach (var (name, value) in Seen.AtStart)
+            values[$"start {name}"] = Mask(MaskPort(name, value));
+        foreach (var (name, value) in Seen.AtEnd)
+            values[$"end {name}"] = Mask(MaskPort(name, value));
+        return values;
+    }
+
+    private string DescribeBody()
+    {
+        try
+        {
+            return s_strictUtf8.GetString(Response.Body);
+        }
+        catch (DecoderFallbackException)
+        {
+            return $"{Response.Body.Length} bytes, SHA-256 {Convert.ToHexString(SHA256.HashData(Response.Body))}";
+        }
+    }
+
+    private string Mask(string value) => Masks.Apply(Seen is null ? value : value
+        .Replace(Seen.TraceIdentifier, "{trace}", StringComparison.Ordinal)
+        .Replace(Seen.ConnectionId, "{connection}", StringComparison.Ordinal));
+
+    private string MaskPort(string name, string value)
+    {
+        if (name.EndsWith("RemotePort", StringComparison.Ordinal) && value == $"{ClientPort}")
+            return "{port of the client}";
+        return name.EndsWith("LocalPort", StringComparison.Ordinal) && value == $"{SitePort}" ? "{port of the site}" : value;
+    }
+}

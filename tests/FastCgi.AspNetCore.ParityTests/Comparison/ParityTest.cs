@@ -1,0 +1,31 @@
+using FastCgi.AspNetCore.ParityTests.Sites;
+
+namespace FastCgi.AspNetCore.ParityTests.Comparison;
+
+/// <summary>
+/// A test that says the same to every site, and compares what comes of it: what clients of a web server get, with what they get of
+/// Kestrel, behind the same web server where there is one; and what the application sees, with what it sees on Kestrel alone.
+/// </summary>
+[Collection(nameof(ParitySites))]
+public abstract class ParityTest(ParitySites sites)
+{
+    private protected Task CompareAsync(Func<Conversation, Task> converse) => CompareAsync(converse, usesTls: false, sendsCertificate: false);
+
+    private protected async Task CompareAsync(Func<Conversation, Task> converse, bool usesTls, bool sendsCertificate = false)
+    {
+        var tls = usesTls ? sites.Certificates.CreateClientOptions(sendsCertificate) : null;
+        var conversations = sites.All.ToDictionary(site => site.Kind, site => new Conversation(site, tls));
+        try
+        {
+            await Task.WhenAll(conversations.Values.Select(converse));
+            var differences = SiteComparison.Compare(conversations.ToDictionary(pair => pair.Key, pair => pair.Value.Exchanges));
+            foreach (var x in conversations.Values) Console.WriteLine($"{x.Site.Kind}: {x.Exchanges.Count} {x.Exchanges[0].Response.Status} {x.Exchanges[0].Seen != null} {x.Exchanges[0].DescribeSeen().Count} "+ string.Join("; ", x.Exchanges[0].DescribeResponse().Select(y=>y.ToString()+"\n"))+ string.Join("\n", x.Exchanges[0].DescribeSeen().Select(y=>y.ToString())));
+            Assert.True(differences.Count == 0, string.Join('\n', differences));
+        }
+        finally
+        {
+            foreach (var conversation in conversations.Values)
+                conversation.Dispose();
+        }
+    }
+}

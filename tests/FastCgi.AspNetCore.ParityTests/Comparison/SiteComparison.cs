@@ -1,0 +1,47 @@
+using FastCgi.AspNetCore.ParityTests.Sites;
+
+namespace FastCgi.AspNetCore.ParityTests.Comparison;
+
+/// <summary>Finds what differs between sites, and is not allowed to.</summary>
+internal static class SiteComparison
+{
+    // What web servers word in their own way, and what changes with time.
+    private static readonly HashSet<string> s_ignoredHeaders = new(StringComparer.OrdinalIgnoreCase)
+    {
+        "header Date", "header Server", "header Connection", "header Keep-Alive",
+    };
+
+    public static IReadOnlyList<string> Compare(IReadOnlyDictionary<SiteKind, IReadOnlyList<Exchange>> exchanges) =>
+    [
+        .. Compare(exchanges, SiteKind.KestrelBehindNginx, SiteKind.FastCgiBehindNginx, exchange => exchange.DescribeResponse()),
+        .. Compare(exchanges, SiteKind.Kestrel, SiteKind.FastCgiBehindApache, exchange => exchange.DescribeResponse()),
+        .. Compare(exchanges, SiteKind.Kestrel, SiteKind.FastCgiBehindNginx, exchange => exchange.DescribeSeen()),
+        .. Compare(exchanges, SiteKind.Kestrel, SiteKind.FastCgiBehindApache, exchange => exchange.DescribeSeen()),
+    ];
+
+    private static IEnumerable<string> Compare(
+        IReadOnlyDictionary<SiteKind, IReadOnlyList<Exchange>> exchanges,
+        SiteKind kestrel,
+        SiteKind fastCgi,
+        Func<Exchange, IReadOnlyDictionary<string, string>> describe)
+    {
+        return exchanges[kestrel].Zip(exchanges[fastCgi])
+            .SelectMany(pair => Compare(fastCgi, $"{pair.First.Request}", describe(pair.First), describe(pair.Second)));
+    }
+
+    private static IEnumerable<string> Compare(
+        SiteKind site, string request, IReadOnlyDictionary<string, string> kestrel, IReadOnlyDictionary<string, string> fastCgi)
+    {
+        // What the application did not see has no values.
+        var isSeenByBoth = kestrel.GetValueOrDefault("reached") == fastCgi.GetValueOrDefault("reached");
+        var names = isSeenByBoth ? kestrel.Keys.Union(fastCgi.Keys) : ["reached"];
+        foreach (var name in names.Where(name => !s_ignoredHeaders.Contains(name)))
+        {
+            var expected = kestrel.GetValueOrDefault(name, AllowedDifference.Absent);
+            var actual = fastCgi.GetValueOrDefault(name, AllowedDifference.Absent);
+            var difference = AllowedDifferences.All.FirstOrDefault(difference => difference.IsAbout(site, request, name, expected));
+            if (difference is null ? expected != actual : !difference.Allows(actual))
+                yield return $"{site}, {request}, {name}:\n    Kestrel: {expected}\n    FastCgi: {actual}";
+        }
+    }
+}

@@ -1,0 +1,31 @@
+using System.Globalization;
+using System.Text;
+
+namespace FastCgi.AspNetCore.ParityTests.Http;
+
+/// <summary>A response as it came.</summary>
+internal sealed record ClientResponse(int Status, string Reason, IReadOnlyList<(string Name, string Value)> Headers)
+{
+    /// <summary>The connection ended without an answer.</summary>
+    public static ClientResponse None { get; } = new(0, "no response", []);
+
+    /// <summary>The statuses of 1xx that came before, 100 as a rule.</summary>
+    public IReadOnlyList<int> Informational { get; init; } = [];
+
+    /// <summary>The body, out of its chunks.</summary>
+    public byte[] Body { get; init; } = [];
+
+    /// <summary>Whether the connection ended before the body did.</summary>
+    public bool IsCut { get; init; }
+
+    public string Text => Encoding.UTF8.GetString(Body);
+
+    public bool ClosesConnection => GetValues("Connection").Any(value => value.Contains("close", StringComparison.OrdinalIgnoreCase));
+
+    public bool IsChunked => GetValues("Transfer-Encoding").Any(value => value.Contains("chunked", StringComparison.OrdinalIgnoreCase));
+
+    public long? ContentLength => GetValues("Content-Length").Select(value => (long?)long.Parse(value, CultureInfo.InvariantCulture)).FirstOrDefault();
+
+    public IEnumerable<string> GetValues(string name)
+        => Headers.Where(header => header.Name.Equals(name, StringComparison.OrdinalIgnoreCase)).Select(header => header.Value);
+}

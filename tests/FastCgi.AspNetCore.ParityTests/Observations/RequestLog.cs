@@ -1,0 +1,57 @@
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.ParityTests.Observations;
+
+/// <summary>
+/// Notes each line that is logged while a request is handled with that request, which the host's logging scope names. Of what the
+/// servers log themselves, only the events are compared, and only warnings and errors: they word them differently.
+/// </summary>
+internal sealed class RequestLog(SeenRequests requests) : ILoggerProvider, ISupportExternalScope
+{
+    private const string RequestFinished = nameof(RequestFinished);
+
+    private IExternalScopeProvider _scopes = new LoggerExternalScopeProvider();
+
+    public void SetScopeProvider(IExternalScopeProvider scopeProvider) => _scopes = scopeProvider;
+
+    public ILogger CreateLogger(string categoryName) => new Logger(this, categoryName);
+
+    public void Dispose()
+    {
+    }
+
+    private SeenRequest? FindRequest()
+    {
+        string? traceIdentifier = null;
+        _scopes.ForEachScope(
+            (scope, _) =>
+            {
+                if (scope is IEnumerable<KeyValuePair<string, object>> values)
+                    traceIdentifier ??= values.FirstOrDefault(value => value.Key == "RequestId").Value as string;
+            },
+            0);
+        return traceIdentifier is null ? null : requests.GetOrAdd(traceIdentifier);
+    }
+
+    private sealed class Logger(RequestLog log, string category) : ILogger
+    {
+        private readonly bool _isServer = category.StartsWith("Microsoft.AspNetCore.Server.", StringComparison.Ordinal)
+            || category.StartsWith("FastCgi.", StringComparison.Ordinal);
+
+        public IDisposable? BeginScope<TState>(TState state)
+            where TState : notnull
+            => log._scopes.Push(state);
+
+        public bool IsEnabled(LogLevel logLevel) => logLevel >= (_isServer ? LogLevel.Warning : LogLevel.Information);
+
+        public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+        {
+            if (!IsEnabled(logLevel) || log.FindRequest() is not { } request)
+                return;
+            var text = _isServer ? string.Empty : formatter(state, exception);
+            request.AddLog($"{logLevel} {(_isServer ? "server" : category)} {eventId.Name} {text} {exception}".TrimEnd());
+            if (eventId.Name == RequestFinished)
+                request.Finish();
+        }
+    }
+}

@@ -1,0 +1,36 @@
+using System.Collections.Concurrent;
+
+namespace FastCgi.AspNetCore.ParityTests.Observations;
+
+/// <summary>What the application saw of one request, and did with it.</summary>
+internal sealed class SeenRequest
+{
+    private readonly ConcurrentQueue<string> _log = new();
+    private readonly ConcurrentQueue<string> _events = new();
+    private readonly TaskCompletionSource _finished = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    /// <summary>What the server gave the first middleware.</summary>
+    public IReadOnlyList<ObservedValue> AtStart { get; set; } = [];
+
+    /// <summary>What the first middleware found when the others had returned.</summary>
+    public IReadOnlyList<ObservedValue> AtEnd { get; set; } = [];
+
+    /// <summary>The callbacks, and the exception that escaped, in order.</summary>
+    public IEnumerable<string> Events => _events;
+
+    /// <summary>What was logged on behalf of the request.</summary>
+    public IEnumerable<string> Log => _log;
+
+    /// <summary>Completes when the server has given the request back to the host.</summary>
+    public Task Finished => _finished.Task;
+
+    public string TraceIdentifier { get; set; } = string.Empty;
+
+    public string ConnectionId { get; set; } = string.Empty;
+
+    public void AddEvent(string name) => _events.Enqueue(name);
+
+    public void AddLog(string line) => _log.Enqueue(line);
+
+    public void Finish() => _finished.TrySetResult();
+}

@@ -1,0 +1,20 @@
+using System.Net;
+using FastCgi.AspNetCore.FunctionalTests.FrontEnds;
+
+namespace FastCgi.AspNetCore.ParityTests.Sites.FrontEnds;
+
+/// <summary>A web server that listens with TLS as well, and asks for a certificate of the client.</summary>
+internal abstract class HttpsFrontEnd(FrontEndKind kind, string folder, EndPoint application, PortReservation httpsPort)
+    : FrontEnd(new FrontEndSetup { Kind = kind }, folder, application)
+{
+    protected override IReadOnlyDictionary<string, string> Values => new Dictionary<string, string>(MoreValues)
+    {
+        ["https-port"] = $"{httpsPort.EndPoint.Port}",
+    };
+
+    /// <summary>What stands in the templates besides the ports.</summary>
+    protected abstract IEnumerable<KeyValuePair<string, string>> MoreValues { get; }
+
+    // Of errors it is the tests that know which they cause.
+    protected override string[] ErrorLevels => ["emerg]", "alert]", "crit]"];
+}

@@ -1,0 +1,163 @@
+using System.Net;
+using System.Net.Sockets;
+using FastCgi.AspNetCore.FunctionalTests.Application;
+using FastCgi.AspNetCore.FunctionalTests.FrontEnds;
+using FastCgi.AspNetCore.ParityTests.Application;
+using FastCgi.AspNetCore.ParityTests.Observations;
+using FastCgi.AspNetCore.ParityTests.Sites.FrontEnds;
+using Microsoft.AspNetCore.Server.Kestrel.Https;
+using Microsoft.Extensions.Hosting;
+
+namespace FastCgi.AspNetCore.ParityTests.Sites;
+
+/// <summary>The application, the server that serves it, and the web server in front of that.</summary>
+internal sealed class Site : IAsyncDisposable
+{
+    /// <summary>The host that clients ask for, so that no port is in what the application answers.</summary>
+    public const string HostName = "parity.example";
+
+    private const string UnixPrefix = "fastcgi://unix:";
+    private const UnixFileMode SocketMode = UnixFileMode.UserRead | UnixFileMode.UserWrite
+        | UnixFileMode.GroupRead | UnixFileMode.GroupWrite | UnixFileMode.OtherRead | UnixFileMode.OtherWrite;
+
+    private readonly ScratchFolder _folder = new();
+    private readonly PortReservation _httpsPort = new();
+    private readonly Certificates _certificates;
+    private WebApplication? _app;
+    private FrontEnd? _frontEnd;
+
+    private Site(SiteKind kind, Certificates certificates)
+    {
+        Kind = kind;
+        _certificates = certificates;
+    }
+
+    public SiteKind Kind { get; }
+
+    public SeenRequests Requests { get; } = new();
+
+    /// <summary>Where clients reach it by http.</summary>
+    public IPEndPoint Http { get; private set; } = null!;
+
+    /// <summary>Where clients reach it by https.</summary>
+    public IPEndPoint Https { get; private set; } = null!;
+
+    /// <summary>Where the application writes its W3C log.</summary>
+    public string LogFolder => Path.Combine(_folder.Path, "log");
+
+    /// <summary>What the web server logged.</summary>
+    public string FrontEndLog => _frontEnd?.Log ?? string.Empty;
+
+    public static async Task<Site> StartAsync(SiteKind kind, Certificates certificates)
+    {
+        var site = new Site(kind, certificates);
+        try
+        {
+            await site.StartApplicationAsync();
+            await site.StartFrontEndAsync();
+            site._app!.Services.GetRequiredService<SiteAddress>().Url = new Uri($"http://{site.Http}");
+            return site;
+        }
+        catch
+        {
+            await site.DisposeAsync();
+            throw;
+        }
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        if (_frontEnd is not null)
+            await _frontEnd.DisposeAsync();
+        await StopApplicationAsync();
+        _httpsPort.Dispose();
+        _folder.Dispose();
+    }
+
+    /// <summary>Ends the application, so that what it logs is written.</summary>
+    public async Task StopApplicationAsync()
+    {
+        if (_app is null)
+            return;
+        await _app.StopAsync();
+        await _app.DisposeAsync();
+        _app = null;
+    }
+
+    private async Task StartApplicationAsync()
+    {
+        var builder = WebApplication.CreateBuilder(new WebApplicationOptions
+        {
+            ApplicationName = typeof(ParityApplication).Assembly.GetName().Name,
+            ContentRootPath = AppContext.BaseDirectory,
+            EnvironmentName = Environments.Production,
+            // Each watcher of appsettings.json is an inotify instance, and there are few of them.
+            Args = ["--hostBuilder:reloadConfigOnChange=false"],
+        });
+        UseServer(builder.WebHost);
+        builder.Logging.ClearProviders().AddProvider(new RequestLog(Requests));
+        builder.Services.AddSingleton(Requests).AddSingleton<SiteAddress>();
+        builder.Configuration["LogFolder"] = LogFolder;
+        ParityApplication.ConfigureBuilder(builder);
+
+        _app = builder.Build();
+        _app.UseMiddleware<RequestObserver>();
+        ParityApplication.ConfigureApplication(_app);
+        await _app.StartAsync();
+    }
+
+    private void UseServer(IWebHostBuilder webHost)
+    {
+        switch (Kind)
+        {
+            case SiteKind.FastCgiBehindNginx:
+                webHost.UseFastCgi().UseUrls($"{UnixPrefix}{_folder.Path}/app.sock");
+                break;
+            case SiteKind.FastCgiBehindApache:
+                webHost.UseFastCgi().UseUrls("fastcgi://127.0.0.1:0");
+                break;
+            default:
+                webHost.ConfigureKestrel(options =>
+                {
+                    options.Listen(IPAddress.Loopback, 0);
+                    options.Listen(IPAddress.Loopback, 0, listen => listen.UseHttps(https =>
+                    {
+                        https.ServerCertificate = _certificates.Server;
+                        https.ClientCertificateMode = ClientCertificateMode.AllowCertificate;
+                        https.AllowAnyClientCertificate();
+                    }));
+                });
+                break;
+        }
+    }
+
+    private async Task StartFrontEndAsync()
+    {
+        var addresses = _app!.Urls.ToList();
+        if (Kind == SiteKind.Kestrel)
+        {
+            Http = Parse(addresses.Single(address => address.StartsWith("http:", StringComparison.Ordinal)));
+            Https = Parse(addresses.Single(address => address.StartsWith("https:", StringComparison.Ordinal)));
+            return;
+        }
+
+        _certificates.WriteTo(_folder.Path);
+        _frontEnd = await FrontEnd.StartAsync<FrontEnd>(Kind switch
+        {
+            SiteKind.KestrelBehindNginx => new HttpsNginx("to-kestrel.conf", _folder.Path, Parse(addresses[0]), _httpsPort),
+            SiteKind.FastCgiBehindNginx => new HttpsNginx("to-fastcgi.conf", _folder.Path, ParseUnix(addresses[0]), _httpsPort),
+            _ => new HttpsApache(_folder.Path, Parse(addresses[0]), _httpsPort),
+        });
+        Http = _frontEnd.EndPoint;
+        Https = _httpsPort.EndPoint;
+    }
+
+    private static IPEndPoint Parse(string address) => IPEndPoint.Parse(address[(address.IndexOf("//", StringComparison.Ordinal) + 2)..]);
+
+    private static UnixDomainSocketEndPoint ParseUnix(string address)
+    {
+        var path = address[UnixPrefix.Length..];
+        File.SetUnixFileMode(path, SocketMode);
+        return new UnixDomainSocketEndPoint(path);
+    }
+}

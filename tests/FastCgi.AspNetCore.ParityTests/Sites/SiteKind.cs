@@ -1,0 +1,15 @@
+namespace FastCgi.AspNetCore.ParityTests.Sites;
+
+/// <summary>The ways the application is served.</summary>
+public enum SiteKind
+{
+    /// <summary>Kestrel, which clients reach directly: what the application should see.</summary>
+    Kestrel,
+
+    /// <summary>Kestrel behind nginx, <c>proxy_pass</c>: what clients of nginx should get.</summary>
+    KestrelBehindNginx,
+
+    FastCgiBehindNginx,
+
+    FastCgiBehindApache,
+}

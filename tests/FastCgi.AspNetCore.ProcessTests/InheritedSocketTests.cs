@@ -1,0 +1,175 @@
+using System.Net;
+using System.Net.Sockets;
+
+namespace FastCgi.AspNetCore.ProcessTests;
+
+/// <summary>The application is given its listening socket by what starts it, each time the real program.</summary>
+public sealed class InheritedSocketTests : IDisposable
+{
+    private readonly ScratchFolder _folder = new();
+
+    private string SocketPath => Path.Combine(_folder.Path, "app.sock");
+
+    private EndPoint UnixEndPoint => new UnixDomainSocketEndPoint(SocketPath);
+
+    [Theory]
+    [InlineData("Epoll")]
+    [InlineData("Socket")]
+    public async Task SpawnFcgi_UnixSocket_IsServedAndLeftToItsMaker(string engine)
+    {
+        await using var starter = Starter.Start(["FastCgi__Transport__Engine=" + engine], "spawn-fcgi", "-n", "-s", SocketPath, "--", Starter.Application);
+
+        var process = await starter.GetProcessAsync(UnixEndPoint);
+        await starter.WaitForOutputAsync($"Now listening on: fastcgi://unix:{SocketPath}");
+        await Starter.TerminateAsync(process);
+
+        Assert.Equal(0, await starter.WaitForExitAsync());
+        Assert.True(File.Exists(SocketPath));
+    }
+
+    [Fact]
+    public async Task SpawnFcgi_TcpPort_IsServed()
+    {
+        using var port = new PortReservation();
+        await using var starter = Starter.Start("spawn-fcgi", "-n", "-a", "127.0.0.1", "-p", $"{port.EndPoint.Port}", "--", Starter.Application);
+
+        Assert.NotEqual(0, await starter.GetProcessAsync(port.EndPoint));
+    }
+
+    [Fact]
+    public async Task SpawnFcgi_Descriptor0NamedInConfiguration_IsServedOnce()
+    {
+        await using var starter = Starter.Start(["FastCgi__Endpoints__Web__Url=fastcgi://fd:0"], "spawn-fcgi", "-n", "-s", SocketPath, "--", Starter.Application);
+
+        Assert.NotEqual(0, await starter.GetProcessAsync(UnixEndPoint));
+        Assert.Single(starter.Output.Split("Now listening on").Skip(1));
+    }
+
+    [Theory]
+    [InlineData("Epoll")]
+    [InlineData("Socket")]
+    public async Task SpawnFcgi_ProcessesShareTheSocket_OneStopsAndTheOthersServe(string engine)
+    {
+        // A shell gives a program in the background no standard input of its own accord.
+        const string TwoProcesses = "\"$1\" <&3 & \"$1\" <&3 & wait";
+        await using var starter = Starter.Start(
+            ["FastCgi__Transport__Engine=" + engine], "spawn-fcgi", "-n", "-s", SocketPath, "--", "/bin/sh", "-c", "exec 3<&0; " + TwoProcesses, "sh", Starter.Application);
+
+        var first = await starter.GetProcessAsync(UnixEndPoint);
+        var second = int.Parse(await Waiting.UntilAsync(
+            async () => await starter.GetAsync(UnixEndPoint, "/process") is { } process && process != $"{first}" ? process : null,
+            () => "Only one process answers."));
+        await Starter.TerminateAsync(first);
+        await Waiting.UntilAsync(() => Task.FromResult(starter.Output.Contains("shutting down", StringComparison.Ordinal) ? "" : null), () => "It does not stop.");
+
+        for (var i = 0; i < 20; i++)
+            Assert.Contains(await starter.GetProcessAsync(UnixEndPoint), new[] { first, second });
+        await Starter.TerminateAsync(second);
+        Assert.Equal(0, await starter.WaitForExitAsync());
+    }
+
+    [Theory]
+    [InlineData(">&-", "/console")]
+    [InlineData("2>&-", "/console")]
+    [InlineData(">&- 2>&-", "/console")]
+    [InlineData(">/dev/full 2>&1", "/process")]
+    public async Task SpawnFcgi_StandardStreamsOfNoUse_IsServed(string redirections, string uri)
+    {
+        await using var starter = Starter.Start(
+            ["Logging__LogLevel__Default=Trace"], "spawn-fcgi", "-n", "-s", SocketPath, "--", "/bin/sh", "-c", $"exec \"$1\" {redirections}", "sh", Starter.Application);
+
+        for (var i = 0; i < 50; i++)
+            await starter.GetAsync(UnixEndPoint, uri);
+    }
+
+    [Fact]
+    public async Task Lighttpd_BinPath_IsServed()
+    {
+        await using var server = await WebServer.StartAsync(_folder, "lighttpd.conf", "lighttpd", "-D", "-f", "lighttpd.conf");
+
+        Assert.NotEqual("", await server.GetAsync("/process"));
+    }
+
+    [Fact]
+    public async Task ModFcgid_ScriptAlias_IsServed()
+    {
+        await using var server = await WebServer.StartAsync(_folder, "fcgid.conf", "apache2", "-d", _folder.Path, "-f", "fcgid.conf", "-D", "FOREGROUND");
+
+        Assert.NotEqual("", await server.GetAsync("/process"));
+    }
+
+    [Fact]
+    public async Task H2o_FastCgiSpawn_IsServed()
+    {
+        await using var server = await WebServer.StartAsync(_folder, "h2o.conf", "h2o", "-c", "h2o.conf");
+
+        Assert.NotEqual("", await server.GetAsync("/process"));
+    }
+
+    [Theory]
+    [InlineData("Epoll")]
+    [InlineData("Socket")]
+    public async Task Systemd_TwoSockets_BothAreServed(string engine)
+    {
+        using var port = new PortReservation();
+        await using var starter = Starter.Start(
+            "systemd-socket-activate", "-l", $"{port.EndPoint}", "-l", SocketPath, "-E", "FastCgi__Transport__Engine=" + engine, Starter.Application);
+
+        Assert.Equal(await starter.GetProcessAsync(port.EndPoint), await starter.GetProcessAsync(UnixEndPoint));
+    }
+
+    [Fact]
+    public async Task Systemd_SocketNamedInConfiguration_OnlyThatIsServed()
+    {
+        using var port = new PortReservation();
+        await using var starter = Starter.Start(
+            "systemd-socket-activate", "-l", $"{port.EndPoint}", "-l", SocketPath, "--fdname=other:web", "-E", "ASPNETCORE_URLS=fastcgi://fd:web", Starter.Application);
+
+        Assert.NotEqual(0, await starter.GetProcessAsync(UnixEndPoint));
+        Assert.Single(starter.Output.Split("Now listening on").Skip(1));
+    }
+
+    [Fact]
+    public async Task Systemd_ProgramThatTheApplicationStarts_GetsNeitherSocketsNorVariables()
+    {
+        await using var starter = Starter.Start("systemd-socket-activate", "-l", SocketPath, "--fdname=web", Starter.Application);
+
+        var child = await starter.GetAsync(UnixEndPoint, "/child");
+
+        Assert.Contains("PATH=", child, StringComparison.Ordinal);
+        Assert.DoesNotContain("LISTEN_", child, StringComparison.Ordinal);
+        Assert.DoesNotContain("socket:", child, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task SpawnFcgi_ProgramThatTheApplicationStarts_DoesNotGetTheSocket()
+    {
+        await using var starter = Starter.Start("spawn-fcgi", "-n", "-s", SocketPath, "--", Starter.Application);
+
+        Assert.DoesNotContain("socket:", await starter.GetAsync(UnixEndPoint, "/child"), StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("fastcgi://fd:0", "the descriptor is not a listening socket")]
+    [InlineData("fastcgi://fd:9999", "the descriptor is not open")]
+    [InlineData("fastcgi://fd:web", "no socket of the name 'web' was passed to this process")]
+    [InlineData("fastcgi://fd:web", "the sockets that were passed are not for this process: LISTEN_PID is 1 and this is process", "LISTEN_PID=1", "LISTEN_FDS=1")]
+    public async Task Start_NamedSocketIsNotThere_FailsWithALineThatSaysWhy(string address, string reason, params string[] environment)
+    {
+        await using var starter = Starter.Start(["ASPNETCORE_URLS=" + address, .. environment], Starter.Application);
+
+        Assert.NotEqual(0, await starter.WaitForExitAsync());
+        Assert.Contains($"Failed to listen on {address}: {reason}", starter.Output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Start_ListenPidOfAnotherProcess_IsIgnoredWithAWarning()
+    {
+        await using var starter = Starter.Start(["LISTEN_PID=1", "LISTEN_FDS=1", $"ASPNETCORE_URLS=fastcgi://unix:{SocketPath}"], Starter.Application);
+
+        Assert.NotEqual(0, await starter.GetProcessAsync(UnixEndPoint));
+        Assert.Contains("LISTEN_PID is 1", starter.Output, StringComparison.Ordinal);
+    }
+
+    public void Dispose() => _folder.Dispose();
+}

@@ -1,0 +1,77 @@
+using System.Diagnostics;
+using System.Globalization;
+using System.Net;
+using System.Net.Sockets;
+
+namespace FastCgi.AspNetCore.ProcessTests.Starters;
+
+/// <summary>What starts the application, in a folder of its own, and stops it with itself at the latest.</summary>
+internal sealed class Starter : IAsyncDisposable
+{
+    private readonly ServerProcess _process;
+
+    private Starter(ServerProcess process)
+    {
+        _process = process;
+    }
+
+    /// <summary>The application's program.</summary>
+    public static string Application { get; } = Path.Combine(AppContext.BaseDirectory, "ApplicationToStart");
+
+    /// <summary>What it and the application have written.</summary>
+    public string Output => _process.Output;
+
+    /// <summary>Starts a program by its name and arguments.</summary>
+    public static Starter Start(params string[] command) => new(ServerProcess.Start(command[0], command[1..]));
+
+    /// <summary>Starts a program with variables in its environment, <c>NAME=value</c>.</summary>
+    public static Starter Start(string[] environment, params string[] command) => Start(["env", .. environment, .. command]);
+
+    /// <summary>Gets a resource of the application over FastCGI, as soon as somebody listens.</summary>
+    public Task<string> GetAsync(EndPoint endPoint, string uri)
+        => WhenListeningAsync(() => FastCgiClient.GetAsync(endPoint, uri));
+
+    /// <summary>Gets a resource of the application through a web server, as soon as that listens.</summary>
+    public async Task<string> GetAsync(Uri uri)
+    {
+        using var client = new HttpClient { Timeout = Waiting.Patience };
+        return await WhenListeningAsync(() => client.GetStringAsync(uri));
+    }
+
+    /// <summary>The process that answers.</summary>
+    public async Task<int> GetProcessAsync(EndPoint endPoint)
+        => int.Parse(await GetAsync(endPoint, "/process"), CultureInfo.InvariantCulture);
+
+    /// <summary>Waits until a text stands in what it and the application write.</summary>
+    public Task WaitForOutputAsync(string text)
+        => Waiting.UntilAsync(() => Task.FromResult(Output.Contains(text, StringComparison.Ordinal) ? Output : null), () => $"'{text}' is not in:\n{Output}");
+
+    /// <summary>Tells a process to end.</summary>
+    public static async Task TerminateAsync(int process)
+    {
+        using var kill = Process.Start("kill", ["-TERM", process.ToString(CultureInfo.InvariantCulture)]);
+        await kill.WaitForExitAsync();
+        Assert.Equal(0, kill.ExitCode);
+    }
+
+    /// <summary>Waits until it ends.</summary>
+    /// <returns>Its exit code.</returns>
+    public Task<int> WaitForExitAsync() => _process.WaitForExitAsync(Waiting.Patience);
+
+    public ValueTask DisposeAsync() => _process.DisposeAsync();
+
+    private Task<string> WhenListeningAsync(Func<Task<string>> getAsync)
+        => Waiting.UntilAsync(
+            async () =>
+            {
+                try
+                {
+                    return await getAsync();
+                }
+                catch (Exception exception) when ((exception as SocketException ?? exception.InnerException) is SocketException && !_process.HasExited)
+                {
+                    return null;
+                }
+            },
+            () => $"Nobody listens. The starter says:\n{Output}");
+}
