@@ -5,10 +5,9 @@ public sealed class ClientGoneTests(ITestOutputHelper output) : FrontEndTest(out
 {
     private const string Get = "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n";
 
-    // Apache does not look at its client while the application is silent.
     [Theory]
-    [EveryFrontEnd(false, Kinds = [FrontEndKind.Nginx])]
-    [EveryFrontEnd(true, Kinds = [FrontEndKind.Nginx])]
+    [EveryFrontEnd(false, Needs = [Ability.NoticedClient], IsHttp1 = true)]
+    [EveryFrontEnd(true, Needs = [Ability.NoticedClient], IsHttp1 = true)]
     public async Task ClientGone_WhileTheHandlerWaits_RequestIsAborted(FrontEndSetup setup, bool isReset)
     {
         var isEntered = new TaskCompletionSource();
@@ -28,7 +27,9 @@ public sealed class ClientGoneTests(ITestOutputHelper output) : FrontEndTest(out
         await isAborted.Task.WaitAsync(Patience);
     }
 
-    [Theory, EveryFrontEnd]
+    [Theory]
+    [EveryFrontEnd(IsHttp1 = true, Kinds = [FrontEndKind.Nginx, FrontEndKind.Apache])]
+    [EveryFrontEnd(IsHttp1 = true, StreamsResponses = true)]
     public async Task ClientGone_WhileTheHandlerWrites_RequestIsAborted(FrontEndSetup setup)
     {
         ExpectsFrontEndErrors = true;
@@ -54,7 +55,7 @@ public sealed class ClientGoneTests(ITestOutputHelper output) : FrontEndTest(out
         await isAborted.Task.WaitAsync(Patience);
     }
 
-    [Theory, EveryFrontEnd(StreamsRequests = true)]
+    [Theory, EveryFrontEnd(StreamsRequests = true, Needs = [Ability.StreamedUpload], IsHttp1 = true)]
     public async Task ClientGone_InMidUpload_ReadFailsAndRequestIsAborted(FrontEndSetup setup)
     {
         ExpectsFrontEndErrors = true;
@@ -71,7 +72,7 @@ public sealed class ClientGoneTests(ITestOutputHelper output) : FrontEndTest(out
         }));
         using var client = await site.ConnectAsync();
 
-        await client.SendAsync("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\nfirst");
+        await client.SendAsync("POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000000\r\n\r\n" + new string('x', 500_000));
         await isEntered.Task.WaitAsync(Patience);
         client.Close(isReset: false);
 

@@ -39,8 +39,6 @@ public sealed class ConcurrencyTests(ITestOutputHelper output) : FrontEndTest(ou
             Kind = FrontEndKind.Nginx,
             UsesUnixSocket = usesUnixSocket,
             KeepsConnections = keepsConnections,
-            BuffersRequests = true,
-            BuffersResponses = true,
         };
         var site = await StartAsync(setup, app => app.MapGet("/", () => "Hello"));
 

@@ -4,8 +4,8 @@ using Xunit.Sdk;
 namespace FastCgi.AspNetCore.FunctionalTests;
 
 /// <summary>
-/// Runs a theory behind every web server, over TCP and unix sockets, with connections kept and not. Buffering is as the web servers
-/// do it by default; what follows the setup in the arguments can be given.
+/// Runs a theory behind every web server, in all its setups (<see cref="FrontEndSetup.All"/>), but for those that lack what it needs
+/// (<see cref="Shortcomings"/>). Buffering is as the web servers do it by default; what follows the setup in the arguments can be given.
 /// </summary>
 [AttributeUsage(AttributeTargets.Method, AllowMultiple = true)]
 public sealed class EveryFrontEndAttribute(params object[] arguments) : DataAttribute
@@ -13,11 +13,11 @@ public sealed class EveryFrontEndAttribute(params object[] arguments) : DataAttr
     /// <summary>The web servers to run it behind.</summary>
     public FrontEndKind[] Kinds { get; set; } = Enum.GetValues<FrontEndKind>();
 
-    /// <summary>The ways to reach the application.</summary>
-    public bool[] UsesUnixSocket { get; set; } = [false, true];
+    /// <summary>What the case needs of the web server.</summary>
+    public Ability[] Needs { get; set; } = [];
 
-    /// <summary>The ways to treat the connections to it.</summary>
-    public bool[] KeepsConnections { get; set; } = [false, true];
+    /// <summary>Whether the client writes HTTP/1.1 itself.</summary>
+    public bool IsHttp1 { get; set; }
 
     /// <summary>Whether uploads reach the application as they come.</summary>
     public bool StreamsRequests { get; set; }
@@ -27,16 +27,9 @@ public sealed class EveryFrontEndAttribute(params object[] arguments) : DataAttr
 
     /// <inheritdoc/>
     public override IEnumerable<object[]> GetData(MethodInfo testMethod)
-        => from kind in Kinds
-           from usesUnixSocket in UsesUnixSocket
-           from keepsConnections in KeepsConnections
-           let setup = new FrontEndSetup
-           {
-               Kind = kind,
-               UsesUnixSocket = usesUnixSocket,
-               KeepsConnections = keepsConnections,
-               BuffersRequests = !StreamsRequests,
-               BuffersResponses = !StreamsResponses,
-           }
-           select (object[])[setup, .. arguments];
+        => from setup in FrontEndSetup.All
+           where Kinds.Contains(setup.Kind) && !(IsHttp1 && setup.UsesTls)
+           let chosen = setup with { BuffersRequests = !StreamsRequests, BuffersResponses = !StreamsResponses }
+           where !Needs.Any(ability => Shortcomings.Has(chosen, ability))
+           select (object[])[chosen, .. arguments];
 }

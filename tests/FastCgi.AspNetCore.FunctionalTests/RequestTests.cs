@@ -31,7 +31,6 @@ public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output
             ("/a%2Fb", "/a%2Fb", ""),
             ("/%25%34%31", "/%41", ""),
             ("/%C3%A9t%C3%A9", "/été", ""),
-            ("/%FF", "/%FF", ""),
             ("/a/./b/../c", "/a/c", ""),
             ("/a/%2e%2e/b", "/b", ""),
             ("/a;b,c@d", "/a;b,c@d", ""),
@@ -49,7 +48,15 @@ public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output
         }
     }
 
-    [Theory, EveryFrontEnd]
+    [Theory, EveryFrontEnd(Needs = [Ability.TargetThatIsNoText])]
+    public async Task Get_TargetThatIsNoText_StaysEscaped(FrontEndSetup setup)
+    {
+        var site = await StartAsync(setup, app => app.Run(context => context.Response.WriteAsync(context.Request.Path.Value!)));
+
+        Assert.Equal("/%FF", await site.Client.GetStringAsync(new Uri(site.Url + "/%FF", s_asItIs)));
+    }
+
+    [Theory, EveryFrontEnd(IsHttp1 = true)]
     public async Task Get_AbsoluteTarget_IsCutToThePath(FrontEndSetup setup)
     {
         var site = await StartAsync(setup, app => app.Run(context =>
@@ -61,8 +68,8 @@ public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output
         Assert.Contains("seen: http://www.example.test/a/b?c", await client.ReadToEndAsync(), StringComparison.Ordinal);
     }
 
-    // As Kestrel does it; both web servers let the bytes through.
-    [Theory, EveryFrontEnd]
+    // As Kestrel does it; most web servers let the bytes through.
+    [Theory, EveryFrontEnd(IsHttp1 = true, Needs = [Ability.RawTarget])]
     public async Task Get_TargetThatIsNotAscii_IsRefused(FrontEndSetup setup)
     {
         var site = await StartAsync(setup, app => app.Run(context => context.Response.WriteAsync("not reached")));
@@ -70,7 +77,7 @@ public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output
 
         await client.SendAsync("GET /\u00C3\u00A9 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
 
-        Assert.StartsWith("HTTP/1.1 400 Bad Request\r\n", await client.ReadToEndAsync(), StringComparison.Ordinal);
+        Assert.StartsWith("HTTP/1.1 400 ", await client.ReadToEndAsync(), StringComparison.Ordinal);
     }
 
     [Theory, EveryFrontEnd]
@@ -100,8 +107,9 @@ public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output
         Assert.Equal("text/html, */*; q=0.1", headers.Accept);
         Assert.Equal("a=1; b=2", headers.Cookie);
         Assert.Equal("value, with: every \"sign\"", headers["X-Dashed-Name"]);
-        Assert.Equal("192.0.2.1", headers["X-Forwarded-For"]);
-        Assert.Null(headers.ContentLength);
+        if (!Shortcomings.Has(setup, Ability.ForwardedHeaders))
+            Assert.Equal("192.0.2.1", headers["X-Forwarded-For"]);
+        Assert.True(headers.ContentLength is null or 0);
     }
 
     [Theory, EveryFrontEnd]
@@ -135,8 +143,9 @@ public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output
         request.Headers.Add("Proxy", "http://192.0.2.1/");
         using var response = await site.Client.SendAsync(request);
 
-        Assert.Equal($"127.0.0.1 {site.FrontEnd.EndPoint} True", await response.Content.ReadAsStringAsync());
-        Assert.Equal("http", scheme);
+        var localAddress = Shortcomings.Has(setup, Ability.LocalAddress) ? "" : "127.0.0.1";
+        Assert.Equal($"127.0.0.1 {localAddress}:{site.FrontEnd.EndPoint.Port} True", await response.Content.ReadAsStringAsync());
+        Assert.Equal(setup.UsesTls ? "https" : "http", scheme);
     }
 
     [Theory, EveryFrontEnd]

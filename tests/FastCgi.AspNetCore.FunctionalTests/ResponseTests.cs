@@ -142,7 +142,7 @@ public sealed class ResponseTests(ITestOutputHelper output) : FrontEndTest(outpu
 
         Assert.Equal(HttpStatusCode.OK, head.StatusCode);
         Assert.Equal("yes", Assert.Single(head.Headers.GetValues("X-Seen")));
-        Assert.Equal(setup.KeepsContentLength ? 7 : null, head.Content.Headers.ContentLength);
+        Assert.Equal(Shortcomings.Has(setup, Ability.ContentLength) ? null : 7, head.Content.Headers.ContentLength);
         Assert.Empty(await head.Content.ReadAsByteArrayAsync());
         Assert.Equal("content", await get.Content.ReadAsStringAsync());
     }
@@ -163,7 +163,9 @@ public sealed class ResponseTests(ITestOutputHelper output) : FrontEndTest(outpu
         using var response = await site.Client.GetAsync("/", HttpCompletionOption.ResponseHeadersRead);
         await using var stream = await response.Content.ReadAsStreamAsync();
 
-        Assert.Equal(hasLength && setup.KeepsContentLength ? body.Length : null, response.Content.Headers.ContentLength);
+        // What is held back until it is complete may get a Content-Length.
+        if (hasLength && !Shortcomings.Has(setup, Ability.ContentLength))
+            Assert.Equal(body.Length, response.Content.Headers.ContentLength);
         Assert.Equal(Content.Hash(body), await Content.HashAsync(stream));
     }
 }

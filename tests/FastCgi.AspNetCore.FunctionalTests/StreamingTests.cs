@@ -6,9 +6,9 @@ namespace FastCgi.AspNetCore.FunctionalTests;
 /// <summary>Responses that are sent bit by bit: the client has each bit before the next is written.</summary>
 public sealed class StreamingTests(ITestOutputHelper output) : FrontEndTest(output)
 {
-    // The result of ASP.NET Core switches buffering off itself, which nginx understands and Apache must be configured for.
+    // The result of ASP.NET Core switches buffering off itself, which nginx understands and others must be configured for.
     [Theory]
-    [EveryFrontEnd(Kinds = [FrontEndKind.Nginx])]
+    [EveryFrontEnd(Needs = [Ability.BufferingHeader])]
     [EveryFrontEnd(StreamsResponses = true)]
     public async Task ServerSentEvents_OneByOne_EachArrivesBeforeTheNextIsSent(FrontEndSetup setup)
     {
@@ -27,8 +27,7 @@ public sealed class StreamingTests(ITestOutputHelper output) : FrontEndTest(outp
         Assert.False(await events.MoveNextAsync().AsTask().WaitAsync(Patience));
     }
 
-    // Apache keeps the headers until there is something of the body.
-    [Theory, EveryFrontEnd(Kinds = [FrontEndKind.Nginx], StreamsResponses = true)]
+    [Theory, EveryFrontEnd(StreamsResponses = true, Needs = [Ability.EarlyHeaders])]
     public async Task Flush_OfTheHeaders_ReachesTheClientBeforeTheBody(FrontEndSetup setup)
     {
         var headersAreRead = new TaskCompletionSource();

@@ -192,7 +192,7 @@ internal sealed partial class FastCgiConnection
 
         _server.Log.AbortRequestReceived(Id, request.Id);
         var keepConnection = request.KeepConnection;
-        Drop(request, new ConnectionAbortedException("The web server aborted the request."));
+        Drop(request, new ConnectionResetException("The web server aborted the request."));
         Output.WriteEndRequest(piece.Header.RequestId, appStatus: 0, ProtocolStatus.RequestComplete);
         CloseIfIdle(keepConnection);
     }

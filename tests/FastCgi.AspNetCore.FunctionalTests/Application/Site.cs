@@ -1,4 +1,6 @@
+using System.Net;
 using System.Net.Sockets;
+using System.Security.Cryptography.X509Certificates;
 
 namespace FastCgi.AspNetCore.FunctionalTests.Application;
 
@@ -10,21 +12,13 @@ internal sealed class Site : IAsyncDisposable
 
     private readonly TestApplication _application;
 
-    private Site(ScratchFolder folder, TestApplication application, FrontEnd frontEnd)
+    private Site(FrontEndSetup setup, ScratchFolder folder, TestApplication application, FrontEnd frontEnd)
     {
         Folder = folder;
         _application = application;
         FrontEnd = frontEnd;
-        Client = new HttpClient(new SocketsHttpHandler
-        {
-            AllowAutoRedirect = false,
-            UseCookies = false,
-            UseProxy = false,
-            MaxConnectionsPerServer = int.MaxValue,
-        })
-        {
-            BaseAddress = new Uri($"http://{frontEnd.EndPoint}"),
-        };
+        Url = $"{(setup.UsesTls ? "https://localhost" : "http://127.0.0.1")}:{frontEnd.EndPoint.Port}";
+        Client = CreateClient(clientCertificate: null);
     }
 
     /// <summary>Where its files are, the web server's log among them. Whoever has read that disposes of it.</summary>
@@ -38,7 +32,7 @@ internal sealed class Site : IAsyncDisposable
     public HttpClient Client { get; }
 
     /// <summary>The address of the site, without a slash at its end.</summary>
-    public string Url => $"http://{FrontEnd.EndPoint}";
+    public string Url { get; }
 
     public static async Task<Site> StartAsync(
         FrontEndSetup setup, Action<WebApplication> configure, Action<FastCgiServerOptions>? configureServer)
@@ -50,7 +44,9 @@ internal sealed class Site : IAsyncDisposable
             application = await TestApplication.StartAsync(folder.GetAddress(setup.UsesUnixSocket), configure, configureServer);
             if (application.EndPoint is UnixDomainSocketEndPoint socket)
                 File.SetUnixFileMode(socket.ToString(), SocketMode);
-            return new Site(folder, application, await FrontEnd.StartAsync(setup, folder.Path, application.EndPoint));
+            if (setup.UsesTls)
+                await TestCertificates.WriteAsync(folder.Path);
+            return new Site(setup, folder, application, await FrontEnd.StartAsync(setup, folder.Path, application.EndPoint));
         }
         catch
         {
@@ -60,6 +56,34 @@ internal sealed class Site : IAsyncDisposable
             throw;
         }
     }
+
+    /// <summary>A client that shows each response as it came: HTTP/2 over TLS, else HTTP/1.1.</summary>
+    public HttpClient CreateClient(X509Certificate2? clientCertificate)
+    {
+        var handler = new SocketsHttpHandler
+        {
+            AllowAutoRedirect = false,
+            UseCookies = false,
+            UseProxy = false,
+            MaxConnectionsPerServer = int.MaxValue,
+            SslOptions =
+            {
+                RemoteCertificateValidationCallback = static (_, certificate, _, _) => TestCertificates.IsServer(certificate as X509Certificate2),
+                ClientCertificates = clientCertificate is null ? null : [clientCertificate],
+            },
+        };
+        return new HttpClient(handler)
+        {
+            BaseAddress = new Uri(Url),
+            DefaultRequestVersion = Url.StartsWith("https", StringComparison.Ordinal) ? HttpVersion.Version20 : HttpVersion.Version11,
+            DefaultVersionPolicy = HttpVersionPolicy.RequestVersionExact,
+        };
+    }
+
+    /// <summary>Runs curl.</summary>
+    /// <returns>Its exit code, and what it wrote.</returns>
+    public Task<(int ExitCode, string Output)> CurlAsync(string path, params string[] options)
+        => ExternalProgram.RunAsync("curl", ["-sS", "--insecure", .. options, Url + path]);
 
     /// <summary>A connection of a client that writes HTTP itself.</summary>
     public async Task<RawHttpClient> ConnectAsync() => await RawHttpClient.ConnectAsync(FrontEnd.EndPoint);

@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
 
@@ -55,15 +56,13 @@ internal abstract class FrontEnd : IAsyncDisposable
     private string LogPath => Path.Combine(Folder, "error.log");
 
     /// <summary>Starts the web server that a setup names, and waits until it accepts connections.</summary>
-    public static async Task<FrontEnd> StartAsync(FrontEndSetup setup, string folder, EndPoint application)
-    {
-        FrontEnd frontEnd = setup.Kind switch
-        {
-            FrontEndKind.Nginx => new NginxFrontEnd(setup, folder, application),
-            FrontEndKind.Apache => new ApacheFrontEnd(setup, folder, application),
-            _ => throw new ArgumentOutOfRangeException(nameof(setup)),
-        };
+    public static Task<FrontEnd> StartAsync(FrontEndSetup setup, string folder, EndPoint application)
+        => StartAsync<FrontEnd>(new ConfiguredFrontEnd(setup, folder, application));
 
+    /// <summary>Starts a web server, and waits until it accepts connections.</summary>
+    public static async Task<TFrontEnd> StartAsync<TFrontEnd>(TFrontEnd frontEnd)
+        where TFrontEnd : FrontEnd
+    {
         try
         {
             await frontEnd.StartAsync();
@@ -83,25 +82,18 @@ internal abstract class FrontEnd : IAsyncDisposable
         _port.Dispose();
     }
 
-    protected static string OnOrOff(bool value) => value ? "on" : "off";
-
     private async Task StartAsync()
     {
+        var values = new Dictionary<string, string>(Values) { ["port"] = EndPoint.Port.ToString(CultureInfo.InvariantCulture) };
         foreach (var template in Templates)
-            await File.WriteAllTextAsync(Path.Combine(Folder, template), await FillInAsync(template));
+        {
+            var text = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "FrontEnds", template));
+            await File.WriteAllTextAsync(Path.Combine(Folder, template), ConfigurationTemplate.FillIn(text, Setup, values));
+        }
 
         var (program, arguments) = Command;
-        _process = ServerProcess.Start(program, arguments);
+        _process = ServerProcess.Start(program, arguments, Folder);
         await WaitUntilAcceptsAsync(_process);
-    }
-
-    private async Task<string> FillInAsync(string template)
-    {
-        var text = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "FrontEnds", template));
-        text = text.Replace("{{port}}", $"{EndPoint.Port}", StringComparison.Ordinal);
-        foreach (var (name, value) in Values)
-            text = text.Replace("{{" + name + "}}", value, StringComparison.Ordinal);
-        return text;
     }
 
     private async Task WaitUntilAcceptsAsync(ServerProcess process)

@@ -1,3 +1,4 @@
+using System.Reflection;
 using System.Text;
 
 namespace FastCgi.AspNetCore.FunctionalTests.FrontEnds;
@@ -5,6 +6,41 @@ namespace FastCgi.AspNetCore.FunctionalTests.FrontEnds;
 /// <summary>A web server and how it is configured to reach the application.</summary>
 public sealed record FrontEndSetup : IXunitSerializable
 {
+    /// <summary>
+    /// What every case is run behind: each web server over TCP and unix sockets, with connections to the application used once, kept
+    /// and multiplexed as far as it can, and with TLS, and HTTP/2 with it.
+    /// </summary>
+    public static IReadOnlyList<FrontEndSetup> All { get; } =
+    [
+        new() { Kind = FrontEndKind.Nginx },
+        new() { Kind = FrontEndKind.Nginx, UsesUnixSocket = true },
+        new() { Kind = FrontEndKind.Nginx, KeepsConnections = true },
+        new() { Kind = FrontEndKind.Nginx, UsesUnixSocket = true, KeepsConnections = true },
+        new() { Kind = FrontEndKind.Nginx, UsesUnixSocket = true, KeepsConnections = true, UsesTls = true },
+        new() { Kind = FrontEndKind.Apache },
+        new() { Kind = FrontEndKind.Apache, UsesUnixSocket = true },
+        new() { Kind = FrontEndKind.Apache, KeepsConnections = true },
+        new() { Kind = FrontEndKind.Apache, UsesUnixSocket = true, KeepsConnections = true },
+        new() { Kind = FrontEndKind.Apache, UsesUnixSocket = true, KeepsConnections = true, UsesTls = true },
+        new() { Kind = FrontEndKind.Lighttpd },
+        new() { Kind = FrontEndKind.Lighttpd, UsesUnixSocket = true },
+        new() { Kind = FrontEndKind.Lighttpd, UsesUnixSocket = true, UsesTls = true },
+        new() { Kind = FrontEndKind.HaProxy },
+        new() { Kind = FrontEndKind.HaProxy, UsesUnixSocket = true, KeepsConnections = true },
+        new() { Kind = FrontEndKind.HaProxy, KeepsConnections = true, Multiplexes = true },
+        new() { Kind = FrontEndKind.HaProxy, UsesUnixSocket = true, KeepsConnections = true, Multiplexes = true, AsksForValues = true },
+        new() { Kind = FrontEndKind.HaProxy, UsesUnixSocket = true, KeepsConnections = true, UsesTls = true },
+        new() { Kind = FrontEndKind.Caddy },
+        new() { Kind = FrontEndKind.Caddy, UsesUnixSocket = true },
+        new() { Kind = FrontEndKind.Caddy, UsesUnixSocket = true, UsesTls = true },
+        new() { Kind = FrontEndKind.H2o },
+        new() { Kind = FrontEndKind.H2o, UsesUnixSocket = true, KeepsConnections = true },
+        new() { Kind = FrontEndKind.H2o, UsesUnixSocket = true, KeepsConnections = true, UsesTls = true },
+    ];
+
+    private static readonly PropertyInfo[] s_choices =
+        [.. typeof(FrontEndSetup).GetProperties().Where(static property => property.PropertyType == typeof(bool))];
+
     public FrontEndKind Kind { get; set; }
 
     /// <summary>Whether the application listens on a unix socket instead of a TCP port.</summary>
@@ -13,36 +49,35 @@ public sealed record FrontEndSetup : IXunitSerializable
     /// <summary>Whether connections to the application are kept for the next request.</summary>
     public bool KeepsConnections { get; set; }
 
-    /// <summary>Whether uploads are held until they are complete. Apache never does.</summary>
-    public bool BuffersRequests { get; set; }
+    /// <summary>Whether a connection to the application carries several requests at a time.</summary>
+    public bool Multiplexes { get; set; }
 
-    /// <summary>Whether what the application sends may be held until there is more of it.</summary>
-    public bool BuffersResponses { get; set; }
+    /// <summary>Whether a connection begins with the question for the application's limits, FCGI_GET_VALUES.</summary>
+    public bool AsksForValues { get; set; }
 
-    /// <summary>
-    /// Whether the client sees the Content-Length of the application. Apache drops it since 2.4.59, for it does not trust what works
-    /// like CGI (CVE-2024-24795).
-    /// </summary>
-    public bool KeepsContentLength => Kind != FrontEndKind.Apache;
+    /// <summary>Whether clients talk TLS and HTTP/2 to the web server, instead of HTTP/1.1.</summary>
+    public bool UsesTls { get; set; }
+
+    /// <summary>Whether uploads are held until they are complete, where that can be chosen.</summary>
+    public bool BuffersRequests { get; set; } = true;
+
+    /// <summary>Whether what the application sends may be held until there is more of it, where that can be chosen.</summary>
+    public bool BuffersResponses { get; set; } = true;
 
     /// <inheritdoc/>
     public void Serialize(IXunitSerializationInfo info)
     {
         info.AddValue(nameof(Kind), Kind);
-        info.AddValue(nameof(UsesUnixSocket), UsesUnixSocket);
-        info.AddValue(nameof(KeepsConnections), KeepsConnections);
-        info.AddValue(nameof(BuffersRequests), BuffersRequests);
-        info.AddValue(nameof(BuffersResponses), BuffersResponses);
+        foreach (var choice in s_choices)
+            info.AddValue(choice.Name, choice.GetValue(this));
     }
 
     /// <inheritdoc/>
     public void Deserialize(IXunitSerializationInfo info)
     {
         Kind = info.GetValue<FrontEndKind>(nameof(Kind));
-        UsesUnixSocket = info.GetValue<bool>(nameof(UsesUnixSocket));
-        KeepsConnections = info.GetValue<bool>(nameof(KeepsConnections));
-        BuffersRequests = info.GetValue<bool>(nameof(BuffersRequests));
-        BuffersResponses = info.GetValue<bool>(nameof(BuffersResponses));
+        foreach (var choice in s_choices)
+            choice.SetValue(this, info.GetValue<bool>(choice.Name));
     }
 
     /// <summary>The name in a test report.</summary>
@@ -52,10 +87,16 @@ public sealed record FrontEndSetup : IXunitSerializable
         name.Append(UsesUnixSocket ? " unix" : " tcp");
         if (KeepsConnections)
             name.Append(" keep-conn");
-        if (Kind == FrontEndKind.Nginx && !BuffersRequests)
-            name.Append(" request-buffering-off");
+        if (Multiplexes)
+            name.Append(" mpxs-conns");
+        if (AsksForValues)
+            name.Append(" get-values");
+        if (UsesTls)
+            name.Append(" tls");
+        if (!BuffersRequests)
+            name.Append(" request-streaming");
         if (!BuffersResponses)
-            name.Append(" response-buffering-off");
+            name.Append(" response-streaming");
         return name.ToString();
     }
 }

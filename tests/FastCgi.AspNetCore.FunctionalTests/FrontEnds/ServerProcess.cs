@@ -51,22 +51,28 @@ internal sealed class ServerProcess : IAsyncDisposable
         }
     }
 
-    public static ServerProcess Start(string program, IEnumerable<string> arguments)
+    /// <param name="program">The server.</param>
+    /// <param name="arguments">Its arguments.</param>
+    /// <param name="folder">The current folder, and its home, so that it writes nowhere else.</param>
+    public static ServerProcess Start(string program, IEnumerable<string> arguments, string folder)
     {
         var startInfo = new ProcessStartInfo("sh", ["-c", Guard, "guard", program, .. arguments])
         {
             RedirectStandardInput = true,
             RedirectStandardOutput = true,
             RedirectStandardError = true,
+            WorkingDirectory = folder,
+            Environment = { ["HOME"] = folder },
         };
         return new ServerProcess(Process.Start(startInfo)!);
     }
 
     /// <summary>Waits until it ends by itself, and everything that it has written is there.</summary>
+    /// <param name="timeout">For how long at the most; without end if not given.</param>
     /// <returns>Its exit code.</returns>
-    public async Task<int> WaitForExitAsync(TimeSpan timeout)
+    public async Task<int> WaitForExitAsync(TimeSpan? timeout = null)
     {
-        await _process.WaitForExitAsync().WaitAsync(timeout);
+        await _process.WaitForExitAsync().WaitAsync(timeout ?? Timeout.InfiniteTimeSpan);
         return _process.ExitCode;
     }
 
