@@ -39,7 +39,8 @@ internal sealed class FrontEndConnection : IDisposable
         }
     }
 
-    public async Task SendAsync(string uri, bool keepConnection = true) => await _stream.WriteAsync(RecordBytes.Get(1, uri, keepConnection));
+    public async Task SendAsync(string uri, bool keepConnection = true, string method = "GET")
+        => await _stream.WriteAsync(RecordBytes.Get(1, uri, keepConnection, method));
 
     /// <summary>Waits for the next record.</summary>
     /// <returns>Its type and content, or <see langword="null"/> if the connection has ended.</returns>
