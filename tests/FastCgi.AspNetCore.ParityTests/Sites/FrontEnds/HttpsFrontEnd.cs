@@ -16,5 +16,5 @@ internal abstract class HttpsFrontEnd(FrontEndKind kind, string folder, EndPoint
     protected abstract IEnumerable<KeyValuePair<string, string>> MoreValues { get; }
 
     // Of errors it is the tests that know which they cause.
-    protected override string[] ErrorLevels => ["emerg]", "alert]", "crit]"];
+    protected override string[] ErrorMarks => ["emerg]", "alert]", "crit]"];
 }
