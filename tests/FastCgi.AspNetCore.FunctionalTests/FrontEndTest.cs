@@ -1,5 +1,3 @@
-using Microsoft.Extensions.DependencyInjection;
-
 namespace FastCgi.AspNetCore.FunctionalTests;
 
 /// <summary>
@@ -34,12 +32,13 @@ public abstract class FrontEndTest(ITestOutputHelper output) : IAsyncLifetime
         FrontEndSetup setup,
         Action<WebApplication> configure,
         Action<FastCgiServerOptions>? configureServer = null,
-        Action<IServiceCollection>? configureServices = null)
+        Action<WebApplicationBuilder>? configureBuilder = null,
+        string more = "")
     {
         // HAProxy does as it is told, and answers some requests with 500 if it is told to have many more on a connection.
         if (setup.AsksForValues)
             configureServer += static options => options.Limits.MaxRequestsPerConnection = 30;
-        var site = await Site.StartAsync(setup, configure, configureServer, configureServices);
+        var site = await Site.StartAsync(setup, configure, configureServer, configureBuilder, more);
         _sites.Add(site);
         return site;
     }

@@ -36,6 +36,7 @@ public class KeepConnectionTests
     }
 
     [Fact]
+    [Trait("Contract", "T13")]
     public async Task KEEP_CONN_NotSetAndSendHeld_ClosedOnlyWhenAllIsSent()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
@@ -44,7 +45,8 @@ public class KeepConnectionTests
 
         frontEnd.Send(RecordBytes.Get(keepConnection: false));
         Assert.False(frontEnd.Transport.IsClosed);
-        frontEnd.Transport.ReleaseSend();
+        // On a machine that is slow enough, the answer leaves in two sends.
+        frontEnd.Transport.ReleaseSend(goesOn: false);
 
         Assert.True(frontEnd.Transport.IsClosed);
     }

@@ -18,12 +18,13 @@ internal sealed partial class FastCgiConnection
     {
         lock (Output.Lock)
         {
-            if (Remove(request))
+            if (_requests.Remove(request))
             {
                 request.IsEnding = true;
                 Interlocked.Increment(ref _endingCount);
             }
 
+            _surplus = 0;
             _isClosing |= !request.KeepConnection || _manager.IsStopping;
             _isInputMissing |= !request.IsStdinOver;
             IsInputComplete = !_isInputMissing;
@@ -70,7 +71,7 @@ internal sealed partial class FastCgiConnection
         bool isAlone;
         lock (Output.Lock)
         {
-            var wasThere = Remove(request);
+            var wasThere = _requests.Remove(request);
             isAlone = _requests.Count == 0;
             _isClosing |= isAlone;
             if (request.IsAborted)
@@ -141,6 +142,8 @@ internal sealed partial class FastCgiConnection
         }
 
         _isShared |= _requests.Count > 0;
+        if (_surplus > 0)
+            RefuseUnreadBodies();
         var request = _server.Requests.Rent();
         request.Begin(this, id, (FastCgiRole)body.Role, body.KeepConnection, _requestCount);
         request.BeganAt = _manager.Now;
@@ -207,7 +210,7 @@ internal sealed partial class FastCgiConnection
     /// <summary>Takes a request that nobody waits for off the connection.</summary>
     private void Drop(FastCgiRequest request, Exception reason)
     {
-        Remove(request);
+        _requests.Remove(request);
         if (!request.HasAllParameters)
         {
             _halfOpenCount--;
@@ -215,13 +218,6 @@ internal sealed partial class FastCgiConnection
         }
         else if (request.Abort(reason))
             _lingeringCount++;
-    }
-
-    /// <summary>Takes a request off the connection. Its STDERR ends here, before its END_REQUEST. Under the lock.</summary>
-    private bool Remove(FastCgiRequest request)
-    {
-        request.CloseStandardError();
-        return _requests.Remove(request);
     }
 
     private void MakeReady(FastCgiRequest request, ref ReadyRequests ready)

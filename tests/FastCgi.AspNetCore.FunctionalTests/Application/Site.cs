@@ -1,7 +1,6 @@
 using System.Net.Sockets;
 using System.Net;
 using System.Security.Cryptography.X509Certificates;
-using Microsoft.Extensions.DependencyInjection;
 
 namespace FastCgi.AspNetCore.FunctionalTests.Application;
 
@@ -40,18 +39,19 @@ internal sealed class Site : IAsyncDisposable
         FrontEndSetup setup,
         Action<WebApplication> configure,
         Action<FastCgiServerOptions>? configureServer,
-        Action<IServiceCollection>? configureServices)
+        Action<WebApplicationBuilder>? configureBuilder,
+        string more)
     {
         var folder = new ScratchFolder();
         TestApplication? application = null;
         try
         {
-            application = await TestApplication.StartAsync(folder.GetAddress(setup.UsesUnixSocket), configure, configureServer, configureServices);
+            application = await TestApplication.StartAsync(folder.GetAddress(setup.UsesUnixSocket), configure, configureServer, configureBuilder);
             if (application.EndPoint is UnixDomainSocketEndPoint socket)
                 File.SetUnixFileMode(socket.ToString(), SocketMode);
             if (setup.UsesTls)
                 await TestCertificates.WriteAsync(folder.Path);
-            return new Site(setup, folder, application, await FrontEnd.StartAsync(setup, folder.Path, application.EndPoint));
+            return new Site(setup, folder, application, await FrontEnd.StartAsync(setup, folder.Path, application.EndPoint, more));
         }
         catch
         {

@@ -32,12 +32,12 @@ internal sealed class TestApplication : IAsyncDisposable
     /// <param name="address">The address to listen on.</param>
     /// <param name="configure">Maps its endpoints.</param>
     /// <param name="configureServer">Sets options of the server.</param>
-    /// <param name="configureServices">Adds services.</param>
+    /// <param name="configureBuilder">Adds services.</param>
     public static async Task<TestApplication> StartAsync(
         string address,
         Action<WebApplication> configure,
         Action<FastCgiServerOptions>? configureServer = null,
-        Action<IServiceCollection>? configureServices = null)
+        Action<WebApplicationBuilder>? configureBuilder = null)
     {
         var builder = WebApplication.CreateBuilder(new WebApplicationOptions
         {
@@ -47,11 +47,12 @@ internal sealed class TestApplication : IAsyncDisposable
         });
         builder.WebHost.UseFastCgi(configureServer ?? (_ => { }));
         builder.WebHost.UseUrls(address);
-        configureServices?.Invoke(builder.Services);
         builder.Services.Configure<HostOptions>(options => options.ShutdownTimeout = s_shutdownTimeout);
 
         var log = new TestLog();
         builder.Logging.ClearProviders().SetMinimumLevel(LogLevel.Warning).AddFilter("FastCgi", LogLevel.Debug).AddProvider(log);
+
+        configureBuilder?.Invoke(builder);
 
         var application = new TestApplication(builder.Build(), log);
         configure(application._app);
