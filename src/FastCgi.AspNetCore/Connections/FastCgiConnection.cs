@@ -33,6 +33,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
     private int _halfOpenCount;
     private int _lingeringCount;
     private int _endingCount;
+    private int _endsUnderWay;
     private bool _isShared;
     private bool _isReceivePaused;
     private bool _isClosing;
