@@ -18,6 +18,10 @@ public sealed class FastCgiServerOptions
     /// <summary>How bytes are moved and where the application runs.</summary>
     public FastCgiTransportOptions Transport { get; } = new();
 
+    /// <summary>Which files the web server sends itself.</summary>
+    /// <remarks>None by default.</remarks>
+    public FastCgiSendFileOptions SendFile { get; } = new();
+
     /// <summary>Where <c>HttpRequest.Path</c> comes from.</summary>
     /// <remarks><see cref="FastCgiPathSource.RequestUri"/> by default.</remarks>
     public FastCgiPathSource PathSource { get; set; }

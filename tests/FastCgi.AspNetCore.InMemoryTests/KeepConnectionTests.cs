@@ -36,6 +36,7 @@ public class KeepConnectionTests
     }
 
     [Fact]
+    [Trait("Contract", "T13")]
     public async Task KEEP_CONN_NotSetAndSendHeld_ClosedOnlyWhenAllIsSent()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);

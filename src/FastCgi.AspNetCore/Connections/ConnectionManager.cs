@@ -44,7 +44,9 @@ internal sealed class ConnectionManager(ServerContext server)
     public void Start(Action onIdle)
     {
         _onIdle = server.Options.IdleExit is null ? null : onIdle;
-        _timer = server.Time.CreateTimer(static state => ((ConnectionManager)state!).OnTick(), this, s_tick, s_tick);
+        // What the host had in its execution context at the start, log scopes say, is not for requests.
+        using (ExecutionContext.SuppressFlow())
+            _timer = server.Time.CreateTimer(static state => ((ConnectionManager)state!).OnTick(), this, s_tick, s_tick);
     }
 
     /// <summary>Adds a connection that was accepted.</summary>

@@ -18,13 +18,14 @@ internal sealed partial class FastCgiConnection
     {
         lock (Output.Lock)
         {
-            if (Remove(request))
+            if (_requests.Remove(request))
             {
                 request.IsEnding = true;
                 Interlocked.Increment(ref _endingCount);
                 Interlocked.Increment(ref _endsUnderWay);
             }
 
+            _surplus = 0;
             _isClosing |= !request.KeepConnection || _manager.IsStopping;
             _isInputMissing |= !request.IsStdinOver;
             IsInputComplete = !_isInputMissing;
@@ -73,7 +74,7 @@ internal sealed partial class FastCgiConnection
         bool isAlone;
         lock (Output.Lock)
         {
-            var wasThere = Remove(request);
+            var wasThere = _requests.Remove(request);
             // Its end is not to come any more.
             if (!wasThere && request.IsEnding)
                 Interlocked.Decrement(ref _endsUnderWay);
@@ -147,6 +148,8 @@ internal sealed partial class FastCgiConnection
         }
 
         _isShared |= _requests.Count > 0;
+        if (_surplus > 0)
+            RefuseUnreadBodies();
         var request = _server.Requests.Rent();
         request.Begin(this, id, (FastCgiRole)body.Role, body.KeepConnection, _requestCount);
         request.BeganAt = _manager.Now;
@@ -213,7 +216,7 @@ internal sealed partial class FastCgiConnection
     /// <summary>Takes a request that nobody waits for off the connection.</summary>
     private void Drop(FastCgiRequest request, Exception reason)
     {
-        Remove(request);
+        _requests.Remove(request);
         if (!request.HasAllParameters)
         {
             _halfOpenCount--;
@@ -221,13 +224,6 @@ internal sealed partial class FastCgiConnection
         }
         else if (request.Abort(reason))
             _lingeringCount++;
-    }
-
-    /// <summary>Takes a request off the connection. Its STDERR ends here, before its END_REQUEST. Under the lock.</summary>
-    private bool Remove(FastCgiRequest request)
-    {
-        request.CloseStandardError();
-        return _requests.Remove(request);
     }
 
     private void MakeReady(FastCgiRequest request, ref ReadyRequests ready)

@@ -132,8 +132,7 @@ internal sealed class FastCgiServer : IServer
         if (options.EndPoint is IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint)
         {
             var socket = ListenSockets.Listen(options, inherited);
-            var isShared = options.EndPoint is FileHandleEndPoint;
-            return _engine is null ? new SocketListener(socket, isShared, _connections!) : _engine.Listen(socket, isShared);
+            return _engine is null ? new SocketListener(socket, _connections!) : _engine.Listen(socket);
         }
 
         // As Kestrel: the factory registered last that can bind it.
