@@ -55,6 +55,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             case "ALLOWANYCLIENTCERTIFICATE":
                 options.AllowAnyClientCertificate = bool.Parse(Required(setting));
                 break;
+            case "IDLEEXIT":
+                options.IdleExit = string.IsNullOrEmpty(setting.Value) ? null : Time(setting);
+                break;
             case "PATHBASE":
                 options.PathBase = setting.Value ?? string.Empty;
                 break;
