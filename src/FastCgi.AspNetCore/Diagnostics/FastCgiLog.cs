@@ -31,8 +31,6 @@ internal static partial class FastCgiLog
     [LoggerMessage(19, LogLevel.Warning, "The system has no further thread for handlers that block or compute; requests wait for the {Count} that there are.", EventName = "ThreadsOutOfResources")]
     public static partial void ThreadsOutOfResources(this ILogger log, int count, Exception exception);
 
-    [LoggerMessage(10, LogLevel.Warning, "The sockets that LISTEN_FDS tells of are not used: {Reason}.", EventName = "InheritedSocketsIgnored")]
-
     [LoggerMessage(8, LogLevel.Warning, "The sockets that LISTEN_FDS tells of are not used: {Reason}.", EventName = "InheritedSocketsIgnored")]
     public static partial void InheritedSocketsIgnored(this ILogger log, string reason);
 
