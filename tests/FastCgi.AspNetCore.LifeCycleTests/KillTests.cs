@@ -17,7 +17,7 @@ public sealed class KillTests
         using var port = new PortReservation();
         var address = usesUnixSocket ? $"unix:{folder.Path}/app.sock" : $"{port.EndPoint}";
         await using var killed = await AppProcess.StartAsync($"fastcgi://{address}");
-        await using var nginx = await Nginx.StartAsync(folder.Path, address);
+        await using var nginx = await WebServer.StartNginxAsync(folder.Path, address);
         await using var load = Load.Start(nginx.EndPoint);
         await load.WaitForAsync(100);
 
