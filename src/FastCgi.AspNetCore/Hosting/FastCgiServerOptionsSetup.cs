@@ -31,6 +31,11 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 foreach (var endpoint in Members(setting))
                     AddEndpoint(endpoint, options);
                 break;
+            case "ROLES":
+                options.Roles.Clear();
+                foreach (var role in Members(setting))
+                    Set(role, () => options.Roles.Add(Choice<FastCgiRole>(role)));
+                break;
             case "LIMITS":
                 foreach (var limit in Members(setting))
                     Set(limit, () => ApplyLimit(limit, options.Limits));

@@ -138,7 +138,8 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
 
     /// <summary>Writes the header block.</summary>
     public int WriteHead(Span<byte> destination, long? contentLength)
-        => CgiResponseWriter.Write(destination, _statusCode, _reasonPhrase, _headers.Entries, contentLength, _headers.EncodingSelector);
+        => CgiResponseWriter.Write(
+            destination, _statusCode, _reasonPhrase, _headers.Entries, contentLength, _headers.EncodingSelector, _owner.PutsStatusFirst);
 
     /// <summary>
     /// The length of a body that is complete before its header block is sent, for the header block: a front-end that knows it can
