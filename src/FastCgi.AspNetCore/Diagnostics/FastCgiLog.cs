@@ -34,6 +34,12 @@ internal static partial class FastCgiLog
     [LoggerMessage(10, LogLevel.Warning, "The sockets that LISTEN_FDS tells of are not used: {Reason}.", EventName = "InheritedSocketsIgnored")]
     public static partial void InheritedSocketsIgnored(this ILogger log, string reason);
 
+    [LoggerMessage(11, LogLevel.Warning, "Everybody who can reach {Address} can send requests that the application believes to come from the web server, with any client address and user. Set AllowedClients of the endpoint to the addresses of the web server, or listen on 127.0.0.1 or a unix socket.", EventName = "OpenToEverybody")]
+    public static partial void OpenToEverybody(this ILogger log, string address);
+
+    [LoggerMessage(12, LogLevel.Debug, "systemd could not be told how the server is.", EventName = "NotifyFailed")]
+    public static partial void NotifyFailed(this ILogger log, Exception exception);
+
     [LoggerMessage(20, LogLevel.Debug, @"Connection id ""{ConnectionId}"": closed because of a protocol error: {Error}.", EventName = "ProtocolError")]
     public static partial void ProtocolError(this ILogger log, string connectionId, ProtocolError error);
 
@@ -51,6 +57,9 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(25, LogLevel.Debug, @"Connection id ""{ConnectionId}"": aborted because the server stops.", EventName = "ConnectionAborted")]
     public static partial void ConnectionAborted(this ILogger log, string connectionId);
+
+    [LoggerMessage(27, LogLevel.Debug, "A connection to {EndPoint} was refused: its peer is not among those that AllowedClients, AllowedUsers, AllowedGroups or FCGI_WEB_SERVER_ADDRS name.", EventName = "PeerRefused")]
+    public static partial void PeerRefused(this ILogger log, EndPoint endPoint);
 
     [LoggerMessage(40, LogLevel.Error, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": An unhandled exception was thrown by the application.", EventName = "ApplicationError")]
     public static partial void ApplicationError(this ILogger log, string connectionId, string traceIdentifier, Exception exception);

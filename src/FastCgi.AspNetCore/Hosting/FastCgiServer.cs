@@ -29,6 +29,7 @@ internal sealed class FastCgiServer : IServer
     private readonly CancellationTokenSource _patience = new();
     private ConnectionManager? _connections;
     private EpollEngine? _engine;
+    private SystemdNotifier? _notifier;
     private Task? _stopping;
     private int _isStarted;
 
@@ -74,6 +75,9 @@ internal sealed class FastCgiServer : IServer
             foreach (var listener in _listeners)
                 listener.Start();
             PublishAddresses();
+
+            _notifier = SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log);
+            _notifier?.Ready(_listeners.Count, time);
         }
         catch
         {
@@ -104,6 +108,7 @@ internal sealed class FastCgiServer : IServer
 
     private async Task StopCoreAsync(CancellationToken cancellationToken)
     {
+        _notifier?.Stopping();
         foreach (var listener in _listeners)
             await listener.StopAsync().ConfigureAwait(false);
 
@@ -111,6 +116,7 @@ internal sealed class FastCgiServer : IServer
             _connections?.StopAsync(cancellationToken) ?? Task.CompletedTask,
             _httpServer.StopAsync(cancellationToken)).ConfigureAwait(false);
         _engine?.Stop();
+        _notifier?.Dispose();
     }
 
     private static bool UsesEpoll(FastCgiTransportEngine engine) => engine switch
@@ -125,6 +131,8 @@ internal sealed class FastCgiServer : IServer
         if (options.EndPoint is IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint)
         {
             var socket = ListenSockets.Listen(options, inherited);
+            if (PeerPolicies.IsOpen(socket.Peers, socket.EndPoint))
+                _log.OpenToEverybody(EndpointAddress.Format(socket.EndPoint));
             return _engine is null ? new SocketListener(socket, _connections!) : _engine.Listen(socket);
         }
 
@@ -132,7 +140,10 @@ internal sealed class FastCgiServer : IServer
         foreach (var factory in _services.GetServices<IConnectionListenerFactory>().Reverse())
         {
             if (factory is not IConnectionListenerFactorySelector selector || selector.CanBind(options.EndPoint))
-                return new PipeListener(await factory.BindAsync(options.EndPoint, cancellationToken).ConfigureAwait(false), _connections!);
+            {
+                var peers = PeerPolicies.Create(options, options.EndPoint);
+                return new PipeListener(await factory.BindAsync(options.EndPoint, cancellationToken).ConfigureAwait(false), peers, _connections!);
+            }
         }
 
         throw new InvalidOperationException($"No registered {nameof(IConnectionListenerFactory)} can bind {options}.");
