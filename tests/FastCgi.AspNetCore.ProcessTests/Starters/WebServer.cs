@@ -40,19 +40,11 @@ internal sealed class WebServer : IAsyncDisposable
             .Replace("{{folder}}", folder.Path, StringComparison.Ordinal)
             .Replace("{{dotnet}}", s_dotnet, StringComparison.Ordinal)
             .Replace("{{user}}", Environment.UserName, StringComparison.Ordinal);
-        CopyApplication(Path.Combine(folder.Path, "app"));
+        Starter.CopyApplication(folder);
         Directory.CreateDirectory(Path.Combine(folder.Path, "run"));
         File.SetUnixFileMode(Path.Combine(folder.Path, "run"), Everything);
         await File.WriteAllTextAsync(Path.Combine(folder.Path, configuration), text);
         return new WebServer(port, Starter.Start(["env", "--chdir=" + folder.Path, .. command]));
-    }
-
-    /// <summary>A web server that root starts runs as a user who need not be able to read where the tests are.</summary>
-    private static void CopyApplication(string folder)
-    {
-        Directory.CreateDirectory(folder);
-        foreach (var file in Directory.EnumerateFiles(AppContext.BaseDirectory, "ApplicationToStart*").Append(typeof(FastCgiServerOptions).Assembly.Location))
-            File.Copy(file, Path.Combine(folder, Path.GetFileName(file)));
     }
 
     public Task<string> GetAsync(string path) => _starter.GetAsync(new Uri($"http://{_port.EndPoint}{path}"));
