@@ -20,13 +20,22 @@ internal sealed class WebServer : IAsyncDisposable
         _starter = starter;
     }
 
+    /// <summary>Where it listens.</summary>
+    public Uri Address => new($"http://{_port.EndPoint}");
+
     /// <param name="folder">Where its files are.</param>
     /// <param name="configuration">The configuration.</param>
     /// <param name="command">The program and its arguments; the current folder is that of its files.</param>
     public static async Task<WebServer> StartAsync(ScratchFolder folder, string configuration, params string[] command)
+        => await StartAsync(folder, configuration, await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Starters", configuration)), command);
+
+    /// <param name="folder">Where its files are.</param>
+    /// <param name="configuration">The name of the configuration.</param>
+    /// <param name="text">What stands in it.</param>
+    /// <param name="command">The program and its arguments; the current folder is that of its files.</param>
+    public static async Task<WebServer> StartAsync(ScratchFolder folder, string configuration, string text, string[] command)
     {
         var port = new PortReservation();
-        var text = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Starters", configuration));
         text = text.Replace("{{port}}", port.EndPoint.Port.ToString(CultureInfo.InvariantCulture), StringComparison.Ordinal)
             .Replace("{{folder}}", folder.Path, StringComparison.Ordinal)
             .Replace("{{dotnet}}", s_dotnet, StringComparison.Ordinal)
@@ -46,7 +55,7 @@ internal sealed class WebServer : IAsyncDisposable
             File.Copy(file, Path.Combine(folder, Path.GetFileName(file)));
     }
 
-    public Task<string> GetAsync(string path) => _starter.GetAsync(new Uri($"http://{_port.EndPoint}{path}"));
+    public Task<string> GetAsync(string path) => _starter.GetAsync(new Uri(Address, path));
 
     public async ValueTask DisposeAsync()
     {
