@@ -1,7 +1,7 @@
 using System.Net;
 using System.Net.Http.Headers;
 using System.Text;
-using FastCgi.AspNetCore.FunctionalTests.Documented;
+using FastCgi.AspNetCore.FunctionalTests.Documents;
 
 namespace FastCgi.AspNetCore.ProcessTests;
 
@@ -47,7 +47,7 @@ public sealed class FcgidAuthorizerTests : IDisposable
         }
 
         const string Configuration = "apache-fcgid.conf";
-        var text = DocumentedConfiguration.Read(
+        var text = await DocumentBlock.ReadAsync(
             "roles.md",
             Configuration,
             ("127.0.0.1:8080", "127.0.0.1:{{port}}"),

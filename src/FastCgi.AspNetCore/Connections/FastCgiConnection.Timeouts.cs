@@ -6,6 +6,9 @@ namespace FastCgi.AspNetCore.Connections;
 /// <content>What happens to a connection by the clock, and at the end of the server.</content>
 internal sealed partial class FastCgiConnection
 {
+    /// <summary>When there was a request on the connection, by the clock of the manager.</summary>
+    public long LastUse => _requestCount == 0 ? 0 : HasRequests ? _manager.Now : _idleSince;
+
     /// <summary>Looks at the deadlines; called every second or so.</summary>
     public void OnTick()
     {

@@ -37,6 +37,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
     private int _halfOpenCount;
     private int _lingeringCount;
     private int _endingCount;
+    private int _endsUnderWay;
     private long _surplus;
     private bool _isShared;
     private bool _isReceivePaused;
