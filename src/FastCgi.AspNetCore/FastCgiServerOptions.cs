@@ -18,15 +18,15 @@ public sealed class FastCgiServerOptions
     /// <summary>How bytes are moved and where the application runs.</summary>
     public FastCgiTransportOptions Transport { get; } = new();
 
+    /// <summary>Which files the web server sends itself.</summary>
+    /// <remarks>None by default.</remarks>
+    public FastCgiSendFileOptions SendFile { get; } = new();
+
     /// <summary>The roles in which the application serves web servers. Requests in another role are refused with UNKNOWN_ROLE.</summary>
     /// <remarks>
     /// <see cref="FastCgiRole.Responder"/> by default. Endpoints are chosen by the role too: see <see cref="FastCgiRoleAttribute"/>.
     /// </remarks>
     public ISet<FastCgiRole> Roles { get; } = new HashSet<FastCgiRole> { FastCgiRole.Responder };
-
-    /// <summary>Which files the web server sends itself.</summary>
-    /// <remarks>None by default.</remarks>
-    public FastCgiSendFileOptions SendFile { get; } = new();
 
     /// <summary>Where <c>HttpRequest.Path</c> comes from.</summary>
     /// <remarks><see cref="FastCgiPathSource.RequestUri"/> by default.</remarks>

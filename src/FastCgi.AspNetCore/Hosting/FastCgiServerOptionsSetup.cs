@@ -31,14 +31,14 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 foreach (var endpoint in Members(setting))
                     AddEndpoint(endpoint, options);
                 break;
+            case "SENDFILE":
+                foreach (var option in Members(setting))
+                    ApplySendFile(option, options.SendFile);
+                break;
             case "ROLES":
                 options.Roles.Clear();
                 foreach (var role in Members(setting))
                     Set(role, () => options.Roles.Add(Choice<FastCgiRole>(role)));
-                break;
-            case "SENDFILE":
-                foreach (var option in Members(setting))
-                    ApplySendFile(option, options.SendFile);
                 break;
             case "LIMITS":
                 foreach (var limit in Members(setting))
