@@ -197,6 +197,7 @@ internal abstract partial class FastCgiRequest :
         _tlsConnection = null;
         _tlsHandshake = null;
         _setVariables = null;
+        _parameterList = null;
         _rawTarget = null;
         _traceIdentifier = null;
         _connectionId = null;

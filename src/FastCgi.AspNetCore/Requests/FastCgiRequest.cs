@@ -1,5 +1,6 @@
 using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Responses;
+using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.Requests;
@@ -67,6 +68,12 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     /// <inheritdoc/>
     public override bool IsHeadRequest => _isHead;
 
+    /// <inheritdoc/>
+    public override IHeaderDictionary RequestHeaders => _headers;
+
+    /// <inheritdoc/>
+    public override SendFileOffload? SendFileOffload => Server.SendFileOffload;
+
     /// <summary>Begins another request.</summary>
     /// <param name="connection">The connection it came on.</param>
     /// <param name="id">Its id there.</param>
@@ -131,7 +138,6 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     public override bool OnResponseEnding()
     {
         EndLifetime();
-        _standardErrorWriter?.Flush();
         return Connection.OnRequestEnding(this);
     }
 
@@ -147,7 +153,6 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         EndBody();
         EndFeatures();
         EndRequestLine();
-        EndFastCgi();
         ResetLifetime();
         _applicationError = null;
         _badRequest = null;

@@ -102,12 +102,24 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         _reasonPhrase = null;
         _replacedBody = null;
         _isBufferingDisabled = false;
+        _isOffloaded = false;
         _applicationHeaders = _headers;
         _headers.EncodingSelector = encodingSelector;
         _headers.Begin();
         _output.Begin(connection, requestId, maxBufferSize ?? long.MaxValue);
         BeginBody();
         _phase = Phase.NotStarted;
+    }
+
+    /// <summary>The web server's error log.</summary>
+    /// <param name="maxLength">The bytes that may be written to it.</param>
+    public TextWriter OpenStandardError(long? maxLength)
+    {
+        lock (_output)
+        {
+            ObjectDisposedException.ThrowIf(_phase == Phase.Closed, typeof(HttpContext));
+            return _output.OpenErrorWriter(maxLength);
+        }
     }
 
     /// <inheritdoc/>
@@ -146,7 +158,10 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
 
     /// <summary>Writes the header block.</summary>
     public int WriteHead(Span<byte> destination, long? contentLength)
-        => CgiResponseWriter.Write(destination, _statusCode, _reasonPhrase, _headers.Entries, contentLength, _headers.EncodingSelector);
+    {
+        var statusCode = _isOffloaded ? StatusCodes.Status200OK : _statusCode;
+        return CgiResponseWriter.Write(destination, statusCode, _reasonPhrase, _headers.Entries, contentLength, _headers.EncodingSelector);
+    }
 
     private bool CanHaveContentLength => !_owner.IsHeadRequest && _statusCode is not (204 or 304);
 
