@@ -22,8 +22,10 @@ internal sealed partial class FastCgiConnection
             {
                 request.IsEnding = true;
                 Interlocked.Increment(ref _endingCount);
+                Interlocked.Increment(ref _endsUnderWay);
             }
 
+            _surplus = 0;
             _isClosing |= !request.KeepConnection || _manager.IsStopping;
             _isInputMissing |= !request.IsStdinOver;
             IsInputComplete = !_isInputMissing;
@@ -38,6 +40,8 @@ internal sealed partial class FastCgiConnection
     /// <inheritdoc/>
     public override void OnRequestEnded(FastCgiRequest request)
     {
+        if (request.IsEnding)
+            Interlocked.Decrement(ref _endsUnderWay);
         if (_isClosing)
             CloseIfIdle();
         Output.Flush();
@@ -71,7 +75,10 @@ internal sealed partial class FastCgiConnection
         lock (Output.Lock)
         {
             var wasThere = _requests.Remove(request);
-            isAlone = _requests.Count == 0;
+            // Its end is not to come any more.
+            if (!wasThere && request.IsEnding)
+                Interlocked.Decrement(ref _endsUnderWay);
+            isAlone = IsIdle;
             _isClosing |= isAlone;
             if (request.IsAborted)
                 _lingeringCount++;
@@ -141,6 +148,8 @@ internal sealed partial class FastCgiConnection
         }
 
         _isShared |= _requests.Count > 0;
+        if (_surplus > 0)
+            RefuseUnreadBodies();
         var request = _server.Requests.Rent();
         request.Begin(this, id, (FastCgiRole)body.Role, body.KeepConnection, _requestCount);
         request.BeganAt = _manager.Now;
@@ -228,6 +237,9 @@ internal sealed partial class FastCgiConnection
             ready.Add(request);
     }
 
+    /// <summary>Whether no request lives on the connection, and none has left the table whose END_REQUEST is still to come.</summary>
+    private bool IsIdle => _requests.Count == 0 && Volatile.Read(ref _endsUnderWay) == 0;
+
     /// <summary>A request has ended that never ran to its end: the connection is closed if it was the last.</summary>
     private void CloseIfIdle(bool keepConnection)
     {
@@ -243,7 +255,7 @@ internal sealed partial class FastCgiConnection
     {
         lock (Output.Lock)
         {
-            if (_requests.Count > 0)
+            if (!IsIdle)
                 return;
 
             _drainSince = _manager.Now;

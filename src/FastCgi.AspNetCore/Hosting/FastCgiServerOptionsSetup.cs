@@ -31,6 +31,10 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 foreach (var endpoint in Members(setting))
                     AddEndpoint(endpoint, options);
                 break;
+            case "SENDFILE":
+                foreach (var option in Members(setting))
+                    ApplySendFile(option, options.SendFile);
+                break;
             case "LIMITS":
                 foreach (var limit in Members(setting))
                     Set(limit, () => ApplyLimit(limit, options.Limits));
@@ -50,6 +54,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 break;
             case "ALLOWANYCLIENTCERTIFICATE":
                 options.AllowAnyClientCertificate = bool.Parse(Required(setting));
+                break;
+            case "IDLEEXIT":
+                options.IdleExit = string.IsNullOrEmpty(setting.Value) ? null : Time(setting);
                 break;
             case "PATHBASE":
                 options.PathBase = setting.Value ?? string.Empty;
@@ -143,6 +150,36 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         }
     }
 
+    private static void ApplySendFile(IConfigurationSection option, FastCgiSendFileOptions sendFile)
+    {
+        switch (option.Key.ToUpperInvariant())
+        {
+            case "PASSEDHEADERS":
+                foreach (var name in Members(option))
+                    Set(name, () => sendFile.PassedHeaders.Add(Required(name)));
+                break;
+            case "ROOTS":
+                foreach (var root in Members(option))
+                    AddRoot(root, sendFile);
+                break;
+            default:
+                throw Unknown(option);
+        }
+    }
+
+    private static void AddRoot(IConfigurationSection root, FastCgiSendFileOptions sendFile)
+    {
+        if (Members(root).FirstOrDefault(static setting => setting.Key.ToUpperInvariant() is not ("PATH" or "LOCATION")) is { } unknown)
+            throw Unknown(unknown);
+
+        var path = root.GetSection("Path");
+        var location = root.GetSection("Location");
+        if (location.Value is null)
+            Set(path, () => sendFile.AddXSendfile(Required(path)));
+        else
+            Set(location, () => sendFile.AddXAccelRedirect(Required(path), location.Value));
+    }
+
     private static void AddEndpoint(IConfigurationSection endpoint, FastCgiServerOptions options)
     {
         var url = endpoint["Url"];
@@ -164,6 +201,18 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 break;
             case "BACKLOG":
                 listen.Backlog = Number(setting);
+                break;
+            case "MODE":
+                listen.Mode = Mode(setting);
+                break;
+            case "OWNER":
+                listen.Owner = setting.Value;
+                break;
+            case "GROUP":
+                listen.Group = setting.Value;
+                break;
+            case "CREATEDIRECTORY":
+                listen.CreateDirectory = bool.Parse(Required(setting));
                 break;
             default:
                 throw Unknown(setting);
@@ -210,6 +259,17 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
     private static TimeSpan Time(IConfigurationSection setting) => Required(setting).Contains(':', StringComparison.Ordinal)
         ? TimeSpan.Parse(setting.Value!, CultureInfo.InvariantCulture)
         : throw new FormatException("a time is written as hours:minutes:seconds, such as 00:00:30.");
+
+    /// <summary>Permissions, as chmod has them.</summary>
+    private static UnixFileMode Mode(IConfigurationSection setting)
+    {
+        var digits = Required(setting);
+        if (digits.Length == 4 && digits[0] == '0')
+            digits = digits[1..];
+        return digits.Length == 3 && digits.All(static digit => digit is >= '0' and <= '7')
+            ? (UnixFileMode)Convert.ToInt32(digits, 8)
+            : throw new FormatException("a mode is three octal digits, such as 660.");
+    }
 
     private static InvalidOperationException Unknown(IConfigurationSection setting)
         => new($"Configuration: {setting.Path} is not an option of the FastCGI server. See FastCgiServerOptions for those that are.");

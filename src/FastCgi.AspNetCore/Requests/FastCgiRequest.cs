@@ -1,5 +1,6 @@
 using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Responses;
+using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.Requests;
@@ -66,6 +67,12 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
 
     /// <inheritdoc/>
     public override bool IsHeadRequest => _isHead;
+
+    /// <inheritdoc/>
+    public override IHeaderDictionary RequestHeaders => _headers;
+
+    /// <inheritdoc/>
+    public override SendFileOffload? SendFileOffload => Server.SendFileOffload;
 
     /// <summary>Begins another request.</summary>
     /// <param name="connection">The connection it came on.</param>

@@ -1,5 +1,6 @@
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.Extensions.Logging;
 
@@ -27,6 +28,7 @@ internal sealed class ServerContext
             },
             Requests = pool,
             Admission = new RequestAdmission(options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit),
+            SendFileOffload = options.SendFile.Roots.Count > 0 ? new SendFileOffload(options.SendFile) : null,
             Log = log,
             Time = time,
             MaxDescriptors = maxDescriptors,
@@ -39,6 +41,8 @@ internal sealed class ServerContext
     public required CgiMapping Mapping { get; init; }
 
     public required RequestPool Requests { get; init; }
+
+    public SendFileOffload? SendFileOffload { get; init; }
 
     public required ILogger Log { get; init; }
 

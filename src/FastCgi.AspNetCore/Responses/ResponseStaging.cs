@@ -12,9 +12,11 @@ internal sealed class ResponseStaging
 {
     // Room in front of the first block for a usual header block; a longer one gets a block of its own.
     private const int HeadReserve = 512;
-    private const int MaxLeaseLength = ProtocolConstants.MaxAlignedContentLength;
     private const int TrailerLength = ProtocolConstants.HeaderLength + RecordWriter.FixedRecordLength;
     private const int FarewellLength = ProtocolConstants.HeaderLength;
+
+    /// <summary>The most bytes that are staged in one block, and become one record.</summary>
+    public const int MaxLeaseLength = ProtocolConstants.MaxAlignedContentLength;
 
     private BufferPool _pool = null!;
     private ushort _requestId;
