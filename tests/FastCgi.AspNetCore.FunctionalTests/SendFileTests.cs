@@ -260,7 +260,7 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
         };
         var documented = await DocumentBlock.ReadAsync(Document, name);
         var more = preface + documented.Replace(DocumentedFolder, Files, StringComparison.Ordinal) + "\n";
-        return await StartAsync(setup, Configure, options => Configure(options.SendFile, setup.Kind), more);
+        return await StartAsync(setup, Configure, options => Configure(options.SendFile, setup.Kind), more: more);
     }
 
     private void Configure(FastCgiSendFileOptions sendFile, FrontEndKind kind)

@@ -1,6 +1,7 @@
 using System.Collections.Frozen;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.Extensions.Logging;
@@ -61,6 +62,8 @@ internal sealed class ServerContext
     public required ILogger Log { get; init; }
 
     public BufferPool Buffers { get; } = new();
+
+    public LargeHeadReport LargeHeads { get; } = new();
 
     public required RequestAdmission Admission { get; init; }
 

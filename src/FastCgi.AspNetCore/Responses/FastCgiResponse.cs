@@ -100,6 +100,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     {
         _statusCode = StatusCodes.Status200OK;
         _reasonPhrase = null;
+        HeadLength = 0;
         _replacedBody = null;
         _isBufferingDisabled = false;
         _isOffloaded = false;
@@ -153,6 +154,9 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         }
     }
 
+    /// <summary>The bytes of the header block, once it is written.</summary>
+    public int HeadLength { get; private set; }
+
     /// <summary>The most bytes of the header block.</summary>
     public int GetMaxHeadLength() => CgiResponseWriter.GetMaxLength(_headers.Entries, _reasonPhrase, _headers.EncodingSelector);
 
@@ -160,7 +164,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     public int WriteHead(Span<byte> destination, long? contentLength)
     {
         var statusCode = _isOffloaded ? StatusCodes.Status200OK : _statusCode;
-        return CgiResponseWriter.Write(
+        return HeadLength = CgiResponseWriter.Write(
             destination, statusCode, _reasonPhrase, _headers.Entries, contentLength, _headers.EncodingSelector, _owner.PutsStatusFirst);
     }
 

@@ -36,7 +36,7 @@ internal sealed class TestApplication : IAsyncDisposable
     public static async Task<TestApplication> StartAsync(
         string address,
         Action<WebApplication> configure,
-        Action<FastCgiServerOptions>? configureServer,
+        Action<FastCgiServerOptions>? configureServer = null,
         Action<WebApplicationBuilder>? configureBuilder = null)
     {
         var builder = WebApplication.CreateBuilder(new WebApplicationOptions
