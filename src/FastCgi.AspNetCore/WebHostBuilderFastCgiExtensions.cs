@@ -28,6 +28,7 @@ public static class WebHostBuilderFastCgiExtensions
 
             services.AddOptions();
             services.AddLogging();
+            services.AddMetrics();
             services.TryAddEnumerable(ServiceDescriptor.Singleton<IConfigureOptions<FastCgiServerOptions>>(new FastCgiServerOptionsSetup(context.Configuration)));
             services.AddSingleton(new HttpServer(registered));
             services.AddSingleton<IServer, FastCgiServer>();

@@ -37,6 +37,9 @@ internal sealed class ConnectionManager(ServerContext server)
     /// <summary>The open connections.</summary>
     public int Count => Volatile.Read(ref _count);
 
+    /// <summary>Counts the requests that are under way on all connections, or wait to be.</summary>
+    public long CountRequests() => ToList().Sum(static connection => (long)connection.RequestCount);
+
     /// <summary>Starts the clock.</summary>
     public void Start() => _timer = server.Time.CreateTimer(static state => ((ConnectionManager)state!).OnTick(), this, s_tick, s_tick);
 
@@ -57,6 +60,7 @@ internal sealed class ConnectionManager(ServerContext server)
             }
         }
 
+        server.Counters.OnConnectionRejected();
         server.Log.ConnectionRejected();
         return false;
     }

@@ -214,7 +214,10 @@ internal sealed partial class FastCgiConnection
             request.Forget();
         }
         else if (request.Abort(reason))
+        {
             _lingeringCount++;
+            _server.Counters.OnRequestAborted();
+        }
     }
 
     /// <summary>Takes a request off the connection. Its STDERR ends here, before its END_REQUEST. Under the lock.</summary>

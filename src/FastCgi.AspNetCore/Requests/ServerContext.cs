@@ -1,5 +1,6 @@
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.Extensions.Logging;
@@ -47,6 +48,8 @@ internal sealed class ServerContext
     public required ILogger Log { get; init; }
 
     public BufferPool Buffers { get; } = new();
+
+    public ServerCounters Counters { get; } = new();
 
     public required RequestAdmission Admission { get; init; }
 
