@@ -48,6 +48,23 @@ public sealed class FastCgiServerOptions
         }
     } = string.Empty;
 
+    /// <summary>After how long without a request the application stops, to be started again by the next one.</summary>
+    /// <remarks>
+    /// <see langword="null"/> by default: never. It is of use where something else listens and starts the application on demand, such
+    /// as a socket unit of systemd. Requests that Kestrel serves beside this server do not count. More than zero.
+    /// </remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    public TimeSpan? IdleExit
+    {
+        get;
+        set
+        {
+            if (value is not null)
+                ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(value.Value, TimeSpan.Zero);
+            field = value;
+        }
+    }
+
     /// <summary>
     /// Whether the application sees a client certificate that the web server did not find valid (<c>SSL_CLIENT_VERIFY</c> is not
     /// SUCCESS), because it checks each one itself.

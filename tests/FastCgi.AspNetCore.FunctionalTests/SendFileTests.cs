@@ -1,7 +1,7 @@
 using System.Net;
 using System.Net.Http.Headers;
 using System.Text;
-using FastCgi.AspNetCore.FunctionalTests.Documented;
+using FastCgi.AspNetCore.FunctionalTests.Documents;
 using Microsoft.Extensions.FileProviders;
 using Microsoft.Extensions.Logging;
 using EntityTag = System.Net.Http.Headers.EntityTagHeaderValue;
@@ -250,7 +250,7 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
         Assert.Equal(_content[from..end], await response.Content.ReadAsByteArrayAsync());
     }
 
-    private Task<Site> StartAsync(FrontEndSetup setup)
+    private async Task<Site> StartAsync(FrontEndSetup setup)
     {
         var (name, preface) = setup.Kind switch
         {
@@ -258,8 +258,9 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
             FrontEndKind.Lighttpd => ("lighttpd.conf", ""),
             _ => ("apache.conf", "LoadModule xsendfile_module /usr/lib/apache2/modules/mod_xsendfile.so\n"),
         };
-        var more = preface + DocumentedConfiguration.Read(Document, name, (DocumentedFolder, Files));
-        return StartAsync(setup, Configure, options => Configure(options.SendFile, setup.Kind), more);
+        var documented = await DocumentBlock.ReadAsync(Document, name);
+        var more = preface + documented.Replace(DocumentedFolder, Files, StringComparison.Ordinal) + "\n";
+        return await StartAsync(setup, Configure, options => Configure(options.SendFile, setup.Kind), more);
     }
 
     private void Configure(FastCgiSendFileOptions sendFile, FrontEndKind kind)

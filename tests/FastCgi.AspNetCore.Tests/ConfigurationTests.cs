@@ -78,6 +78,20 @@ public sealed class ConfigurationTests
             options.ListenOptions.Select(static endpoint => (endpoint.ToString(), endpoint.Backlog)));
     }
 
+    [Fact]
+    public void Configure_UnixSocket_EveryNameIsSet()
+    {
+        var options = Configure("""
+            { "FastCgi": { "Endpoints": { "Local": {
+              "Url": "fastcgi://unix:/run/app.sock", "Mode": "0660", "Owner": "app", "Group": "www-data", "CreateDirectory": true
+            } } } }
+            """);
+
+        var listen = Assert.Single(options.ListenOptions);
+        Assert.Equal(UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead | UnixFileMode.GroupWrite, listen.Mode);
+        Assert.Equal(("app", "www-data", true), (listen.Owner, listen.Group, listen.CreateDirectory));
+    }
+
     /// <summary>A new property of the limits must be given a name in the configuration.</summary>
     [Fact]
     public void Configure_EachLimitOfTheClass_HasItsNameInTheConfiguration()
@@ -158,6 +172,12 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Limits:KeepAliveTimeout", "-00:00:05")]
     [InlineData("FastCgi:Limits:DrainTimeout", "")]
     [InlineData("FastCgi:Endpoints:Site:Backlog", "0")]
+    [InlineData("FastCgi:Endpoints:Site:Mode", "rw-rw----")]
+    [InlineData("FastCgi:Endpoints:Site:Mode", "668")]
+    [InlineData("FastCgi:Endpoints:Site:Mode", "66")]
+    [InlineData("FastCgi:Endpoints:Site:Mode", "4660")]
+    [InlineData("FastCgi:Endpoints:Site:Mode", "")]
+    [InlineData("FastCgi:Endpoints:Site:CreateDirectory", "yes")]
     [InlineData("FastCgi:Endpoints:Site:Url", "http://*:80")]
     [InlineData("FastCgi:Endpoints:Site:Url", "fastcgi://127.0.0.1")]
     public void Configure_BadValue_ErrorNamesThePathAndTheValue(string path, string value)

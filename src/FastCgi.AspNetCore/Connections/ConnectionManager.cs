@@ -18,6 +18,8 @@ internal sealed class ConnectionManager(ServerContext server)
     private ITimer? _timer;
     private TaskCompletionSource? _allGone;
     private bool _isStopping;
+    private Action? _onIdle;
+    private long _lastUse = server.Time.GetTimestamp();
 
     /// <summary>What the connections share.</summary>
     public ServerContext Server => server;
@@ -41,7 +43,14 @@ internal sealed class ConnectionManager(ServerContext server)
     public long CountRequests() => ToList().Sum(static connection => (long)connection.RequestCount);
 
     /// <summary>Starts the clock.</summary>
-    public void Start() => _timer = server.Time.CreateTimer(static state => ((ConnectionManager)state!).OnTick(), this, s_tick, s_tick);
+    /// <param name="onIdle">Called once, when there was no request for as long as the options say.</param>
+    public void Start(Action onIdle)
+    {
+        _onIdle = server.Options.IdleExit is null ? null : onIdle;
+        // What the host had in its execution context at the start, log scopes say, is not for requests.
+        using (ExecutionContext.SuppressFlow())
+            _timer = server.Time.CreateTimer(static state => ((ConnectionManager)state!).OnTick(), this, s_tick, s_tick);
+    }
 
     /// <summary>Adds a connection that was accepted.</summary>
     /// <returns>Whether there is a place for it.</returns>
@@ -68,6 +77,7 @@ internal sealed class ConnectionManager(ServerContext server)
     /// <summary>Removes a connection that is closed.</summary>
     public void Remove(FastCgiConnection connection)
     {
+        var lastUse = connection.LastUse;
         lock (_lock)
         {
             if (connection.Previous is null && _first != connection)
@@ -80,6 +90,7 @@ internal sealed class ConnectionManager(ServerContext server)
             if (connection.Next is not null)
                 connection.Next.Previous = connection.Previous;
             connection.Next = connection.Previous = null;
+            _lastUse = Math.Max(_lastUse, lastUse);
             if (--_count == 0)
                 _allGone?.TrySetResult();
         }
@@ -127,6 +138,18 @@ internal sealed class ConnectionManager(ServerContext server)
         foreach (var connection in ToList())
             connection.OnTick();
         server.Buffers.Trim();
+        if (_onIdle is not null && server.Time.GetElapsedTime(GetLastUse(), Now) >= server.Options.IdleExit)
+        {
+            _onIdle();
+            _onIdle = null;
+        }
+    }
+
+    private long GetLastUse()
+    {
+        var lastUse = ToList().Select(static connection => connection.LastUse).Append(0).Max();
+        lock (_lock)
+            return _lastUse = Math.Max(_lastUse, lastUse);
     }
 
     private List<FastCgiConnection> ToList()

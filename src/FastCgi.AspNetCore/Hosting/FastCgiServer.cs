@@ -12,6 +12,7 @@ using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 
@@ -72,7 +73,7 @@ internal sealed class FastCgiServer : IServer
             if (plan.Http.Count > 0 || hasHttpEndpoints)
                 await _httpServer.StartAsync(_services, plan.Http, _addresses.PreferHostingUrls, application, cancellationToken).ConfigureAwait(false);
 
-            _connections.Start();
+            _connections.Start(StopWhenIdle);
             _engine?.Start();
             foreach (var listener in _listeners)
                 listener.Start();
@@ -116,6 +117,12 @@ internal sealed class FastCgiServer : IServer
         _engine?.Stop();
     }
 
+    private void StopWhenIdle()
+    {
+        _log.IdleExit(_options.Value.IdleExit.GetValueOrDefault());
+        _services.GetService<IHostApplicationLifetime>()?.StopApplication();
+    }
+
     private static bool UsesEpoll(FastCgiTransportEngine engine) => engine switch
     {
         FastCgiTransportEngine.Socket => false,
@@ -128,8 +135,7 @@ internal sealed class FastCgiServer : IServer
         if (options.EndPoint is IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint)
         {
             var socket = ListenSockets.Listen(options, inherited);
-            var isShared = options.EndPoint is FileHandleEndPoint;
-            return _engine is null ? new SocketListener(socket, isShared, _connections!) : _engine.Listen(socket, isShared);
+            return _engine is null ? new SocketListener(socket, _connections!) : _engine.Listen(socket);
         }
 
         // As Kestrel: the factory registered last that can bind it.

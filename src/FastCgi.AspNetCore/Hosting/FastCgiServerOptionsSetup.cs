@@ -55,6 +55,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             case "ALLOWANYCLIENTCERTIFICATE":
                 options.AllowAnyClientCertificate = bool.Parse(Required(setting));
                 break;
+            case "IDLEEXIT":
+                options.IdleExit = string.IsNullOrEmpty(setting.Value) ? null : Time(setting);
+                break;
             case "PATHBASE":
                 options.PathBase = setting.Value ?? string.Empty;
                 break;
@@ -199,6 +202,18 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             case "BACKLOG":
                 listen.Backlog = Number(setting);
                 break;
+            case "MODE":
+                listen.Mode = Mode(setting);
+                break;
+            case "OWNER":
+                listen.Owner = setting.Value;
+                break;
+            case "GROUP":
+                listen.Group = setting.Value;
+                break;
+            case "CREATEDIRECTORY":
+                listen.CreateDirectory = bool.Parse(Required(setting));
+                break;
             default:
                 throw Unknown(setting);
         }
@@ -244,6 +259,17 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
     private static TimeSpan Time(IConfigurationSection setting) => Required(setting).Contains(':', StringComparison.Ordinal)
         ? TimeSpan.Parse(setting.Value!, CultureInfo.InvariantCulture)
         : throw new FormatException("a time is written as hours:minutes:seconds, such as 00:00:30.");
+
+    /// <summary>Permissions, as chmod has them.</summary>
+    private static UnixFileMode Mode(IConfigurationSection setting)
+    {
+        var digits = Required(setting);
+        if (digits.Length == 4 && digits[0] == '0')
+            digits = digits[1..];
+        return digits.Length == 3 && digits.All(static digit => digit is >= '0' and <= '7')
+            ? (UnixFileMode)Convert.ToInt32(digits, 8)
+            : throw new FormatException("a mode is three octal digits, such as 660.");
+    }
 
     private static InvalidOperationException Unknown(IConfigurationSection setting)
         => new($"Configuration: {setting.Path} is not an option of the FastCGI server. See FastCgiServerOptions for those that are.");

@@ -55,13 +55,21 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     Endpoint? IEndpointFeature.Endpoint
     {
         get => _endpoint;
-        set => _endpoint = value;
+        set
+        {
+            ThrowIfOver();
+            _endpoint = value;
+        }
     }
 
     RouteValueDictionary IRouteValuesFeature.RouteValues
     {
         get => _routeValues ??= [];
-        set => _routeValues = value;
+        set
+        {
+            ThrowIfOver();
+            _routeValues = value;
+        }
     }
 
     /// <inheritdoc/>

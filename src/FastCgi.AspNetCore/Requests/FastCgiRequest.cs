@@ -138,7 +138,6 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     public override bool OnResponseEnding()
     {
         EndLifetime();
-        _standardErrorWriter?.Flush();
         return Connection.OnRequestEnding(this);
     }
 
@@ -154,7 +153,6 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         EndBody();
         EndFeatures();
         EndRequestLine();
-        EndFastCgi();
         ResetLifetime();
         _applicationError = null;
         _badRequest = null;

@@ -108,6 +108,6 @@ internal sealed class RequestBodyStream(FastCgiRequest request, int generation) 
             return;
 
         request.AdvanceBody(_generation, result.Buffer.Start, result.Buffer.Start);
-        throw new OperationCanceledException("The read was canceled.");
+        throw new OperationCanceledException("The read was canceled");
     }
 }

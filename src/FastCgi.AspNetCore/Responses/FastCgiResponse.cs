@@ -88,7 +88,11 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     public IHeaderDictionary Headers
     {
         get => _applicationHeaders;
-        set => _applicationHeaders = value;
+        set
+        {
+            ThrowIfClosed();
+            _applicationHeaders = value;
+        }
     }
 
     /// <summary>Begins the response of another request.</summary>
@@ -107,6 +111,17 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         _phase = Phase.NotStarted;
     }
 
+    /// <summary>The web server's error log.</summary>
+    /// <param name="maxLength">The bytes that may be written to it.</param>
+    public TextWriter OpenStandardError(long? maxLength)
+    {
+        lock (_output)
+        {
+            ObjectDisposedException.ThrowIf(_phase == Phase.Closed, typeof(HttpContext));
+            return _output.OpenErrorWriter(maxLength);
+        }
+    }
+
     /// <inheritdoc/>
     public void OnStarting(Func<object, Task> callback, object state)
     {
@@ -115,7 +130,11 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     }
 
     /// <inheritdoc/>
-    public void OnCompleted(Func<object, Task> callback, object state) => _onCompleted.Push(callback, state);
+    public void OnCompleted(Func<object, Task> callback, object state)
+    {
+        ThrowIfClosed();
+        _onCompleted.Push(callback, state);
+    }
 
     /// <summary>Calls the OnCompleted callbacks; one that throws is logged, and the others go on.</summary>
     public async Task FireOnCompletedAsync()
@@ -144,15 +163,14 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         return CgiResponseWriter.Write(destination, statusCode, _reasonPhrase, _headers.Entries, contentLength, _headers.EncodingSelector);
     }
 
+    private bool CanHaveContentLength => !_owner.IsHeadRequest && _statusCode is not (204 or 304);
+
     /// <summary>
     /// The length of a body that is complete before its header block is sent, for the header block: a front-end that knows it can
     /// keep its client's connection, and tell a response that was cut.
     /// </summary>
     public long? GetFinalContentLength(long length)
-    {
-        var hasNone = _headers.ContentLength is null && !_owner.IsHeadRequest && _statusCode is not (204 or 304);
-        return hasNone ? length : null;
-    }
+        => _headers.ContentLength is null && CanHaveContentLength ? length : null;
 
     /// <summary>The request is over: what still holds on to the response gets an <see cref="ObjectDisposedException"/>.</summary>
     public void Close()
@@ -168,8 +186,11 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         _onCompleted.Clear();
     }
 
+    private void ThrowIfClosed() => ObjectDisposedException.ThrowIf(_phase == Phase.Closed, typeof(HttpResponse));
+
     private void ThrowIfStarted(string member)
     {
+        ThrowIfClosed();
         if (HasStarted)
             throw new InvalidOperationException($"{member} cannot be set because the response has already started.");
     }
