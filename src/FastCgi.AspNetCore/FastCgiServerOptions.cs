@@ -22,6 +22,12 @@ public sealed class FastCgiServerOptions
     /// <remarks>None by default.</remarks>
     public FastCgiSendFileOptions SendFile { get; } = new();
 
+    /// <summary>The roles in which the application serves web servers. Requests in another role are refused with UNKNOWN_ROLE.</summary>
+    /// <remarks>
+    /// <see cref="FastCgiRole.Responder"/> by default. Endpoints are chosen by the role too: see <see cref="FastCgiRoleAttribute"/>.
+    /// </remarks>
+    public ISet<FastCgiRole> Roles { get; } = new HashSet<FastCgiRole> { FastCgiRole.Responder };
+
     /// <summary>Where <c>HttpRequest.Path</c> comes from.</summary>
     /// <remarks><see cref="FastCgiPathSource.RequestUri"/> by default.</remarks>
     public FastCgiPathSource PathSource { get; set; }

@@ -59,6 +59,6 @@ public sealed partial class ProtocolCoverageTests
     [GeneratedRegex(@"`([\w./]+\.cs)`")]
     private static partial Regex FileName();
 
-    [GeneratedRegex(@"\[(?:Fact|Theory)\b[^;{]*?public (?:async )?(?:Task|void) (\w+)\(")]
+    [GeneratedRegex(@"\[(?:Fact|Theory)\b[\s\S]*?public (?:async )?(?:Task|void) (\w+)\(")]
     private static partial Regex TestMethod();
 }

@@ -14,6 +14,7 @@ internal sealed class ConnectionManager(ServerContext server)
     private readonly Lock _lock = new();
     private FastCgiConnection? _first;
     private int _count;
+    private int _reportedRoles;
     private long _now = server.Time.GetTimestamp();
     private ITimer? _timer;
     private TaskCompletionSource? _allGone;
@@ -130,6 +131,15 @@ internal sealed class ConnectionManager(ServerContext server)
 
         if (_timer is not null)
             await _timer.DisposeAsync().ConfigureAwait(false);
+    }
+
+    /// <summary>Tells once of each role that a web server asks for in vain: most likely the options were forgotten.</summary>
+    public void ReportRole(FastCgiRole role)
+    {
+        if (!Enum.IsDefined(role) || (Interlocked.Or(ref _reportedRoles, 1 << (int)role) & (1 << (int)role)) != 0)
+            return;
+
+        server.Log.RoleNotServed(role);
     }
 
     private void OnTick()

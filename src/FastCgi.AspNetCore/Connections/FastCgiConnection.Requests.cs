@@ -27,7 +27,7 @@ internal sealed partial class FastCgiConnection
 
             _surplus = 0;
             _isClosing |= !request.KeepConnection || _manager.IsStopping;
-            _isInputMissing |= !request.IsStdinOver;
+            _isInputMissing |= !request.IsInputOver;
             IsInputComplete = !_isInputMissing;
             if (_requests.Count > 0)
                 return false;
@@ -133,8 +133,10 @@ internal sealed partial class FastCgiConnection
             return ProtocolError.None;
 
         var body = BeginRequestBody.Parse(content);
-        if (!IsServed(body.Role))
+        var role = (FastCgiRole)body.Role;
+        if (!_server.IsServed(role))
         {
+            _manager.ReportRole(role);
             Refuse(id, body.KeepConnection, ProtocolStatus.UnknownRole);
             return ProtocolError.None;
         }
@@ -151,7 +153,7 @@ internal sealed partial class FastCgiConnection
         if (_surplus > 0)
             RefuseUnreadBodies();
         var request = _server.Requests.Rent();
-        request.Begin(this, id, (FastCgiRole)body.Role, body.KeepConnection, _requestCount);
+        request.Begin(this, id, role, body.KeepConnection, _requestCount);
         request.BeganAt = _manager.Now;
         _halfOpenCount++;
         if (_requests.Count >= limit)
@@ -192,6 +194,17 @@ internal sealed partial class FastCgiConnection
         {
             request.AppendBody(piece.Content);
         }
+    }
+
+    private void OnData(in RecordPiece piece)
+    {
+        if (_requests.Find(piece.Header.RequestId) is not { HasAllParameters: true } request)
+            return;
+
+        if (piece.IsEmptyRecord)
+            request.EndData();
+        else
+            request.AppendData(piece.Content);
     }
 
     private void OnAbortRequest(in RecordPiece piece)
@@ -265,6 +278,4 @@ internal sealed partial class FastCgiConnection
             Output.CloseWhenSent();
         }
     }
-
-    private static bool IsServed(ushort role) => role == (ushort)FastCgiRole.Responder;
 }

@@ -180,6 +180,9 @@ internal sealed partial class FastCgiConnection : RequestConnection
             case RecordType.Stdin:
                 OnStdin(in piece, ref ready);
                 break;
+            case RecordType.Data:
+                OnData(in piece);
+                break;
             case RecordType.AbortRequest:
                 OnAbortRequest(in piece);
                 break;

@@ -55,6 +55,9 @@ internal static partial class FastCgiLog
     [LoggerMessage(25, LogLevel.Debug, @"Connection id ""{ConnectionId}"": aborted because the server stops.", EventName = "ConnectionAborted")]
     public static partial void ConnectionAborted(this ILogger log, string connectionId);
 
+    [LoggerMessage(35, LogLevel.Warning, "A web server asks for the role {Role}, which is not in FastCgiServerOptions.Roles; its requests are refused. Reported once.", EventName = "RoleNotServed")]
+    public static partial void RoleNotServed(this ILogger log, FastCgiRole role);
+
     [LoggerMessage(40, LogLevel.Error, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": An unhandled exception was thrown by the application.", EventName = "ApplicationError")]
     public static partial void ApplicationError(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
 

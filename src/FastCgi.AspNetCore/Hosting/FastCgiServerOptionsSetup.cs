@@ -35,6 +35,11 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 foreach (var option in Members(setting))
                     ApplySendFile(option, options.SendFile);
                 break;
+            case "ROLES":
+                options.Roles.Clear();
+                foreach (var role in Members(setting))
+                    Set(role, () => options.Roles.Add(Choice<FastCgiRole>(role)));
+                break;
             case "LIMITS":
                 foreach (var limit in Members(setting))
                     Set(limit, () => ApplyLimit(limit, options.Limits));

@@ -102,11 +102,11 @@ internal abstract partial class FastCgiRequest :
         }
     }
 
-    /// <summary>Whether the end of STDIN has come, or none is to come.</summary>
-    public bool IsStdinOver => _isStdinOver;
+    /// <summary>Whether the end of the input streams has come, or none is to come.</summary>
+    public bool IsInputOver => _isStdinOver && _data is null or { IsInputOver: true };
 
     /// <summary>The bytes of the body that wait to be read, while there are more to come. Under the lock of the connection.</summary>
-    public long UnreadBodyLength => _body?.UnreadLength ?? 0;
+    public long UnreadBodyLength => Math.Max(_body?.UnreadLength ?? 0, _data?.UnreadLength ?? 0);
 
     private RequestBodyReader OwnBodyReader
     {
@@ -305,6 +305,7 @@ internal abstract partial class FastCgiRequest :
     {
         _bodyError = exception;
         _body?.Fail(exception);
+        _data?.Fail(exception);
     }
 
     /// <summary>The application has returned: from now on it cannot read.</summary>

@@ -120,6 +120,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         if (Rejection == RequestRejection.None)
             Rejection = CgiRequestMapper.Map(Parameters.Span, Server.Mapping, out _head);
 
+        BeginRole();
         _isHead = ReferenceEquals(_head.Method, Microsoft.AspNetCore.Http.HttpMethods.Head);
         var options = Server.Options;
         Response.AllowSynchronousIO = options.AllowSynchronousIO;
@@ -152,6 +153,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         Parameters.End();
         EndBody();
         EndFeatures();
+        EndRole();
         EndRequestLine();
         ResetLifetime();
         _applicationError = null;

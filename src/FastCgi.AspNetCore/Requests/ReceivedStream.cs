@@ -112,6 +112,6 @@ internal abstract class ReceivedStream : Stream
             return;
 
         Advance(result.Buffer.Start);
-        throw new OperationCanceledException("The read was canceled.");
+        throw new OperationCanceledException("The read was canceled");
     }
 }

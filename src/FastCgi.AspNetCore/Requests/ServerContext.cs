@@ -1,3 +1,4 @@
+using System.Collections.Frozen;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
@@ -10,6 +11,8 @@ namespace FastCgi.AspNetCore.Requests;
 /// <summary>What the connections and requests of one server share.</summary>
 internal sealed class ServerContext
 {
+    private readonly FrozenSet<FastCgiRole> _roles = [];
+
     /// <summary>Makes what a server needs to run an application.</summary>
     public static ServerContext Create<TContext>(
         FastCgiServerOptions options, IHttpApplication<TContext> application, ILogger log, TimeProvider time, long maxDescriptors = 1_024)
@@ -37,7 +40,18 @@ internal sealed class ServerContext
         return pool.Server;
     }
 
-    public required FastCgiServerOptions Options { get; init; }
+    public required FastCgiServerOptions Options
+    {
+        get;
+        init
+        {
+            field = value;
+            _roles = value.Roles.ToFrozenSet();
+        }
+    }
+
+    /// <summary>Whether requests of a role are served.</summary>
+    public bool IsServed(FastCgiRole role) => _roles.Contains(role);
 
     public required CgiMapping Mapping { get; init; }
 

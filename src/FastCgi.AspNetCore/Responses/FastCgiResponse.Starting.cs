@@ -97,6 +97,11 @@ internal sealed partial class FastCgiResponse
     {
         if (_statusCode is < 200 or > 999)
             throw new InvalidOperationException($"A FastCGI response cannot have the status code {_statusCode}.");
+        if (_statusCode == 200 && !_owner.CanAnswerOk)
+        {
+            throw new InvalidOperationException(
+                "A request in the role Authorizer was answered 200, which would allow it, by something that is no authorizer. Use MapFastCgiAuthorizer.");
+        }
 
         DropZeroLengthWithoutBody();
         TakeReplacedHeaders();

@@ -160,7 +160,8 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     public int WriteHead(Span<byte> destination, long? contentLength)
     {
         var statusCode = _isOffloaded ? StatusCodes.Status200OK : _statusCode;
-        return CgiResponseWriter.Write(destination, statusCode, _reasonPhrase, _headers.Entries, contentLength, _headers.EncodingSelector);
+        return CgiResponseWriter.Write(
+            destination, statusCode, _reasonPhrase, _headers.Entries, contentLength, _headers.EncodingSelector, _owner.PutsStatusFirst);
     }
 
     private bool CanHaveContentLength => !_owner.IsHeadRequest && _statusCode is not (204 or 304);

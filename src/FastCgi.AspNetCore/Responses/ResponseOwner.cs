@@ -14,6 +14,12 @@ internal abstract class ResponseOwner
     /// <summary>Which files the web server sends itself, if any.</summary>
     public abstract SendFileOffload? SendFileOffload { get; }
 
+    /// <summary>Whether the status stands before the headers.</summary>
+    public abstract bool PutsStatusFirst { get; }
+
+    /// <summary>Whether the answer may be 200: to an authorizer's request it means that access is allowed, which not every endpoint may say.</summary>
+    public abstract bool CanAnswerOk { get; }
+
     /// <summary>The application has written as much as it declared, or there is no body: the client has, or will have, all it waits for.</summary>
     public abstract void OnResponseAnswered();
 

@@ -28,6 +28,9 @@ internal sealed class DocumentedSite : IAsyncDisposable
     /// <summary>Where the web server listens.</summary>
     public string Address => _port.EndPoint.ToString();
 
+    /// <summary>The port of <see cref="Address"/>.</summary>
+    public int Port => _port.EndPoint.Port;
+
     /// <summary>Where files of the test are.</summary>
     public string Folder => _folder.Path;
 
@@ -60,7 +63,7 @@ internal sealed class DocumentedSite : IAsyncDisposable
     {
         var configuration = Path.Combine(Folder, name);
         await File.WriteAllTextAsync(configuration, DocumentedConfiguration.Read(document, name, replacements));
-        _server = ServerProcess.Start(command[0], [.. command[1..], configuration]);
+        _server = ServerProcess.Start(command[0], [.. command[1..], configuration], Folder);
 
         using var timeout = new CancellationTokenSource(s_startTimeout);
         using var timer = new PeriodicTimer(s_startPollInterval);
