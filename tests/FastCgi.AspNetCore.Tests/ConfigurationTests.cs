@@ -131,6 +131,27 @@ public sealed class ConfigurationTests
         Assert.Equal(FastCgiPathSource.ScriptNameAndPathInfo, Configure("FastCgi:PATHSOURCE", "scriptNameAndPathInfo").PathSource);
     }
 
+    [Fact]
+    public void Configure_SendFile_RootsAndHeadersAreSet()
+    {
+        var options = Configure("""
+            {
+              "FastCgi": {
+                "SendFile": {
+                  "Roots": {
+                    "Files": { "Path": "/srv/app/files", "Location": "/protected" },
+                    "Other": { "Path": "/srv/other/" }
+                  },
+                  "PassedHeaders": [ "Vary", "Content-Encoding" ]
+                }
+              }
+            }
+            """);
+
+        Assert.Equal([new SendFileRoot("/srv/app/files/", "/protected/"), new SendFileRoot("/srv/other/", null)], options.SendFile.Roots);
+        Assert.Equal(["Content-Encoding", "Vary"], options.SendFile.PassedHeaders.Order());
+    }
+
     [Theory]
     [InlineData("MaxConcurrentConnections")]
     [InlineData("MaxConcurrentRequests")]
@@ -156,6 +177,8 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Endpoints:Site:Backlog:Unknown", "1")]
     [InlineData("FastCgi:Limits:MaxRequestBodySize:Unknown", "1")]
     [InlineData("FastCgi:Transport:Unknown", "1")]
+    [InlineData("FastCgi:SendFile:Unknown", "1")]
+    [InlineData("FastCgi:SendFile:Roots:Files:Unknown", "1")]
     public void Configure_UnknownName_ErrorNamesThePath(string path, string value) => AssertError(path, value, path, "is not an option");
 
     [Theory]
@@ -171,6 +194,8 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Transport:LoopCount", "0")]
     [InlineData("FastCgi:Endpoints", "fastcgi://127.0.0.1:9000")]
     [InlineData("FastCgi:Limits", "5")]
+    [InlineData("FastCgi:SendFile:Roots:Files:Path", "files")]
+    [InlineData("FastCgi:SendFile:Roots:Files", "/srv/files")]
     [InlineData("FastCgi:Transport", "Epoll")]
     [InlineData("FastCgi:Roles", "Authorizer")]
     [InlineData("FastCgi:Roles:0", "Accelerator")]

@@ -1,3 +1,4 @@
+using System.Diagnostics.Metrics;
 using System.Net;
 using System.Net.Sockets;
 using FastCgi.AspNetCore.Connections;
@@ -63,6 +64,8 @@ internal sealed class FastCgiServer : IServer
 
             var time = _services.GetService<TimeProvider>() ?? TimeProvider.System;
             _connections = new ConnectionManager(ServerContext.Create(options, application, _log, time, DescriptorLimit.Get()));
+            if (_services.GetService<IMeterFactory>() is { } meters)
+                ServerMetrics.Observe(meters, _connections);
             if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
                 _engine = new EpollEngine(_connections);
             foreach (var endpoint in plan.FastCgi)

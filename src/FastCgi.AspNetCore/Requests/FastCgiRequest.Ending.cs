@@ -125,6 +125,7 @@ internal abstract partial class FastCgiRequest
     private async ValueTask RefuseAsync()
     {
         var statusCode = Rejection.GetStatusCode();
+        Server.Counters.OnRequestRejected(statusCode);
         Server.Log.RequestRejected(Connection.Id, Id, statusCode, Rejection.GetReason());
         Response.BecomeError(statusCode, Rejection.GetReason() + "\n");
         Response.StartAtEnd();
