@@ -1,9 +1,23 @@
 using System.Diagnostics;
+using System.Security.Cryptography;
 
 // What the process tests have started by web servers, spawn-fcgi and systemd.
 var builder = WebApplication.CreateBuilder(args);
 builder.WebHost.UseFastCgi();
 var app = builder.Build();
+
+// Asked by mod_fcgid, which tells in which of its own roles.
+app.MapFastCgiAuthorizer("/{**path}", static context =>
+{
+    var user = context.GetServerVariable("REMOTE_USER");
+    return ValueTask.FromResult(context.GetServerVariable("FCGI_APACHE_ROLE") switch
+    {
+        "ACCESS_CHECKER" => context.Request.Query["key"] == "secret",
+        "AUTHENTICATOR" => user == "ann" && context.GetServerVariable("REMOTE_PASSWD") == "secret",
+        "AUTHORIZER" => user == "ann" && context.Request.Path != "/reports/closed.txt",
+        _ => false,
+    });
+});
 
 app.MapGet("/process", () => Environment.ProcessId);
 
@@ -18,6 +32,16 @@ app.MapGet("/console", () =>
 {
     Console.WriteLine("to standard output");
     Console.Error.WriteLine("to standard error");
+});
+
+// What it sees of a request.
+app.MapFallback(async (HttpContext context) =>
+{
+    var body = new MemoryStream();
+    await context.Request.Body.CopyToAsync(body);
+    return Results.Text(string.Join(' ', context.Request.Method, context.Request.Scheme, context.Request.Host.Host, context.Request.PathBase.Value,
+        context.Request.Path.Value, context.Request.QueryString.Value, context.Connection.RemoteIpAddress, context.Request.Headers.Authorization,
+        context.Connection.ClientCertificate?.GetCertHashString(), Convert.ToHexString(SHA256.HashData(body.ToArray()))));
 });
 
 app.Run();

@@ -9,7 +9,7 @@ public sealed class ConnectionCloseTests
     public async Task EndRequest_WithoutKeepConn_ConnectionIsClosedAndNotReset()
     {
         await using var application = await TestApplication.StartAsync(
-            "fastcgi://127.0.0.1:0", app => app.MapGet("/", () => "Hello"), configureServer: null);
+            "fastcgi://127.0.0.1:0", app => app.MapGet("/", () => "Hello"));
         using var socket = new Socket(SocketType.Stream, ProtocolType.Tcp);
         await socket.ConnectAsync(application.EndPoint);
 

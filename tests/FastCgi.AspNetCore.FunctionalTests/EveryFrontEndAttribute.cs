@@ -19,6 +19,9 @@ public sealed class EveryFrontEndAttribute(params object[] arguments) : DataAttr
     /// <summary>Whether the client writes HTTP/1.1 itself.</summary>
     public bool IsHttp1 { get; set; }
 
+    /// <summary>Whether clients talk TLS in all setups.</summary>
+    public bool IsTls { get; set; }
+
     /// <summary>Whether uploads reach the application as they come.</summary>
     public bool StreamsRequests { get; set; }
 
@@ -28,7 +31,7 @@ public sealed class EveryFrontEndAttribute(params object[] arguments) : DataAttr
     /// <inheritdoc/>
     public override IEnumerable<object[]> GetData(MethodInfo testMethod)
         => from setup in FrontEndSetup.All
-           where Kinds.Contains(setup.Kind) && !(IsHttp1 && setup.UsesTls)
+           where Kinds.Contains(setup.Kind) && !(IsHttp1 && setup.UsesTls) && (!IsTls || setup.UsesTls)
            let chosen = setup with { BuffersRequests = !StreamsRequests, BuffersResponses = !StreamsResponses }
            where !Needs.Any(ability => Shortcomings.Has(chosen, ability))
            select (object[])[chosen, .. arguments];

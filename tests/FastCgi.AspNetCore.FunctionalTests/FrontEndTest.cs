@@ -29,9 +29,16 @@ public abstract class FrontEndTest(ITestOutputHelper output) : IAsyncLifetime
     }
 
     private protected async Task<Site> StartAsync(
-        FrontEndSetup setup, Action<WebApplication> configure, Action<FastCgiServerOptions>? configureServer = null)
+        FrontEndSetup setup,
+        Action<WebApplication> configure,
+        Action<FastCgiServerOptions>? configureServer = null,
+        Action<WebApplicationBuilder>? configureBuilder = null,
+        string more = "")
     {
-        var site = await Site.StartAsync(setup, configure, configureServer);
+        // HAProxy does as it is told, and answers some requests with 500 if it is told to have many more on a connection.
+        if (setup.AsksForValues)
+            configureServer += static options => options.Limits.MaxRequestsPerConnection = 30;
+        var site = await Site.StartAsync(setup, configure, configureServer, configureBuilder, more);
         _sites.Add(site);
         return site;
     }

@@ -13,7 +13,7 @@ public sealed class WrongProtocolTests
     {
         using var folder = new ScratchFolder();
         await using var application = await TestApplication.StartAsync(
-            folder.GetAddress(usesUnixSocket), app => app.MapGet("/", () => "not reached"), configureServer: null);
+            folder.GetAddress(usesUnixSocket), app => app.MapGet("/", () => "not reached"));
 
         string[] target = application.EndPoint is UnixDomainSocketEndPoint socket
             ? ["--unix-socket", socket.ToString(), "http://localhost/"]

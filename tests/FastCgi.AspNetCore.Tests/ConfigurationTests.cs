@@ -29,6 +29,7 @@ public sealed class ConfigurationTests
                 "PathSource": "DocumentUri",
                 "PathBaseSource": "ScriptName",
                 "TraceIdentifierParameter": "REQUEST_ID",
+                "Roles": [ "Authorizer", "filter" ],
                 "Limits": {
                   "MaxConcurrentConnections": 1,
                   "MaxConcurrentRequests": 2,
@@ -59,6 +60,7 @@ public sealed class ConfigurationTests
         Assert.Equal(FastCgiPathSource.DocumentUri, options.PathSource);
         Assert.Equal(FastCgiPathBaseSource.ScriptName, options.PathBaseSource);
         Assert.Equal("REQUEST_ID", options.TraceIdentifierParameter);
+        Assert.Equal([FastCgiRole.Authorizer, FastCgiRole.Filter], options.Roles.Order());
         Assert.Equal(1, options.Limits.MaxConcurrentConnections);
         Assert.Equal(2, options.Limits.MaxConcurrentRequests);
         Assert.Equal(3, options.Limits.RequestQueueLimit);
@@ -76,6 +78,35 @@ public sealed class ConfigurationTests
         Assert.Equal(
             [("fastcgi://unix:/run/app.sock", 4_096), ("fastcgi://127.0.0.1:9000", 12), ("fastcgi://[::1]:9000", 12)],
             options.ListenOptions.Select(static endpoint => (endpoint.ToString(), endpoint.Backlog)));
+    }
+
+    [Fact]
+    public void Configure_Peers_AsListOrWithCommas()
+    {
+        var options = Configure("""
+            { "FastCgi": { "Endpoints": {
+              "A": { "Url": "fastcgi://*:9000", "AllowedClients": [ "192.0.2.1", "10.0.0.0/8" ] },
+              "B": { "Url": "fastcgi://unix:/run/app.sock", "AllowedUsers": "www-data, 33", "AllowedGroups": "www-data" }
+            } } }
+            """);
+
+        Assert.Equal(["192.0.2.1", "10.0.0.0/8"], options.ListenOptions[0].AllowedClients);
+        Assert.Equal(["www-data", "33"], options.ListenOptions[1].AllowedUsers);
+        Assert.Equal(["www-data"], options.ListenOptions[1].AllowedGroups);
+    }
+
+    [Fact]
+    public void Configure_UnixSocket_EveryNameIsSet()
+    {
+        var options = Configure("""
+            { "FastCgi": { "Endpoints": { "Local": {
+              "Url": "fastcgi://unix:/run/app.sock", "Mode": "0660", "Owner": "app", "Group": "www-data", "CreateDirectory": true
+            } } } }
+            """);
+
+        var listen = Assert.Single(options.ListenOptions);
+        Assert.Equal(UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead | UnixFileMode.GroupWrite, listen.Mode);
+        Assert.Equal(("app", "www-data", true), (listen.Owner, listen.Group, listen.CreateDirectory));
     }
 
     /// <summary>A new property of the limits must be given a name in the configuration.</summary>
@@ -141,6 +172,8 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Endpoints", "fastcgi://127.0.0.1:9000")]
     [InlineData("FastCgi:Limits", "5")]
     [InlineData("FastCgi:Transport", "Epoll")]
+    [InlineData("FastCgi:Roles", "Authorizer")]
+    [InlineData("FastCgi:Roles:0", "Accelerator")]
     [InlineData("FastCgi:Limits:MaxConcurrentConnections", "0")]
     [InlineData("FastCgi:Limits:MaxConcurrentRequests", "many")]
     [InlineData("FastCgi:Limits:RequestQueueLimit", "-1")]
@@ -158,6 +191,13 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Limits:KeepAliveTimeout", "-00:00:05")]
     [InlineData("FastCgi:Limits:DrainTimeout", "")]
     [InlineData("FastCgi:Endpoints:Site:Backlog", "0")]
+    [InlineData("FastCgi:Endpoints:Site:Mode", "rw-rw----")]
+    [InlineData("FastCgi:Endpoints:Site:Mode", "668")]
+    [InlineData("FastCgi:Endpoints:Site:Mode", "66")]
+    [InlineData("FastCgi:Endpoints:Site:Mode", "4660")]
+    [InlineData("FastCgi:Endpoints:Site:Mode", "")]
+    [InlineData("FastCgi:Endpoints:Site:CreateDirectory", "yes")]
+    [InlineData("FastCgi:Endpoints:Site:AllowedClients", "")]
     [InlineData("FastCgi:Endpoints:Site:Url", "http://*:80")]
     [InlineData("FastCgi:Endpoints:Site:Url", "fastcgi://127.0.0.1")]
     public void Configure_BadValue_ErrorNamesThePathAndTheValue(string path, string value)

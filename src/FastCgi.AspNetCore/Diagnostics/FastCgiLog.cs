@@ -28,11 +28,20 @@ internal static partial class FastCgiLog
     [LoggerMessage(6, LogLevel.Debug, "Listening on {Address}.", EventName = "Listening")]
     public static partial void Listening(this ILogger log, string address);
 
-    [LoggerMessage(7, LogLevel.Warning, "The system has no further thread for handlers that block or compute; requests wait for the {Count} that there are.", EventName = "ThreadsOutOfResources")]
+    [LoggerMessage(19, LogLevel.Warning, "The system has no further thread for handlers that block or compute; requests wait for the {Count} that there are.", EventName = "ThreadsOutOfResources")]
     public static partial void ThreadsOutOfResources(this ILogger log, int count, Exception exception);
 
-    [LoggerMessage(7, LogLevel.Warning, "The sockets that LISTEN_FDS tells of are not used: {Reason}.", EventName = "InheritedSocketsIgnored")]
+    [LoggerMessage(8, LogLevel.Warning, "The sockets that LISTEN_FDS tells of are not used: {Reason}.", EventName = "InheritedSocketsIgnored")]
     public static partial void InheritedSocketsIgnored(this ILogger log, string reason);
+
+    [LoggerMessage(9, LogLevel.Information, "There was no request for {Time}, so the application stops (FastCgi:IdleExit).", EventName = "IdleExit")]
+    public static partial void IdleExit(this ILogger log, TimeSpan time);
+
+    [LoggerMessage(11, LogLevel.Warning, "Everybody who can reach {Address} can send requests that the application believes to come from the web server, with any client address and user. Set AllowedClients of the endpoint to the addresses of the web server, or listen on 127.0.0.1 or a unix socket.", EventName = "OpenToEverybody")]
+    public static partial void OpenToEverybody(this ILogger log, string address);
+
+    [LoggerMessage(12, LogLevel.Debug, "systemd could not be told how the server is.", EventName = "NotifyFailed")]
+    public static partial void NotifyFailed(this ILogger log, Exception exception);
 
     [LoggerMessage(20, LogLevel.Debug, @"Connection id ""{ConnectionId}"": closed because of a protocol error: {Error}.", EventName = "ProtocolError")]
     public static partial void ProtocolError(this ILogger log, string connectionId, ProtocolError error);
@@ -51,6 +60,12 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(25, LogLevel.Debug, @"Connection id ""{ConnectionId}"": aborted because the server stops.", EventName = "ConnectionAborted")]
     public static partial void ConnectionAborted(this ILogger log, string connectionId);
+
+    [LoggerMessage(35, LogLevel.Warning, "A web server asks for the role {Role}, which is not in FastCgiServerOptions.Roles; its requests are refused. Reported once.", EventName = "RoleNotServed")]
+    public static partial void RoleNotServed(this ILogger log, FastCgiRole role);
+
+    [LoggerMessage(27, LogLevel.Debug, "A connection to {EndPoint} was refused: its peer is not among those that AllowedClients, AllowedUsers, AllowedGroups or FCGI_WEB_SERVER_ADDRS name.", EventName = "PeerRefused")]
+    public static partial void PeerRefused(this ILogger log, EndPoint endPoint);
 
     [LoggerMessage(40, LogLevel.Error, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": An unhandled exception was thrown by the application.", EventName = "ApplicationError")]
     public static partial void ApplicationError(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
@@ -93,4 +108,13 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(61, LogLevel.Warning, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The response headers {Names} belong to the web server; they are not sent.", EventName = "HeadersDropped")]
     public static partial void HeadersDropped(this ILogger log, string connectionId, string traceIdentifier, string names);
+
+    [LoggerMessage(62, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The web server sends the file {Path}, as {Target}.", EventName = "FileOffloaded")]
+    public static partial void FileOffloaded(this ILogger log, string connectionId, string traceIdentifier, string path, string target);
+
+    [LoggerMessage(63, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The file {Path} is not left to the web server: {Obstacle}.", EventName = "FileStreamed")]
+    public static partial void FileStreamed(this ILogger log, string connectionId, string traceIdentifier, string path, string obstacle);
+
+    [LoggerMessage(64, LogLevel.Debug, "The header block of a response has {Length} bytes. nginx answers 502 to one of more than 4 KiB, unless its configuration says: fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; Reported once for each size.", EventName = "LargeResponseHead")]
+    public static partial void LargeResponseHead(this ILogger log, int length, int size);
 }

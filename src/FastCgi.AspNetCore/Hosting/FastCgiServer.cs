@@ -11,6 +11,7 @@ using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 
@@ -29,6 +30,7 @@ internal sealed class FastCgiServer : IServer
     private readonly CancellationTokenSource _patience = new();
     private ConnectionManager? _connections;
     private EpollEngine? _engine;
+    private SystemdNotifier? _notifier;
     private Task? _stopping;
     private int _isStarted;
 
@@ -69,11 +71,14 @@ internal sealed class FastCgiServer : IServer
             if (plan.Http.Count > 0 || hasHttpEndpoints)
                 await _httpServer.StartAsync(_services, plan.Http, _addresses.PreferHostingUrls, application, cancellationToken).ConfigureAwait(false);
 
-            _connections.Start();
+            _connections.Start(StopWhenIdle);
             _engine?.Start();
             foreach (var listener in _listeners)
                 listener.Start();
             PublishAddresses();
+
+            _notifier = SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log);
+            _notifier?.Ready(_listeners.Count, time);
         }
         catch
         {
@@ -104,6 +109,7 @@ internal sealed class FastCgiServer : IServer
 
     private async Task StopCoreAsync(CancellationToken cancellationToken)
     {
+        _notifier?.Stopping();
         foreach (var listener in _listeners)
             await listener.StopAsync().ConfigureAwait(false);
 
@@ -111,6 +117,13 @@ internal sealed class FastCgiServer : IServer
             _connections?.StopAsync(cancellationToken) ?? Task.CompletedTask,
             _httpServer.StopAsync(cancellationToken)).ConfigureAwait(false);
         _engine?.Stop();
+        _notifier?.Dispose();
+    }
+
+    private void StopWhenIdle()
+    {
+        _log.IdleExit(_options.Value.IdleExit.GetValueOrDefault());
+        _services.GetService<IHostApplicationLifetime>()?.StopApplication();
     }
 
     private static bool UsesEpoll(FastCgiTransportEngine engine) => engine switch
@@ -125,15 +138,19 @@ internal sealed class FastCgiServer : IServer
         if (options.EndPoint is IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint)
         {
             var socket = ListenSockets.Listen(options, inherited);
-            var isShared = options.EndPoint is FileHandleEndPoint;
-            return _engine is null ? new SocketListener(socket, isShared, _connections!) : _engine.Listen(socket, isShared);
+            if (PeerPolicies.IsOpen(socket.Peers, socket.EndPoint))
+                _log.OpenToEverybody(EndpointAddress.Format(socket.EndPoint));
+            return _engine is null ? new SocketListener(socket, _connections!) : _engine.Listen(socket);
         }
 
         // As Kestrel: the factory registered last that can bind it.
         foreach (var factory in _services.GetServices<IConnectionListenerFactory>().Reverse())
         {
             if (factory is not IConnectionListenerFactorySelector selector || selector.CanBind(options.EndPoint))
-                return new PipeListener(await factory.BindAsync(options.EndPoint, cancellationToken).ConfigureAwait(false), _connections!);
+            {
+                var peers = PeerPolicies.Create(options, options.EndPoint);
+                return new PipeListener(await factory.BindAsync(options.EndPoint, cancellationToken).ConfigureAwait(false), peers, _connections!);
+            }
         }
 
         throw new InvalidOperationException($"No registered {nameof(IConnectionListenerFactory)} can bind {options}.");

@@ -31,6 +31,15 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 foreach (var endpoint in Members(setting))
                     AddEndpoint(endpoint, options);
                 break;
+            case "SENDFILE":
+                foreach (var option in Members(setting))
+                    ApplySendFile(option, options.SendFile);
+                break;
+            case "ROLES":
+                options.Roles.Clear();
+                foreach (var role in Members(setting))
+                    Set(role, () => options.Roles.Add(Choice<FastCgiRole>(role)));
+                break;
             case "LIMITS":
                 foreach (var limit in Members(setting))
                     Set(limit, () => ApplyLimit(limit, options.Limits));
@@ -50,6 +59,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 break;
             case "ALLOWANYCLIENTCERTIFICATE":
                 options.AllowAnyClientCertificate = bool.Parse(Required(setting));
+                break;
+            case "IDLEEXIT":
+                options.IdleExit = string.IsNullOrEmpty(setting.Value) ? null : Time(setting);
                 break;
             case "PATHBASE":
                 options.PathBase = setting.Value ?? string.Empty;
@@ -143,6 +155,36 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         }
     }
 
+    private static void ApplySendFile(IConfigurationSection option, FastCgiSendFileOptions sendFile)
+    {
+        switch (option.Key.ToUpperInvariant())
+        {
+            case "PASSEDHEADERS":
+                foreach (var name in Members(option))
+                    Set(name, () => sendFile.PassedHeaders.Add(Required(name)));
+                break;
+            case "ROOTS":
+                foreach (var root in Members(option))
+                    AddRoot(root, sendFile);
+                break;
+            default:
+                throw Unknown(option);
+        }
+    }
+
+    private static void AddRoot(IConfigurationSection root, FastCgiSendFileOptions sendFile)
+    {
+        if (Members(root).FirstOrDefault(static setting => setting.Key.ToUpperInvariant() is not ("PATH" or "LOCATION")) is { } unknown)
+            throw Unknown(unknown);
+
+        var path = root.GetSection("Path");
+        var location = root.GetSection("Location");
+        if (location.Value is null)
+            Set(path, () => sendFile.AddXSendfile(Required(path)));
+        else
+            Set(location, () => sendFile.AddXAccelRedirect(Required(path), location.Value));
+    }
+
     private static void AddEndpoint(IConfigurationSection endpoint, FastCgiServerOptions options)
     {
         var url = endpoint["Url"];
@@ -152,7 +194,7 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         Set(endpoint.GetSection("Url"), () => options.Listen(url, listen =>
         {
             foreach (var setting in endpoint.GetChildren())
-                Set(setting, () => ApplyListenOption(setting, listen));
+                Set(setting, () => ApplyListenOption(setting, listen), isList: setting.Key.StartsWith("Allowed", StringComparison.OrdinalIgnoreCase));
         }));
     }
 
@@ -165,6 +207,27 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             case "BACKLOG":
                 listen.Backlog = Number(setting);
                 break;
+            case "MODE":
+                listen.Mode = Mode(setting);
+                break;
+            case "OWNER":
+                listen.Owner = setting.Value;
+                break;
+            case "GROUP":
+                listen.Group = setting.Value;
+                break;
+            case "CREATEDIRECTORY":
+                listen.CreateDirectory = bool.Parse(Required(setting));
+                break;
+            case "ALLOWEDCLIENTS":
+                AddAll(setting, listen.AllowedClients);
+                break;
+            case "ALLOWEDUSERS":
+                AddAll(setting, listen.AllowedUsers);
+                break;
+            case "ALLOWEDGROUPS":
+                AddAll(setting, listen.AllowedGroups);
+                break;
             default:
                 throw Unknown(setting);
         }
@@ -176,9 +239,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         : throw new InvalidOperationException($"Configuration: {group.Path} = '{group.Value}' is not valid: it is a group of settings, not a value.");
 
     /// <summary>Says where a value stands that the setter, or its parser, does not take.</summary>
-    private static void Set(IConfigurationSection setting, Action apply)
+    private static void Set(IConfigurationSection setting, Action apply, bool isList = false)
     {
-        if (setting.GetChildren().FirstOrDefault() is { } member)
+        if (!isList && setting.GetChildren().FirstOrDefault() is { } member)
             throw Unknown(member);
 
         try
@@ -210,6 +273,27 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
     private static TimeSpan Time(IConfigurationSection setting) => Required(setting).Contains(':', StringComparison.Ordinal)
         ? TimeSpan.Parse(setting.Value!, CultureInfo.InvariantCulture)
         : throw new FormatException("a time is written as hours:minutes:seconds, such as 00:00:30.");
+
+    /// <summary>A list, which is one value with commas where there are no lists: in the environment and on the command line.</summary>
+    private static void AddAll(IConfigurationSection setting, IList<string> list)
+    {
+        var values = setting.GetChildren().Select(static item => item.Value).Append(setting.Value);
+        foreach (var item in values.SelectMany(static value => value?.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries) ?? []))
+            list.Add(item);
+        if (list.Count == 0)
+            throw new FormatException("the list is empty; leave it out to allow everybody.");
+    }
+
+    /// <summary>Permissions, as chmod has them.</summary>
+    private static UnixFileMode Mode(IConfigurationSection setting)
+    {
+        var digits = Required(setting);
+        if (digits.Length == 4 && digits[0] == '0')
+            digits = digits[1..];
+        return digits.Length == 3 && digits.All(static digit => digit is >= '0' and <= '7')
+            ? (UnixFileMode)Convert.ToInt32(digits, 8)
+            : throw new FormatException("a mode is three octal digits, such as 660.");
+    }
 
     private static InvalidOperationException Unknown(IConfigurationSection setting)
         => new($"Configuration: {setting.Path} is not an option of the FastCGI server. See FastCgiServerOptions for those that are.");

@@ -1,5 +1,6 @@
 using System.Globalization;
 using System.Net.Sockets;
+using FastCgi.AspNetCore.Transport;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Hosting;
@@ -48,7 +49,7 @@ internal sealed class InheritedSockets
 
     /// <summary>The socket at a descriptor.</summary>
     /// <exception cref="IOException">There is none that can be listened on.</exception>
-    public Socket Open(FileHandleEndPoint endPoint)
+    public ListenSocket Open(FileHandleEndPoint endPoint)
     {
         var descriptor = _sockets.FirstOrDefault(socket => (ulong)socket.Number == endPoint.FileHandle)?.Descriptor ?? (int)endPoint.FileHandle;
         if (!Descriptors.IsOpen(descriptor))
@@ -59,7 +60,15 @@ internal sealed class InheritedSockets
         Descriptors.SetCloseOnExec(descriptor);
         var socket = new Socket(new SafeSocketHandle(descriptor, ownsHandle: false));
         if (socket.SocketType == SocketType.Stream)
-            return socket;
+        {
+            return new ListenSocket(socket)
+            {
+                EndPoint = socket.LocalEndPoint ?? endPoint,
+                IsShared = true,
+                // Of descriptor 0, a web server makes a new one for the next process.
+                IsPassedOn = endPoint.FileHandle != 0,
+            };
+        }
 
         socket.Dispose();
         throw Failure(endPoint, "the socket is not a stream socket (ListenStream= of systemd)");

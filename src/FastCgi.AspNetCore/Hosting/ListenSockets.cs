@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using FastCgi.AspNetCore.Transport;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Hosting;
@@ -8,32 +9,46 @@ namespace FastCgi.AspNetCore.Hosting;
 internal static class ListenSockets
 {
     /// <summary>Binds and listens.</summary>
+    /// <param name="options">The endpoint.</param>
+    /// <param name="inherited">The sockets that the process was given.</param>
     /// <exception cref="IOException">The endpoint cannot be listened on; the message says why.</exception>
-    public static Socket Listen(FastCgiListenOptions options, InheritedSockets inherited)
+    public static ListenSocket Listen(FastCgiListenOptions options, InheritedSockets inherited)
     {
-        // It listens already, with the backlog that whoever made it wants.
-        if (options.EndPoint is FileHandleEndPoint handle)
-            return inherited.Open(handle);
-
+        var socket = Open(options, inherited);
         try
         {
-            var socket = options.EndPoint switch
-            {
-                IPEndPoint ip => BindIP(ip),
-                UnixDomainSocketEndPoint unix => BindUnix(unix),
-                _ => throw new NotSupportedException($"No transport is registered for {options.EndPoint.GetType().Name}."),
-            };
-
-            socket.Listen(options.Backlog);
+            socket.Peers = PeerPolicies.Create(options, socket.EndPoint);
             return socket;
         }
-        catch (SocketException exception)
+        catch
         {
-            throw new IOException($"Failed to listen on {options}: {Explain(options.EndPoint, exception.SocketErrorCode)}.", exception);
+            socket.Remove();
+            socket.Socket.Dispose();
+            throw;
         }
     }
 
-    private static Socket BindIP(IPEndPoint endPoint)
+    /// <summary>Why an endpoint cannot be listened on.</summary>
+    public static IOException Failure(FastCgiListenOptions options, string why, Exception? exception = null)
+        => new($"Failed to listen on {options}: {why}.", exception);
+
+    private static ListenSocket Open(FastCgiListenOptions options, InheritedSockets inherited)
+    {
+        if (options.EndPoint is UnixDomainSocketEndPoint unix)
+            return UnixSockets.Listen(options, unix);
+        if (options.Mode is not null || options.Owner is not null || options.Group is not null || options.CreateDirectory)
+            throw Failure(options, "Mode, Owner, Group and CreateDirectory are for the file of a unix socket, and there is none");
+
+        return options.EndPoint switch
+        {
+            IPEndPoint ip => Listen(options, ip),
+            // It listens already, with the backlog that whoever made it wants.
+            FileHandleEndPoint handle => inherited.Open(handle),
+            _ => throw new NotSupportedException($"No transport is registered for {options.EndPoint.GetType().Name}."),
+        };
+    }
+
+    private static ListenSocket Listen(FastCgiListenOptions options, IPEndPoint endPoint)
     {
         var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
         try
@@ -41,60 +56,22 @@ internal static class ListenSockets
             if (endPoint.Address.Equals(IPAddress.IPv6Any))
                 socket.DualMode = true;
             socket.Bind(endPoint);
-            return socket;
-        }
-        catch
-        {
-            socket.Dispose();
-            throw;
-        }
-    }
-
-    private static Socket BindUnix(UnixDomainSocketEndPoint endPoint)
-    {
-        var path = endPoint.ToString();
-        if (path[0] != '@' && File.Exists(path) && IsStale(endPoint))
-            File.Delete(path);
-
-        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        try
-        {
-            socket.Bind(endPoint);
-            return socket;
-        }
-        catch
-        {
-            socket.Dispose();
-            throw;
-        }
-    }
-
-    /// <summary>Whether a socket file is left over from a process that is gone: nobody accepts connections on it.</summary>
-    private static bool IsStale(UnixDomainSocketEndPoint endPoint)
-    {
-        using var probe = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        try
-        {
-            probe.Connect(endPoint);
-            return false;
+            socket.Listen(options.Backlog);
+            return new ListenSocket(socket) { EndPoint = socket.LocalEndPoint! };
         }
         catch (SocketException exception)
         {
-            return exception.SocketErrorCode == SocketError.ConnectionRefused;
+            socket.Dispose();
+            throw Failure(options, Explain(endPoint, exception.SocketErrorCode), exception);
         }
     }
 
-    private static string Explain(EndPoint endPoint, SocketError error) => error switch
+    private static string Explain(IPEndPoint endPoint, SocketError error) => error switch
     {
-        SocketError.AddressAlreadyInUse when endPoint is UnixDomainSocketEndPoint
-            => "the address is already in use. Stop the process that listens there (ss -lxp shows it), or choose another path",
         SocketError.AddressAlreadyInUse => "the address is already in use. Stop the process that listens there (ss -ltnp shows it), or choose another port",
-        SocketError.AccessDenied when endPoint is UnixDomainSocketEndPoint
-            => "permission denied. The user that runs the application must be allowed to write to the folder of the socket",
         SocketError.AccessDenied => "permission denied. A port below 1024 needs the capability CAP_NET_BIND_SERVICE; choose another one",
-        SocketError.AddressNotAvailable when endPoint is UnixDomainSocketEndPoint
-            => "the folder of the socket does not exist. Make it, or let systemd do so with RuntimeDirectory=",
-        SocketError.AddressNotAvailable => $"this machine does not have the address. For all that it has, use fastcgi://*:{((IPEndPoint)endPoint).Port}",
+        SocketError.AddressNotAvailable => $"this machine does not have the address. For all that it has, use fastcgi://*:{endPoint.Port}",
+        SocketError.AddressFamilyNotSupported => "this machine does not have IPv6. Choose an IPv4 address, such as 0.0.0.0 for all",
         _ => error.ToString(),
     };
 }

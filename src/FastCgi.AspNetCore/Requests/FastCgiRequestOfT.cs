@@ -83,6 +83,7 @@ internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplic
         try
         {
             await EndResponseAsync(exception);
+            Server.LargeHeads.Report(Server.Log, Response.HeadLength);
             if (Response.HasOnCompleted)
                 await Response.FireOnCompletedAsync();
         }

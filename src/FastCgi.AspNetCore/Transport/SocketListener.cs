@@ -6,19 +6,19 @@ using FastCgi.AspNetCore.Diagnostics;
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>Accepts connections for the Socket engine.</summary>
-/// <param name="socket">A socket that listens.</param>
-/// <param name="isShared">Whether other processes accept connections on it too.</param>
+/// <param name="listenSocket">A socket that listens.</param>
 /// <param name="manager">The connections of the server.</param>
-internal sealed class SocketListener(Socket socket, bool isShared, ConnectionManager manager) : TransportListener
+internal sealed class SocketListener(ListenSocket listenSocket, ConnectionManager manager) : TransportListener
 {
     // How long to wait for descriptors or memory to come back before the next attempt.
     private static readonly TimeSpan s_retryDelay = TimeSpan.FromMilliseconds(100);
 
+    private readonly Socket _socket = listenSocket.Socket;
     private readonly CancellationTokenSource _stop = new();
     private Task? _accepting;
 
     /// <inheritdoc/>
-    public override EndPoint EndPoint { get; } = socket.LocalEndPoint!;
+    public override EndPoint EndPoint => listenSocket.EndPoint;
 
     /// <inheritdoc/>
     public override void Start()
@@ -32,25 +32,21 @@ internal sealed class SocketListener(Socket socket, bool isShared, ConnectionMan
     {
         await _stop.CancelAsync().ConfigureAwait(false);
         if (_accepting is not null)
-        {
             await _accepting.ConfigureAwait(false);
-            // What waits at a shared socket is left to the others.
-            if (!isShared)
-                await AcceptRestAsync().ConfigureAwait(false);
-        }
+        if (await listenSocket.WithdrawAsync().ConfigureAwait(false) && _accepting is not null)
+            AcceptRest();
 
-        socket.Dispose();
+        _socket.Dispose();
         _stop.Dispose();
     }
 
-    private async Task AcceptRestAsync()
+    private void AcceptRest()
     {
         try
         {
-            await ConnectRefusal.BeginAsync(socket).ConfigureAwait(false);
-            socket.Blocking = false;
+            _socket.Blocking = false;
             while (true)
-                OnAccepted(socket.Accept());
+                OnAccepted(_socket.Accept());
         }
         catch (SocketException)
         {
@@ -64,7 +60,7 @@ internal sealed class SocketListener(Socket socket, bool isShared, ConnectionMan
         {
             try
             {
-                OnAccepted(await socket.AcceptAsync(_stop.Token).ConfigureAwait(false));
+                OnAccepted(await _socket.AcceptAsync(_stop.Token).ConfigureAwait(false));
             }
             catch (OperationCanceledException)
             {
@@ -84,6 +80,13 @@ internal sealed class SocketListener(Socket socket, bool isShared, ConnectionMan
 
     private void OnAccepted(Socket accepted)
     {
+        if (!listenSocket.Peers.Allows(accepted))
+        {
+            manager.Server.Log.PeerRefused(EndPoint);
+            accepted.Dispose();
+            return;
+        }
+
         if (accepted.AddressFamily != AddressFamily.Unix)
         {
             accepted.NoDelay = true;

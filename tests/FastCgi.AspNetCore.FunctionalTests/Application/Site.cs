@@ -1,5 +1,5 @@
-using System.Net;
 using System.Net.Sockets;
+using System.Net;
 using System.Security.Cryptography.X509Certificates;
 
 namespace FastCgi.AspNetCore.FunctionalTests.Application;
@@ -17,7 +17,8 @@ internal sealed class Site : IAsyncDisposable
         Folder = folder;
         _application = application;
         FrontEnd = frontEnd;
-        Url = $"{(setup.UsesTls ? "https://localhost" : "http://127.0.0.1")}:{frontEnd.EndPoint.Port}";
+        var host = setup.IsDocumented ? FrontEndDocument.HostName : setup.UsesTls ? "localhost" : "127.0.0.1";
+        Url = $"{(setup.UsesTls ? "https" : "http")}://{host}:{frontEnd.EndPoint.Port}";
         Client = CreateClient(clientCertificate: null);
     }
 
@@ -35,18 +36,22 @@ internal sealed class Site : IAsyncDisposable
     public string Url { get; }
 
     public static async Task<Site> StartAsync(
-        FrontEndSetup setup, Action<WebApplication> configure, Action<FastCgiServerOptions>? configureServer)
+        FrontEndSetup setup,
+        Action<WebApplication> configure,
+        Action<FastCgiServerOptions>? configureServer,
+        Action<WebApplicationBuilder>? configureBuilder,
+        string more)
     {
         var folder = new ScratchFolder();
         TestApplication? application = null;
         try
         {
-            application = await TestApplication.StartAsync(folder.GetAddress(setup.UsesUnixSocket), configure, configureServer);
+            application = await TestApplication.StartAsync(folder.GetAddress(setup.UsesUnixSocket), configure, configureServer, configureBuilder);
             if (application.EndPoint is UnixDomainSocketEndPoint socket)
                 File.SetUnixFileMode(socket.ToString(), SocketMode);
             if (setup.UsesTls)
                 await TestCertificates.WriteAsync(folder.Path);
-            return new Site(setup, folder, application, await FrontEnd.StartAsync(setup, folder.Path, application.EndPoint));
+            return new Site(setup, folder, application, await FrontEnd.StartAsync(setup, folder.Path, application.EndPoint, more));
         }
         catch
         {
@@ -58,17 +63,20 @@ internal sealed class Site : IAsyncDisposable
     }
 
     /// <summary>A client that shows each response as it came: HTTP/2 over TLS, else HTTP/1.1.</summary>
-    public HttpClient CreateClient(X509Certificate2? clientCertificate)
+    /// <param name="clientCertificate">What it shows if it is asked for a certificate.</param>
+    /// <param name="address">The loopback address that it comes from, if that is not the usual one.</param>
+    public HttpClient CreateClient(X509Certificate2? clientCertificate, IPAddress? address = null)
     {
         var handler = new SocketsHttpHandler
         {
+            ConnectCallback = (_, cancellationToken) => ConnectAsync(address ?? IPAddress.Loopback, cancellationToken),
             AllowAutoRedirect = false,
             UseCookies = false,
             UseProxy = false,
             MaxConnectionsPerServer = int.MaxValue,
             SslOptions =
             {
-                RemoteCertificateValidationCallback = static (_, certificate, _, _) => TestCertificates.IsServer(certificate as X509Certificate2),
+                RemoteCertificateValidationCallback = static (_, certificate, _, _) => TestCertificates.IsServer(certificate),
                 ClientCertificates = clientCertificate is null ? null : [clientCertificate],
             },
         };
@@ -93,5 +101,13 @@ internal sealed class Site : IAsyncDisposable
         Client.Dispose();
         await FrontEnd.DisposeAsync();
         await _application.DisposeAsync();
+    }
+
+    private async ValueTask<Stream> ConnectAsync(IPAddress address, CancellationToken cancellationToken)
+    {
+        var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+        socket.Bind(new IPEndPoint(address, 0));
+        await socket.ConnectAsync(FrontEnd.EndPoint, cancellationToken);
+        return new NetworkStream(socket, ownsSocket: true);
     }
 }

@@ -58,6 +58,9 @@ public sealed record FrontEndSetup : IXunitSerializable
     /// <summary>Whether clients talk TLS and HTTP/2 to the web server, instead of HTTP/1.1.</summary>
     public bool UsesTls { get; set; }
 
+    /// <summary>Whether the configuration is that of the web server's document: the smallest, or with TLS the full one.</summary>
+    public bool IsDocumented { get; set; }
+
     /// <summary>Whether uploads are held until they are complete, where that can be chosen.</summary>
     public bool BuffersRequests { get; set; } = true;
 

@@ -53,17 +53,21 @@ internal sealed class ServerProcess : IAsyncDisposable
 
     /// <param name="program">The server.</param>
     /// <param name="arguments">Its arguments.</param>
-    /// <param name="folder">The current folder, and its home, so that it writes nowhere else.</param>
-    public static ServerProcess Start(string program, IEnumerable<string> arguments, string folder)
+    /// <param name="folder">The current folder, and its home, so that it writes nowhere else; those of the tests if not given.</param>
+    public static ServerProcess Start(string program, IEnumerable<string> arguments, string? folder = null)
     {
         var startInfo = new ProcessStartInfo("sh", ["-c", Guard, "guard", program, .. arguments])
         {
             RedirectStandardInput = true,
             RedirectStandardOutput = true,
             RedirectStandardError = true,
-            WorkingDirectory = folder,
-            Environment = { ["HOME"] = folder },
         };
+        if (folder is not null)
+        {
+            startInfo.WorkingDirectory = folder;
+            startInfo.Environment["HOME"] = folder;
+        }
+
         return new ServerProcess(Process.Start(startInfo)!);
     }
 

@@ -34,10 +34,7 @@ internal static class Shortcomings
             Where = static setup => setup.UsesTls || !setup.BuffersRequests,
         },
         new(FrontEndKind.Lighttpd, Ability.CutResponse,
-            "A response without `Content-Length` that the application fails to finish looks complete over HTTP/2, or if `server.stream-response-body` is off.")
-        {
-            Where = static setup => setup.UsesTls || setup.BuffersResponses,
-        },
+            "A response without `Content-Length` that the application fails to finish may look complete."),
 
         new(FrontEndKind.HaProxy, Ability.NoticedClient, NoticesClientLate),
         new(FrontEndKind.HaProxy, Ability.BufferingHeader, "`X-Accel-Buffering: no` is not obeyed: server-sent events need `option http-no-delay`."),
@@ -67,6 +64,7 @@ internal static class Shortcomings
         {
             Where = static setup => setup.KeepsConnections,
         },
+        new(FrontEndKind.H2o, Ability.ClientCertificate, "A client is not asked for its certificate."),
         new(FrontEndKind.H2o, Ability.CutResponse, "A response without `Content-Length` that the application fails to finish looks complete."),
     ];
 

@@ -1,5 +1,9 @@
 using System.Globalization;
+using System.Net;
+using System.Net.Http.Headers;
+using System.Net.Sockets;
 using System.Runtime.InteropServices;
+using System.Security.Cryptography.X509Certificates;
 
 namespace FastCgi.AspNetCore.ProcessTests.Starters;
 
@@ -23,30 +27,53 @@ internal sealed class WebServer : IAsyncDisposable
     /// <param name="folder">Where its files are.</param>
     /// <param name="configuration">The configuration.</param>
     /// <param name="command">The program and its arguments; the current folder is that of its files.</param>
-    public static async Task<WebServer> StartAsync(ScratchFolder folder, string configuration, params string[] command)
+    public static Task<WebServer> StartAsync(ScratchFolder folder, string configuration, params string[] command)
+        => StartWithDocumentAsync(folder, configuration, document: "", command);
+
+    /// <summary>Starts it with a configuration around what a document shows.</summary>
+    public static async Task<WebServer> StartWithDocumentAsync(ScratchFolder folder, string configuration, string document, params string[] command)
     {
         var port = new PortReservation();
         var text = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Starters", configuration));
-        text = text.Replace("{{port}}", port.EndPoint.Port.ToString(CultureInfo.InvariantCulture), StringComparison.Ordinal)
+        text = text.Replace("{{document}}", document, StringComparison.Ordinal)
+            .Replace("{{port}}", port.EndPoint.Port.ToString(CultureInfo.InvariantCulture), StringComparison.Ordinal)
             .Replace("{{folder}}", folder.Path, StringComparison.Ordinal)
             .Replace("{{dotnet}}", s_dotnet, StringComparison.Ordinal)
             .Replace("{{user}}", Environment.UserName, StringComparison.Ordinal);
-        CopyApplication(Path.Combine(folder.Path, "app"));
+        Starter.CopyApplication(folder);
         Directory.CreateDirectory(Path.Combine(folder.Path, "run"));
         File.SetUnixFileMode(Path.Combine(folder.Path, "run"), Everything);
         await File.WriteAllTextAsync(Path.Combine(folder.Path, configuration), text);
         return new WebServer(port, Starter.Start(["env", "--chdir=" + folder.Path, .. command]));
     }
 
-    /// <summary>A web server that root starts runs as a user who need not be able to read where the tests are.</summary>
-    private static void CopyApplication(string folder)
-    {
-        Directory.CreateDirectory(folder);
-        foreach (var file in Directory.EnumerateFiles(AppContext.BaseDirectory, "ApplicationToStart*").Append(typeof(FastCgiServerOptions).Assembly.Location))
-            File.Copy(file, Path.Combine(folder, Path.GetFileName(file)));
-    }
-
     public Task<string> GetAsync(string path) => _starter.GetAsync(new Uri($"http://{_port.EndPoint}{path}"));
+
+    /// <summary>Posts a body over TLS, as soon as it listens.</summary>
+    public async Task<string> SendAsync(X509Certificate2 certificate, X509Certificate2? clientCertificate, string uri, byte[] body)
+    {
+        using var handler = new SocketsHttpHandler
+        {
+            ConnectCallback = async (_, cancellationToken) =>
+            {
+                var socket = new Socket(SocketType.Stream, ProtocolType.Tcp);
+                await socket.ConnectAsync(_port.EndPoint, cancellationToken);
+                return new NetworkStream(socket, ownsSocket: true);
+            },
+            SslOptions =
+            {
+                RemoteCertificateValidationCallback = (_, shown, _, _) => shown?.GetCertHashString() == certificate.GetCertHashString(),
+                ClientCertificates = clientCertificate is null ? null : [clientCertificate],
+            },
+        };
+        using var client = new HttpClient(handler) { DefaultRequestVersion = HttpVersion.Version20 };
+        client.DefaultRequestHeaders.Authorization = new AuthenticationHeaderValue("Bearer", "token");
+        return await _starter.WhenListeningAsync(async () =>
+        {
+            using var response = await client.PostAsync(uri, new ByteArrayContent(body));
+            return await response.Content.ReadAsStringAsync();
+        });
+    }
 
     public async ValueTask DisposeAsync()
     {

@@ -37,9 +37,7 @@ internal sealed class EpollEngine
     }
 
     /// <summary>Makes a listener of a socket that listens.</summary>
-    /// <param name="socket">The socket.</param>
-    /// <param name="isShared">Whether other processes accept connections on it too.</param>
-    public EpollListener Listen(Socket socket, bool isShared) => new(this, socket, isShared);
+    public EpollListener Listen(ListenSocket socket) => new(this, socket);
 
     /// <summary>The loop that has the fewest connections.</summary>
     public EpollLoop GetLeastLoaded()

@@ -9,16 +9,15 @@ namespace FastCgi.AspNetCore.Transport.Epoll;
 internal sealed class EpollListener : TransportListener
 {
     private readonly EpollEngine _engine;
+    private readonly ListenSocket _listenSocket;
     private readonly Socket _socket;
-    private readonly bool _isShared;
     private readonly List<(EpollLoop Loop, EpollAcceptor Acceptor)> _acceptors = [];
 
-    public EpollListener(EpollEngine engine, Socket socket, bool isShared)
+    public EpollListener(EpollEngine engine, ListenSocket listenSocket)
     {
-        _isShared = isShared;
         _engine = engine;
-        _socket = socket;
-        EndPoint = socket.LocalEndPoint!;
+        _listenSocket = listenSocket;
+        _socket = listenSocket.Socket;
         _socket.Blocking = false;
         if (_socket.AddressFamily == AddressFamily.Unix)
             return;
@@ -29,7 +28,7 @@ internal sealed class EpollListener : TransportListener
     }
 
     /// <inheritdoc/>
-    public override EndPoint EndPoint { get; }
+    public override EndPoint EndPoint => _listenSocket.EndPoint;
 
     /// <inheritdoc/>
     public override void Start()
@@ -38,7 +37,7 @@ internal sealed class EpollListener : TransportListener
         var isTcp = _socket.AddressFamily != AddressFamily.Unix;
         foreach (var loop in _engine.Loops)
         {
-            var acceptor = new EpollAcceptor(_engine, loop, descriptor, isTcp, EndPoint);
+            var acceptor = new EpollAcceptor(_engine, loop, descriptor, isTcp, EndPoint, _listenSocket.Peers);
             if (!loop.Add(acceptor, descriptor, Libc.EpollIn | Libc.EpollExclusive))
                 throw new IOException($"epoll cannot wait for {EndPoint}.", new IOException(Marshal.GetPInvokeErrorMessage(Libc.LastError)));
             _acceptors.Add((loop, acceptor));
@@ -48,10 +47,7 @@ internal sealed class EpollListener : TransportListener
     /// <inheritdoc/>
     public override async ValueTask StopAsync()
     {
-        // What waits at a shared socket is left to the others.
-        var acceptsRest = !_isShared && _acceptors.Count > 0;
-        if (acceptsRest)
-            await ConnectRefusal.BeginAsync(_socket).ConfigureAwait(false);
+        var acceptsRest = await _listenSocket.WithdrawAsync().ConfigureAwait(false);
 
         // On their own threads, so that none of them accepts while the socket is closed.
         foreach (var (loop, acceptor) in _acceptors)

@@ -1,0 +1,138 @@
+using System.Net.Sockets;
+using System.Runtime.InteropServices;
+using System.Runtime.Versioning;
+using System.Text;
+using Microsoft.Win32.SafeHandles;
+
+namespace FastCgi.AspNetCore.Hosting;
+
+/// <summary>
+/// The file of a unix socket, by the system's own calls: .NET would remove whatever is at its path when the socket is disposed.
+/// For Linux.
+/// </summary>
+/// <param name="path">Its path.</param>
+/// <param name="device">The device it lies on.</param>
+/// <param name="inode">Its number there. With the device, it tells it from another file of the same path.</param>
+/// <param name="isSocket">Whether it is a socket.</param>
+[SupportedOSPlatform("linux")]
+internal sealed unsafe partial class SocketFile(string path, ulong device, ulong inode, bool isSocket)
+{
+    private const string Library = "libc";
+    private const int CurrentFolder = -100;
+    private const int NoFollow = 0x100;
+    private const uint TypeAndInode = 0x1 | 0x100;
+    private const int FileTypeMask = 0xF000;
+    private const int SocketType = 0xC000;
+    private const int UnixFamily = 1;
+    private const int Stream = 1;
+    private const int CloseOnExec = 0x80000;
+    private const int ExclusiveLock = 2;
+
+    // sun_family, and the longest path with its terminator.
+    private const int AddressFamilyLength = 2;
+    private const int MaxPathLength = 108;
+
+    /// <summary>Whether it is a socket.</summary>
+    public bool IsSocket => isSocket;
+
+    /// <summary>What is at a path, links not followed.</summary>
+    /// <returns><see langword="null"/> if there is nothing.</returns>
+    public static SocketFile? Find(string path)
+    {
+        Statx status;
+        return statx(CurrentFolder, path, NoFollow, TypeAndInode, &status) != 0 ? null : new SocketFile(
+            path,
+            ((ulong)status.DeviceMajor << 32) | status.DeviceMinor,
+            status.Inode,
+            (status.Mode & FileTypeMask) == SocketType);
+    }
+
+    /// <summary>Makes a socket with a file. It does not listen yet, so nobody can connect.</summary>
+    /// <exception cref="IOException">The system refuses.</exception>
+    public static Socket Bind(string path)
+    {
+        var address = stackalloc byte[AddressFamilyLength + MaxPathLength];
+        new Span<byte>(address, AddressFamilyLength + MaxPathLength).Clear();
+        *(ushort*)address = UnixFamily;
+        var length = Encoding.UTF8.GetBytes(path, new Span<byte>(address + AddressFamilyLength, MaxPathLength - 1));
+        var handle = new SafeSocketHandle(socket(UnixFamily, Stream | CloseOnExec, 0), ownsHandle: true);
+        if (!handle.IsInvalid && bind(handle, address, (uint)(AddressFamilyLength + length + 1)) == 0)
+            return new Socket(handle);
+
+        var error = LastError();
+        handle.Dispose();
+        throw error;
+    }
+
+    /// <summary>Sets the owner and the group; <see langword="null"/> leaves either as it is.</summary>
+    /// <exception cref="IOException">The system refuses.</exception>
+    public static void ChangeOwner(string path, uint? user, uint? group)
+    {
+        if (lchown(path, user ?? uint.MaxValue, group ?? uint.MaxValue) != 0)
+            throw LastError();
+    }
+
+    /// <summary>Waits until no other process makes or removes the file of a socket in the same folder.</summary>
+    /// <returns>What ends it. Where the folder cannot be read, nobody is kept out.</returns>
+    public static SafeFileHandle LockFolderOf(string path)
+    {
+        var folder = new SafeFileHandle(open(Path.GetDirectoryName(Path.GetFullPath(path)) ?? "/", CloseOnExec), ownsHandle: true);
+        if (!folder.IsInvalid)
+            _ = flock(folder, ExclusiveLock);
+        return folder;
+    }
+
+    /// <summary>Removes it, unless something else has taken its place.</summary>
+    public void Remove()
+    {
+        if (Find(path) is { } found && found.IsSame(device, inode))
+            File.Delete(path);
+    }
+
+    private static IOException LastError()
+    {
+        var error = Marshal.GetLastPInvokeError();
+        return new IOException(Marshal.GetPInvokeErrorMessage(error), error);
+    }
+
+    private bool IsSame(ulong otherDevice, ulong otherInode) => device == otherDevice && inode == otherInode;
+
+    [LibraryImport(Library, SetLastError = true)]
+    private static partial int bind(SafeSocketHandle socket, byte* address, uint length);
+
+    [LibraryImport(Library, SetLastError = true)]
+    private static partial int flock(SafeFileHandle descriptor, int operation);
+
+    [LibraryImport(Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
+    private static partial int lchown(string path, uint user, uint group);
+
+    [LibraryImport(Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
+    private static partial int open(string path, int flags);
+
+    [LibraryImport(Library, SetLastError = true)]
+    private static partial int socket(int family, int type, int protocol);
+
+    [LibraryImport(Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
+    private static partial int statx(int folder, string path, int flags, uint mask, Statx* status);
+
+    /// <summary>struct statx, which is the same on every processor.</summary>
+    [StructLayout(LayoutKind.Sequential, Size = 256)]
+    private struct Statx
+    {
+        public uint Mask;
+        public uint BlockSize;
+        public ulong Attributes;
+        public uint Links;
+        public uint User;
+        public uint Group;
+        public ushort Mode;
+        public ushort Reserved;
+        public ulong Inode;
+        public fixed long SizeBlocksAndAttributes[3];
+        public fixed long Times[8];
+        public uint SpecialDeviceMajor;
+        public uint SpecialDeviceMinor;
+        public uint DeviceMajor;
+        public uint DeviceMinor;
+    }
+}

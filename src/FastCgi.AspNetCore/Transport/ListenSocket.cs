@@ -1,0 +1,37 @@
+using System.Net;
+using System.Net.Sockets;
+
+namespace FastCgi.AspNetCore.Transport;
+
+/// <summary>A socket that listens, and what its listener does with it besides accepting.</summary>
+/// <param name="socket">The socket.</param>
+internal sealed class ListenSocket(Socket socket)
+{
+    /// <summary>The socket.</summary>
+    public Socket Socket => socket;
+
+    /// <summary>What it is bound to.</summary>
+    public required EndPoint EndPoint { get; init; }
+
+    /// <summary>Who may connect to it.</summary>
+    public PeerPolicy Peers { get; set; } = PeerPolicy.Everybody;
+
+    /// <summary>Whether other processes may accept connections on it too.</summary>
+    public bool IsShared { get; init; }
+
+    /// <summary>Whether the next process is given it too, so that connections can wait for that one.</summary>
+    public bool IsPassedOn { get; init; }
+
+    /// <summary>Removes what it is found by.</summary>
+    public Action Remove { get; init; } = static () => { };
+
+    /// <summary>Lets no more connections come, if that is ours to decide.</summary>
+    /// <returns>Whether to accept those that wait.</returns>
+    public async ValueTask<bool> WithdrawAsync()
+    {
+        Remove();
+        if (!IsShared)
+            await ConnectRefusal.BeginAsync(socket).ConfigureAwait(false);
+        return !IsPassedOn;
+    }
+}

@@ -1,0 +1,43 @@
+using System.Globalization;
+using System.Net;
+
+namespace FastCgi.AspNetCore.FunctionalTests.FrontEnds;
+
+/// <summary>
+/// A web server with the configuration that its document shows, the smallest or, with TLS, the full one: only ports, sockets and
+/// folders are other ones, and around it is what Debian's package has around it.
+/// </summary>
+internal sealed class DocumentedFrontEnd(FrontEndSetup setup, string folder, EndPoint application) : FrontEnd(setup, folder, application)
+{
+    private readonly FrontEndProgram _program = FrontEndProgram.Of(setup.Kind);
+
+    protected override (string Program, string[] Arguments) Command => (_program.Name, [.. _program.Arguments.Select(FillIn)]);
+
+    protected override string[] Templates => [$"{GetName(Setup.Kind)}-frame.conf"];
+
+    protected override IReadOnlyDictionary<string, string> Values => new Dictionary<string, string>
+    {
+        ["document"] = GetConfiguration(),
+        ["folder"] = Folder,
+    };
+
+    protected override string[] ErrorMarks => _program.ErrorMarks;
+
+    /// <summary>The document of a web server.</summary>
+    public static FrontEndDocument GetDocument(FrontEndKind kind) => new(GetName(kind));
+
+    private static string GetName(FrontEndKind kind) => kind.ToString().ToLowerInvariant();
+
+    private string FillIn(string argument) => argument == _program.Templates[0] ? Templates[0] : ConfigurationTemplate.FillIn(argument, Setup, Values);
+
+    private string GetConfiguration()
+    {
+        // What Debian's package has beside the configuration.
+        if (Setup.Kind == FrontEndKind.Nginx)
+            File.Copy("/etc/nginx/fastcgi_params", Path.Combine(Folder, "fastcgi_params"), overwrite: true);
+
+        return GetDocument(Setup.Kind).GetConfiguration(Setup.UsesTls, EndPoint.Port.ToString(CultureInfo.InvariantCulture))
+            .Replace(Setup.UsesUnixSocket ? "/run/hello/app.sock" : "127.0.0.1:9000", Application.ToString(), StringComparison.Ordinal)
+            .Replace("/etc/ssl/hello", Folder, StringComparison.Ordinal);
+    }
+}
