@@ -93,7 +93,8 @@ internal abstract partial class FastCgiRequest
     {
         if (Response.HasStarted)
         {
-            await CutAsync();
+            // All of it is written: what fails after that does not make it a wrong response.
+            await (_isCancellationPrevented ? FinishAsync() : CutAsync());
             return;
         }
 
