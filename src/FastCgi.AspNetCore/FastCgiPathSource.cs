@@ -10,14 +10,14 @@ public enum FastCgiPathSource
     RequestUri,
 
     /// <summary>
-    /// DOCUMENT_URI, which nginx sends: the path after <c>rewrite</c> and <c>try_files</c>. It is decoded, so <c>%2F</c> is lost.
+    /// DOCUMENT_URI, which nginx sends: the path after <c>rewrite</c> and <c>index</c>. It is decoded, so <c>%2F</c> is lost.
     /// Where it is absent, as with every other front-end, REQUEST_URI is used.
     /// </summary>
     DocumentUri,
 
     /// <summary>
-    /// SCRIPT_NAME and PATH_INFO, for <c>mod_rewrite</c> and <c>FallbackResource</c> of Apache: the path after the rewrite. Both
-    /// are decoded, so <c>%2F</c> is lost.
+    /// SCRIPT_NAME and PATH_INFO: the path after a <c>RewriteRule</c> of Apache. Both are decoded, so <c>%2F</c> is lost. Not for
+    /// <c>FallbackResource</c>, behind which it is the same for all requests.
     /// </summary>
     ScriptNameAndPathInfo,
 }

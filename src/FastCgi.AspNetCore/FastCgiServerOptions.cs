@@ -18,6 +18,16 @@ public sealed class FastCgiServerOptions
     /// <summary>How bytes are moved and where the application runs.</summary>
     public FastCgiTransportOptions Transport { get; } = new();
 
+    /// <summary>Which files the web server sends itself.</summary>
+    /// <remarks>None by default.</remarks>
+    public FastCgiSendFileOptions SendFile { get; } = new();
+
+    /// <summary>The roles in which the application serves web servers. Requests in another role are refused with UNKNOWN_ROLE.</summary>
+    /// <remarks>
+    /// <see cref="FastCgiRole.Responder"/> by default. Endpoints are chosen by the role too: see <see cref="FastCgiRoleAttribute"/>.
+    /// </remarks>
+    public ISet<FastCgiRole> Roles { get; } = new HashSet<FastCgiRole> { FastCgiRole.Responder };
+
     /// <summary>Where <c>HttpRequest.Path</c> comes from.</summary>
     /// <remarks><see cref="FastCgiPathSource.RequestUri"/> by default.</remarks>
     public FastCgiPathSource PathSource { get; set; }
@@ -43,6 +53,23 @@ public sealed class FastCgiServerOptions
             field = value.TrimEnd('/');
         }
     } = string.Empty;
+
+    /// <summary>After how long without a request the application stops, to be started again by the next one.</summary>
+    /// <remarks>
+    /// <see langword="null"/> by default: never. It is of use where something else listens and starts the application on demand, such
+    /// as a socket unit of systemd. Requests that Kestrel serves beside this server do not count. More than zero.
+    /// </remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    public TimeSpan? IdleExit
+    {
+        get;
+        set
+        {
+            if (value is not null)
+                ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(value.Value, TimeSpan.Zero);
+            field = value;
+        }
+    }
 
     /// <summary>
     /// Whether the application sees a client certificate that the web server did not find valid (<c>SSL_CLIENT_VERIFY</c> is not

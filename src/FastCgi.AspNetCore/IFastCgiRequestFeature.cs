@@ -21,8 +21,9 @@ public interface IFastCgiRequestFeature
     /// Writes to the error log of the web server, a line at a time. Control characters are escaped, so that nobody can forge lines.
     /// </summary>
     /// <remarks>
-    /// A line is sent when it is complete, or by <see cref="TextWriter.Flush"/>. What exceeds
-    /// <see cref="FastCgiServerLimits.MaxStandardErrorSize"/>, or comes when the response has ended, is dropped. Caddy does not log it.
+    /// A line is sent when it is complete, or by <see cref="TextWriter.Flush"/>, but not before the header block of the response:
+    /// nginx could not read that then. What exceeds <see cref="FastCgiServerLimits.MaxStandardErrorSize"/>, or comes when the response has
+    /// ended, is dropped. Caddy logs none of it.
     /// </remarks>
     TextWriter StandardError { get; }
 }

@@ -1,6 +1,7 @@
 using FastCgi.AspNetCore;
 using FastCgi.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Routing;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.DependencyInjection.Extensions;
 using Microsoft.Extensions.Options;
@@ -29,6 +30,7 @@ public static class WebHostBuilderFastCgiExtensions
             services.AddOptions();
             services.AddLogging();
             services.TryAddEnumerable(ServiceDescriptor.Singleton<IConfigureOptions<FastCgiServerOptions>>(new FastCgiServerOptionsSetup(context.Configuration)));
+            services.TryAddEnumerable(ServiceDescriptor.Singleton<MatcherPolicy, RoleMatcherPolicy>());
             services.AddSingleton(new HttpServer(registered));
             services.AddSingleton<IServer, FastCgiServer>();
         });

@@ -29,9 +29,9 @@ public abstract class FrontEndTest(ITestOutputHelper output) : IAsyncLifetime
     }
 
     private protected async Task<Site> StartAsync(
-        FrontEndSetup setup, Action<WebApplication> configure, Action<FastCgiServerOptions>? configureServer = null)
+        FrontEndSetup setup, Action<WebApplication> configure, Action<FastCgiServerOptions>? configureServer = null, string more = "")
     {
-        var site = await Site.StartAsync(setup, configure, configureServer);
+        var site = await Site.StartAsync(setup, configure, configureServer, more);
         _sites.Add(site);
         return site;
     }

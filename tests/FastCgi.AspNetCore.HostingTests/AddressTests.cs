@@ -167,6 +167,7 @@ public sealed class AddressTests : IDisposable
     }
 
     [Fact]
+    [Trait("Contract", "T6")]
     public async Task HttpPorts_BesideFastCgi_AreNotListenedOn()
     {
         await using var app = await StartAsync("--http_ports", "0", "--FastCgi:Endpoints:Main:Url", UnixAddress);

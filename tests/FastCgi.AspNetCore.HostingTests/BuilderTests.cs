@@ -25,6 +25,19 @@ public sealed class BuilderTests
     [Fact]
     public Task ConfigureWebHost_NothingElse_Serves() => AssertServesAsync(new HostBuilder().ConfigureWebHost(Configure));
 
+    /// <summary>One that is registered but not enabled makes AddNegotiate throw.</summary>
+    [Fact]
+    [Trait("Contract", "T21")]
+    public async Task UseFastCgi_IntegratedAuthentication_NotRegistered()
+    {
+        var builder = WebApplication.CreateBuilder();
+        builder.WebHost.UseFastCgi();
+
+        await using var app = builder.Build();
+
+        Assert.Null(app.Services.GetService<IServerIntegratedAuth>());
+    }
+
     [Fact]
     public async Task UseFastCgi_Twice_IsOnce()
     {

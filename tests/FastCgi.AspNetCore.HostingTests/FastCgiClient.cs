@@ -20,6 +20,9 @@ internal sealed class FastCgiClient : IDisposable
         _stream = new NetworkStream(socket);
     }
 
+    /// <summary>The port from which it connects.</summary>
+    public int LocalPort => ((IPEndPoint)_socket.LocalEndPoint!).Port;
+
     /// <summary>Asks for a page on a connection of its own and gives back the text of the answer, which must be a 200.</summary>
     public static async Task<string> GetAsync(string address, string uri = "/")
     {

@@ -24,6 +24,7 @@ public sealed class StartFailureTests : IDisposable
     }
 
     [Theory, EveryEngine]
+    [Trait("Contract", "T31")]
     public async Task Start_AddressInUse_ErrorNamesItAndTheRestIsReleased(FastCgiTransportEngine engine)
     {
         var taken = $"fastcgi://{_other.LocalEndPoint}";
@@ -48,6 +49,7 @@ public sealed class StartFailureTests : IDisposable
     }
 
     [Theory, EveryEngine]
+    [Trait("Contract", "T24")]
     public async Task Start_SocketOfAProcessThatRuns_IsNotTakenAway(FastCgiTransportEngine engine)
     {
         using var running = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);

@@ -28,6 +28,7 @@ public sealed class StopTests : IDisposable
     }
 
     [Theory, EveryEngine]
+    [Trait("Contract", "T31")]
     public async Task Stop_Twice_SecondHasNothingToDo(FastCgiTransportEngine engine)
     {
         await using var app = await StartAsync(engine);
@@ -37,6 +38,7 @@ public sealed class StopTests : IDisposable
     }
 
     [Theory, EveryEngine]
+    [Trait("Contract", "T31")]
     public async Task Stop_Concurrently_AllWaitForTheRequestThatRuns(FastCgiTransportEngine engine)
     {
         await using var app = await StartAsync(engine);
@@ -88,6 +90,7 @@ public sealed class StopTests : IDisposable
     }
 
     [Theory, EveryEngine]
+    [Trait("Contract", "T31")]
     public async Task Dispose_Twice_SecondHasNothingToDo(FastCgiTransportEngine engine)
     {
         await using var app = await StartAsync(engine);
@@ -105,6 +108,7 @@ public sealed class StopTests : IDisposable
     }
 
     [Theory, EveryEngine]
+    [Trait("Contract", "T31")]
     public async Task Stop_WithoutStart_NothingHappens(FastCgiTransportEngine engine)
     {
         await using var app = Build(engine);

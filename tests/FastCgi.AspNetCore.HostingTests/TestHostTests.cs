@@ -7,6 +7,7 @@ namespace FastCgi.AspNetCore.HostingTests;
 public sealed class TestHostTests
 {
     [Fact]
+    [Trait("Contract", "T20")]
     public async Task UseTestServer_OverAnApplicationBuilder_TakesTheRequests()
     {
         using var folder = new ScratchFolder();

@@ -7,6 +7,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public class AbortRequestTests
 {
     [Fact]
+    [Trait("Contract", "F1")]
     public async Task ABORT_REQUEST_WhileTheApplicationRuns_CancelledAndEndedAtOnce()
     {
         var cancelled = Waiting.Signal();
@@ -134,6 +135,7 @@ public class AbortRequestTests
     }
 
     [Fact]
+    [Trait("Contract", "E6")]
     public async Task ABORT_REQUEST_InMidBody_ReadFails()
     {
         var failed = Waiting.Signal();
@@ -208,6 +210,7 @@ public class AbortRequestTests
     }
 
     [Fact]
+    [Trait("Contract", "F6")]
     public async Task FIN_WhileTheApplicationRuns_Cancelled()
     {
         var cancelled = Waiting.Signal();
@@ -297,6 +300,7 @@ public class AbortRequestTests
     }
 
     [Fact]
+    [Trait("Contract", "F1")]
     public async Task RequestAborted_CallbackThatThrows_Logged()
     {
         var cancelled = Waiting.Signal();

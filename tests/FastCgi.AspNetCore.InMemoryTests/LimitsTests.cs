@@ -100,6 +100,8 @@ public class LimitsTests
     }
 
     [Fact]
+    [Trait("Contract", "G2")]
+    [Trait("Contract", "I24")]
     public async Task MaxConcurrentConnections_Reached_RejectedUntilOneCloses()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.MaxConcurrentConnections = 1);

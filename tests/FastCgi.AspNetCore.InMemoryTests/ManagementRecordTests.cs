@@ -7,6 +7,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public class ManagementRecordTests
 {
     [Fact]
+    [Trait("Contract", "G2")]
     public async Task GET_VALUES_AllNames_TheTruth()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello, static options =>

@@ -61,6 +61,7 @@ public class ParamsTests
     }
 
     [Theory]
+    [Trait("Contract", "T19")]
     [InlineData(0x7fff_ffff, 0x7fff_ffff)]
     [InlineData(0x7fff_ffff, 0)]
     [InlineData(0, 0x7fff_ffff)]
@@ -129,6 +130,7 @@ public class ParamsTests
     }
 
     [Fact]
+    [Trait("Contract", "T19")]
     public async Task PARAMS_LargerThanLimit_431AndConnectionLivesOn()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.MaxRequestParametersTotalSize = 4_096);
@@ -158,6 +160,7 @@ public class ParamsTests
     }
 
     [Theory]
+    [Trait("Contract", "T19")]
     [InlineData(16, 200)]
     [InlineData(17, 431)]
     public async Task PARAMS_CountAtLimit_Decides(int count, int status)
@@ -202,6 +205,7 @@ public class ParamsTests
     }
 
     [Theory]
+    [Trait("Contract", "H10")]
     [InlineData("a\rb")]
     [InlineData("a\nb")]
     [InlineData("a\0b")]

@@ -131,6 +131,8 @@ public class ResponseTests
     }
 
     [Fact]
+    [Trait("Contract", "B10")]
+    [Trait("Contract", "T12")]
     public async Task Exception_AfterTheStart_ResetWithoutEnd()
     {
         await using var server = await TestServer.StartAsync(static async context =>
@@ -168,6 +170,7 @@ public class ResponseTests
     }
 
     [Fact]
+    [Trait("Contract", "T12")]
     public async Task Exception_AfterTheStartAmongOthers_EndWithAppStatusAndNoEndOfStdout()
     {
         var go = Waiting.Signal();
@@ -268,6 +271,8 @@ public class ResponseTests
     }
 
     [Fact]
+    [Trait("Contract", "A1")]
+    [Trait("Contract", "A2")]
     public async Task OnStartingAndOnCompleted_LastRegisteredFirst_EndSentBeforeCompleted()
     {
         var order = new List<string>();

@@ -10,6 +10,7 @@ public class ShutdownTests
     private static readonly TimeSpan s_grace = new FastCgiServerLimits().IdleGrace;
 
     [Fact]
+    [Trait("Contract", "G1")]
     public async Task Stop_ConnectionIdleForLong_ClosedAtOnce()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
@@ -105,6 +106,7 @@ public class ShutdownTests
     }
 
     [Fact]
+    [Trait("Contract", "G1")]
     public async Task Stop_RunningRequest_AnsweredAndThenClosed()
     {
         var go = Waiting.Signal();
@@ -150,6 +152,8 @@ public class ShutdownTests
     }
 
     [Fact]
+    [Trait("Contract", "G1")]
+    [Trait("Contract", "I21")]
     public async Task Stop_TokenFires_RestAborted()
     {
         var aborted = Waiting.Signal();

@@ -9,6 +9,8 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public class StaleUseTests
 {
     [Fact]
+    [Trait("Contract", "D8")]
+    [Trait("Contract", "T28")]
     public async Task ResponseBody_AfterTheEnd_ThrowsAndNextResponseIsUntouched()
     {
         Stream? stream = null;
@@ -47,6 +49,7 @@ public class StaleUseTests
     }
 
     [Fact]
+    [Trait("Contract", "T28")]
     public async Task RequestBody_AfterTheEnd_ThrowsAndNextBodyIsUntouched()
     {
         Stream? stream = null;
@@ -103,6 +106,8 @@ public class StaleUseTests
     }
 
     [Fact]
+    [Trait("Contract", "A9")]
+    [Trait("Contract", "T7")]
     public async Task NextRequest_SeesNothingOfTheOneBefore()
     {
         await using var server = await TestServer.StartAsync(async context =>
@@ -128,6 +133,7 @@ public class StaleUseTests
     }
 
     [Fact]
+    [Trait("Contract", "A8")]
     public async Task AsyncLocal_SetByTheApplication_NotSeenByTheNextRequest()
     {
         var local = new AsyncLocal<string>();

@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Text;
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Http;
@@ -58,6 +59,7 @@ public class StderrTests
         var go = Waiting.Signal();
         await using var server = await TestServer.StartAsync(async context =>
         {
+            await context.Response.Body.FlushAsync();
             StandardErrorOf(context).WriteLine("working on it");
             await go.Task;
         });
@@ -65,8 +67,82 @@ public class StderrTests
 
         frontEnd.Send(RecordBytes.Get());
 
+        Assert.Equal(RecordBytes.Stdout, (await frontEnd.ReadRecordAsync()).Type);
         var record = await frontEnd.ReadRecordAsync();
         Assert.Equal((RecordBytes.Stderr, "working on it\n"), (record.Type, Encoding.UTF8.GetString(record.Content)));
+        go.SetResult();
+        await ReadRequestAsync(frontEnd);
+    }
+
+    /// <summary>nginx reads both into one buffer of a page.</summary>
+    [Fact]
+    public async Task STDERR_BeforeTheResponse_IsBehindItsHeaderBlock()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            StandardErrorOf(context).WriteLine("early");
+            await go.Task;
+            await context.Response.WriteAsync("Hello");
+            StandardErrorOf(context).WriteLine("late");
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+        Assert.Empty(frontEnd.ReadAvailable());
+        go.SetResult();
+
+        var records = await ReadRequestAsync(frontEnd);
+        Assert.Equal(RecordBytes.Stdout, records[0].Type);
+        Assert.Contains("\r\n\r\n", Encoding.ASCII.GetString(records[0].Content), StringComparison.Ordinal);
+        Assert.Equal(["early\n", "late\n", ""], Texts(records, RecordBytes.Stderr));
+    }
+
+    /// <summary>Though STDERR comes between them, the header block has the length of the body.</summary>
+    [Fact]
+    public async Task STDERR_WithAShortBody_ContentLengthIsKnown()
+    {
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            StandardErrorOf(context).WriteLine("a line");
+            context.Response.BodyWriter.Write("Hello"u8);
+            return Task.CompletedTask;
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        var records = await ReadRequestAsync(frontEnd);
+        Assert.Contains("Content-Length: 5\r\n", Encoding.ASCII.GetString(records[0].Content), StringComparison.Ordinal);
+        Assert.Equal(
+            [RecordBytes.Stdout, RecordBytes.Stderr, RecordBytes.Stderr, RecordBytes.Stdout, RecordBytes.EndRequest],
+            records.Select(static record => record.Type));
+    }
+
+    [Fact]
+    public async Task STDERR_ApplicationFailsAfterTheStart_StderrEndsBeforeEndRequest()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            if (context.Request.Path == "/other")
+            {
+                await go.Task;
+                return;
+            }
+
+            await context.Response.WriteAsync("Hello");
+            StandardErrorOf(context).Write("going down");
+            throw new InvalidOperationException("broken");
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(3, "/other"), RecordBytes.Get(5));
+
+        var records = await ReadRequestAsync(frontEnd);
+        Assert.Equal(["going down\n", ""], Texts(records, RecordBytes.Stderr));
+        Assert.Equal([RecordBytes.Stdout, RecordBytes.Stderr, RecordBytes.Stderr, RecordBytes.EndRequest], records.Select(static record => record.Type));
         go.SetResult();
         await ReadRequestAsync(frontEnd);
     }
@@ -177,7 +253,7 @@ public class StderrTests
     }
 
     [Fact]
-    public async Task ABORT_REQUEST_WhileStderrIsOpen_StderrEndsBeforeEndRequest()
+    public async Task ABORT_REQUEST_WhileLinesWait_TheyAreDroppedAndSoAreLaterOnes()
     {
         var go = Waiting.Signal();
         await using var server = await TestServer.StartAsync(async context =>
@@ -188,17 +264,13 @@ public class StderrTests
         });
         var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadRecordAsync();
 
         frontEnd.Send(RecordBytes.Abort());
         go.SetResult();
 
-        var records = await ReadRequestAsync(frontEnd);
-        Assert.Equal([RecordBytes.Stderr, RecordBytes.EndRequest], records.Select(static record => record.Type));
-        Assert.Empty(records[0].Content);
+        Assert.Equal([RecordBytes.EndRequest], (await ReadRequestAsync(frontEnd)).Select(static record => record.Type));
         frontEnd.Send(RecordBytes.Get());
-        Assert.Equal("before\n", Encoding.UTF8.GetString((await frontEnd.ReadRecordAsync()).Content));
-        await ReadRequestAsync(frontEnd);
+        Assert.Equal(["before\n", "after\n", ""], Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));
     }
 
     [Fact]

@@ -53,6 +53,7 @@ public class StdinTests
     }
 
     [Theory]
+    [Trait("Contract", "T17")]
     [InlineData("")]
     [InlineData("-1")]
     public async Task STDIN_LengthNotKnown_ReadToTheEndOfStream(string contentLength)
@@ -94,6 +95,7 @@ public class StdinTests
     }
 
     [Fact]
+    [Trait("Contract", "E7")]
     public async Task STDIN_MoreThanContentLength_CutAndNotTheNextRequests()
     {
         await using var server = await TestServer.StartAsync(Apps.BodyHash);
@@ -138,6 +140,8 @@ public class StdinTests
     }
 
     [Fact]
+    [Trait("Contract", "E9")]
+    [Trait("Contract", "T13")]
     public async Task STDIN_UnreadByApplication_NotTheNextRequests()
     {
         await using var server = await TestServer.StartAsync(static context =>
@@ -153,6 +157,7 @@ public class StdinTests
     }
 
     [Fact]
+    [Trait("Contract", "E12")]
     public async Task STDIN_MoreUnreadThanWindow_ReceivingPausesAndResumes()
     {
         var go = Waiting.Signal();

@@ -82,6 +82,8 @@ public class StdoutTests
     }
 
     [Fact]
+    [Trait("Contract", "T26")]
+    [Trait("Contract", "T27")]
     public async Task STDOUT_EmptyWritesAndFlushes_NeverAnEmptyRecordBeforeTheEnd()
     {
         var go = Waiting.Signal();
@@ -152,6 +154,7 @@ public class StdoutTests
     }
 
     [Theory]
+    [Trait("Contract", "T16")]
     [InlineData(3_000)]
     [InlineData(8_000)]
     [InlineData(60_000)]

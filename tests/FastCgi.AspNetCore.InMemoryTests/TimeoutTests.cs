@@ -7,6 +7,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public class TimeoutTests
 {
     [Fact]
+    [Trait("Contract", "G4")]
     public async Task PARAMS_NotCompleteInTime_408AndConnectionClosed()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.RequestParametersTimeout = TimeSpan.FromSeconds(10));
@@ -37,6 +38,7 @@ public class TimeoutTests
     }
 
     [Fact]
+    [Trait("Contract", "G3")]
     public async Task KeepAliveTimeout_NoneByDefault_ConnectionStaysOpen()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
@@ -72,6 +74,8 @@ public class TimeoutTests
     }
 
     [Fact]
+    [Trait("Contract", "E9")]
+    [Trait("Contract", "T13")]
     public async Task DrainTimeout_PeerKeepsTheConnectionOpen_Reset()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);

@@ -82,14 +82,66 @@ public class UnreadBodyTests
         frontEnd.Send(RecordBytes.Get());
         await frontEnd.ReadResponseAsync();
 
-        BeginUpload(frontEnd, length: Window + 1);
+        var body = Apps.Pattern(6_000_000);
+        frontEnd.Send(
+            RecordBytes.Begin(),
+            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/upload", ("CONTENT_LENGTH", $"{body.Length}"))),
+            RecordBytes.Record(RecordBytes.Stdin, 1, body.AsSpan(0, Window + 1)));
+        Assert.True(frontEnd.IsPaused);
+
+        // It is looked once whether other requests wait behind the body, and not without a limit.
+        server.Clock.Advance(TimeSpan.FromSeconds(6));
+        Assert.Equal(1, frontEnd.Transport.ResumeCount);
+        var sent = Window + 1;
+        do
+        {
+            frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, body.AsSpan(sent, 50_000)));
+            sent += 50_000;
+        }
+        while (!frontEnd.IsPaused);
+        Assert.InRange(sent, 4_000_000, 5_000_000);
         server.Clock.Advance(TimeSpan.FromHours(1));
-        Assert.Equal(0, frontEnd.Transport.ResumeCount);
+        Assert.Equal(1, frontEnd.Transport.ResumeCount);
         go.SetResult();
 
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 2, "receiving to be resumed");
+        frontEnd.Send(RecordBytes.StdinStream(1, body.AsSpan(sent)));
+        Assert.Equal(Apps.HashOf(body), (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task STDIN_UnreadOnAConnectionThatIsNotKept_NothingMoreIsReceived()
+    {
+        var go = Waiting.Signal();
+        await using var server = await StartAsync(go.Task);
+        var frontEnd = server.Connect();
+
+        BeginUpload(frontEnd, length: Window + 1, keepConnection: false);
+        server.Clock.Advance(TimeSpan.FromHours(1));
+
+        Assert.Equal(0, frontEnd.Transport.ResumeCount);
+        go.SetResult();
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
         frontEnd.Send(RecordBytes.StdinStream(1, s_body.AsSpan(Window + 1)));
         Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task STDIN_UnreadAndAnotherRequestBehindIt_IsRefusedWhenThatShows()
+    {
+        var go = Waiting.Signal();
+        await using var server = await StartAsync(go.Task);
+        var frontEnd = server.Connect();
+        BeginUpload(frontEnd, length: Window + 1);
+        server.Clock.Advance(TimeSpan.FromSeconds(6));
+
+        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, s_body.AsSpan(Window + 1, Window)), RecordBytes.Get(3, "/other"));
+
+        Assert.False(frontEnd.IsPaused);
+        Assert.Equal(200, (await frontEnd.ReadResponseAsync(3)).Status);
+        server.Logs.Expected.Add("ApplicationError");
+        go.SetResult();
+        Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
     }
 
     [Fact]
@@ -151,8 +203,8 @@ public class UnreadBodyTests
     private static void SetWindow(FastCgiServerOptions options) => options.Limits.MaxRequestBufferSize = Window;
 
     /// <summary>Sends the first bytes of an upload of <see cref="s_body"/>.</summary>
-    private static void BeginUpload(FrontEnd frontEnd, int length) => frontEnd.Send(
-        RecordBytes.Begin(),
+    private static void BeginUpload(FrontEnd frontEnd, int length, bool keepConnection = true) => frontEnd.Send(
+        RecordBytes.Begin(keepConnection: keepConnection),
         RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/upload", ("CONTENT_LENGTH", $"{s_body.Length}"))),
         RecordBytes.Record(RecordBytes.Stdin, 1, s_body.AsSpan(0, length)));
 

@@ -23,7 +23,7 @@ public abstract class RestartTests(ITestOutputHelper output, bool usesUnixSocket
         AppProcess[] running = [await AppProcess.StartAsync($"fastcgi://{instances[0]}"), await AppProcess.StartAsync($"fastcgi://{instances[1]}")];
         try
         {
-            await using var nginx = await Nginx.StartAsync(folder.Path, instances);
+            await using var nginx = await WebServer.StartNginxAsync(folder.Path, instances);
             await using var load = Load.Start(nginx.EndPoint);
             for (var i = 0; i < RestartCount; i++)
             {
@@ -48,7 +48,7 @@ public abstract class RestartTests(ITestOutputHelper output, bool usesUnixSocket
         using var folder = new ScratchFolder();
         using var listener = Listen(folder);
         var url = string.Create(CultureInfo.InvariantCulture, $"fastcgi://fd:{listener.Handle}");
-        await using var nginx = await Nginx.StartAsync(folder.Path, usesUnixSocket ? $"unix:{listener.LocalEndPoint}" : $"{listener.LocalEndPoint}");
+        await using var nginx = await WebServer.StartNginxAsync(folder.Path, usesUnixSocket ? $"unix:{listener.LocalEndPoint}" : $"{listener.LocalEndPoint}");
         var running = await AppProcess.StartAsync(url);
         try
         {
@@ -81,7 +81,7 @@ public abstract class RestartTests(ITestOutputHelper output, bool usesUnixSocket
         return socket;
     }
 
-    private async Task EndAsync(Load load, Nginx nginx)
+    private async Task EndAsync(Load load, WebServer nginx)
     {
         await load.WaitForAsync(MinRequestCount);
         await load.EndAsync();

@@ -13,6 +13,7 @@ public sealed class InheritedSocketTests : IDisposable
     private EndPoint UnixEndPoint => new UnixDomainSocketEndPoint(SocketPath);
 
     [Theory]
+    [Trait("Contract", "T25")]
     [InlineData("Epoll")]
     [InlineData("Socket")]
     public async Task SpawnFcgi_UnixSocket_IsServedAndLeftToItsMaker(string engine)

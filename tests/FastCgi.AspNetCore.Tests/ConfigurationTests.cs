@@ -29,6 +29,7 @@ public sealed class ConfigurationTests
                 "PathSource": "DocumentUri",
                 "PathBaseSource": "ScriptName",
                 "TraceIdentifierParameter": "REQUEST_ID",
+                "Roles": [ "Authorizer", "filter" ],
                 "Limits": {
                   "MaxConcurrentConnections": 1,
                   "MaxConcurrentRequests": 2,
@@ -59,6 +60,7 @@ public sealed class ConfigurationTests
         Assert.Equal(FastCgiPathSource.DocumentUri, options.PathSource);
         Assert.Equal(FastCgiPathBaseSource.ScriptName, options.PathBaseSource);
         Assert.Equal("REQUEST_ID", options.TraceIdentifierParameter);
+        Assert.Equal([FastCgiRole.Authorizer, FastCgiRole.Filter], options.Roles.Order());
         Assert.Equal(1, options.Limits.MaxConcurrentConnections);
         Assert.Equal(2, options.Limits.MaxConcurrentRequests);
         Assert.Equal(3, options.Limits.RequestQueueLimit);
@@ -170,6 +172,8 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Endpoints", "fastcgi://127.0.0.1:9000")]
     [InlineData("FastCgi:Limits", "5")]
     [InlineData("FastCgi:Transport", "Epoll")]
+    [InlineData("FastCgi:Roles", "Authorizer")]
+    [InlineData("FastCgi:Roles:0", "Accelerator")]
     [InlineData("FastCgi:Limits:MaxConcurrentConnections", "0")]
     [InlineData("FastCgi:Limits:MaxConcurrentRequests", "many")]
     [InlineData("FastCgi:Limits:RequestQueueLimit", "-1")]

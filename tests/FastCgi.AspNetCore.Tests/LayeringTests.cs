@@ -81,7 +81,7 @@ public sealed class LayeringTests
             && (name.StartsWith(Library, StringComparison.Ordinal) || IsRoot(name));
 
     private static bool IsRoot(string name)
-        => name is Library or "Microsoft.AspNetCore.Hosting" or "Microsoft.Extensions.DependencyInjection" or "Microsoft.Extensions.Logging";
+        => name is Library or "Microsoft.AspNetCore.Builder" or "Microsoft.AspNetCore.Hosting" or "Microsoft.Extensions.DependencyInjection" or "Microsoft.Extensions.Logging";
 
     private static string Folder(Type type) => IsRoot(Namespace(type)!) ? Root : Namespace(type)![(Library.Length + 1)..].Split('.')[0];
 

@@ -5,6 +5,7 @@ public sealed class LimitsTests
     private readonly FastCgiServerLimits _limits = new();
 
     [Fact]
+    [Trait("Contract", "G3")]
     public void Defaults_AreThoseOfTheDesign()
     {
         Assert.Null(_limits.MaxConcurrentConnections);

@@ -9,7 +9,12 @@ namespace SideBySide.Driver;
 /// <summary>The programs that make the load: fcgiload for FastCGI, wrk for HTTP. Both check the answers.</summary>
 internal sealed class Generators(Settings settings)
 {
-    private readonly HashSet<string> _warm = [];
+    // The compiler works in the background, and its last steps come late.
+    private const int WarmUpRequests = 60_000;
+    private const double MaxWarmUpSeconds = 15;
+
+    private readonly HashSet<int> _warm = [];
+    private readonly HashSet<string> _warmUrls = [];
 
     /// <summary>Loads a FastCGI server.</summary>
     /// <param name="server">Who is measured.</param>
@@ -17,7 +22,8 @@ internal sealed class Generators(Settings settings)
     /// <param name="options">More options of fcgiload.</param>
     public Sample RunFastCgi(ServerProcess server, int connections, params string[] options)
     {
-        WarmUp($"{server.Id} {string.Join(' ', options)}", () => StartFastCgi(server, connections, 3, options).End());
+        if (_warm.Add(server.Id))
+            StartFastCgi(server, 30, MaxWarmUpSeconds, ["-n", Text(WarmUpRequests), .. options.Except(["--no-keepalive"])]).End();
         return ReadFastCgi(StartFastCgi(server, connections, settings.Seconds, options).End());
     }
 
@@ -51,7 +57,8 @@ internal sealed class Generators(Settings settings)
     /// <param name="bodySize">Bytes to post; 0 for GET.</param>
     public Sample RunHttp(ServerProcess server, ServerProcess? front, string url, int connections, int bodySize = 0)
     {
-        WarmUp($"{server.Id} {url} {bodySize}", () => StartHttp(url, connections, 3, bodySize).End());
+        if (_warmUrls.Add($"{server.Id} {url} {bodySize}"))
+            WarmUp(url, bodySize);
         var serverTime = server.CpuTime;
         var frontTime = front?.CpuTime ?? 0;
         var (sample, requests) = ReadHttp(StartHttp(url, connections, settings.Seconds, bodySize).End());
@@ -76,11 +83,13 @@ internal sealed class Generators(Settings settings)
         return (new Sample { Rate = figures[0] / figures[1] * 1e6, P50 = figures[2], P99 = figures[3], Errors = (long)figures[4] }, figures[0]);
     }
 
-    /// <summary>Runs the load once without measuring, so that all code is compiled.</summary>
-    private void WarmUp(string what, Action run)
+    /// <summary>Loads until enough was answered, or it takes too long.</summary>
+    private void WarmUp(string url, int bodySize)
     {
-        if (_warm.Add(what))
-            run();
+        const double Step = 3;
+        var answered = 0.0;
+        for (var seconds = 0.0; seconds < MaxWarmUpSeconds && answered < WarmUpRequests; seconds += Step)
+            answered += ReadHttp(StartHttp(url, 30, Step, bodySize).End()).Requests;
     }
 
     private static string Text(double number) => number.ToString(CultureInfo.InvariantCulture);

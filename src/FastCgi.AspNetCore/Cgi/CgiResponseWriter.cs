@@ -36,6 +36,10 @@ internal static class CgiResponseWriter
     /// <param name="headers">The headers.</param>
     /// <param name="contentLength">A length the server found itself, for a response that names none.</param>
     /// <param name="encodingSelector">Chooses the encoding of a header by its name; ASCII where there is none.</param>
+    /// <param name="isStatusFirst">
+    /// Whether the status comes first, as lighttpd wants it of an authorizer. Else it comes last, for HAProxy takes a <c>Location</c> behind
+    /// it for another status.
+    /// </param>
     /// <returns>The bytes written.</returns>
     /// <exception cref="InvalidOperationException">A name, a value or the reason would break the header block.</exception>
     public static int Write(
@@ -44,9 +48,22 @@ internal static class CgiResponseWriter
         string? reasonPhrase,
         ReadOnlySpan<KeyValuePair<string, StringValues>> headers,
         long? contentLength,
-        Func<string, Encoding?>? encodingSelector)
+        Func<string, Encoding?>? encodingSelector,
+        bool isStatusFirst = false)
     {
+        if (reasonPhrase is not null && HttpCharacters.IndexOfControl(reasonPhrase) >= 0)
+            throw new InvalidOperationException("The reason phrase contains a control character.");
+
+        var status = reasonPhrase is null ? StatusLine.Get(statusCode) : StatusLine.Create(statusCode, reasonPhrase);
         var written = 0;
+        if (isStatusFirst)
+        {
+            // But for the blank line at its end.
+            status[..^2].CopyTo(destination);
+            written = status.Length - 2;
+            status = status[^2..];
+        }
+
         foreach (var (name, values) in headers)
         {
             if (IsReserved(name))
@@ -62,10 +79,6 @@ internal static class CgiResponseWriter
         if (contentLength is not null)
             written += WriteContentLength(destination[written..], contentLength.Value);
 
-        if (reasonPhrase is not null && HttpCharacters.IndexOfControl(reasonPhrase) >= 0)
-            throw new InvalidOperationException("The reason phrase contains a control character.");
-
-        var status = reasonPhrase is null ? StatusLine.Get(statusCode) : StatusLine.Create(statusCode, reasonPhrase);
         status.CopyTo(destination[written..]);
         return written + status.Length;
     }

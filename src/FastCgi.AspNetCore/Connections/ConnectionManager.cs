@@ -14,10 +14,13 @@ internal sealed class ConnectionManager(ServerContext server)
     private readonly Lock _lock = new();
     private FastCgiConnection? _first;
     private int _count;
+    private int _reportedRoles;
     private long _now = server.Time.GetTimestamp();
     private ITimer? _timer;
     private TaskCompletionSource? _allGone;
     private bool _isStopping;
+    private Action? _onIdle;
+    private long _lastUse = server.Time.GetTimestamp();
 
     /// <summary>What the connections share.</summary>
     public ServerContext Server => server;
@@ -38,7 +41,14 @@ internal sealed class ConnectionManager(ServerContext server)
     public int Count => Volatile.Read(ref _count);
 
     /// <summary>Starts the clock.</summary>
-    public void Start() => _timer = server.Time.CreateTimer(static state => ((ConnectionManager)state!).OnTick(), this, s_tick, s_tick);
+    /// <param name="onIdle">Called once, when there was no request for as long as the options say.</param>
+    public void Start(Action onIdle)
+    {
+        _onIdle = server.Options.IdleExit is null ? null : onIdle;
+        // What the host had in its execution context at the start, log scopes say, is not for requests.
+        using (ExecutionContext.SuppressFlow())
+            _timer = server.Time.CreateTimer(static state => ((ConnectionManager)state!).OnTick(), this, s_tick, s_tick);
+    }
 
     /// <summary>Adds a connection that was accepted.</summary>
     /// <returns>Whether there is a place for it.</returns>
@@ -64,6 +74,7 @@ internal sealed class ConnectionManager(ServerContext server)
     /// <summary>Removes a connection that is closed.</summary>
     public void Remove(FastCgiConnection connection)
     {
+        var lastUse = connection.LastUse;
         lock (_lock)
         {
             if (connection.Previous is null && _first != connection)
@@ -76,6 +87,7 @@ internal sealed class ConnectionManager(ServerContext server)
             if (connection.Next is not null)
                 connection.Next.Previous = connection.Previous;
             connection.Next = connection.Previous = null;
+            _lastUse = Math.Max(_lastUse, lastUse);
             if (--_count == 0)
                 _allGone?.TrySetResult();
         }
@@ -117,12 +129,33 @@ internal sealed class ConnectionManager(ServerContext server)
             await _timer.DisposeAsync().ConfigureAwait(false);
     }
 
+    /// <summary>Tells once of each role that a web server asks for in vain: most likely the options were forgotten.</summary>
+    public void ReportRole(FastCgiRole role)
+    {
+        if (!Enum.IsDefined(role) || (Interlocked.Or(ref _reportedRoles, 1 << (int)role) & (1 << (int)role)) != 0)
+            return;
+
+        server.Log.RoleNotServed(role);
+    }
+
     private void OnTick()
     {
         Volatile.Write(ref _now, server.Time.GetTimestamp());
         foreach (var connection in ToList())
             connection.OnTick();
         server.Buffers.Trim();
+        if (_onIdle is not null && server.Time.GetElapsedTime(GetLastUse(), Now) >= server.Options.IdleExit)
+        {
+            _onIdle();
+            _onIdle = null;
+        }
+    }
+
+    private long GetLastUse()
+    {
+        var lastUse = ToList().Select(static connection => connection.LastUse).Append(0).Max();
+        lock (_lock)
+            return _lastUse = Math.Max(_lastUse, lastUse);
     }
 
     private List<FastCgiConnection> ToList()

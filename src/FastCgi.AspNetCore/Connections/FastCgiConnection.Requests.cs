@@ -18,14 +18,16 @@ internal sealed partial class FastCgiConnection
     {
         lock (Output.Lock)
         {
-            if (Remove(request))
+            if (_requests.Remove(request))
             {
                 request.IsEnding = true;
                 Interlocked.Increment(ref _endingCount);
+                Interlocked.Increment(ref _endsUnderWay);
             }
 
+            _surplus = 0;
             _isClosing |= !request.KeepConnection || _manager.IsStopping;
-            _isInputMissing |= !request.IsStdinOver;
+            _isInputMissing |= !request.IsInputOver;
             IsInputComplete = !_isInputMissing;
             if (_requests.Count > 0)
                 return false;
@@ -38,6 +40,8 @@ internal sealed partial class FastCgiConnection
     /// <inheritdoc/>
     public override void OnRequestEnded(FastCgiRequest request)
     {
+        if (request.IsEnding)
+            Interlocked.Decrement(ref _endsUnderWay);
         if (_isClosing)
             CloseIfIdle();
         Output.Flush();
@@ -70,8 +74,11 @@ internal sealed partial class FastCgiConnection
         bool isAlone;
         lock (Output.Lock)
         {
-            var wasThere = Remove(request);
-            isAlone = _requests.Count == 0;
+            var wasThere = _requests.Remove(request);
+            // Its end is not to come any more.
+            if (!wasThere && request.IsEnding)
+                Interlocked.Decrement(ref _endsUnderWay);
+            isAlone = IsIdle;
             _isClosing |= isAlone;
             if (request.IsAborted)
                 _lingeringCount++;
@@ -126,8 +133,10 @@ internal sealed partial class FastCgiConnection
             return ProtocolError.None;
 
         var body = BeginRequestBody.Parse(content);
-        if (!IsServed(body.Role))
+        var role = (FastCgiRole)body.Role;
+        if (!_server.IsServed(role))
         {
+            _manager.ReportRole(role);
             Refuse(id, body.KeepConnection, ProtocolStatus.UnknownRole);
             return ProtocolError.None;
         }
@@ -141,8 +150,10 @@ internal sealed partial class FastCgiConnection
         }
 
         _isShared |= _requests.Count > 0;
+        if (_surplus > 0)
+            RefuseUnreadBodies();
         var request = _server.Requests.Rent();
-        request.Begin(this, id, (FastCgiRole)body.Role, body.KeepConnection, _requestCount);
+        request.Begin(this, id, role, body.KeepConnection, _requestCount);
         request.BeganAt = _manager.Now;
         _halfOpenCount++;
         if (_requests.Count >= limit)
@@ -185,6 +196,17 @@ internal sealed partial class FastCgiConnection
         }
     }
 
+    private void OnData(in RecordPiece piece)
+    {
+        if (_requests.Find(piece.Header.RequestId) is not { HasAllParameters: true } request)
+            return;
+
+        if (piece.IsEmptyRecord)
+            request.EndData();
+        else
+            request.AppendData(piece.Content);
+    }
+
     private void OnAbortRequest(in RecordPiece piece)
     {
         if (!piece.IsEnd || _requests.Find(piece.Header.RequestId) is not { } request)
@@ -207,7 +229,7 @@ internal sealed partial class FastCgiConnection
     /// <summary>Takes a request that nobody waits for off the connection.</summary>
     private void Drop(FastCgiRequest request, Exception reason)
     {
-        Remove(request);
+        _requests.Remove(request);
         if (!request.HasAllParameters)
         {
             _halfOpenCount--;
@@ -215,13 +237,6 @@ internal sealed partial class FastCgiConnection
         }
         else if (request.Abort(reason))
             _lingeringCount++;
-    }
-
-    /// <summary>Takes a request off the connection. Its STDERR ends here, before its END_REQUEST. Under the lock.</summary>
-    private bool Remove(FastCgiRequest request)
-    {
-        request.CloseStandardError();
-        return _requests.Remove(request);
     }
 
     private void MakeReady(FastCgiRequest request, ref ReadyRequests ready)
@@ -234,6 +249,9 @@ internal sealed partial class FastCgiConnection
         if (admission != AdmissionResult.Queued)
             ready.Add(request);
     }
+
+    /// <summary>Whether no request lives on the connection, and none has left the table whose END_REQUEST is still to come.</summary>
+    private bool IsIdle => _requests.Count == 0 && Volatile.Read(ref _endsUnderWay) == 0;
 
     /// <summary>A request has ended that never ran to its end: the connection is closed if it was the last.</summary>
     private void CloseIfIdle(bool keepConnection)
@@ -250,13 +268,11 @@ internal sealed partial class FastCgiConnection
     {
         lock (Output.Lock)
         {
-            if (_requests.Count > 0)
+            if (!IsIdle)
                 return;
 
             _drainSince = _manager.Now;
             Output.CloseWhenSent();
         }
     }
-
-    private static bool IsServed(ushort role) => role == (ushort)FastCgiRole.Responder;
 }

@@ -6,6 +6,9 @@ namespace FastCgi.AspNetCore.Connections;
 /// <content>What happens to a connection by the clock, and at the end of the server.</content>
 internal sealed partial class FastCgiConnection
 {
+    /// <summary>When there was a request on the connection, by the clock of the manager.</summary>
+    public long LastUse => _requestCount == 0 ? 0 : HasRequests ? _manager.Now : _idleSince;
+
     /// <summary>Looks at the deadlines; called every second or so.</summary>
     public void OnTick()
     {
@@ -18,8 +21,8 @@ internal sealed partial class FastCgiConnection
             if (_halfOpenCount > 0)
                 RejectOverdue(now, limits.RequestParametersTimeout, ref ready);
 
-            if (_isReceivePaused && _isShared && _server.Time.GetElapsedTime(_pausedSince, now) >= limits.UnreadBodyTimeout)
-                RefuseUnreadBodies();
+            if (_isReceivePaused && _server.Time.GetElapsedTime(_pausedSince, now) >= limits.UnreadBodyTimeout)
+                EndPause();
 
             LeaveIfIdle(now, limits.KeepAliveTimeout);
             isOverdue = _drainSince != 0 && _server.Time.GetElapsedTime(_drainSince, now) >= limits.DrainTimeout;
@@ -65,8 +68,22 @@ internal sealed partial class FastCgiConnection
         }
     }
 
+    /// <summary>
+    /// A body that is not read has kept others waiting, if there are any: they may be behind it, in what was not received. A connection
+    /// that has carried one request at a time so far is looked at further, within bounds, and where nothing comes it waits as long as
+    /// the application does.
+    /// </summary>
+    private void EndPause()
+    {
+        if (_isShared)
+            RefuseUnreadBodies();
+        else if (_requests.ToList() is [{ KeepConnection: true }])
+            _surplus = MaxSurplus;
+    }
+
     private void RefuseUnreadBodies()
     {
+        _surplus = 0;
         foreach (var request in _requests.ToList())
         {
             if (request.UnreadBodyLength > BodyWindow)

@@ -22,6 +22,10 @@ internal sealed partial class FastCgiConnection : RequestConnection
     // Complete responses that wait for a peer that goes on sending requests. Whoever counts them, as HAProxy does, stays below.
     private const int MaxUnsentResponses = 100;
 
+    // What is received beyond the window to see whether other requests wait behind a body: what the buffers of HAProxy and of the
+    // system hold between them.
+    private const long MaxSurplus = 4 * 1024 * 1024;
+
     private readonly ConnectionManager _manager;
     private readonly ServerContext _server;
     private readonly ConnectionTransport _transport;
@@ -33,6 +37,8 @@ internal sealed partial class FastCgiConnection : RequestConnection
     private int _halfOpenCount;
     private int _lingeringCount;
     private int _endingCount;
+    private int _endsUnderWay;
+    private long _surplus;
     private bool _isShared;
     private bool _isReceivePaused;
     private bool _isClosing;
@@ -164,6 +170,9 @@ internal sealed partial class FastCgiConnection : RequestConnection
             case RecordType.Stdin:
                 OnStdin(in piece, ref ready);
                 break;
+            case RecordType.Data:
+                OnData(in piece);
+                break;
             case RecordType.AbortRequest:
                 OnAbortRequest(in piece);
                 break;
@@ -188,7 +197,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
     }
 
     private bool CanReceive()
-        => Volatile.Read(ref _endingCount) <= MaxUnsentResponses && _requests.GetMaxUnreadBodyLength() <= BodyWindow;
+        => Volatile.Read(ref _endingCount) <= MaxUnsentResponses && _requests.GetMaxUnreadBodyLength() - _surplus <= BodyWindow;
 
     private long BodyWindow => _server.Options.Limits.MaxRequestBufferSize ?? long.MaxValue;
 

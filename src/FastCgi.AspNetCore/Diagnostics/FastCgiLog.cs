@@ -31,7 +31,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(19, LogLevel.Warning, "The system has no further thread for handlers that block or compute; requests wait for the {Count} that there are.", EventName = "ThreadsOutOfResources")]
     public static partial void ThreadsOutOfResources(this ILogger log, int count, Exception exception);
 
-    [LoggerMessage(10, LogLevel.Warning, "The sockets that LISTEN_FDS tells of are not used: {Reason}.", EventName = "InheritedSocketsIgnored")]
+    [LoggerMessage(8, LogLevel.Warning, "The sockets that LISTEN_FDS tells of are not used: {Reason}.", EventName = "InheritedSocketsIgnored")]
     public static partial void InheritedSocketsIgnored(this ILogger log, string reason);
 
     [LoggerMessage(11, LogLevel.Warning, "Everybody who can reach {Address} can send requests that the application believes to come from the web server, with any client address and user. Set AllowedClients of the endpoint to the addresses of the web server, or listen on 127.0.0.1 or a unix socket.", EventName = "OpenToEverybody")]
@@ -39,6 +39,9 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(12, LogLevel.Debug, "systemd could not be told how the server is.", EventName = "NotifyFailed")]
     public static partial void NotifyFailed(this ILogger log, Exception exception);
+
+    [LoggerMessage(9, LogLevel.Information, "There was no request for {Time}, so the application stops (FastCgi:IdleExit).", EventName = "IdleExit")]
+    public static partial void IdleExit(this ILogger log, TimeSpan time);
 
     [LoggerMessage(20, LogLevel.Debug, @"Connection id ""{ConnectionId}"": closed because of a protocol error: {Error}.", EventName = "ProtocolError")]
     public static partial void ProtocolError(this ILogger log, string connectionId, ProtocolError error);
@@ -60,6 +63,9 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(27, LogLevel.Debug, "A connection to {EndPoint} was refused: its peer is not among those that AllowedClients, AllowedUsers, AllowedGroups or FCGI_WEB_SERVER_ADDRS name.", EventName = "PeerRefused")]
     public static partial void PeerRefused(this ILogger log, EndPoint endPoint);
+
+    [LoggerMessage(35, LogLevel.Warning, "A web server asks for the role {Role}, which is not in FastCgiServerOptions.Roles; its requests are refused. Reported once.", EventName = "RoleNotServed")]
+    public static partial void RoleNotServed(this ILogger log, FastCgiRole role);
 
     [LoggerMessage(40, LogLevel.Error, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": An unhandled exception was thrown by the application.", EventName = "ApplicationError")]
     public static partial void ApplicationError(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
@@ -102,4 +108,10 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(61, LogLevel.Warning, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The response headers {Names} belong to the web server; they are not sent.", EventName = "HeadersDropped")]
     public static partial void HeadersDropped(this ILogger log, string connectionId, string traceIdentifier, string names);
+
+    [LoggerMessage(62, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The web server sends the file {Path}, as {Target}.", EventName = "FileOffloaded")]
+    public static partial void FileOffloaded(this ILogger log, string connectionId, string traceIdentifier, string path, string target);
+
+    [LoggerMessage(63, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The file {Path} is not left to the web server: {Obstacle}.", EventName = "FileStreamed")]
+    public static partial void FileStreamed(this ILogger log, string connectionId, string traceIdentifier, string path, string obstacle);
 }

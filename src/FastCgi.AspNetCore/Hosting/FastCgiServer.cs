@@ -11,6 +11,7 @@ using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Hosting;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 
@@ -70,7 +71,7 @@ internal sealed class FastCgiServer : IServer
             if (plan.Http.Count > 0 || hasHttpEndpoints)
                 await _httpServer.StartAsync(_services, plan.Http, _addresses.PreferHostingUrls, application, cancellationToken).ConfigureAwait(false);
 
-            _connections.Start();
+            _connections.Start(StopWhenIdle);
             _engine?.Start();
             foreach (var listener in _listeners)
                 listener.Start();
@@ -117,6 +118,12 @@ internal sealed class FastCgiServer : IServer
             _httpServer.StopAsync(cancellationToken)).ConfigureAwait(false);
         _engine?.Stop();
         _notifier?.Dispose();
+    }
+
+    private void StopWhenIdle()
+    {
+        _log.IdleExit(_options.Value.IdleExit.GetValueOrDefault());
+        _services.GetService<IHostApplicationLifetime>()?.StopApplication();
     }
 
     private static bool UsesEpoll(FastCgiTransportEngine engine) => engine switch

@@ -31,6 +31,15 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 foreach (var endpoint in Members(setting))
                     AddEndpoint(endpoint, options);
                 break;
+            case "SENDFILE":
+                foreach (var option in Members(setting))
+                    ApplySendFile(option, options.SendFile);
+                break;
+            case "ROLES":
+                options.Roles.Clear();
+                foreach (var role in Members(setting))
+                    Set(role, () => options.Roles.Add(Choice<FastCgiRole>(role)));
+                break;
             case "LIMITS":
                 foreach (var limit in Members(setting))
                     Set(limit, () => ApplyLimit(limit, options.Limits));
@@ -50,6 +59,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 break;
             case "ALLOWANYCLIENTCERTIFICATE":
                 options.AllowAnyClientCertificate = bool.Parse(Required(setting));
+                break;
+            case "IDLEEXIT":
+                options.IdleExit = string.IsNullOrEmpty(setting.Value) ? null : Time(setting);
                 break;
             case "PATHBASE":
                 options.PathBase = setting.Value ?? string.Empty;
@@ -141,6 +153,36 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             default:
                 throw Unknown(option);
         }
+    }
+
+    private static void ApplySendFile(IConfigurationSection option, FastCgiSendFileOptions sendFile)
+    {
+        switch (option.Key.ToUpperInvariant())
+        {
+            case "PASSEDHEADERS":
+                foreach (var name in Members(option))
+                    Set(name, () => sendFile.PassedHeaders.Add(Required(name)));
+                break;
+            case "ROOTS":
+                foreach (var root in Members(option))
+                    AddRoot(root, sendFile);
+                break;
+            default:
+                throw Unknown(option);
+        }
+    }
+
+    private static void AddRoot(IConfigurationSection root, FastCgiSendFileOptions sendFile)
+    {
+        if (Members(root).FirstOrDefault(static setting => setting.Key.ToUpperInvariant() is not ("PATH" or "LOCATION")) is { } unknown)
+            throw Unknown(unknown);
+
+        var path = root.GetSection("Path");
+        var location = root.GetSection("Location");
+        if (location.Value is null)
+            Set(path, () => sendFile.AddXSendfile(Required(path)));
+        else
+            Set(location, () => sendFile.AddXAccelRedirect(Required(path), location.Value));
     }
 
     private static void AddEndpoint(IConfigurationSection endpoint, FastCgiServerOptions options)

@@ -70,6 +70,7 @@ internal abstract partial class FastCgiRequest :
         get => _replacedBody ?? OwnBodyStream;
         set
         {
+            ThrowIfOver();
             _replacedBody = ReferenceEquals(value, _bodyStream) ? null : value;
             _replacedBodyReader = null;
         }
@@ -78,7 +79,11 @@ internal abstract partial class FastCgiRequest :
     bool IHttpBodyControlFeature.AllowSynchronousIO
     {
         get => Response.AllowSynchronousIO;
-        set => Response.AllowSynchronousIO = value;
+        set
+        {
+            ThrowIfOver();
+            Response.AllowSynchronousIO = value;
+        }
     }
 
     bool IHttpMaxRequestBodySizeFeature.IsReadOnly => _hasStartedReading;
@@ -88,6 +93,7 @@ internal abstract partial class FastCgiRequest :
         get => _maxBodySize;
         set
         {
+            ThrowIfOver();
             if (_hasStartedReading)
                 throw new InvalidOperationException("The maximum request body size cannot be modified after the app has already started reading from the request body.");
             if (value is not null)
@@ -96,11 +102,11 @@ internal abstract partial class FastCgiRequest :
         }
     }
 
-    /// <summary>Whether the end of STDIN has come, or none is to come.</summary>
-    public bool IsStdinOver => _isStdinOver;
+    /// <summary>Whether the end of the input streams has come, or none is to come.</summary>
+    public bool IsInputOver => _isStdinOver && _data is null or { IsInputOver: true };
 
     /// <summary>The bytes of the body that wait to be read, while there are more to come. Under the lock of the connection.</summary>
-    public long UnreadBodyLength => _body?.UnreadLength ?? 0;
+    public long UnreadBodyLength => Math.Max(_body?.UnreadLength ?? 0, _data?.UnreadLength ?? 0);
 
     private RequestBodyReader OwnBodyReader
     {
@@ -188,7 +194,7 @@ internal abstract partial class FastCgiRequest :
         {
             ThrowIfStale(generation);
             if (_isBodyReaderOver)
-                throw new InvalidOperationException("Reading is not allowed after reader was completed.");
+                throw new InvalidOperationException("No reading operation to complete.");
             if (_body is null)
                 return;
             _body.AdvanceTo(consumed, examined);
@@ -235,13 +241,13 @@ internal abstract partial class FastCgiRequest :
     {
         ThrowIfStale(generation);
         if (_isBodyReaderOver)
-            throw new InvalidOperationException("Reading is not allowed after reader was completed.");
+            throw new InvalidOperationException("Reading is not allowed after the reader was completed.");
 
         var body = GetBody();
         if (body is null)
             return null;
 
-        body.Limit(_maxBodySize);
+        body.BeginRead(_maxBodySize);
         _hasStartedReading = true;
         return body;
     }
@@ -299,6 +305,7 @@ internal abstract partial class FastCgiRequest :
     {
         _bodyError = exception;
         _body?.Fail(exception);
+        _data?.Fail(exception);
     }
 
     /// <summary>The application has returned: from now on it cannot read.</summary>

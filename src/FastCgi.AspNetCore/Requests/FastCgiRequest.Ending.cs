@@ -35,6 +35,12 @@ internal abstract partial class FastCgiRequest
     public override void OnHeadBodyWritten(long length) => Server.Log.HeadBodyWritten(Connection.Id, TraceIdentifier, length);
 
     /// <inheritdoc/>
+    public override void OnFileOffloaded(string path, string target) => Server.Log.FileOffloaded(Connection.Id, TraceIdentifier, path, target);
+
+    /// <inheritdoc/>
+    public override void OnFileStreamed(string path, string obstacle) => Server.Log.FileStreamed(Connection.Id, TraceIdentifier, path, obstacle);
+
+    /// <inheritdoc/>
     public override void OnHeadersDropped(string names) => Server.Log.HeadersDropped(Connection.Id, TraceIdentifier, names);
 
     /// <summary>Ends the response: as it is, as an error, or cut.</summary>

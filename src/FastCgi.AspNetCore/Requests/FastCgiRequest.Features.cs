@@ -55,13 +55,21 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     Endpoint? IEndpointFeature.Endpoint
     {
         get => _endpoint;
-        set => _endpoint = value;
+        set
+        {
+            ThrowIfOver();
+            _endpoint = value;
+        }
     }
 
     RouteValueDictionary IRouteValuesFeature.RouteValues
     {
         get => _routeValues ??= [];
-        set => _routeValues = value;
+        set
+        {
+            ThrowIfOver();
+            _routeValues = value;
+        }
     }
 
     /// <inheritdoc/>
@@ -158,6 +166,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         typeof(IHttpMaxRequestBodySizeFeature), typeof(IRequestBodyPipeFeature), typeof(IServerVariablesFeature),
         typeof(IHttpResponseFeature), typeof(IHttpResponseBodyFeature), typeof(IEndpointFeature), typeof(IRouteValuesFeature),
         typeof(IBadRequestExceptionFeature), typeof(IFastCgiRequestFeature), typeof(ITlsConnectionFeature), typeof(ITlsHandshakeFeature),
+        typeof(IFastCgiFilterFeature),
     ];
 
     /// <summary>
@@ -173,6 +182,8 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
             return TlsConnection;
         if (key == typeof(ITlsHandshakeFeature))
             return TlsHandshake;
+        if (key == typeof(IFastCgiFilterFeature))
+            return Role == FastCgiRole.Filter ? this : null;
 
         return Array.IndexOf(s_ownTypes, key) >= 0 ? this : null;
     }

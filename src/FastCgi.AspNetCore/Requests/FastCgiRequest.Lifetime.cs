@@ -24,7 +24,11 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     CancellationToken IHttpRequestLifetimeFeature.RequestAborted
     {
         get => _replacedAbortedToken ?? GetAbortedToken();
-        set => _replacedAbortedToken = value;
+        set
+        {
+            ThrowIfOver();
+            _replacedAbortedToken = value;
+        }
     }
 
     /// <summary>Whether the request was aborted before its response was complete.</summary>

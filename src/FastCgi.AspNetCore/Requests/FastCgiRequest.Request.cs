@@ -25,62 +25,82 @@ internal abstract partial class FastCgiRequest :
 
     string IHttpRequestFeature.Protocol
     {
-        get => _head.Protocol;
-        set => _head.Protocol = value;
+        get => Head.Protocol;
+        set => Head.Protocol = value;
     }
 
     string IHttpRequestFeature.Scheme
     {
         get => _scheme;
-        set => _scheme = value;
+        set
+        {
+            ThrowIfOver();
+            _scheme = value;
+        }
     }
 
     string IHttpRequestFeature.Method
     {
-        get => _head.Method;
-        set => _head.Method = value;
+        get => Head.Method;
+        set => Head.Method = value;
     }
 
     string IHttpRequestFeature.PathBase
     {
-        get => _head.PathBase;
-        set => _head.PathBase = value;
+        get => Head.PathBase;
+        set => Head.PathBase = value;
     }
 
     string IHttpRequestFeature.Path
     {
-        get => _head.Path;
-        set => _head.Path = value;
+        get => Head.Path;
+        set => Head.Path = value;
     }
 
     string IHttpRequestFeature.QueryString
     {
-        get => _head.QueryString;
-        set => _head.QueryString = value;
+        get => Head.QueryString;
+        set => Head.QueryString = value;
     }
 
     string IHttpRequestFeature.RawTarget
     {
         get => _rawTarget ??= Parameters.GetRawTarget(Server.Mapping);
-        set => _rawTarget = value;
+        set
+        {
+            ThrowIfOver();
+            _rawTarget = value;
+        }
     }
 
     IHeaderDictionary IHttpRequestFeature.Headers
     {
         get => _replacedHeaders ?? _headers;
-        set => _replacedHeaders = value;
+        set
+        {
+            ThrowIfOver();
+            _replacedHeaders = value;
+        }
     }
 
     string IHttpRequestIdentifierFeature.TraceIdentifier
     {
         get => TraceIdentifier;
-        set => _traceIdentifier = value;
+        set
+        {
+            ThrowIfOver();
+            _traceIdentifier = value;
+        }
     }
 
     string IHttpConnectionFeature.ConnectionId
     {
         get => _connectionId ?? Connection.Id;
-        set => _connectionId = value;
+        set
+        {
+            ThrowIfOver();
+            _connectionId = value;
+        }
     }
 
     System.Net.IPAddress? IHttpConnectionFeature.RemoteIpAddress
@@ -119,7 +139,24 @@ internal abstract partial class FastCgiRequest :
     private TlsHandshake? TlsHandshake
         => _head.IsHttps ? _tlsHandshake ??= new TlsHandshake(Parameters, Server.Mapping) : null;
 
-    private RequestAddresses Addresses => _addresses ??= new RequestAddresses(Parameters, Server.Mapping);
+    private RequestAddresses Addresses
+    {
+        get
+        {
+            ThrowIfOver();
+            return _addresses ??= new RequestAddresses(Parameters, Server.Mapping);
+        }
+    }
+
+    /// <summary>The request line, as middleware has left it.</summary>
+    private ref RequestHead Head
+    {
+        get
+        {
+            ThrowIfOver();
+            return ref _head;
+        }
+    }
 
     string? IServerVariablesFeature.this[string variableName]
     {
@@ -135,6 +172,7 @@ internal abstract partial class FastCgiRequest :
         set
         {
             ArgumentException.ThrowIfNullOrEmpty(variableName);
+            ThrowIfOver();
             (_setVariables ??= new(StringComparer.OrdinalIgnoreCase))[variableName] = value;
         }
     }
@@ -159,6 +197,7 @@ internal abstract partial class FastCgiRequest :
         _tlsConnection = null;
         _tlsHandshake = null;
         _setVariables = null;
+        _parameterList = null;
         _rawTarget = null;
         _traceIdentifier = null;
         _connectionId = null;

@@ -1,5 +1,6 @@
 using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Responses;
+using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.Requests;
@@ -67,6 +68,12 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     /// <inheritdoc/>
     public override bool IsHeadRequest => _isHead;
 
+    /// <inheritdoc/>
+    public override IHeaderDictionary RequestHeaders => _headers;
+
+    /// <inheritdoc/>
+    public override SendFileOffload? SendFileOffload => Server.SendFileOffload;
+
     /// <summary>Begins another request.</summary>
     /// <param name="connection">The connection it came on.</param>
     /// <param name="id">Its id there.</param>
@@ -113,6 +120,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         if (Rejection == RequestRejection.None)
             Rejection = CgiRequestMapper.Map(Parameters.Span, Server.Mapping, out _head);
 
+        BeginRole();
         _isHead = ReferenceEquals(_head.Method, Microsoft.AspNetCore.Http.HttpMethods.Head);
         var options = Server.Options;
         Response.AllowSynchronousIO = options.AllowSynchronousIO;
@@ -131,7 +139,6 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     public override bool OnResponseEnding()
     {
         EndLifetime();
-        _standardErrorWriter?.Flush();
         return Connection.OnRequestEnding(this);
     }
 
@@ -146,8 +153,8 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         Parameters.End();
         EndBody();
         EndFeatures();
+        EndRole();
         EndRequestLine();
-        EndFastCgi();
         ResetLifetime();
         _applicationError = null;
         _badRequest = null;

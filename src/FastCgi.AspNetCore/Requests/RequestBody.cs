@@ -89,9 +89,14 @@ internal sealed class RequestBody
             CompleteInput(exception);
     }
 
-    /// <summary>Sets the most bytes that may be read, and throws if more are declared.</summary>
-    public void Limit(long? maxLength)
+    /// <summary>Gets ready for a read: throws if another one waits, or if more is declared than may be read.</summary>
+    /// <param name="maxLength">The most bytes that may be read, or <see langword="null"/>.</param>
+    public void BeginRead(long? maxLength)
     {
+        // The pipe would throw too, but lose the read that waits.
+        if (IsReading)
+            throw new InvalidOperationException("Reading is already in progress.");
+
         if (_declaredLength > maxLength)
             throw TooLarge(maxLength.Value);
         _maxLength = maxLength;

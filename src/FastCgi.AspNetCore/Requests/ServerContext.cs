@@ -1,5 +1,7 @@
+using System.Collections.Frozen;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.Extensions.Logging;
 
@@ -8,6 +10,8 @@ namespace FastCgi.AspNetCore.Requests;
 /// <summary>What the connections and requests of one server share.</summary>
 internal sealed class ServerContext
 {
+    private readonly FrozenSet<FastCgiRole> _roles = [];
+
     /// <summary>Makes what a server needs to run an application.</summary>
     public static ServerContext Create<TContext>(
         FastCgiServerOptions options, IHttpApplication<TContext> application, ILogger log, TimeProvider time, long maxDescriptors = 1_024)
@@ -27,6 +31,7 @@ internal sealed class ServerContext
             },
             Requests = pool,
             Admission = new RequestAdmission(options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit),
+            SendFileOffload = options.SendFile.Roots.Count > 0 ? new SendFileOffload(options.SendFile) : null,
             Log = log,
             Time = time,
             MaxDescriptors = maxDescriptors,
@@ -34,11 +39,24 @@ internal sealed class ServerContext
         return pool.Server;
     }
 
-    public required FastCgiServerOptions Options { get; init; }
+    public required FastCgiServerOptions Options
+    {
+        get;
+        init
+        {
+            field = value;
+            _roles = value.Roles.ToFrozenSet();
+        }
+    }
+
+    /// <summary>Whether requests of a role are served.</summary>
+    public bool IsServed(FastCgiRole role) => _roles.Contains(role);
 
     public required CgiMapping Mapping { get; init; }
 
     public required RequestPool Requests { get; init; }
+
+    public SendFileOffload? SendFileOffload { get; init; }
 
     public required ILogger Log { get; init; }
 

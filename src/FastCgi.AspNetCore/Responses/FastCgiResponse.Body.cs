@@ -55,10 +55,6 @@ internal sealed partial class FastCgiResponse
     }
 #pragma warning restore CS0618
 
-    /// <inheritdoc/>
-    public Task SendFileAsync(string path, long offset, long? count, CancellationToken cancellationToken = default)
-        => SendFileFallback.SendFileAsync(Stream, path, offset, count, cancellationToken);
-
     /// <summary>Memory to write to.</summary>
     public Memory<byte> GetMemory(int generation, int sizeHint)
     {
@@ -185,7 +181,7 @@ internal sealed partial class FastCgiResponse
     }
 
     /// <summary>Counts bytes against the declared length; those past it are refused before any of them is taken.</summary>
-    private void CountWrite(int length)
+    private void CountWrite(long length)
     {
         if (length == 0)
             return;

@@ -37,23 +37,6 @@ internal sealed partial class FastCgiResponse
         else if (!HasStarted)
             await FireOnStartingAsync();
 
-        if (_owner.ApplicationError is null)
-        {
-            if (GetLengthMismatch() is { } mismatch)
-                throw mismatch;
-            await StartAsync(generation, writeLength: 0);
-        }
-        else if (!HasStarted)
-        {
-            BecomeError(StatusCodes.Status500InternalServerError);
-            StartAtEnd();
-        }
-        else
-        {
-            // What was started cannot be completed: the end of the request cuts it.
-            return;
-        }
-
         if (TryComplete(generation))
             await FinishAsync();
     }
@@ -139,6 +122,7 @@ internal sealed partial class FastCgiResponse
             _owner.Abort();
     }
 
+    /// <returns>Whether there is an end to send.</returns>
     private bool TryComplete(int generation)
     {
         lock (_output)
@@ -147,6 +131,22 @@ internal sealed partial class FastCgiResponse
             if (IsCompleted)
                 return false;
 
+            if (_owner.ApplicationError is null)
+            {
+                if (GetLengthMismatch() is { } mismatch)
+                    throw mismatch;
+            }
+            else if (HasStarted)
+            {
+                // What was started cannot be completed: the end of the request cuts it.
+                return false;
+            }
+            else
+            {
+                BecomeError(StatusCodes.Status500InternalServerError);
+            }
+
+            StartAtEnd();
             _phase = Phase.Completed;
             return true;
         }

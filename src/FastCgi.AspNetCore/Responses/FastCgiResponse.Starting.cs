@@ -14,13 +14,18 @@ internal sealed partial class FastCgiResponse
         return StartAsync(_generation, writeLength: 0).AsTask();
     }
 
-    /// <summary>Makes status and headers final, for a request that is at its end.</summary>
+    /// <summary>Makes status and headers final, for a response that is at its end.</summary>
     public void StartAtEnd()
     {
         lock (_output)
         {
-            if (!HasStarted)
-                Start();
+            if (HasStarted)
+                return;
+
+            // In the headers, for what looks at them later: the request log.
+            if (_bytesWritten == 0 && _applicationHeaders.ContentLength is null && CanHaveContentLength)
+                _applicationHeaders.ContentLength = 0;
+            Start();
         }
     }
 
@@ -92,6 +97,11 @@ internal sealed partial class FastCgiResponse
     {
         if (_statusCode is < 200 or > 999)
             throw new InvalidOperationException($"A FastCGI response cannot have the status code {_statusCode}.");
+        if (_statusCode == 200 && !_owner.CanAnswerOk)
+        {
+            throw new InvalidOperationException(
+                "A request in the role Authorizer was answered 200, which would allow it, by something that is no authorizer. Use MapFastCgiAuthorizer.");
+        }
 
         DropZeroLengthWithoutBody();
         TakeReplacedHeaders();

@@ -88,7 +88,11 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     public IHeaderDictionary Headers
     {
         get => _applicationHeaders;
-        set => _applicationHeaders = value;
+        set
+        {
+            ThrowIfClosed();
+            _applicationHeaders = value;
+        }
     }
 
     /// <summary>Begins the response of another request.</summary>
@@ -98,12 +102,24 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         _reasonPhrase = null;
         _replacedBody = null;
         _isBufferingDisabled = false;
+        _isOffloaded = false;
         _applicationHeaders = _headers;
         _headers.EncodingSelector = encodingSelector;
         _headers.Begin();
         _output.Begin(connection, requestId, maxBufferSize ?? long.MaxValue);
         BeginBody();
         _phase = Phase.NotStarted;
+    }
+
+    /// <summary>The web server's error log.</summary>
+    /// <param name="maxLength">The bytes that may be written to it.</param>
+    public TextWriter OpenStandardError(long? maxLength)
+    {
+        lock (_output)
+        {
+            ObjectDisposedException.ThrowIf(_phase == Phase.Closed, typeof(HttpContext));
+            return _output.OpenErrorWriter(maxLength);
+        }
     }
 
     /// <inheritdoc/>
@@ -114,7 +130,11 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     }
 
     /// <inheritdoc/>
-    public void OnCompleted(Func<object, Task> callback, object state) => _onCompleted.Push(callback, state);
+    public void OnCompleted(Func<object, Task> callback, object state)
+    {
+        ThrowIfClosed();
+        _onCompleted.Push(callback, state);
+    }
 
     /// <summary>Calls the OnCompleted callbacks; one that throws is logged, and the others go on.</summary>
     public async Task FireOnCompletedAsync()
@@ -138,17 +158,20 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
 
     /// <summary>Writes the header block.</summary>
     public int WriteHead(Span<byte> destination, long? contentLength)
-        => CgiResponseWriter.Write(destination, _statusCode, _reasonPhrase, _headers.Entries, contentLength, _headers.EncodingSelector);
+    {
+        var statusCode = _isOffloaded ? StatusCodes.Status200OK : _statusCode;
+        return CgiResponseWriter.Write(
+            destination, statusCode, _reasonPhrase, _headers.Entries, contentLength, _headers.EncodingSelector, _owner.PutsStatusFirst);
+    }
+
+    private bool CanHaveContentLength => !_owner.IsHeadRequest && _statusCode is not (204 or 304);
 
     /// <summary>
     /// The length of a body that is complete before its header block is sent, for the header block: a front-end that knows it can
     /// keep its client's connection, and tell a response that was cut.
     /// </summary>
     public long? GetFinalContentLength(long length)
-    {
-        var hasNone = _headers.ContentLength is null && !_owner.IsHeadRequest && _statusCode is not (204 or 304);
-        return hasNone ? length : null;
-    }
+        => _headers.ContentLength is null && CanHaveContentLength ? length : null;
 
     /// <summary>The request is over: what still holds on to the response gets an <see cref="ObjectDisposedException"/>.</summary>
     public void Close()
@@ -164,8 +187,11 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         _onCompleted.Clear();
     }
 
+    private void ThrowIfClosed() => ObjectDisposedException.ThrowIf(_phase == Phase.Closed, typeof(HttpResponse));
+
     private void ThrowIfStarted(string member)
     {
+        ThrowIfClosed();
         if (HasStarted)
             throw new InvalidOperationException($"{member} cannot be set because the response has already started.");
     }

@@ -22,6 +22,9 @@ internal sealed class ResponseOutput(FastCgiResponse response)
     private int _heldLength;
     private bool _isFlushHeld;
     private bool _isDropping;
+    private bool _isEnded;
+    private StandardErrorStaging? _errors;
+    private StandardErrorWriter? _errorWriter;
 
     private BufferChain _wire;
     private TaskCompletionSource<FlushResult>? _waiter;
@@ -48,6 +51,7 @@ internal sealed class ResponseOutput(FastCgiResponse response)
         _requestId = requestId;
         _pauseLength = pauseLength;
         _isDropping = false;
+        _isEnded = false;
         _isFlushCanceled = false;
         _staging.Begin(connection.Pool, requestId);
     }
@@ -115,6 +119,31 @@ internal sealed class ResponseOutput(FastCgiResponse response)
         }
     }
 
+    /// <summary>The web server's error log, as text. Call it under the monitor.</summary>
+    /// <param name="maxLength">The bytes that may be written to it.</param>
+    public StandardErrorWriter OpenErrorWriter(long? maxLength)
+    {
+        _errors ??= new StandardErrorStaging(_connection.Pool, _requestId, maxLength);
+        return _errorWriter ??= StandardErrorWriter.Open(this);
+    }
+
+    /// <summary>
+    /// Writes to the web server's error log: with the header block or behind it, and not behind the end of the response. Call it under
+    /// the monitor.
+    /// </summary>
+    public void WriteError(ReadOnlySpan<byte> line)
+    {
+        if (_isDropping || _isEnded)
+            return;
+
+        _errors!.Append(line);
+        if (!_staging.NeedsHead)
+            PutErrorsInLine(isEnd: false);
+    }
+
+    /// <summary>Sends what was written to the web server's error log, as far as it is in the line.</summary>
+    public void SendErrors() => _connection.Flush();
+
     /// <summary>Ends the response: what is staged, the end of STDOUT and END_REQUEST go in the line, but are not sent yet.</summary>
     /// <param name="status">What END_REQUEST says.</param>
     /// <param name="isLast">Whether the web server is told not to keep the connection.</param>
@@ -123,8 +152,11 @@ internal sealed class ResponseOutput(FastCgiResponse response)
         lock (this)
         {
             _staging.EndLease();
-            if (!_isDropping)
-                Commit(isEnd: true, status, isLast);
+            if (_isDropping)
+                return;
+
+            _errorWriter?.EndLine();
+            Commit(isEnd: true, status, isLast);
         }
     }
 
@@ -140,7 +172,10 @@ internal sealed class ResponseOutput(FastCgiResponse response)
             if (_isDropping)
                 return;
 
+            _errorWriter?.EndLine();
             Commit(isEnd: false);
+            PutErrorsInLine(isEnd: true);
+            _isEnded = true;
             var block = _connection.Pool.RentBlock(RecordWriter.FixedRecordLength);
             block.End = isLast ? ProtocolConstants.HeaderLength : RecordWriter.FixedRecordLength;
             if (isLast)
@@ -169,6 +204,10 @@ internal sealed class ResponseOutput(FastCgiResponse response)
         Debug.Assert(!IsQueued && _wire.Head is null);
         EndHold();
         _staging.Clear();
+        BufferBlock.ReturnChain(_errors?.Take(isEnd: false));
+        _errors = null;
+        _errorWriter?.End();
+        _errorWriter = null;
     }
 
     /// <summary>Makes the flush that waits, or else the next one, return as cancelled.</summary>
@@ -211,12 +250,22 @@ internal sealed class ResponseOutput(FastCgiResponse response)
     {
         EndHold();
         var records = new BufferChain();
-        _staging.TakeRecords(response, ref records, isEnd ? status : null, isLast);
+        _staging.TakeRecords(response, ref records, _errors, isEnd ? status : null, isLast);
+        _isEnded |= isEnd;
         if (records.Head is null)
             return;
 
         lock (_connection.Lock)
             PutInLine(records.Head);
+    }
+
+    private void PutErrorsInLine(bool isEnd)
+    {
+        if (_errors?.Take(isEnd) is not { } records)
+            return;
+
+        lock (_connection.Lock)
+            PutInLine(records);
     }
 
     private void EndHold()

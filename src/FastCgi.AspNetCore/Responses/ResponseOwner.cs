@@ -1,3 +1,5 @@
+using Microsoft.AspNetCore.Http;
+
 namespace FastCgi.AspNetCore.Responses;
 
 /// <summary>What a response needs of the request it answers; a base class, so that references go one way.</summary>
@@ -5,6 +7,18 @@ internal abstract class ResponseOwner
 {
     /// <summary>Whether the request was HEAD, so that no body is sent.</summary>
     public abstract bool IsHeadRequest { get; }
+
+    /// <summary>The headers of the request, as the web server sent them.</summary>
+    public abstract IHeaderDictionary RequestHeaders { get; }
+
+    /// <summary>Which files the web server sends itself, if any.</summary>
+    public abstract SendFileOffload? SendFileOffload { get; }
+
+    /// <summary>Whether the status stands before the headers.</summary>
+    public abstract bool PutsStatusFirst { get; }
+
+    /// <summary>Whether the answer may be 200: to an authorizer's request it means that access is allowed, which not every endpoint may say.</summary>
+    public abstract bool CanAnswerOk { get; }
 
     /// <summary>The application has written as much as it declared, or there is no body: the client has, or will have, all it waits for.</summary>
     public abstract void OnResponseAnswered();
@@ -30,6 +44,12 @@ internal abstract class ResponseOwner
 
     /// <summary>Notes that the application wrote a body in answer to HEAD.</summary>
     public abstract void OnHeadBodyWritten(long length);
+
+    /// <summary>Notes that the web server sends a file.</summary>
+    public abstract void OnFileOffloaded(string path, string target);
+
+    /// <summary>Notes that the web server does not send a file, though some it does.</summary>
+    public abstract void OnFileStreamed(string path, string obstacle);
 
     /// <summary>Notes that the application set headers that are not passed on.</summary>
     public abstract void OnHeadersDropped(string names);

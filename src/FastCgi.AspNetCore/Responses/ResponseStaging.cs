@@ -12,9 +12,11 @@ internal sealed class ResponseStaging
 {
     // Room in front of the first block for a usual header block; a longer one gets a block of its own.
     private const int HeadReserve = 512;
-    private const int MaxLeaseLength = ProtocolConstants.MaxAlignedContentLength;
     private const int TrailerLength = ProtocolConstants.HeaderLength + RecordWriter.FixedRecordLength;
     private const int FarewellLength = ProtocolConstants.HeaderLength;
+
+    /// <summary>The most bytes that are staged in one block, and become one record.</summary>
+    public const int MaxLeaseLength = ProtocolConstants.MaxAlignedContentLength;
 
     private BufferPool _pool = null!;
     private ushort _requestId;
@@ -23,7 +25,9 @@ internal sealed class ResponseStaging
     private byte[]? _scratch;
     private int _leasedLength;
     private bool _isLeaseUsed;
-    private bool _needsHead;
+
+    /// <summary>Whether the header block is still to be written.</summary>
+    public bool NeedsHead { get; private set; }
 
     /// <summary>The bytes that are staged, the header block not counted.</summary>
     public int Length { get; private set; }
@@ -34,7 +38,7 @@ internal sealed class ResponseStaging
         Debug.Assert(_head is null);
         _pool = pool;
         _requestId = requestId;
-        _needsHead = true;
+        NeedsHead = true;
     }
 
     /// <summary>Memory to write to, of at least <paramref name="sizeHint"/> bytes.</summary>
@@ -128,13 +132,16 @@ internal sealed class ResponseStaging
     /// <summary>Makes records of what is staged.</summary>
     /// <param name="response">Writes the header block, if that was not done before.</param>
     /// <param name="records">Where the records go.</param>
+    /// <param name="errors">What goes to the web server's error log, behind the header block.</param>
     /// <param name="end">What END_REQUEST says if the response is complete, so that what ends it follows; else <see langword="null"/>.</param>
     /// <param name="isLast">Whether a farewell follows that.</param>
-    public void TakeRecords(FastCgiResponse response, ref BufferChain records, ProtocolStatus? end, bool isLast = false)
+    public void TakeRecords(
+        FastCgiResponse response, ref BufferChain records, StandardErrorStaging? errors, ProtocolStatus? end, bool isLast = false)
     {
-        if (_needsHead)
+        if (NeedsHead)
             PutHead(response, isEnd: end is not null);
 
+        var errorRecords = errors?.Take(isEnd: end is not null);
         var block = _head;
         var leased = _leasedLength > 0 && _scratch is null ? _tail : null;
         _head = _tail = null;
@@ -154,7 +161,7 @@ internal sealed class ResponseStaging
             else
             {
                 Frame(block);
-                if (end is not null && next is null && block.FreeLength >= TrailerLength + FarewellLength)
+                if (end is not null && errorRecords is null && next is null && block.FreeLength >= TrailerLength + FarewellLength)
                 {
                     PutTrailer(block, end.Value, isLast);
                     end = null;
@@ -166,6 +173,7 @@ internal sealed class ResponseStaging
             block = next;
         }
 
+        records.Append(errorRecords);
         if (end is not null)
         {
             var trailer = _pool.RentBlock(TrailerLength + FarewellLength);
@@ -179,7 +187,7 @@ internal sealed class ResponseStaging
         if (_tail is not null && _tail.FreeLength >= length)
             return;
 
-        var hasHeadRoom = _needsHead && _head is null && length <= BufferPool.LargeBlockSize - HeadReserve;
+        var hasHeadRoom = NeedsHead && _head is null && length <= BufferPool.LargeBlockSize - HeadReserve;
         var reserve = hasHeadRoom ? HeadReserve : ProtocolConstants.HeaderLength;
         // Whoever has filled a small block is likely to fill a large one.
         AppendBlock(_pool.RentBlock(_head is null ? reserve + length : BufferPool.LargeBlockSize), reserve);
@@ -204,13 +212,13 @@ internal sealed class ResponseStaging
             var length = response.WriteHead(first.Span[ProtocolConstants.HeaderLength..HeadReserve], contentLength);
             first.Start = HeadReserve - length;
             first.Span.Slice(ProtocolConstants.HeaderLength, length).CopyTo(first.UsedSpan);
-            _needsHead = false;
+            NeedsHead = false;
             return;
         }
 
         var head = new byte[maxLength];
         var headLength = response.WriteHead(head, contentLength);
-        _needsHead = false;
+        NeedsHead = false;
         PutBefore(head.AsSpan(0, headLength));
     }
 

@@ -35,7 +35,7 @@ internal sealed class Site : IAsyncDisposable
     public string Url { get; }
 
     public static async Task<Site> StartAsync(
-        FrontEndSetup setup, Action<WebApplication> configure, Action<FastCgiServerOptions>? configureServer)
+        FrontEndSetup setup, Action<WebApplication> configure, Action<FastCgiServerOptions>? configureServer, string more)
     {
         var folder = new ScratchFolder();
         TestApplication? application = null;
@@ -46,7 +46,7 @@ internal sealed class Site : IAsyncDisposable
                 File.SetUnixFileMode(socket.ToString(), SocketMode);
             if (setup.UsesTls)
                 await TestCertificates.WriteAsync(folder.Path);
-            return new Site(setup, folder, application, await FrontEnd.StartAsync(setup, folder.Path, application.EndPoint));
+            return new Site(setup, folder, application, await FrontEnd.StartAsync(setup, folder.Path, application.EndPoint, more));
         }
         catch
         {

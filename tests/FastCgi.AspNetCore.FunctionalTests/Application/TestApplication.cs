@@ -32,8 +32,12 @@ internal sealed class TestApplication : IAsyncDisposable
     /// <param name="address">The address to listen on.</param>
     /// <param name="configure">Maps its endpoints.</param>
     /// <param name="configureServer">Sets options of the server.</param>
+    /// <param name="configureBuilder">Adds services.</param>
     public static async Task<TestApplication> StartAsync(
-        string address, Action<WebApplication> configure, Action<FastCgiServerOptions>? configureServer)
+        string address,
+        Action<WebApplication> configure,
+        Action<FastCgiServerOptions>? configureServer,
+        Action<WebApplicationBuilder>? configureBuilder = null)
     {
         var builder = WebApplication.CreateBuilder(new WebApplicationOptions
         {
@@ -47,6 +51,8 @@ internal sealed class TestApplication : IAsyncDisposable
 
         var log = new TestLog();
         builder.Logging.ClearProviders().SetMinimumLevel(LogLevel.Warning).AddFilter("FastCgi", LogLevel.Debug).AddProvider(log);
+
+        configureBuilder?.Invoke(builder);
 
         var application = new TestApplication(builder.Build(), log);
         configure(application._app);

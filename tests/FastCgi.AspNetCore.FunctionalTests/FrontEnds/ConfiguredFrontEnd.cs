@@ -4,7 +4,11 @@ using System.Net;
 namespace FastCgi.AspNetCore.FunctionalTests.FrontEnds;
 
 /// <summary>A web server with the configuration of a setup, from the templates beside this file.</summary>
-internal sealed class ConfiguredFrontEnd(FrontEndSetup setup, string folder, EndPoint application) : FrontEnd(setup, folder, application)
+/// <param name="setup">The setup.</param>
+/// <param name="folder">The folder that is its own.</param>
+/// <param name="application">Where the application listens.</param>
+/// <param name="more">What is added to the configuration, where the template has a place for it.</param>
+internal sealed class ConfiguredFrontEnd(FrontEndSetup setup, string folder, EndPoint application, string more) : FrontEnd(setup, folder, application)
 {
     private readonly FrontEndProgram _program = FrontEndProgram.Of(setup.Kind);
 
@@ -16,6 +20,7 @@ internal sealed class ConfiguredFrontEnd(FrontEndSetup setup, string folder, End
     protected override IReadOnlyDictionary<string, string> Values => new Dictionary<string, string>
     {
         ["folder"] = Folder,
+        ["more"] = more,
         ["application"] = Application.ToString()!,
         ["application-host"] = (Application as IPEndPoint)?.Address.ToString() ?? "",
         ["application-port"] = (Application as IPEndPoint)?.Port.ToString(CultureInfo.InvariantCulture) ?? "",

@@ -56,8 +56,8 @@ internal abstract class FrontEnd : IAsyncDisposable
     private string LogPath => Path.Combine(Folder, "error.log");
 
     /// <summary>Starts the web server that a setup names, and waits until it accepts connections.</summary>
-    public static Task<FrontEnd> StartAsync(FrontEndSetup setup, string folder, EndPoint application)
-        => StartAsync<FrontEnd>(new ConfiguredFrontEnd(setup, folder, application));
+    public static Task<FrontEnd> StartAsync(FrontEndSetup setup, string folder, EndPoint application, string more)
+        => StartAsync<FrontEnd>(new ConfiguredFrontEnd(setup, folder, application, more));
 
     /// <summary>Starts a web server, and waits until it accepts connections.</summary>
     public static async Task<TFrontEnd> StartAsync<TFrontEnd>(TFrontEnd frontEnd)

@@ -156,6 +156,7 @@ public class ResponseFramingTests
 
     [Theory]
     [Trait("Contract", "C5")]
+    [Trait("Contract", "I18")]
     [Trait("Contract", "T35")]
     [InlineData("write")]
     [InlineData("advance")]

@@ -81,21 +81,22 @@ public class ResponseWriterTests
         seen.Try("leased before the completion", () => writer.Advance(1));
     });
 
-    /// <summary>A JSON writer holds a lease from its first token to its own flush.</summary>
+    /// <summary>A JSON writer holds a lease from its first token to its own flush. (Kestrel sends what is not its own then.)</summary>
     [Theory]
     [Trait("Contract", "D3")]
     [InlineData(10)]
     [InlineData(100_000)]
     public async Task Flush_WhileAnotherWriterHoldsALease_LeaseStaysGood(int length)
     {
-        var answer = await Parity.AssertAsync(async (context, _) =>
+        var text = new string('x', length);
+        await using var server = await TestServer.StartAsync(async context =>
         {
             await context.Response.StartAsync();
             await using var json = new Utf8JsonWriter(context.Response.BodyWriter);
             for (var i = 0; i < 3; i++)
             {
                 json.WriteStartArray();
-                json.WriteStringValue(new string('x', length));
+                json.WriteStringValue(text);
                 await context.Response.BodyWriter.FlushAsync();
                 json.WriteNumberValue(i);
                 json.WriteEndArray();
@@ -104,9 +105,11 @@ public class ResponseWriterTests
                 json.Reset();
             }
         });
+        var frontEnd = server.Connect();
 
-        var text = new string('x', length);
-        Assert.Equal($"[\"{text}\",0][\"{text}\",1][\"{text}\",2]", answer.Outcome.Text);
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal($"[\"{text}\",0][\"{text}\",1][\"{text}\",2]", (await frontEnd.ReadResponseAsync()).Text);
     }
 
     [Fact]

@@ -85,7 +85,7 @@ internal sealed class FrontEnd
     }
 
     /// <summary>The response of a request, read to its END_REQUEST and checked for well-formedness.</summary>
-    public async Task<WireResponse> ReadResponseAsync(int id = 1)
+    public async Task<WireResponse> ReadResponseAsync(int id = 1, bool isStatusFirst = false)
     {
         var stdout = new List<byte>();
         var hasEnded = false;
@@ -105,7 +105,7 @@ internal sealed class FrontEnd
             Assert.Equal(3, record.Type);
             Assert.Equal(8, record.Content.Length);
             Assert.True(hasEnded, "END_REQUEST came without the end of STDOUT.");
-            return Parse([.. stdout], record.Content);
+            return Parse([.. stdout], record.Content, isStatusFirst);
         }
     }
 
@@ -140,7 +140,7 @@ internal sealed class FrontEnd
     }
 
     /// <summary>Parses the STDOUT of a response.</summary>
-    public static WireResponse Parse(byte[] stdout, byte[] endRequest)
+    public static WireResponse Parse(byte[] stdout, byte[] endRequest, bool isStatusFirst = false)
     {
         var end = stdout.AsSpan().IndexOf("\r\n\r\n"u8);
         Assert.True(end >= 0, "There is no header block: " + Encoding.Latin1.GetString(stdout));
@@ -149,10 +149,12 @@ internal sealed class FrontEnd
             var colon = line.IndexOf(':', StringComparison.Ordinal);
             return KeyValuePair.Create(line[..colon], line[(colon + 1)..].Trim());
         }).ToList();
-        Assert.Equal("Status", headers[^1].Key);
-        var statusLine = headers[^1].Value;
+        var status = isStatusFirst ? headers[0] : headers[^1];
+        Assert.Equal("Status", status.Key);
+        headers.Remove(status);
+        var statusLine = status.Value;
         return new WireResponse(
-            int.Parse(statusLine[..3]), statusLine, headers[..^1], stdout[(end + 4)..], BinaryPrimitives.ReadUInt32BigEndian(endRequest), endRequest[4]);
+            int.Parse(statusLine[..3]), statusLine, headers, stdout[(end + 4)..], BinaryPrimitives.ReadUInt32BigEndian(endRequest), endRequest[4]);
     }
 
     private bool TryPeek(out WireRecord? record)

@@ -36,6 +36,9 @@ internal sealed class TestServer : IAsyncDisposable
 
     public ServerContext Context => _server.Connections.Server;
 
+    /// <summary>How often the server has found that it may exit.</summary>
+    public int IdleCount => _server.IdleCount;
+
     public IServiceProvider Services => _host.Services;
 
     public static Task<TestServer> StartAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null)
@@ -86,13 +89,15 @@ internal sealed class TestServer : IAsyncDisposable
     {
         public ConnectionManager Connections { get; private set; } = null!;
 
+        public int IdleCount { get; private set; }
+
         public IFeatureCollection Features { get; } = new FeatureCollection();
 
         public Task StartAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
             where TContext : notnull
         {
             Connections = new ConnectionManager(ServerContext.Create(options, application, loggerFactory.CreateLogger("FastCgi.AspNetCore"), clock));
-            Connections.Start();
+            Connections.Start(() => IdleCount++);
             return Task.CompletedTask;
         }
 

@@ -50,11 +50,13 @@ internal sealed class Observations
         while (!type.IsVisible || type.Namespace!.Contains("Kestrel", StringComparison.Ordinal))
             type = type.BaseType!;
 
-        // Where in the server's own source an object was disposed is not for applications, nor is the name of its parameter.
+        // Where in the server's own source an object was disposed is not for applications, nor is the name of its parameter; and a
+        // message that says which key is missing is no worse.
         return exception switch
         {
             ObjectDisposedException => type.Name,
             ArgumentException => type.Name,
+            KeyNotFoundException => type.Name,
             _ => $"{type.Name}: {exception.Message}",
         };
     }

@@ -8,7 +8,14 @@ using Xunit;
 namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
 
 /// <summary>What one server made of a request: what came back, what the application saw, and what logs and metrics say of it.</summary>
-internal sealed record ServerAnswer(Outcome Outcome, IReadOnlyList<string> Observed, IReadOnlyList<string> ApplicationErrors, string Measurement);
+internal sealed record ServerAnswer(Outcome Outcome, IReadOnlyList<string> Observed, IReadOnlyList<string> ApplicationErrors, string Measurement)
+{
+    /// <summary>The line at the end of the request, without its duration; of this request if its target is like no other.</summary>
+    public string RequestLog { get; init; } = string.Empty;
+
+    /// <summary>By how many the requests that the server's meter counts as active have become more.</summary>
+    public long ActiveRequests { get; init; }
+}
 
 /// <summary>An application that is run by Kestrel and by this server. It notes what it sees.</summary>
 internal delegate Task ObservedApplication(HttpContext context, Observations observations);
@@ -51,9 +58,12 @@ internal static class Parity
             Assert.Equal(kestrel["Content-Length"], ours["Content-Length"]);
     }
 
-    /// <summary>As text, for xunit shortens the elements of lists.</summary>
+    // Assert.Equal would shorten the lines.
     private static void AssertSameLines(IReadOnlyList<string> kestrel, IReadOnlyList<string> ours)
-        => Assert.Equal(string.Join('\n', kestrel), string.Join('\n', ours));
+    {
+        if (!kestrel.SequenceEqual(ours))
+            Assert.Fail($"Kestrel:\n{string.Join('\n', kestrel)}\n\nThis server:\n{string.Join('\n', ours)}");
+    }
 
     private static IEnumerable<KeyValuePair<string, string>> Comparable(Outcome outcome)
         => outcome.Headers.Where(static header => !s_ownHeaders.Contains(header.Key)).OrderBy(static header => header.Key, StringComparer.Ordinal);
@@ -61,7 +71,7 @@ internal static class Parity
     private static async Task<ServerAnswer> AskKestrelAsync(ObservedApplication application, TestRequest request)
     {
         var oracle = await KestrelOracle.Instance;
-        return await AskAsync(application, oracle.Services, oracle.Logs, run => oracle.AskAsync(run, request));
+        return await AskAsync(application, oracle.Services, oracle.Logs, request.Target, run => oracle.AskAsync(run, request));
     }
 
     private static async Task<ServerAnswer> AskOursAsync(ObservedApplication application, TestRequest request)
@@ -70,7 +80,7 @@ internal static class Parity
         await using var server = await TestServer.StartAsync(context => run!(context));
         server.Logs.Expected.Add("ApplicationError");
         var frontEnd = server.Connect();
-        return await AskAsync(application, server.Services, server.Logs, async observed =>
+        return await AskAsync(application, server.Services, server.Logs, request.Target, async observed =>
         {
             run = observed;
             frontEnd.Send(request.ToRecords());
@@ -86,7 +96,7 @@ internal static class Parity
     }
 
     private static async Task<ServerAnswer> AskAsync(
-        ObservedApplication application, IServiceProvider services, CollectedLogs logs, Func<RequestDelegate, Task<Outcome>> ask)
+        ObservedApplication application, IServiceProvider services, CollectedLogs logs, string target, Func<RequestDelegate, Task<Outcome>> ask)
     {
         using var measurements = new RequestMeasurements(services);
         var observations = new Observations();
@@ -102,6 +112,16 @@ internal static class Parity
         var errors = logs.All
             .Where(log => log.EventName == "ApplicationError" && log.Message.Contains($"\"{trace}\"", StringComparison.Ordinal))
             .Select(static log => Observations.Describe(log.Exception!));
-        return new ServerAnswer(outcome, observations.Lines, [.. errors], measurement);
+        return new ServerAnswer(outcome, observations.Lines, [.. errors], measurement)
+        {
+            RequestLog = GetRequestLog(logs, target),
+            ActiveRequests = measurements.ActiveRequests,
+        };
+    }
+
+    private static string GetRequestLog(CollectedLogs logs, string target)
+    {
+        var line = logs.All.LastOrDefault(log => log.Message.StartsWith("Request finished", StringComparison.Ordinal) && log.Message.Contains(target, StringComparison.Ordinal))?.Message;
+        return line is null ? string.Empty : line[..line.LastIndexOf(' ')];
     }
 }

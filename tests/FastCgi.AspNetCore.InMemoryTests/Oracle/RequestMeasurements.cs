@@ -10,21 +10,30 @@ namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
 internal sealed class RequestMeasurements : IDisposable
 {
     private const string IdTag = "test.id";
+    private const string ActiveRequestsName = "http.server.active_requests";
+
+    // Kestrel has a type of its own for it, which extends the one of the framework.
+    private const string KestrelsBadRequest = "Microsoft.AspNetCore.Server.Kestrel.Core.BadHttpRequestException";
 
     private readonly MeterListener _listener = new();
     private readonly ConcurrentDictionary<string, TaskCompletionSource<string>> _requests = new();
+    private long _activeRequests;
 
     public RequestMeasurements(IServiceProvider services)
     {
         var factory = services.GetRequiredService<IMeterFactory>();
         _listener.InstrumentPublished = (instrument, listener) =>
         {
-            if (instrument.Name == "http.server.request.duration" && ReferenceEquals(instrument.Meter.Scope, factory))
+            if (instrument.Name is "http.server.request.duration" or ActiveRequestsName && ReferenceEquals(instrument.Meter.Scope, factory))
                 listener.EnableMeasurementEvents(instrument);
         };
+        _listener.SetMeasurementEventCallback<long>((_, change, _, _) => Interlocked.Add(ref _activeRequests, change));
         _listener.SetMeasurementEventCallback<double>((_, _, tags, _) => Take(tags));
         _listener.Start();
     }
+
+    /// <summary>By how many the requests that run have become more.</summary>
+    public long ActiveRequests => Interlocked.Read(ref _activeRequests);
 
     /// <summary>Lets the measurement of a request be found.</summary>
     public static void Mark(HttpContext context, string id) => context.Features.Get<IHttpMetricsTagsFeature>()!.Tags.Add(new(IdTag, id));
@@ -38,8 +47,11 @@ internal sealed class RequestMeasurements : IDisposable
     {
         var all = tags.ToArray();
         if (all.FirstOrDefault(static tag => tag.Key == IdTag).Value is string id)
-            GetSource(id).TrySetResult(string.Join(' ', all.Where(static tag => tag.Key != IdTag).OrderBy(static tag => tag.Key).Select(static tag => $"{tag.Key}={tag.Value}")));
+            GetSource(id).TrySetResult(string.Join(' ', all.Where(static tag => tag.Key != IdTag).OrderBy(static tag => tag.Key).Select(static tag => $"{tag.Key}={GetValue(tag)}")));
     }
+
+    private static object? GetValue(KeyValuePair<string, object?> tag)
+        => tag is { Key: "error.type", Value: KestrelsBadRequest } ? typeof(BadHttpRequestException).FullName : tag.Value;
 
     private TaskCompletionSource<string> GetSource(string id) => _requests.GetOrAdd(id, static _ => Waiting.Signal<string>());
 }

@@ -51,7 +51,7 @@ internal sealed record TestRequest(string Method = "GET", string Target = "/")
     /// <summary>The request in FastCGI.</summary>
     public byte[] ToRecords()
     {
-        var more = Headers.Select(static header => ("HTTP_" + header.Name.ToUpperInvariant().Replace('-', '_'), header.Value)).ToList();
+        var more = Headers.Select(static header => (ToVariable(header.Name), header.Value)).ToList();
         if (Body is not null && HasLength)
             more.Add(("CONTENT_LENGTH", Body.Length.ToString(CultureInfo.InvariantCulture)));
         else if (Body is not null)
@@ -62,6 +62,12 @@ internal sealed record TestRequest(string Method = "GET", string Target = "/")
         return SentLength is { } length
             ? [.. start, .. RecordBytes.Record(RecordBytes.Stdin, 1, body.AsSpan(0, length))]
             : [.. start, .. RecordBytes.StdinStream(1, body)];
+    }
+
+    private static string ToVariable(string name)
+    {
+        var variable = name.ToUpperInvariant().Replace('-', '_');
+        return variable == "CONTENT_TYPE" ? variable : "HTTP_" + variable;
     }
 }
 

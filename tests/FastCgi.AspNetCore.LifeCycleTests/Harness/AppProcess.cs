@@ -20,14 +20,19 @@ internal sealed class AppProcess : IAsyncDisposable
     /// <summary>Starts the application and waits until it says that it has started.</summary>
     /// <param name="url">Where it listens.</param>
     /// <param name="arguments">Further settings.</param>
-    public static async Task<AppProcess> StartAsync(string url, params string[] arguments)
+    public static Task<AppProcess> StartAsync(string url, params string[] arguments)
+        => StartProgramAsync(Path.Combine(AppContext.BaseDirectory, "MinimalApi.dll"), startCount: 1, ["--urls", url, .. arguments]);
+
+    /// <summary>Starts a program and waits until all of its applications say that they have started.</summary>
+    public static async Task<AppProcess> StartProgramAsync(string program, int startCount, IEnumerable<string> arguments)
     {
-        string[] command = ["dotnet", Path.Combine(AppContext.BaseDirectory, "MinimalApi.dll"), "--urls", url, .. arguments];
+        // A shell lets what it starts in the background ignore SIGINT.
+        string[] command = ["env", "--default-signal=INT", "dotnet", program, .. arguments];
         var process = ServerProcess.Start("sh", ["-c", "echo \"id $$\"; exec \"$@\"", "sh", .. command]);
         try
         {
             await Waiting.UntilAsync(
-                () => Task.FromResult(process.Output.Contains("Application started.", StringComparison.Ordinal)),
+                () => Task.FromResult(process.Output.Split("Application started.").Length > startCount),
                 () => process.HasExited ? "The application has ended: " + process.Output : null,
                 "the application to start");
             var id = process.Output.Split('\n').First(static line => line.StartsWith("id ", StringComparison.Ordinal))[3..];
@@ -57,7 +62,7 @@ internal sealed class AppProcess : IAsyncDisposable
     }
 
     /// <returns>The exit code.</returns>
-    public Task<int> WaitForExitAsync() => _process.WaitForExitAsync().WaitAsync(Waiting.Patience);
+    public Task<int> WaitForExitAsync() => _process.WaitForExitAsync(Waiting.Patience);
 
     public ValueTask DisposeAsync() => _process.DisposeAsync();
 }

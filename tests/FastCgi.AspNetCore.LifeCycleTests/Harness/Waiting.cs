@@ -6,7 +6,7 @@ internal static class Waiting
     private static readonly TimeSpan s_interval = TimeSpan.FromMilliseconds(10);
 
     /// <summary>How long a test waits for what must happen; it passes only where a test fails.</summary>
-    public static TimeSpan Patience { get; } = TimeSpan.FromSeconds(60);
+    public static TimeSpan Patience { get; } = TimeSpan.FromSeconds(30);
 
     /// <param name="condition">What is waited for.</param>
     /// <param name="getFailure">Tells why it will never be so.</param>

@@ -18,7 +18,7 @@ internal static class ParityApplication
     {
         builder.WebHost.UseStaticWebAssets();
         var services = builder.Services;
-        services.AddDataProtection().UseEphemeralDataProtectionProvider();
+        services.AddDataProtection().PersistKeysToFileSystem(new DirectoryInfo(builder.Configuration["KeyFolder"]!));
         services.AddProblemDetails();
         services.AddHttpContextAccessor();
         services.Configure<ForwardedHeadersOptions>(options =>

@@ -25,5 +25,12 @@ internal sealed record AllowedDifference(string Site, string Value, string Kestr
 
     public bool Allows(string fastCgi) => Matches(FastCgi, fastCgi);
 
-    private static bool Matches(string pattern, string text) => FileSystemName.MatchesSimpleExpression(pattern, text, ignoreCase: false);
+    public override string ToString()
+    {
+        var webServer = Site == "*" ? string.Empty : $" through {Site["FastCgiBehind".Length..]}";
+        var requests = Request == "*" ? string.Empty : $" of `{Request}`";
+        return $"`{Value}`{requests}{webServer}: `{Kestrel}` → `{FastCgi}`";
+    }
+
+    private static bool Matches(string pattern, string text) => pattern == "*" || FileSystemName.MatchesSimpleExpression(pattern, text, ignoreCase: false);
 }

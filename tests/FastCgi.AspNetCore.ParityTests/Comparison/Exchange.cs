@@ -33,7 +33,8 @@ internal sealed record Exchange(ClientRequest Request, ClientResponse Response, 
             return values;
 
         values["events"] = Mask(string.Join('\n', Seen.Events));
-        values["log"] = Mask(string.Join('\n', Seen.Log));
+        foreach (var (number, line) in Seen.Log.Index())
+            values[$"log {number:D2}"] = Mask(line);
         foreach (var (name, value) in Seen.AtStart)
             values[$"start {name}"] = Mask(MaskPort(name, value));
         foreach (var (name, value) in Seen.AtEnd)

@@ -19,7 +19,6 @@ public abstract class ParityTest(ParitySites sites)
         {
             await Task.WhenAll(conversations.Values.Select(converse));
             var differences = SiteComparison.Compare(conversations.ToDictionary(pair => pair.Key, pair => pair.Value.Exchanges));
-            foreach (var x in conversations.Values) Console.WriteLine($"{x.Site.Kind}: {x.Exchanges.Count} {x.Exchanges[0].Response.Status} {x.Exchanges[0].Seen != null} {x.Exchanges[0].DescribeSeen().Count} "+ string.Join("; ", x.Exchanges[0].DescribeResponse().Select(y=>y.ToString()+"\n"))+ string.Join("\n", x.Exchanges[0].DescribeSeen().Select(y=>y.ToString())));
             Assert.True(differences.Count == 0, string.Join('\n', differences));
         }
         finally

@@ -16,6 +16,13 @@ namespace FastCgi.AspNetCore.ParityTests.Observations;
 /// </summary>
 internal static class ContextDump
 {
+    private static readonly HashSet<Type> s_textTypes =
+    [
+        typeof(string), typeof(PathString), typeof(QueryString), typeof(HostString), typeof(IPAddress), typeof(CancellationToken), typeof(Stream),
+        typeof(IHeaderDictionary), typeof(IQueryCollection), typeof(IRequestCookieCollection), typeof(RouteValueDictionary), typeof(Endpoint),
+        typeof(ClaimsPrincipal), typeof(X509Certificate2),
+    ];
+
     private static readonly (Type Type, PropertyInfo[] Properties)[] s_features = [.. FindFeatures().Select(type => (type, FindProperties(type)))];
     private static readonly PropertyInfo[] s_request = FindProperties(typeof(HttpRequest));
     private static readonly PropertyInfo[] s_response = FindProperties(typeof(HttpResponse));
@@ -58,13 +65,6 @@ internal static class ContextDump
 
     private static bool HasText(Type type)
         => type.IsPrimitive || type.IsEnum || (Nullable.GetUnderlyingType(type) is { } underlying && HasText(underlying)) || s_textTypes.Contains(type);
-
-    private static readonly HashSet<Type> s_textTypes =
-    [
-        typeof(string), typeof(PathString), typeof(QueryString), typeof(HostString), typeof(IPAddress), typeof(CancellationToken), typeof(Stream),
-        typeof(IHeaderDictionary), typeof(IQueryCollection), typeof(IRequestCookieCollection), typeof(RouteValueDictionary), typeof(Endpoint),
-        typeof(ClaimsPrincipal), typeof(X509Certificate2),
-    ];
 
     private static void Add(List<ObservedValue> observations, string owner, PropertyInfo[] properties, object target)
     {

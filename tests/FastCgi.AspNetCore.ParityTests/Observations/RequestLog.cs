@@ -8,7 +8,9 @@ namespace FastCgi.AspNetCore.ParityTests.Observations;
 /// </summary>
 internal sealed class RequestLog(SeenRequests requests) : ILoggerProvider, ISupportExternalScope
 {
-    private const string RequestFinished = nameof(RequestFinished);
+    private const string Hosting = "Microsoft.AspNetCore.Hosting.Diagnostics";
+    // Hosting gives its event no name.
+    private const int RequestFinished = 2;
 
     private IExternalScopeProvider _scopes = new LoggerExternalScopeProvider();
 
@@ -49,8 +51,9 @@ internal sealed class RequestLog(SeenRequests requests) : ILoggerProvider, ISupp
             if (!IsEnabled(logLevel) || log.FindRequest() is not { } request)
                 return;
             var text = _isServer ? string.Empty : formatter(state, exception);
-            request.AddLog($"{logLevel} {(_isServer ? "server" : category)} {eventId.Name} {text} {exception}".TrimEnd());
-            if (eventId.Name == RequestFinished)
+            var error = exception is null ? string.Empty : $"{exception.GetType().Name}: {exception.Message}";
+            request.AddLog($"{logLevel} {(_isServer ? "server" : category)} {eventId.Name} {text} {error}".TrimEnd());
+            if (category == Hosting && eventId.Id == RequestFinished)
                 request.Finish();
         }
     }

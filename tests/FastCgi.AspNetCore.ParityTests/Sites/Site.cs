@@ -98,6 +98,7 @@ internal sealed class Site : IAsyncDisposable
         builder.Logging.ClearProviders().AddProvider(new RequestLog(Requests));
         builder.Services.AddSingleton(Requests).AddSingleton<SiteAddress>();
         builder.Configuration["LogFolder"] = LogFolder;
+        builder.Configuration["KeyFolder"] = Path.Combine(_folder.Path, "keys");
         ParityApplication.ConfigureBuilder(builder);
 
         _app = builder.Build();

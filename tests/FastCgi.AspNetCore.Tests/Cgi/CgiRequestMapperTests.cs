@@ -53,6 +53,7 @@ public sealed class CgiRequestMapperTests
     }
 
     [Theory]
+    [Trait("Contract", "T5")]
     [InlineData("HTTP/1.0", "HTTP/1.0")]
     [InlineData("HTTP/1.1", "HTTP/1.1")]
     [InlineData("HTTP/2.0", "HTTP/2")]
@@ -76,6 +77,7 @@ public sealed class CgiRequestMapperTests
     }
 
     [Theory]
+    [Trait("Contract", "H15")]
     [InlineData("on", null, true)]
     [InlineData("ON", null, true)]
     [InlineData("1", null, true)]
@@ -127,6 +129,7 @@ public sealed class CgiRequestMapperTests
         => Assert.Equal(contentLength, CgiParameters.Get(("CONTENT_LENGTH", sent)).Map().ContentLength);
 
     [Theory]
+    [Trait("Contract", "T17")]
     [InlineData("9223372036854775808")]
     [InlineData("99999999999999999999")]
     [InlineData("-0")]
@@ -164,6 +167,7 @@ public sealed class CgiRequestMapperTests
         => Assert.Equal(RequestRejection.InvalidContentLength, CgiParameters.Get(("CONTENT_LENGTH", first), ("CONTENT_LENGTH", second)).Reject());
 
     [Theory]
+    [Trait("Contract", "T18")]
     [InlineData("HTTP_CONTENT_LENGTH")]
     [InlineData("HTTP_content-length")]
     [InlineData("Content-Length")]

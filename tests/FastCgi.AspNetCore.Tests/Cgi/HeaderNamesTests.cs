@@ -33,6 +33,7 @@ public sealed class HeaderNamesTests
 
     /// <summary>A header that the table forgets is spelled by the general rule; there must be no other way to be wrong.</summary>
     [Fact]
+    [Trait("Contract", "H9")]
     public void TryGetHeaderName_EveryHeaderThatAspNetCoreNames_IsItButForCase()
     {
         var names = typeof(Known).GetFields(BindingFlags.Public | BindingFlags.Static)
@@ -46,6 +47,7 @@ public sealed class HeaderNamesTests
     }
 
     [Theory]
+    [Trait("Contract", "T18")]
     [InlineData("CONTENT_TYPE", "Content-Type")]
     [InlineData("CONTENT_LENGTH", "Content-Length")]
     [InlineData("HTTP_X_FOO", "X-Foo")]

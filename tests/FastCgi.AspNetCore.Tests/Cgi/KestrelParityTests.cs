@@ -59,9 +59,16 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
     ];
 
     [Fact]
+    [Trait("Contract", "H1")]
+    [Trait("Contract", "H2")]
+    [Trait("Contract", "H3")]
+    [Trait("Contract", "H4")]
+    [Trait("Contract", "H5")]
+    [Trait("Contract", "H8")]
     public Task Map_NastyTargets_AsKestrel() => AssertParity(s_targets.Select(static target => (HttpMethods.Get, target)));
 
     [Fact]
+    [Trait("Contract", "H1")]
     public Task Map_RandomTargets_AsKestrel()
     {
         var random = new Random(20_260_101);
@@ -74,6 +81,7 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
         => AssertParity([.. s_methods.Select(static method => (method, "/a")), ("OPTIONS", "*"), ("GET", "*"), ("POST", "*"), ("PROPFIND", "*")]);
 
     [Fact]
+    [Trait("Contract", "H7")]
     public async Task Map_Connect_AsKestrel()
     {
         var expected = await kestrel.AskAsync("CONNECT", "example.test:443", "example.test:443");
@@ -84,6 +92,7 @@ public sealed class KestrelParityTests(KestrelOracle kestrel) : IClassFixture<Ke
 
     /// <summary>Behind Apache and h2o, which alone pass this form on. Its authority is the front-end's to judge, so the target is seen without it.</summary>
     [Theory]
+    [Trait("Contract", "H7")]
     [InlineData("http://h/", "/")]
     [InlineData("http://h", "/")]
     [InlineData("http://h?q=1", "/?q=1")]

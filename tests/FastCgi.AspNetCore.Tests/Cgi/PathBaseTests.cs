@@ -79,6 +79,7 @@ public sealed class PathBaseTests
         => Assert.Equal("", CgiParameters.Get(("REQUEST_URI", "/app/x"), (name, "/app")).Map().PathBase);
 
     [Fact]
+    [Trait("Contract", "T4")]
     public void Map_ScriptNameNotTrusted_IsNoPathBase()
         => Assert.Equal("", CgiParameters.Get(("REQUEST_URI", "/app/x"), ("SCRIPT_NAME", "/app"), ("PATH_INFO", "/x")).Map().PathBase);
 

@@ -17,6 +17,7 @@ public sealed class TargetMappingTests
     }
 
     [Fact]
+    [Trait("Contract", "T4")]
     public void Map_RequestUri_IsBelievedBeforeTheDecodedVariables()
     {
         var head = CgiParameters.Get(
@@ -89,6 +90,7 @@ public sealed class TargetMappingTests
     }
 
     [Fact]
+    [Trait("Contract", "H7")]
     public void Map_Asterisk_ForOptionsOnly()
     {
         var options = new CgiParameters().Add("REQUEST_METHOD", "OPTIONS").Add("REQUEST_URI", "*").Add("PATH_INFO", "/*").Add("PATH_BASE", "/app");
@@ -178,6 +180,7 @@ public sealed class TargetMappingTests
         => Assert.Equal("", CgiRequestMapper.GetRawTarget([1, 2, 3], new CgiMapping()));
 
     [Fact]
+    [Trait("Contract", "H6")]
     public void Map_PathThatIsItsOwnRawForm_IsTheSameString()
     {
         var mapping = new CgiMapping();

@@ -104,6 +104,7 @@ public sealed class RequestHeadersTests
     }
 
     [Theory]
+    [Trait("Contract", "H13")]
     [InlineData("h:8080", "s", "80", "h:8080")]
     [InlineData(null, "s.example.test", "80", "s.example.test")]
     [InlineData(null, "s.example.test", "443", "s.example.test")]
@@ -164,6 +165,7 @@ public sealed class RequestHeadersTests
     }
 
     [Fact]
+    [Trait("Contract", "H10")]
     public void Headers_EncodingChosen_IsUsed()
     {
         var mapping = new CgiMapping { RequestHeaderEncodingSelector = static name => name == "X-Latin" ? System.Text.Encoding.Latin1 : null };

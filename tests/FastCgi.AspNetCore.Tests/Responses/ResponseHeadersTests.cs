@@ -47,6 +47,7 @@ public sealed class ResponseHeadersTests
     }
 
     [Fact]
+    [Trait("Contract", "H11")]
     public void Set_EncodingChosenForTheName_AnyButControlCharacters()
     {
         _headers.EncodingSelector = static name => name == "X-Utf8" ? Encoding.UTF8 : null;

@@ -1,0 +1,34 @@
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Routing;
+using Microsoft.AspNetCore.Routing.Matching;
+using Microsoft.Extensions.Options;
+
+namespace FastCgi.AspNetCore.Hosting;
+
+/// <summary>
+/// Keeps the roles apart: a page must not answer the question whether it may be shown, and an authorizer must not answer a client. It
+/// costs nothing where there is no role but Responder.
+/// </summary>
+internal sealed class RoleMatcherPolicy(IOptions<FastCgiServerOptions> options) : MatcherPolicy, IEndpointSelectorPolicy
+{
+    // With those that choose by other properties of the request than its path, such as the host.
+    public override int Order => -100;
+
+    public bool AppliesToEndpoints(IReadOnlyList<Endpoint> endpoints)
+        => options.Value.Roles.Any(static role => role != FastCgiRole.Responder) || endpoints.Any(static endpoint => GetRole(endpoint) != FastCgiRole.Responder);
+
+    public Task ApplyAsync(HttpContext httpContext, CandidateSet candidates)
+    {
+        // What came over HTTP to Kestrel beside us has no such feature.
+        var role = httpContext.Features.Get<IFastCgiRequestFeature>()?.Role ?? FastCgiRole.Responder;
+        for (var i = 0; i < candidates.Count; i++)
+        {
+            if (candidates.IsValidCandidate(i) && GetRole(candidates[i].Endpoint) != role)
+                candidates.SetValidity(i, false);
+        }
+
+        return Task.CompletedTask;
+    }
+
+    private static FastCgiRole GetRole(Endpoint endpoint) => endpoint.Metadata.GetMetadata<FastCgiRoleAttribute>()?.Role ?? FastCgiRole.Responder;
+}

@@ -1,0 +1,117 @@
+using System.Buffers;
+using System.IO.Pipelines;
+
+namespace FastCgi.AspNetCore.Requests;
+
+/// <summary>A stream of what the web server sends: a body that is read only, forward only, and arrives as it likes.</summary>
+internal abstract class ReceivedStream : Stream
+{
+    public override bool CanRead => true;
+
+    public override bool CanSeek => false;
+
+    public override bool CanWrite => false;
+
+    public override long Length => throw new NotSupportedException();
+
+    public override long Position
+    {
+        get => throw new NotSupportedException();
+        set => throw new NotSupportedException();
+    }
+
+    public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
+    {
+        var result = await ReadResultAsync(cancellationToken).ConfigureAwait(false);
+        return Take(result, buffer.Span);
+    }
+
+    public override Task<int> ReadAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken)
+    {
+        ValidateBufferArguments(buffer, offset, count);
+        return ReadAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
+    }
+
+    public override int Read(byte[] buffer, int offset, int count)
+    {
+        ValidateBufferArguments(buffer, offset, count);
+        return Read(buffer.AsSpan(offset, count));
+    }
+
+    public override int Read(Span<byte> buffer)
+    {
+        ThrowIfSynchronousIONotAllowed();
+        return Take(ReadResultAsync(CancellationToken.None).AsTask().GetAwaiter().GetResult(), buffer);
+    }
+
+    public override async Task CopyToAsync(Stream destination, int bufferSize, CancellationToken cancellationToken)
+    {
+        ValidateCopyToArguments(destination, bufferSize);
+        while (true)
+        {
+            var result = await ReadResultAsync(cancellationToken).ConfigureAwait(false);
+            ThrowIfCanceled(result);
+            foreach (var segment in result.Buffer)
+                await destination.WriteAsync(segment, cancellationToken).ConfigureAwait(false);
+
+            Advance(result.Buffer.End);
+            if (result.IsCompleted)
+                return;
+        }
+    }
+
+    public override void CopyTo(Stream destination, int bufferSize)
+    {
+        ThrowIfSynchronousIONotAllowed();
+        base.CopyTo(destination, bufferSize);
+    }
+
+    public override IAsyncResult BeginRead(byte[] buffer, int offset, int count, AsyncCallback? callback, object? state)
+        => TaskToAsyncResult.Begin(ReadAsync(buffer, offset, count, CancellationToken.None), callback, state);
+
+    public override int EndRead(IAsyncResult asyncResult) => TaskToAsyncResult.End<int>(asyncResult);
+
+    public override void Flush()
+    {
+    }
+
+    public override Task FlushAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    public override void Write(byte[] buffer, int offset, int count) => throw new NotSupportedException();
+
+    public override Task WriteAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken) => throw new NotSupportedException();
+
+    public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default) => throw new NotSupportedException();
+
+    public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
+
+    public override void SetLength(long value) => throw new NotSupportedException();
+
+    /// <summary>Reads what is there, or waits for it.</summary>
+    protected abstract ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken);
+
+    /// <summary>Says how far the result of the last read was used.</summary>
+    protected abstract void Advance(SequencePosition consumed);
+
+    /// <summary>Throws unless the application may use synchronous reads.</summary>
+    protected abstract void ThrowIfSynchronousIONotAllowed();
+
+    private int Take(ReadResult result, Span<byte> buffer)
+    {
+        ThrowIfCanceled(result);
+        var count = (int)Math.Min(result.Buffer.Length, buffer.Length);
+        var taken = result.Buffer.Slice(0, count);
+        taken.CopyTo(buffer);
+        Advance(taken.End);
+        return count;
+    }
+
+    private void ThrowIfCanceled(ReadResult result)
+    {
+        if (!result.IsCanceled)
+            return;
+
+        Advance(result.Buffer.Start);
+        throw new OperationCanceledException("The read was canceled");
+    }
+}

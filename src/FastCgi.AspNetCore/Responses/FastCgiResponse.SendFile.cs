@@ -1,0 +1,97 @@
+using System.Buffers;
+using Microsoft.AspNetCore.Http;
+using Known = Microsoft.Net.Http.Headers.HeaderNames;
+
+namespace FastCgi.AspNetCore.Responses;
+
+/// <content>Files as bodies: sent by the web server where it can, else read and written in turns.</content>
+internal sealed partial class FastCgiResponse
+{
+    // The web server sends the file, so that the response that it gets is a 200, whatever range it makes of it.
+    private bool _isOffloaded;
+
+    /// <inheritdoc/>
+    public async Task SendFileAsync(string path, long offset, long? count, CancellationToken cancellationToken = default)
+    {
+        var generation = _generation;
+        var part = FilePart.Check(path, offset, count);
+        cancellationToken.ThrowIfCancellationRequested();
+
+        if (_owner.IsHeadRequest)
+            await FlushAsync(generation, cancellationToken);
+        else if (!await TryOffloadAsync(generation, part))
+            await StreamFileAsync(generation, path, offset, count, cancellationToken);
+    }
+
+    private async ValueTask<bool> TryOffloadAsync(int generation, FilePart part)
+    {
+        if (_owner.SendFileOffload is not { } offload || HasStarted)
+            return false;
+
+        // They have the last word on status and headers.
+        await FireOnStartingAsync();
+        if (!offload.TryGetHeader(part, _statusCode, _owner.RequestHeaders, _applicationHeaders, out var header, out var obstacle))
+        {
+            _owner.OnFileStreamed(part.File.FullName, obstacle);
+            return false;
+        }
+
+        lock (_output)
+        {
+            ThrowIfStale(generation);
+            if (HasStarted || _bytesWritten > 0 || _owner.ApplicationError is not null)
+                return false;
+
+            CountWrite(part.Length);
+            _applicationHeaders[header.Key] = header.Value;
+            _applicationHeaders.Remove(Known.ContentRange);
+            // nginx would repeat it.
+            if (header.Key == SendFileOffload.XAccelRedirect)
+                _applicationHeaders.Remove(Known.AcceptRanges);
+            _isOffloaded = true;
+        }
+
+        _owner.OnFileOffloaded(part.File.FullName, header.Value);
+        // The end goes with the header block: nginx closes the connection as soon as it has read that.
+        await CompleteAsync(generation, exception: null);
+        return true;
+    }
+
+    private async Task StreamFileAsync(int generation, string path, long offset, long? count, CancellationToken cancellationToken)
+    {
+        using var file = File.OpenHandle(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite, FileOptions.Asynchronous | FileOptions.SequentialScan);
+        // Not memory of the response: a read that an application does not wait for could outlive it.
+        var buffer = ArrayPool<byte>.Shared.Rent(ResponseStaging.MaxLeaseLength);
+        try
+        {
+            for (var rest = count ?? long.MaxValue; rest > 0;)
+            {
+                var wanted = (int)Math.Min(rest, ResponseStaging.MaxLeaseLength);
+                var read = await RandomAccess.ReadAsync(file, buffer.AsMemory(0, wanted), offset, cancellationToken);
+                if (read == 0)
+                {
+                    ThrowIfCounted(path, count, rest);
+                    return;
+                }
+
+                var written = await WriteAsync(generation, buffer.AsMemory(0, read), cancellationToken);
+                if (written.IsCompleted)
+                    return;
+
+                offset += read;
+                rest -= read;
+            }
+        }
+        finally
+        {
+            ArrayPool<byte>.Shared.Return(buffer);
+        }
+    }
+
+    /// <summary>Without a count the end of the file is the end, wherever it is by now.</summary>
+    private static void ThrowIfCounted(string path, long? count, long rest)
+    {
+        if (count is not null)
+            throw new IOException($"The file '{path}' has become shorter while it was sent: {rest} of {count} bytes are missing.");
+    }
+}

@@ -1,0 +1,17 @@
+namespace FastCgi.AspNetCore.FunctionalTests.Documents;
+
+/// <summary>A block of code in a document, named by a comment before it, so that the tests run what a reader copies.</summary>
+internal static class DocumentBlock
+{
+    private const string Fence = "```";
+
+    /// <param name="document">The name of the file in <c>docs</c>.</param>
+    /// <param name="name">What stands in the comment.</param>
+    public static async Task<string> ReadAsync(string document, string name)
+    {
+        var lines = await File.ReadAllLinesAsync(Path.Combine(AppContext.BaseDirectory, "Documents", document));
+        var block = lines.SkipWhile(line => line != $"<!-- {name} -->").Skip(1).ToList();
+        Assert.True(block.Count > 0 && block[0].StartsWith(Fence, StringComparison.Ordinal), $"{document} has no block named '{name}'.");
+        return string.Join('\n', block.Skip(1).TakeWhile(static line => line != Fence));
+    }
+}

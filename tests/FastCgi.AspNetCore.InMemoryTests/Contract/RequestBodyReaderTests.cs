@@ -1,0 +1,248 @@
+using System.Buffers;
+using System.IO.Pipelines;
+using System.Text;
+using FastCgi.AspNetCore.InMemoryTests.Oracle;
+using FastCgi.AspNetCore.Testing;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Contract;
+
+/// <summary><c>Request.BodyReader</c>: advancing, cancelling, completing.</summary>
+public class RequestBodyReaderTests
+{
+    private static readonly TestRequest s_post = new("POST") { Body = "0123456789"u8.ToArray() };
+
+    [Theory]
+    [Trait("Contract", "E4")]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task AdvanceTo_PartOfTheBuffer_RestIsReadAgain(bool hasLength)
+    {
+        var answer = await Parity.AssertAsync(
+            static async (context, seen) =>
+            {
+                var reader = context.Request.BodyReader;
+                var result = await reader.ReadAtLeastAsync(10);
+                seen.Note("first", Encoding.ASCII.GetString(result.Buffer));
+                reader.AdvanceTo(result.Buffer.GetPosition(4));
+                seen.Note("try", reader.TryRead(out result));
+                seen.Note("second", Encoding.ASCII.GetString(result.Buffer));
+                reader.AdvanceTo(result.Buffer.GetPosition(2), result.Buffer.End);
+                result = await reader.ReadAsync();
+                seen.Note("third", $"{Encoding.ASCII.GetString(result.Buffer)} {result.IsCompleted}");
+                reader.AdvanceTo(result.Buffer.End);
+                result = await reader.ReadAsync();
+                seen.Note("end", $"{result.Buffer.Length} {result.IsCompleted}");
+                reader.AdvanceTo(result.Buffer.End);
+            },
+            s_post with { HasLength = hasLength });
+
+        Assert.Equal(["first: 0123456789", "try: True", "second: 456789", "third: 6789 True", "end: 0 True"], answer.Observed);
+    }
+
+    [Fact]
+    [Trait("Contract", "E4")]
+    public async Task ReadAsync_LastBytes_CompletedWithThem()
+    {
+        var answer = await Parity.AssertAsync(
+            static async (context, seen) =>
+            {
+                var result = await context.Request.BodyReader.ReadAtLeastAsync(10);
+                seen.Note("last", $"{result.Buffer.Length} {result.IsCompleted}");
+            },
+            s_post);
+
+        Assert.Equal(["last: 10 True"], answer.Observed);
+    }
+
+    [Fact]
+    [Trait("Contract", "E4")]
+    public async Task Reader_WrongOrder_ThrowsAsKestrel() => await Parity.AssertAsync(
+        static async (context, seen) =>
+        {
+            var reader = context.Request.BodyReader;
+            var result = await reader.ReadAtLeastAsync(10);
+            await seen.TryAsync("read twice", () => reader.ReadAsync().AsTask());
+            seen.Try("try twice", () => reader.TryRead(out _));
+            reader.AdvanceTo(result.Buffer.GetPosition(1));
+            await reader.CompleteAsync();
+            await seen.TryAsync("read after completion", () => reader.ReadAsync().AsTask());
+            seen.Try("try after completion", () => reader.TryRead(out _));
+            seen.Try("advance after completion", () => reader.AdvanceTo(result.Buffer.End));
+            await seen.TryAsync("stream after completion", () => context.Request.Body.ReadAsync(new byte[1]).AsTask());
+            await seen.TryAsync("complete again", () => reader.CompleteAsync().AsTask());
+        },
+        s_post);
+
+    [Fact]
+    [Trait("Contract", "E4")]
+    public async Task Complete_WithAnException_500()
+    {
+        var answer = await Parity.AssertAsync(
+            static async (context, _) => await context.Request.BodyReader.CompleteAsync(new FormatException("on purpose")),
+            s_post);
+
+        Assert.Equal(500, answer.Outcome.Status);
+        Assert.Equal(["FormatException: on purpose"], answer.ApplicationErrors);
+    }
+
+    [Fact]
+    [Trait("Contract", "E4")]
+    public async Task ReadAsync_WhileARead_IsPending_Throws()
+    {
+        var thrown = Waiting.Signal<Exception>();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            var pending = context.Request.BodyReader.ReadAsync().AsTask();
+            thrown.SetResult(await Assert.ThrowsAsync<InvalidOperationException>(async () => await context.Request.BodyReader.ReadAsync()));
+            var result = await pending;
+            context.Request.BodyReader.AdvanceTo(result.Buffer.Start);
+            await Apps.BodyHash(context);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(Head(3));
+        await thrown.Task.Within("the second read");
+        frontEnd.Send(RecordBytes.StdinStream(1, "abc"u8.ToArray()));
+
+        Assert.Equal(Apps.HashOf("abc"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Theory]
+    [Trait("Contract", "E4b")]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Read_NotFinishedAtTheEnd_NextRequestUntouched(bool isPending)
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            if (context.Request.Path == "/left")
+                _ = context.Request.BodyReader.ReadAsync().AsTask().ContinueWith(static task => task.Exception, TaskScheduler.Default);
+            else
+                await Apps.BodyHash(context);
+        });
+        var frontEnd = server.Connect();
+
+        for (var i = 0; i < 20; i++)
+        {
+            if (isPending)
+            {
+                frontEnd.Send(Head(3, "/left"));
+                Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+                frontEnd.Send(RecordBytes.StdinStream(1, "abc"u8.ToArray()));
+            }
+            else
+            {
+                frontEnd.Send(RecordBytes.Post(1, "/left", "abc"u8.ToArray()));
+                Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+            }
+
+            frontEnd.Send(RecordBytes.Post(1, "/", "next"u8.ToArray()));
+            Assert.Equal(Apps.HashOf("next"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
+        }
+    }
+
+    [Fact]
+    [Trait("Contract", "E5")]
+    public async Task CancelPendingRead_NoneIsPending_NextOneAndNoOther()
+    {
+        var answer = await Parity.AssertAsync(
+            static async (context, seen) =>
+            {
+                var reader = context.Request.BodyReader;
+                reader.CancelPendingRead();
+                var result = await reader.ReadAsync();
+                seen.Note("next", result.IsCanceled);
+                reader.AdvanceTo(result.Buffer.Start);
+                result = await reader.ReadAtLeastAsync(10);
+                seen.Note("one more", $"{result.IsCanceled} {result.Buffer.Length}");
+            },
+            s_post);
+
+        Assert.Equal(["next: True", "one more: False 10"], answer.Observed);
+    }
+
+    [Fact]
+    [Trait("Contract", "E5")]
+    public async Task CancelPendingRead_ReadByTheStream_ThrowsAndBodyIsStillThere()
+    {
+        await using var server = await TestServer.StartAsync(static async context =>
+        {
+            context.Request.BodyReader.CancelPendingRead();
+            await Assert.ThrowsAsync<OperationCanceledException>(() => context.Request.Body.ReadExactlyAsync(new byte[1]).AsTask());
+            await Apps.BodyHash(context);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Post(1, "/", "abc"u8.ToArray()));
+
+        Assert.Equal(Apps.HashOf("abc"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Theory]
+    [Trait("Contract", "E5")]
+    [InlineData("cancel")]
+    [InlineData("token")]
+    [InlineData("token stream")]
+    public async Task Read_CancelledWhileItWaits_BodyIsStillThere(string how)
+    {
+        var isCancelled = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            var reader = context.Request.BodyReader;
+            using var source = new CancellationTokenSource();
+            Task read = how == "token stream" ? context.Request.Body.ReadAsync(new byte[1], source.Token).AsTask() : reader.ReadAsync(source.Token).AsTask();
+            if (how == "cancel")
+            {
+                reader.CancelPendingRead();
+                var result = await (Task<ReadResult>)read;
+                Assert.True(result.IsCanceled);
+                reader.AdvanceTo(result.Buffer.Start);
+            }
+            else
+            {
+                await source.CancelAsync();
+                await Assert.ThrowsAnyAsync<OperationCanceledException>(() => read);
+            }
+
+            isCancelled.SetResult();
+            await Apps.BodyHash(context);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(Head(3));
+        await isCancelled.Task.Within("the cancelled read");
+        frontEnd.Send(RecordBytes.StdinStream(1, "abc"u8.ToArray()));
+
+        Assert.Equal(Apps.HashOf("abc"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Theory]
+    [Trait("Contract", "E6")]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Abort_WhileReading_ThisAndEveryLaterReadFails(bool byApplication)
+    {
+        var observed = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            Task read = context.Request.Body.ReadAtLeastAsync(new byte[1], 1).AsTask();
+            if (byApplication)
+                context.Abort();
+            await Assert.ThrowsAnyAsync<Exception>(() => read);
+            await Assert.ThrowsAnyAsync<Exception>(async () => await context.Request.Body.ReadExactlyAsync(new byte[1]));
+            await Assert.ThrowsAnyAsync<Exception>(async () => await context.Request.BodyReader.ReadAsync());
+            observed.SetResult();
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(Head(3));
+        if (!byApplication)
+            frontEnd.Close();
+
+        await observed.Task.Within("the failing reads");
+    }
+
+    private static byte[] Head(int contentLength, string uri = "/")
+        => [.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", uri, ("CONTENT_LENGTH", $"{contentLength}")))];
+}

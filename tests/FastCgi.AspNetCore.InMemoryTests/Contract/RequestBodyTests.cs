@@ -1,0 +1,318 @@
+using System.Text;
+using FastCgi.AspNetCore.InMemoryTests.Oracle;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Contract;
+
+/// <summary>The request body: its limit, its end, and the stream.</summary>
+public class RequestBodyTests
+{
+    private static readonly TestRequest s_post = new("POST") { Body = "0123456789"u8.ToArray() };
+
+    [Theory]
+    [Trait("Contract", "E1")]
+    [Trait("Contract", "E3")]
+    [InlineData("stream")]
+    [InlineData("reader")]
+    [InlineData("try")]
+    public async Task MaxRequestBodySize_ReadingHasBegun_ReadOnly(string how) => await Parity.AssertAsync(
+        async (context, seen) =>
+        {
+            var limit = context.Features.Get<IHttpMaxRequestBodySizeFeature>()!;
+            seen.Note("limit", limit.MaxRequestBodySize);
+            seen.Note("read-only", limit.IsReadOnly);
+            seen.Try("negative", () => limit.MaxRequestBodySize = -1);
+            limit.MaxRequestBodySize = 0;
+            limit.MaxRequestBodySize = null;
+            if (how == "stream")
+                await context.Request.Body.ReadExactlyAsync(new byte[1]);
+            else if (how == "reader")
+                await context.Request.BodyReader.ReadAsync();
+            else
+                context.Request.BodyReader.TryRead(out _);
+            seen.Note("read-only", limit.IsReadOnly);
+            seen.Try("set", () => limit.MaxRequestBodySize = 1);
+        },
+        s_post);
+
+    [Theory]
+    [Trait("Contract", "E2")]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task MaxRequestBodySize_Exceeded_EveryReadFailsAndTheApplicationMayAnswer(bool hasLength)
+    {
+        var answer = await Parity.AssertAsync(
+            async (context, seen) =>
+            {
+                context.Features.Get<IHttpMaxRequestBodySizeFeature>()!.MaxRequestBodySize = 5;
+                await seen.TryAsync("stream", () => context.Request.Body.ReadExactlyAsync(new byte[6]).AsTask());
+                await seen.TryAsync("again", () => context.Request.Body.ReadExactlyAsync(new byte[6]).AsTask());
+                await seen.TryAsync("reader", () => context.Request.BodyReader.ReadAsync().AsTask());
+                context.Response.StatusCode = 418;
+            },
+            s_post with { HasLength = hasLength });
+
+        Assert.Equal("BadHttpRequestException: Request body too large. The max request body size is 5 bytes.", answer.Observed[0]["stream: ".Length..]);
+        Assert.Equal(418, answer.Outcome.Status);
+    }
+
+    [Theory]
+    [Trait("Contract", "E2")]
+    [Trait("Contract", "A5")]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task MaxRequestBodySize_ExceededAndNotCaught_413(bool hasLength)
+    {
+        var answer = await Parity.AssertAsync(
+            static async (context, _) =>
+            {
+                context.Features.Get<IHttpMaxRequestBodySizeFeature>()!.MaxRequestBodySize = 5;
+                await context.Request.Body.CopyToAsync(Stream.Null);
+            },
+            s_post with { HasLength = hasLength });
+
+        Assert.Equal((413, 1), (answer.Outcome.Status, answer.ApplicationErrors.Count));
+    }
+
+    [Theory]
+    [Trait("Contract", "E3")]
+    [InlineData(0)]
+    [InlineData(10)]
+    public async Task MaxRequestBodySize_NotExceeded_BodyRead(int length)
+    {
+        var answer = await Parity.AssertAsync(
+            async (context, seen) =>
+            {
+                context.Features.Get<IHttpMaxRequestBodySizeFeature>()!.MaxRequestBodySize = length;
+                seen.Note("body", await new StreamReader(context.Request.Body).ReadToEndAsync());
+            },
+            length == 0 ? new TestRequest() : s_post);
+
+        Assert.Equal(length == 0 ? "body: " : "body: 0123456789", answer.Observed[0]);
+    }
+
+    [Theory]
+    [Trait("Contract", "E8")]
+    [Trait("Contract", "T1")]
+    [Trait("Contract", "T17")]
+    [InlineData("GET", null, true, false)]
+    [InlineData("POST", "", true, false)]
+    [InlineData("POST", "x", true, true)]
+    [InlineData("POST", "x", false, true)]
+    [InlineData("GET", "x", true, true)]
+    public async Task CanHaveBody_WhatTheClientSent_AsKestrel(string method, string? body, bool hasLength, bool expected)
+    {
+        var answer = await Parity.AssertAsync(
+            async (context, seen) =>
+            {
+                seen.Note("can", context.Features.Get<IHttpRequestBodyDetectionFeature>()!.CanHaveBody);
+                seen.Note("length", context.Request.ContentLength);
+                seen.Note("body", await new StreamReader(context.Request.Body).ReadToEndAsync());
+                seen.Note("at the end", await context.Request.Body.ReadAsync(new byte[1]));
+            },
+            new TestRequest(method) { Body = body is null ? null : Apps.Utf8(body), HasLength = hasLength });
+
+        Assert.Equal($"can: {expected}", answer.Observed[0]);
+    }
+
+    [Fact]
+    [Trait("Contract", "E8")]
+    public async Task Reader_NoBody_CompletedAtOnce() => await Parity.AssertAsync(static async (context, seen) =>
+    {
+        var reader = context.Request.BodyReader;
+        seen.Note("try", reader.TryRead(out var tried) && tried.IsCompleted && tried.Buffer.IsEmpty);
+        reader.AdvanceTo(tried.Buffer.Start);
+        var result = await reader.ReadAsync();
+        seen.Note("read", $"{result.IsCompleted} {result.IsCanceled} {result.Buffer.Length}");
+        reader.AdvanceTo(result.Buffer.End);
+        await reader.CompleteAsync();
+    });
+
+    [Theory]
+    [Trait("Contract", "E7")]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Body_EndsBeforeItsLength_ReadFailsWithBadRequest(bool closes)
+    {
+        var thrown = Waiting.Signal<Exception>();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            try
+            {
+                await context.Request.Body.CopyToAsync(Stream.Null);
+            }
+            catch (Exception exception)
+            {
+                thrown.SetResult(exception);
+                throw;
+            }
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+        byte[] start =
+        [
+            .. RecordBytes.Begin(),
+            .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "10"))),
+            .. RecordBytes.Record(RecordBytes.Stdin, 1, "01234"u8),
+        ];
+
+        frontEnd.Send(start);
+        if (closes)
+            frontEnd.Close();
+        else
+            frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, []));
+
+        var exception = await thrown.Task.Within("the failing read");
+        if (closes)
+        {
+            Assert.IsType<IOException>(exception, exactMatch: false);
+            Assert.Empty(server.Logs.UnexpectedErrors);
+            return;
+        }
+
+        Assert.Equal(("Unexpected end of request content.", 400), (exception.Message, Assert.IsType<BadHttpRequestException>(exception).StatusCode));
+        Assert.Equal(400, (await frontEnd.ReadResponseAsync()).Status);
+    }
+
+    [Fact]
+    [Trait("Contract", "E10")]
+    public async Task Stream_WhatItCanDo_AsKestrel() => await Parity.AssertAsync(
+        static async (context, seen) =>
+        {
+            var body = context.Request.Body;
+            seen.Note("can", $"{body.CanRead} {body.CanWrite} {body.CanSeek}");
+            seen.Try("length", () => _ = body.Length);
+            seen.Try("position", () => _ = body.Position);
+            seen.Try("set position", () => body.Position = 1);
+            seen.Try("seek", () => body.Seek(0, SeekOrigin.Begin));
+            seen.Try("set length", () => body.SetLength(1));
+            seen.Try("write", () => body.Write([1], 0, 1));
+            await seen.TryAsync("write async", () => body.WriteAsync(new byte[1]).AsTask());
+            seen.Try("flush", body.Flush);
+            await seen.TryAsync("flush async", () => body.FlushAsync());
+            seen.Try("read", () => Assert.Equal(1, body.Read(new byte[1], 0, 1)));
+            seen.Try("read span", () => Assert.Equal(1, body.Read(new byte[1].AsSpan())));
+            seen.Try("read byte", () => body.ReadByte());
+            seen.Try("copy", () => body.CopyTo(Stream.Null));
+            seen.Note("begin", await Task.Factory.FromAsync(body.BeginRead, body.EndRead, new byte[4], 1, 2, null));
+            seen.Note("rest", await new StreamReader(body).ReadToEndAsync());
+        },
+        s_post);
+
+    [Fact]
+    [Trait("Contract", "E10")]
+    [Trait("Contract", "T32")]
+    public async Task Stream_SynchronousReadsAllowed_Read() => await Parity.AssertAsync(
+        static (context, seen) =>
+        {
+            context.Features.Get<IHttpBodyControlFeature>()!.AllowSynchronousIO = true;
+            var body = context.Request.Body;
+            seen.Note("byte", body.ReadByte());
+            seen.Note("array", body.Read(new byte[5], 1, 2));
+            seen.Note("span", body.Read(new byte[2].AsSpan()));
+            using var rest = new MemoryStream();
+            body.CopyTo(rest);
+            seen.Note("rest", rest.Length);
+            return Task.CompletedTask;
+        },
+        s_post);
+
+    [Fact]
+    [Trait("Contract", "E11")]
+    public async Task Stream_ZeroByteRead_WaitsAndTakesNothing()
+    {
+        var hasWaited = Waiting.Signal<bool>();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            var read = context.Request.Body.ReadAsync(Memory<byte>.Empty).AsTask();
+            hasWaited.SetResult(!read.IsCompleted);
+            Assert.Equal(0, await read);
+            Assert.Equal(0, await context.Request.Body.ReadAsync(Memory<byte>.Empty));
+            await Apps.BodyHash(context);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "3"))));
+        Assert.True(await hasWaited.Task.Within("the read"));
+        frontEnd.Send(RecordBytes.StdinStream(1, "abc"u8.ToArray()));
+
+        Assert.Equal(Apps.HashOf("abc"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    [Trait("Contract", "E13")]
+    public async Task EnableBuffering_ReadTwice_SameBody()
+    {
+        var answer = await Parity.AssertAsync(
+            static async (context, seen) =>
+            {
+                context.Request.EnableBuffering(bufferThreshold: 4);
+                for (var i = 0; i < 2; i++)
+                {
+                    seen.Note("body", await new StreamReader(context.Request.Body).ReadToEndAsync());
+                    context.Request.Body.Position = 0;
+                }
+
+                var result = await context.Request.BodyReader.ReadAtLeastAsync(10);
+                seen.Note("reader", Encoding.ASCII.GetString(result.Buffer));
+            },
+            s_post);
+
+        Assert.Equal(["body: 0123456789", "body: 0123456789", "reader: 0123456789"], answer.Observed);
+    }
+
+    [Fact]
+    [Trait("Contract", "E13")]
+    [Trait("Contract", "D12")]
+    public async Task Body_ReplacedAndPutBack_ReaderReadsWhatIsThere() => await Parity.AssertAsync(
+        static async (context, seen) =>
+        {
+            var own = context.Request.Body;
+            context.Request.Body = new MemoryStream("replaced"u8.ToArray());
+            var result = await context.Request.BodyReader.ReadAsync();
+            seen.Note("replaced", Encoding.ASCII.GetString(result.Buffer));
+            context.Request.BodyReader.AdvanceTo(result.Buffer.End);
+            context.Request.Body = own;
+            seen.Note("own", await new StreamReader(context.Request.Body).ReadToEndAsync());
+        },
+        s_post);
+
+    [Fact]
+    [Trait("Contract", "J")]
+    public async Task Form_WithFiles_Read()
+    {
+        const string Boundary = "b0und";
+        var body = Apps.Utf8(string.Join("\r\n",
+            "--" + Boundary, "Content-Disposition: form-data; name=\"text\"", "", "grüße",
+            "--" + Boundary, "Content-Disposition: form-data; name=\"file\"; filename=\"a.txt\"", "Content-Type: text/plain", "", new string('x', 100_000),
+            "--" + Boundary + "--", ""));
+        var answer = await Parity.AssertAsync(
+            static async (context, seen) =>
+            {
+                var form = await context.Request.ReadFormAsync();
+                var file = form.Files["file"]!;
+                seen.Note("form", $"{form["text"]} {file.FileName} {file.ContentType} {file.Length}");
+            },
+            new TestRequest("POST") { Body = body, Headers = [("Content-Type", "multipart/form-data; boundary=" + Boundary)] });
+
+        Assert.Equal(["form: grüße a.txt text/plain 100000"], answer.Observed);
+    }
+
+    [Fact]
+    [Trait("Contract", "J")]
+    public async Task Form_UrlEncoded_Read()
+    {
+        var answer = await Parity.AssertAsync(
+            static async (context, seen) =>
+            {
+                var form = await context.Request.ReadFormAsync();
+                seen.Note("form", string.Join('|', form.Select(static field => $"{field.Key}={field.Value}")));
+            },
+            new TestRequest("POST") { Body = "a=1&b=x%20y+z&a=2"u8.ToArray(), Headers = [("Content-Type", "application/x-www-form-urlencoded")] });
+
+        Assert.Equal(["form: a=1,2|b=x y z"], answer.Observed);
+    }
+}

@@ -1,0 +1,297 @@
+using FastCgi.AspNetCore.InMemoryTests.Oracle;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.DependencyInjection;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Contract;
+
+/// <summary>What the server does around the application, in which order, and whatever fails in it.</summary>
+public class RequestEndTests
+{
+    [Fact]
+    [Trait("Contract", "A1")]
+    [Trait("Contract", "A2")]
+    public async Task OnCompleted_Waits_EndIsSentAndNextRequestAnswered()
+    {
+        var go = Waiting.Signal();
+        var order = new Observations();
+        var disposed = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            if (context.Request.Path != "/first")
+            {
+                await Apps.Target(context);
+                return;
+            }
+
+            context.Response.OnStarting(() =>
+            {
+                order.Note("OnStarting", context.Response.HasStarted);
+                return Task.CompletedTask;
+            });
+            context.Response.RegisterForDispose(new Disposal(() =>
+            {
+                order.Note("disposed", context.Request.Path);
+                disposed.SetResult();
+            }));
+            context.Response.OnCompleted(async () =>
+            {
+                order.Note("OnCompleted", context.Response.HasStarted);
+                await go.Task;
+            });
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(uri: "/first"));
+        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+        frontEnd.Send(RecordBytes.Get(uri: "/second"));
+        Assert.Equal("GET /second", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal(["OnStarting: False", "OnCompleted: True"], order.Lines);
+        go.SetResult();
+
+        await disposed.Task.Within("the release");
+        Assert.Equal("disposed: /first", order.Lines[^1]);
+    }
+
+    [Theory]
+    [Trait("Contract", "A3")]
+    [Trait("Contract", "A4")]
+    [InlineData("/create", 500, "ApplicationError")]
+    [InlineData("/dispose", 200, "DisposeContextFailed")]
+    public async Task Context_CreatingOrDisposingThrows_AnsweredAndServerGoesOn(string path, int status, string eventName)
+    {
+        await using var server = await TestServer.StartAsync(
+            static app => app.Run(Apps.Hello), services: static services => services.AddSingleton<IHttpContextFactory, FailingContextFactory>());
+        server.Logs.Expected.Add(eventName);
+        var frontEnd = server.Connect();
+
+        for (var i = 0; i < 20; i++)
+        {
+            frontEnd.Send(RecordBytes.Get(uri: path));
+            Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
+            frontEnd.Send(RecordBytes.Get(uri: "/other"));
+            Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        }
+
+        await frontEnd.Transport.WaitUntilAsync(() => server.Logs.All.Count(log => log.EventName == eventName) == 20, eventName);
+    }
+
+    [Theory]
+    [Trait("Contract", "A5")]
+    [Trait("Contract", "H16")]
+    [Trait("Contract", "I13")]
+    [Trait("Contract", "I17")]
+    [InlineData(400)]
+    [InlineData(408)]
+    [InlineData(413)]
+    [InlineData(422)]
+    public async Task BadHttpRequestException_EscapesTheApplication_ItsStatus(int status)
+    {
+        var answer = await Parity.AssertAsync((context, seen) =>
+        {
+            context.Response.OnCompleted(() =>
+            {
+                seen.Note("feature", context.Features.Get<IBadRequestExceptionFeature>()!.Error?.Message);
+                return Task.CompletedTask;
+            });
+            throw new BadHttpRequestException("on purpose", status);
+        });
+
+        Assert.Equal(status, answer.Outcome.Status);
+        Assert.Equal(["BadHttpRequestException: on purpose"], answer.ApplicationErrors);
+    }
+
+    [Fact]
+    [Trait("Contract", "I17")]
+    [Trait("Contract", "I13")]
+    public async Task BadHttpRequestException_EscapesTheApplication_LoggedAtDebugAndAsError()
+    {
+        await using var server = await TestServer.StartAsync(static _ => throw new BadHttpRequestException("on purpose"));
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.ReadResponseAsync();
+
+        var logs = server.Logs.All.Where(static log => log.EventName is "BadRequest" or "ApplicationError").Select(static log => log.Level.ToString());
+        Assert.Equal(["Debug", "Error"], logs);
+    }
+
+    [Theory]
+    [Trait("Contract", "A8")]
+    [InlineData("at once")]
+    [InlineData("after a wait")]
+    [InlineData("exception")]
+    [InlineData("OnStarting")]
+    [InlineData("OnCompleted")]
+    [InlineData("aborted")]
+    public async Task AsyncLocal_SetAnywhere_NotSeenByTheNextRequest(string where)
+    {
+        var local = new AsyncLocal<string>();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            if (local.Value is not null)
+                throw new InvalidOperationException("Leaked: " + local.Value);
+            await LeakAsync(context, local, where);
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        for (var i = 0; i < 10; i++)
+        {
+            frontEnd.Send(RecordBytes.Get());
+            await frontEnd.ReadOutcomeAsync();
+            Assert.Null(local.Value);
+            if (where == "aborted")
+                frontEnd = server.Connect();
+        }
+
+        Assert.DoesNotContain(server.Logs.All, static log => log.Exception?.Message.StartsWith("Leaked", StringComparison.Ordinal) == true);
+    }
+
+    [Fact]
+    [Trait("Contract", "A8")]
+    public async Task AsyncLocal_SetByMiddleware_SeenByTheCallbacksOfThatRequest() => await Parity.AssertAsync(static async (context, seen) =>
+    {
+        var local = new AsyncLocal<string> { Value = "of the request" };
+        context.Response.OnStarting(() =>
+        {
+            seen.Note("starting", local.Value);
+            return Task.CompletedTask;
+        });
+        context.Response.OnCompleted(() =>
+        {
+            seen.Note("completed", local.Value);
+            return Task.CompletedTask;
+        });
+        await context.Response.StartAsync();
+    });
+
+    [Theory]
+    [Trait("Contract", "A10")]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Replaced_BodiesAndHeaders_NotSeenByTheNextRequest(bool fails)
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            if (context.Request.Path == "/clean")
+            {
+                await context.Response.WriteAsync(
+                    $"{await new StreamReader(context.Request.Body).ReadToEndAsync()} {context.Request.Headers["X-Leak"]} {context.Response.Headers["X-Leak"]} {context.TraceIdentifier == "leak"}");
+                return;
+            }
+
+            context.Request.Body = new MemoryStream("leak"u8.ToArray());
+            context.Response.Body = new MemoryStream();
+            context.Features.Get<IHttpRequestFeature>()!.Headers = new HeaderDictionary { ["X-Leak"] = "leak" };
+            context.Features.Get<IHttpResponseFeature>()!.Headers = new HeaderDictionary { ["X-Leak"] = "leak" };
+            context.TraceIdentifier = "leak";
+            if (fails)
+                throw new InvalidOperationException("on purpose");
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        for (var i = 0; i < 20; i++)
+        {
+            frontEnd.Send(RecordBytes.Post(1, "/leak", "x"u8.ToArray()));
+            Assert.Equal(fails ? 500 : 200, (await frontEnd.ReadResponseAsync()).Status);
+            frontEnd.Send(RecordBytes.Post(1, "/clean", "own"u8.ToArray()));
+            Assert.Equal("own   False", (await frontEnd.ReadResponseAsync()).Text);
+        }
+    }
+
+    [Theory]
+    [Trait("Contract", "T8")]
+    [InlineData("answers")]
+    [InlineData("throws")]
+    [InlineData("throws late")]
+    [InlineData("aborts")]
+    [InlineData("completes")]
+    public async Task Scope_AnyEnding_Released(string ending)
+    {
+        var released = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(
+            app => app.Run(context =>
+            {
+                _ = context.RequestServices.GetRequiredService<Disposal>();
+                return EndAsync(context, ending);
+            }),
+            services: services => services.AddScoped(_ => new Disposal(released.SetResult)));
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        await released.Task.Within("the scope's release");
+    }
+
+    private static async Task LeakAsync(HttpContext context, AsyncLocal<string> local, string where)
+    {
+        if (where == "after a wait")
+            await Task.Yield();
+        if (where == "OnCompleted")
+        {
+            context.Response.OnCompleted(() =>
+            {
+                local.Value = where;
+                return Task.CompletedTask;
+            });
+        }
+        else if (where == "OnStarting")
+        {
+            context.Response.OnStarting(() =>
+            {
+                local.Value = where;
+                return Task.CompletedTask;
+            });
+        }
+        else
+        {
+            local.Value = where;
+        }
+
+        if (where == "exception")
+            throw new InvalidOperationException("on purpose");
+        if (where == "aborted")
+            context.Abort();
+    }
+
+    private static async Task EndAsync(HttpContext context, string ending)
+    {
+        if (ending == "throws")
+            throw new InvalidOperationException("on purpose");
+
+        await context.Response.WriteAsync("Hello");
+        if (ending == "throws late")
+            throw new InvalidOperationException("on purpose");
+        if (ending == "aborts")
+            context.Abort();
+        if (ending == "completes")
+            await context.Response.CompleteAsync();
+    }
+
+    private sealed class Disposal(Action onDispose) : IDisposable
+    {
+        public void Dispose() => onDispose();
+    }
+
+    /// <summary>Hosting asks it for contexts where it is registered.</summary>
+    private sealed class FailingContextFactory : IHttpContextFactory
+    {
+        public HttpContext Create(IFeatureCollection featureCollection)
+            => featureCollection.GetRequiredFeature<IHttpRequestFeature>().Path == "/create"
+                ? throw new InvalidOperationException("on purpose")
+                : new DefaultHttpContext(featureCollection);
+
+        public void Dispose(HttpContext httpContext)
+        {
+            if (httpContext.Request.Path == "/dispose")
+                throw new InvalidOperationException("on purpose");
+        }
+    }
+}

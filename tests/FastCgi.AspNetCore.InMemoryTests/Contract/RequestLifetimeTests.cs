@@ -1,0 +1,296 @@
+using FastCgi.AspNetCore.InMemoryTests.Oracle;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.Logging;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Contract;
+
+/// <summary><c>RequestAborted</c> and <c>Abort()</c>: when they fire, and when nothing fires any more.</summary>
+public class RequestLifetimeTests
+{
+    [Theory]
+    [Trait("Contract", "F1")]
+    [Trait("Contract", "F6")]
+    [Trait("Contract", "A6")]
+    [Trait("Contract", "A7")]
+    [Trait("Contract", "I66")]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task RequestAborted_ClientGoes_CancelledAndNoError(bool isStarted)
+    {
+        var gone = Waiting.Signal();
+        var answer = await Parity.AssertAsync(
+            async (context, seen) =>
+            {
+                if (isStarted)
+                    await context.Response.WriteAsync("partial");
+                gone.TrySetResult();
+                await seen.TryAsync("waiting", () => Apps.UntilAborted(context));
+                seen.Note("aborted", context.RequestAborted.IsCancellationRequested);
+                context.RequestAborted.ThrowIfCancellationRequested();
+            },
+            new TestRequest { GoneWhen = gone.Task });
+
+        Assert.Empty(answer.ApplicationErrors);
+        Assert.Contains(isStarted ? "http.response.status_code=200" : "http.response.status_code=499", answer.Measurement, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    [Trait("Contract", "A6")]
+    public async Task Exception_OfAnotherKindAfterTheClientHasGone_IsAnError()
+    {
+        var gone = Waiting.Signal();
+        var answer = await Parity.AssertAsync(
+            async (context, _) =>
+            {
+                gone.TrySetResult();
+                try
+                {
+                    await Apps.UntilAborted(context);
+                }
+                catch (OperationCanceledException)
+                {
+                    throw new FormatException("on purpose");
+                }
+            },
+            new TestRequest { GoneWhen = gone.Task });
+
+        Assert.Equal(["FormatException: on purpose"], answer.ApplicationErrors);
+    }
+
+    [Fact]
+    [Trait("Contract", "A6")]
+    public async Task Exception_OfCancellationThoughNobodyHasGone_500()
+    {
+        var answer = await Parity.AssertAsync(static (_, _) => throw new OperationCanceledException("on purpose"));
+
+        Assert.Equal((500, 1), (answer.Outcome.Status, answer.ApplicationErrors.Count));
+    }
+
+    [Fact]
+    [Trait("Contract", "F2")]
+    public async Task RequestAborted_FetchedAfterTheLastDeclaredByte_None()
+    {
+        var answer = await Parity.AssertAsync(static async (context, seen) =>
+        {
+            context.Response.ContentLength = 3;
+            seen.Note("before", context.RequestAborted.CanBeCanceled);
+            await context.Response.Body.WriteAsync("ab"u8.ToArray());
+            seen.Note("between", context.RequestAborted.CanBeCanceled);
+            await context.Response.Body.WriteAsync("c"u8.ToArray());
+            seen.Note("after", context.RequestAborted.CanBeCanceled);
+        });
+
+        Assert.Equal(["before: True", "between: True", "after: False"], answer.Observed);
+    }
+
+    [Theory]
+    [Trait("Contract", "F2")]
+    [Trait("Contract", "T9")]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task RequestAborted_PeerClosesAfterTheWholeResponse_NotCancelled(bool hasLength)
+    {
+        var isWritten = Waiting.Signal();
+        var isClosed = Waiting.Signal();
+        var wasCancelled = Waiting.Signal<bool>();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            var aborted = context.RequestAborted;
+            if (hasLength)
+                context.Response.ContentLength = 3;
+            await context.Response.WriteAsync("abc");
+            if (!hasLength)
+                await context.Response.CompleteAsync();
+            isWritten.SetResult();
+            await isClosed.Task;
+            wasCancelled.SetResult(aborted.IsCancellationRequested);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(keepConnection: false));
+        await isWritten.Task.Within("the response");
+        frontEnd.Close();
+        isClosed.SetResult();
+
+        Assert.False(await wasCancelled.Task.Within("the end of the application"));
+    }
+
+    [Fact]
+    [Trait("Contract", "F2")]
+    [Trait("Contract", "T9")]
+    public async Task RequestAborted_PeerClosesWhileOnCompletedRuns_NotCancelled()
+    {
+        var isClosed = Waiting.Signal();
+        var wasCancelled = Waiting.Signal<bool>();
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            var aborted = context.RequestAborted;
+            context.Response.OnCompleted(async () =>
+            {
+                await isClosed.Task;
+                wasCancelled.SetResult(aborted.IsCancellationRequested);
+            });
+            return Apps.Hello(context);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.ReadResponseAsync();
+        frontEnd.Close();
+        isClosed.SetResult();
+
+        Assert.False(await wasCancelled.Task.Within("the callback"));
+    }
+
+    [Fact]
+    [Trait("Contract", "F3")]
+    public async Task RequestAborted_FirstReadAfterTheAbort_AlreadyCancelled() => await Parity.AssertAsync(static (context, seen) =>
+    {
+        context.Abort();
+        seen.Note("cancelled", context.RequestAborted.IsCancellationRequested);
+        return Task.CompletedTask;
+    });
+
+    [Fact]
+    [Trait("Contract", "F3")]
+    [Trait("Contract", "T11")]
+    public async Task RequestAborted_KeptFromACancelledRequest_NextRequestHasItsOwn()
+    {
+        var cancelled = Waiting.Signal();
+        CancellationToken kept = default;
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            if (context.Request.Path == "/abort")
+            {
+                kept = context.RequestAborted;
+                await Assert.ThrowsAnyAsync<OperationCanceledException>(() => Apps.UntilAborted(context));
+                cancelled.SetResult();
+                return;
+            }
+
+            await context.Response.WriteAsync($"{context.RequestAborted == kept} {context.RequestAborted.IsCancellationRequested}");
+        });
+        var aborted = server.Connect();
+        aborted.Send(RecordBytes.Get(uri: "/abort"));
+        aborted.Close();
+        await cancelled.Task.Within("the cancellation");
+        var frontEnd = server.Connect();
+
+        for (var i = 0; i < 40; i++)
+        {
+            frontEnd.Send(RecordBytes.Get());
+            Assert.Equal("False False", (await frontEnd.ReadResponseAsync()).Text);
+        }
+    }
+
+    [Fact]
+    [Trait("Contract", "F3")]
+    [Trait("Contract", "T11")]
+    public async Task RequestAborted_RegistrationLeftBehind_NotCalledForTheNextRequest()
+    {
+        var calls = 0;
+        var started = Waiting.Signal();
+        var ended = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            if (context.Request.Path == "/register")
+            {
+                context.RequestAborted.Register(() => Interlocked.Increment(ref calls));
+                return;
+            }
+
+            started.SetResult();
+            await Assert.ThrowsAnyAsync<OperationCanceledException>(() => Apps.UntilAborted(context));
+            ended.SetResult();
+        });
+        var frontEnd = server.Connect();
+
+        for (var i = 0; i < 40; i++)
+        {
+            frontEnd.Send(RecordBytes.Get(uri: "/register"));
+            await frontEnd.ReadResponseAsync();
+        }
+
+        frontEnd.Send(RecordBytes.Get());
+        await started.Task.Within("the application");
+        frontEnd.Close();
+        await ended.Task.Within("the cancellation");
+
+        Assert.Equal(0, calls);
+    }
+
+    [Fact]
+    [Trait("Contract", "F4")]
+    public async Task RequestAborted_Replaced_ApplicationSeesItAndTheOtherStillFires()
+    {
+        var gone = Waiting.Signal();
+        await Parity.AssertAsync(
+            async (context, seen) =>
+            {
+                var lifetime = context.Features.Get<IHttpRequestLifetimeFeature>()!;
+                var own = lifetime.RequestAborted;
+                using var source = CancellationTokenSource.CreateLinkedTokenSource(own);
+                context.RequestAborted = source.Token;
+                seen.Note("replaced", context.RequestAborted == source.Token);
+                gone.TrySetResult();
+                await seen.TryAsync("waiting", () => Apps.UntilAborted(context));
+                seen.Note("own", own.IsCancellationRequested);
+            },
+            new TestRequest { GoneWhen = gone.Task });
+    }
+
+    [Theory]
+    [Trait("Contract", "F5")]
+    [Trait("Contract", "I34")]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Abort_ByTheApplication_ReadsFailAndNothingIsSent(bool isStarted)
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            if (isStarted)
+                await context.Response.StartAsync();
+            context.Abort();
+            context.Abort();
+            await Assert.ThrowsAnyAsync<OperationCanceledException>(() => context.Request.Body.ReadExactlyAsync(new byte[1]).AsTask());
+            await context.Response.WriteAsync("not sent");
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "3"))));
+
+        Assert.Equal((0, true), ((await frontEnd.ReadOutcomeAsync()).Status, frontEnd.Transport.IsReset));
+        Assert.Equal(LogLevel.Information, Assert.Single(server.Logs.All, static log => log.EventName == "ApplicationAborted").Level);
+    }
+
+    [Fact]
+    [Trait("Contract", "T10")]
+    public async Task RequestAborted_CallbackUsesTheResponse_NoDeadlock()
+    {
+        var called = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            context.RequestAborted.Register(() =>
+            {
+                // On another thread, so that a lock that this one held would show.
+                Task.Run(async () =>
+                {
+                    await context.Response.WriteAsync("late");
+                    context.Abort();
+                }).Wait(TimeSpan.FromSeconds(20));
+                called.SetResult();
+            });
+            await called.Task;
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+        frontEnd.Close();
+
+        await called.Task.Within("the callback");
+        Assert.Equal(0, server.Connections.Count);
+    }
+}

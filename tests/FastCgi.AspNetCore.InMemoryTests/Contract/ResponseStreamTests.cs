@@ -1,0 +1,194 @@
+using FastCgi.AspNetCore.InMemoryTests.Oracle;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Contract;
+
+/// <summary><c>Response.Body</c>: a stream that can be written, and what else applications do with it.</summary>
+public class ResponseStreamTests
+{
+    [Fact]
+    [Trait("Contract", "D11")]
+    public async Task Stream_WhatItCanDo_AsKestrel() => await Parity.AssertAsync(static async (context, seen) =>
+    {
+        var body = context.Response.Body;
+        seen.Note("can", $"{body.CanRead} {body.CanWrite} {body.CanSeek}");
+        seen.Try("length", () => _ = body.Length);
+        seen.Try("position", () => _ = body.Position);
+        seen.Try("set position", () => body.Position = 1);
+        seen.Try("seek", () => body.Seek(0, SeekOrigin.Begin));
+        seen.Try("set length", () => body.SetLength(1));
+        seen.Try("read", () => _ = body.ReadByte());
+        seen.Try("write", () => body.Write([1], 0, 1));
+        seen.Try("write span", () => body.Write(new byte[1].AsSpan()));
+        seen.Try("write byte", () => body.WriteByte(1));
+        seen.Try("flush", body.Flush);
+        seen.Note("started", context.Response.HasStarted);
+        await Task.Factory.FromAsync(body.BeginWrite, body.EndWrite, "abc"u8.ToArray(), 1, 2, null);
+        seen.Note("started", context.Response.HasStarted);
+    });
+
+    [Fact]
+    [Trait("Contract", "D11")]
+    [Trait("Contract", "T32")]
+    public async Task Stream_SynchronousWritesAllowed_Written()
+    {
+        var answer = await Parity.AssertAsync(static (context, _) =>
+        {
+            context.Features.Get<IHttpBodyControlFeature>()!.AllowSynchronousIO = true;
+            var body = context.Response.Body;
+            body.Write("abc"u8.ToArray(), 1, 2);
+            body.Write("def"u8);
+            body.WriteByte((byte)'g');
+            body.Flush();
+            return Task.CompletedTask;
+        });
+
+        Assert.Equal("bcdefg", answer.Outcome.Text);
+    }
+
+    [Fact]
+    [Trait("Contract", "D11")]
+    public async Task Stream_Disposed_ResponseGoesOn()
+    {
+        var answer = await Parity.AssertAsync(static async (context, _) =>
+        {
+            var body = context.Response.Body;
+            await using (var writer = new StreamWriter(body))
+                await writer.WriteAsync("abc");
+            await body.DisposeAsync();
+            body.Dispose();
+            body.Close();
+            await context.Response.WriteAsync("def");
+        });
+
+        Assert.Equal("abcdef", answer.Outcome.Text);
+    }
+
+    [Fact]
+    [Trait("Contract", "T33")]
+    public async Task StreamWriter_DisposedSynchronously_ThrowsAsKestrel() => await Parity.AssertAsync(static (context, seen) =>
+    {
+        seen.Try("dispose", () =>
+        {
+            using var writer = new StreamWriter(context.Response.Body);
+            writer.Write("abc");
+        });
+        return Task.CompletedTask;
+    });
+
+    [Theory]
+    [Trait("Contract", "T26")]
+    [Trait("Contract", "T27")]
+    [InlineData("advance nothing")]
+    [InlineData("flush nothing")]
+    [InlineData("write nothing")]
+    [InlineData("write nothing synchronously")]
+    public async Task Nothing_WrittenInAnyWay_NoEmptyRecordBeforeTheEnd(string how)
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            context.Features.Get<IHttpBodyControlFeature>()!.AllowSynchronousIO = true;
+            await context.Response.WriteAsync("a");
+            for (var i = 0; i < 3; i++)
+            {
+                await Task.Yield();
+                await UseAsync(context.Response, how);
+            }
+
+            await context.Response.WriteAsync("b");
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        // The front-end fails if STDOUT goes on behind an empty record.
+        Assert.Equal("ab", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    [Trait("Contract", "D8")]
+    [Trait("Contract", "T28")]
+    public async Task Body_UsedAfterTheApplicationReturned_DisposedAsKestrel()
+    {
+        var done = Waiting.Signal();
+        await Parity.AssertAsync((context, seen) =>
+        {
+            var response = context.Features.Get<IHttpResponseBodyFeature>()!;
+            var (stream, writer) = (response.Stream, response.Writer);
+            var reader = context.Request.BodyReader;
+            var body = context.Request.Body;
+            context.Response.OnCompleted(async () =>
+            {
+                await seen.TryAsync("write stream", () => stream.WriteAsync(new byte[1]).AsTask());
+                await seen.TryAsync("flush stream", () => stream.FlushAsync());
+                await seen.TryAsync("write writer", () => writer.WriteAsync(new byte[1]).AsTask());
+                await seen.TryAsync("flush writer", () => writer.FlushAsync().AsTask());
+                seen.Try("memory", () => writer.GetMemory());
+                seen.Try("advance", () => writer.Advance(0));
+                seen.Try("cancel flush", writer.CancelPendingFlush);
+                await seen.TryAsync("read stream", () => body.ReadExactlyAsync(new byte[1]).AsTask());
+                await seen.TryAsync("read reader", () => reader.ReadAsync().AsTask());
+                seen.Try("try read", () => reader.TryRead(out _));
+                seen.Try("cancel read", reader.CancelPendingRead);
+                done.TrySetResult();
+            });
+            return Task.CompletedTask;
+        });
+    }
+
+    [Theory]
+    [Trait("Contract", "1")]
+    [Trait("Contract", "B3")]
+    [InlineData(true, "no")]
+    [InlineData(false, null)]
+    public async Task DisableBuffering_BeforeTheStart_TellsNginx(bool disables, string? value)
+    {
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            if (disables)
+                context.Features.Get<IHttpResponseBodyFeature>()!.DisableBuffering();
+            return Apps.Hello(context);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal(value, (await frontEnd.ReadResponseAsync())["X-Accel-Buffering"]);
+    }
+
+    [Fact]
+    [Trait("Contract", "1")]
+    public async Task DisableBuffering_AfterTheStart_Harmless()
+    {
+        await using var server = await TestServer.StartAsync(static async context =>
+        {
+            await context.Response.StartAsync();
+            context.Features.Get<IHttpResponseBodyFeature>()!.DisableBuffering();
+            await Apps.Hello(context);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    private static async Task UseAsync(HttpResponse response, string how)
+    {
+        if (how == "advance nothing")
+        {
+            response.BodyWriter.GetMemory();
+            response.BodyWriter.Advance(0);
+        }
+
+        if (how == "write nothing")
+            await response.Body.WriteAsync(Array.Empty<byte>());
+        else if (how == "write nothing synchronously")
+            response.Body.Write([]);
+        else
+            await response.BodyWriter.FlushAsync();
+    }
+}

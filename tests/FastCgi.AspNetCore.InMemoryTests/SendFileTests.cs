@@ -1,0 +1,209 @@
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>Files that the application sends itself.</summary>
+public sealed class SendFileTests : IDisposable
+{
+    private readonly TestFolder _folder = new();
+
+    public void Dispose() => _folder.Dispose();
+
+    [Theory]
+    [InlineData(0)]
+    [InlineData(1)]
+    [InlineData(65_016)]
+    [InlineData(65_528)]
+    [InlineData(65_529)]
+    [InlineData(1_000_000)]
+    public async Task SendFile_AnySize_ComesWhole(int length)
+    {
+        var content = Apps.Pattern(length);
+        var path = _folder.Write("file", content);
+
+        Assert.Equal(content, (await GetAsync(context => context.Response.SendFileAsync(path))).Body);
+    }
+
+    [Theory]
+    [InlineData(0, 0L)]
+    [InlineData(0, 10L)]
+    [InlineData(100, null)]
+    [InlineData(100, 99_900L)]
+    [InlineData(7, 70_000L)]
+    [InlineData(100_000, null)]
+    public async Task SendFile_OffsetAndCount_ThatPartComes(int offset, long? count)
+    {
+        var content = Apps.Pattern(100_000);
+        var path = _folder.Write("file", content);
+
+        var response = await GetAsync(context => context.Response.SendFileAsync(path, offset, count));
+
+        Assert.Equal(content.AsSpan(offset, (int)(count ?? 100_000 - offset)).ToArray(), response.Body);
+    }
+
+    [Fact]
+    public async Task SendFile_BetweenWrites_IsInOrder()
+    {
+        var path = _folder.Write("file", "file"u8.ToArray());
+
+        var response = await GetAsync(async context =>
+        {
+            await context.Response.WriteAsync("<");
+            "-"u8.CopyTo(context.Response.BodyWriter.GetSpan());
+            context.Response.BodyWriter.Advance(1);
+            await context.Response.SendFileAsync(path);
+            await context.Response.SendFileAsync(path, 1, 2);
+            await context.Response.WriteAsync(">");
+        });
+
+        Assert.Equal("<-fileil>", response.Text);
+    }
+
+    [Theory]
+    [InlineData(-1, null)]
+    [InlineData(11, null)]
+    [InlineData(0, -1L)]
+    [InlineData(0, 11L)]
+    [InlineData(5, 6L)]
+    public async Task SendFile_PartThatTheFileHasNot_RefusedBeforeTheStart(long offset, long? count)
+    {
+        var path = _folder.Write("file", new byte[10]);
+
+        await GetAsync(async context =>
+        {
+            await Assert.ThrowsAsync<ArgumentOutOfRangeException>(() => context.Response.SendFileAsync(path, offset, count));
+            Assert.False(context.Response.HasStarted);
+        });
+    }
+
+    [Fact]
+    public async Task SendFile_NoSuchFile_RefusedBeforeTheStart() => await GetAsync(async context =>
+    {
+        await Assert.ThrowsAsync<FileNotFoundException>(() => context.Response.SendFileAsync(_folder.GetPath("absent")));
+        await Assert.ThrowsAsync<FileNotFoundException>(() => context.Response.SendFileAsync(_folder.Path));
+        await Assert.ThrowsAnyAsync<ArgumentException>(() => context.Response.SendFileAsync((string)null!));
+        Assert.False(context.Response.HasStarted);
+    });
+
+    [Fact]
+    public async Task SendFile_CancelledToken_Refused()
+    {
+        var path = _folder.Write("file", new byte[10]);
+
+        await GetAsync(async context =>
+        {
+            await Assert.ThrowsAnyAsync<OperationCanceledException>(() => context.Response.SendFileAsync(path, 0, null, new CancellationToken(canceled: true)));
+            Assert.False(context.Response.HasStarted);
+        });
+    }
+
+    [Fact]
+    public async Task SendFile_Head_HeadersOnly()
+    {
+        var path = _folder.Write("file", new byte[100_000]);
+
+        var response = await GetAsync(
+            context =>
+            {
+                context.Response.ContentLength = 100_000;
+                return context.Response.SendFileAsync(path);
+            },
+            RecordBytes.Get(method: "HEAD"));
+
+        Assert.Equal("100000", response["Content-Length"]);
+        Assert.Empty(response.Body);
+    }
+
+    [Fact]
+    public async Task SendFile_MoreThanContentLength_Refused()
+    {
+        var path = _folder.Write("file", new byte[10]);
+
+        await GetAsync(async context =>
+        {
+            context.Response.ContentLength = 9;
+            await Assert.ThrowsAsync<InvalidOperationException>(() => context.Response.SendFileAsync(path));
+            context.Response.ContentLength = null;
+        });
+    }
+
+    [Fact]
+    public async Task SendFile_SlowReceiver_WaitsForIt()
+    {
+        var content = Apps.Pattern(2_000_000);
+        var path = _folder.Write("file", content);
+        await using var server = await TestServer.StartAsync(context => context.Response.SendFileAsync(path));
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HoldSends();
+
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount == 1, "the first send");
+        Assert.InRange(frontEnd.Transport.Sent.Length, 1, 300_000);
+        frontEnd.Transport.ReleaseSend(goesOn: false);
+
+        Assert.Equal(content, (await frontEnd.ReadResponseAsync()).Body);
+    }
+
+    [Fact]
+    public async Task SendFile_AbortedWhileItWaits_Ends()
+    {
+        var path = _folder.Write("file", new byte[2_000_000]);
+        var over = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            await context.Response.SendFileAsync(path);
+            over.SetResult();
+        });
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HoldSends();
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount == 1, "the first send");
+
+        frontEnd.Send(RecordBytes.Abort());
+
+        await over.Task.Within("the end of the file");
+        frontEnd.Transport.ReleaseSend(goesOn: false);
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task SendFile_FileShrinks_ResponseIsCut(bool hasContentLength)
+    {
+        var path = _folder.Write("file", new byte[2_000_000]);
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            if (hasContentLength)
+                context.Response.ContentLength = 2_000_000;
+            return context.Response.SendFileAsync(path, 0, 2_000_000);
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HoldSends();
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount == 1, "the first send");
+
+        using (var file = new FileStream(path, FileMode.Open, FileAccess.Write, FileShare.ReadWrite))
+            file.SetLength(1_000_000);
+        frontEnd.Transport.ReleaseSend(goesOn: false);
+
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsReset, "the reset");
+        Assert.Contains(server.Logs.All, static log => log.Exception?.Message.Contains("has become shorter", StringComparison.Ordinal) ?? false);
+    }
+
+    private static async Task<WireResponse> GetAsync(RequestDelegate application, byte[]? request = null)
+    {
+        Exception? failure = null;
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            failure = await Record.ExceptionAsync(() => application(context));
+        });
+        var frontEnd = server.Connect();
+        frontEnd.Send(request ?? RecordBytes.Get());
+        var response = await frontEnd.ReadResponseAsync();
+        Assert.Null(failure);
+        return response;
+    }
+}

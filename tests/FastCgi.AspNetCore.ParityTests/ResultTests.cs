@@ -1,0 +1,97 @@
+using FastCgi.AspNetCore.ParityTests.Comparison;
+using FastCgi.AspNetCore.ParityTests.Http;
+using FastCgi.AspNetCore.ParityTests.Sites;
+
+namespace FastCgi.AspNetCore.ParityTests;
+
+/// <summary>What the handlers of a minimal API answer.</summary>
+public sealed class ResultTests(ParitySites sites) : ParityTest(sites)
+{
+    [Theory]
+    [InlineData("/results/text")]
+    [InlineData("/results/html")]
+    [InlineData("/results/json")]
+    [InlineData("/results/null")]
+    [InlineData("/results/bytes")]
+    [InlineData("/results/large")]
+    [InlineData("/results/ranged")]
+    [InlineData("/results/stream")]
+    [InlineData("/results/pipe")]
+    [InlineData("/results/empty")]
+    [InlineData("/results/nothing")]
+    [InlineData("/results/status/200")]
+    [InlineData("/results/status/204")]
+    [InlineData("/results/status/205")]
+    [InlineData("/results/status/304")]
+    [InlineData("/results/status/404")]
+    [InlineData("/results/status/418")]
+    [InlineData("/results/status/499")]
+    [InlineData("/results/status/503")]
+    [InlineData("/results/reason")]
+    [InlineData("/results/created")]
+    [InlineData("/results/accepted")]
+    [InlineData("/results/no-content")]
+    [InlineData("/results/not-found")]
+    [InlineData("/results/conflict")]
+    [InlineData("/results/unprocessable")]
+    [InlineData("/results/redirect?permanent=false&keeps=false")]
+    [InlineData("/results/redirect?permanent=true&keeps=true")]
+    [InlineData("/results/local-redirect")]
+    [InlineData("/results/absolute-redirect")]
+    [InlineData("/results/problem")]
+    [InlineData("/results/validation-problem")]
+    [InlineData("/results/not-modified")]
+    [InlineData("/results/events")]
+    [InlineData("/results/numbers")]
+    [InlineData("/results/flushed")]
+    [InlineData("/results/started")]
+    [InlineData("/results/unbuffered")]
+    [InlineData("/results/writer")]
+    [InlineData("/results/declared")]
+    [InlineData("/results/synchronous")]
+    [InlineData("/results/headers")]
+    [InlineData("/results/cookies")]
+    [InlineData("/results/large-header?size=3000")]
+    [InlineData("/results/many-headers?count=50")]
+    [InlineData("/results/on-starting")]
+    public Task Get_AnyResult_IsTheSame(string target) => CompareAsync(client => client.GetAsync(target));
+
+    [Theory]
+    [InlineData("/results/text")]
+    [InlineData("/results/bytes")]
+    [InlineData("/results/large")]
+    [InlineData("/results/ranged")]
+    [InlineData("/results/json")]
+    public Task Head_AnyResult_IsTheSame(string target) => CompareAsync(client => client.SendAsync(new ClientRequest("HEAD", target)));
+
+    [Theory]
+    [InlineData("bytes=0-9")]
+    [InlineData("bytes=-10")]
+    [InlineData("bytes=299990-")]
+    [InlineData("bytes=300000-")]
+    [InlineData("bytes=0-1,5-6")]
+    [InlineData("chars=0-9")]
+    public Task Get_Range_IsTheSame(string range) => CompareAsync(async client =>
+    {
+        await client.SendAsync(ClientRequest.Get("/results/ranged").With("Range", range));
+        await client.SendAsync(ClientRequest.Get("/results/ranged").With("Range", range).With("If-Range", "\"large\""));
+        await client.SendAsync(ClientRequest.Get("/results/ranged").With("Range", range).With("If-Range", "\"small\""));
+    });
+
+    [Fact]
+    public Task Get_Conditional_IsTheSame() => CompareAsync(async client =>
+    {
+        await client.SendAsync(ClientRequest.Get("/results/ranged").With("If-None-Match", "\"large\""));
+        await client.SendAsync(ClientRequest.Get("/results/ranged").With("If-None-Match", "\"small\", W/\"large\""));
+        await client.SendAsync(ClientRequest.Get("/results/ranged").With("If-Match", "\"small\""));
+        await client.SendAsync(ClientRequest.Get("/results/ranged").With("If-Modified-Since", "Mon, 06 May 2024 07:08:09 GMT"));
+        await client.SendAsync(ClientRequest.Get("/results/ranged").With("If-Unmodified-Since", "Sun, 05 May 2024 07:08:09 GMT"));
+        await client.SendAsync(new ClientRequest("HEAD", "/results/ranged").With("If-None-Match", "*"));
+    });
+
+    [Theory]
+    [InlineData("POST")]
+    [InlineData("OPTIONS")]
+    [InlineData("DELETE")]
+    public Task Send_MethodWithoutEndpoint_IsTheSame(string method) => CompareAsync(client => client.SendAsync(new ClientRequest(method, "/results/text")));
+}

@@ -1,0 +1,60 @@
+using System.Net;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.TransportTests.Harness;
+
+/// <summary>A real application on a real socket, with one loop, so that all requests are on the same. An unexpected error fails the test.</summary>
+internal sealed class TransportServer : IAsyncDisposable
+{
+    private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("fastcgi-");
+    private readonly WebApplication _app;
+
+    private TransportServer(TransportSetup setup, Action<FastCgiServerOptions>? configure)
+    {
+        EndPoint = setup.CreateEndPoint(_folder.FullName);
+        var builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
+        builder.Services.AddRoutingCore();
+        builder.Services.AddSingleton<SocketTransportFactory>();
+        builder.Services.AddSingleton<IConnectionListenerFactory, ForeignListenerFactory>();
+        builder.Services.Configure<HostOptions>(static options => options.ShutdownTimeout = TimeSpan.FromSeconds(10));
+        builder.Logging.AddProvider(Logs).SetMinimumLevel(LogLevel.Debug);
+        builder.WebHost.UseFastCgi(options =>
+        {
+            options.Transport.Engine = setup.Engine == Engine.Socket ? FastCgiTransportEngine.Socket : FastCgiTransportEngine.Auto;
+            options.Transport.LoopCount = 1;
+            options.Limits.IdleGrace = TimeSpan.Zero;
+            options.Listen(setup.Engine == Engine.Pipe ? new ForeignEndPoint(EndPoint) : EndPoint);
+            configure?.Invoke(options);
+        });
+        _app = builder.Build();
+    }
+
+    public EndPoint EndPoint { get; }
+
+    public CollectedLogs Logs { get; } = new();
+
+    public static async Task<TransportServer> StartAsync(TransportSetup setup, Action<WebApplication> map, Action<FastCgiServerOptions>? configure = null)
+    {
+        var server = new TransportServer(setup, configure);
+        map(server._app);
+        await server._app.StartAsync();
+        return server;
+    }
+
+    public Task<WebServer> ConnectAsync() => WebServer.ConnectAsync(EndPoint);
+
+    public Task StopAsync() => _app.StopAsync();
+
+    public async ValueTask DisposeAsync()
+    {
+        await _app.StopAsync();
+        await _app.DisposeAsync();
+        _folder.Delete(recursive: true);
+        Assert.Empty(Logs.UnexpectedErrors);
+    }
+}
