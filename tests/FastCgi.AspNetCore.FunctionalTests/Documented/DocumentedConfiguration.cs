@@ -12,7 +12,7 @@ internal static class DocumentedConfiguration
     /// <param name="replacements">What stands in the configuration, and what takes its place. Each must be there.</param>
     public static string Read(string document, string name, params (string Documented, string Actual)[] replacements)
     {
-        var lines = File.ReadAllLines(Path.Combine(AppContext.BaseDirectory, "docs", document));
+        var lines = File.ReadAllLines(Path.Combine(AppContext.BaseDirectory, "Documents", document));
         var comment = Array.IndexOf(lines, $"<!-- {name} -->");
         Assert.True(comment >= 0, $"{document} has no {name}.");
 
