@@ -51,6 +51,25 @@ public sealed class FastCgiListenOptions
     /// <remarks>False by default. Under systemd, <c>RuntimeDirectory=</c> does it better: it has an owner, and is removed at stop.</remarks>
     public bool CreateDirectory { get; set; }
 
+    /// <summary>The addresses and networks from which clients, which are web servers, may connect over TCP.</summary>
+    /// <remarks>
+    /// Such as <c>192.0.2.1</c> and <c>10.0.0.0/8</c>. Empty by default, which lets everybody connect who can reach the port; and whoever
+    /// connects is believed in all that a web server says, such as the client's address and user. In configuration it is a list, or one
+    /// value with commas. What the variable FCGI_WEB_SERVER_ADDRS says is required besides.
+    /// </remarks>
+    public IList<string> AllowedClients { get; } = [];
+
+    /// <summary>The users, by name or number, whose processes may connect to a unix socket.</summary>
+    /// <remarks>
+    /// Empty by default. With this or <see cref="AllowedGroups"/>, a process may connect whose user or group is in one of them, on top of
+    /// what the permissions of the file allow. Needs Linux.
+    /// </remarks>
+    public IList<string> AllowedUsers { get; } = [];
+
+    /// <summary>The groups, by name or number, whose members' processes may connect to a unix socket.</summary>
+    /// <remarks>See <see cref="AllowedUsers"/>. The supplementary groups of a process count too.</remarks>
+    public IList<string> AllowedGroups { get; } = [];
+
     /// <summary>The same options for another endpoint.</summary>
     internal FastCgiListenOptions At(EndPoint endPoint)
     {

@@ -29,6 +29,7 @@ public static class WebHostBuilderFastCgiExtensions
 
             services.AddOptions();
             services.AddLogging();
+            services.AddMetrics();
             services.TryAddEnumerable(ServiceDescriptor.Singleton<IConfigureOptions<FastCgiServerOptions>>(new FastCgiServerOptionsSetup(context.Configuration)));
             services.TryAddEnumerable(ServiceDescriptor.Singleton<MatcherPolicy, RoleMatcherPolicy>());
             services.AddSingleton(new HttpServer(registered));

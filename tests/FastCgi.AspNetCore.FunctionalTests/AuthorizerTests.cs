@@ -1,7 +1,7 @@
 using System.Net;
 using System.Net.Http.Headers;
 using System.Text;
-using FastCgi.AspNetCore.FunctionalTests.Documented;
+using FastCgi.AspNetCore.FunctionalTests.Documents;
 
 namespace FastCgi.AspNetCore.FunctionalTests;
 
@@ -69,9 +69,9 @@ public sealed class AuthorizerTests
         Assert.Equal("POST page for ann: a body", await post.Content.ReadAsStringAsync());
     }
 
-    private static async Task<DocumentedSite> StartLighttpdAsync()
+    private static async Task<ConfiguredSite> StartLighttpdAsync()
     {
-        var site = new DocumentedSite();
+        var site = new ConfiguredSite();
         var guard = await site.StartApplicationAsync(
             site.GetUnixAddress("guard.sock"),
             app => app.MapFastCgiAuthorizer("/{**path}", static context =>
@@ -97,9 +97,9 @@ public sealed class AuthorizerTests
         return site;
     }
 
-    private static async Task<DocumentedSite> StartApacheAsync()
+    private static async Task<ConfiguredSite> StartApacheAsync()
     {
-        var site = new DocumentedSite();
+        var site = new ConfiguredSite();
         var guard = await site.StartApplicationAsync(
             "fastcgi://127.0.0.1:0",
             app => app.MapFastCgiAuthorizer("/{**path}", static context =>
@@ -131,7 +131,7 @@ public sealed class AuthorizerTests
         return $"{context.Request.Method} page for {context.GetServerVariable("REMOTE_USER")}: {await reader.ReadToEndAsync()}";
     });
 
-    private static string WriteReports(DocumentedSite site)
+    private static string WriteReports(ConfiguredSite site)
     {
         var root = Path.Combine(site.Folder, "html");
         Directory.CreateDirectory(root + "/reports");
@@ -140,7 +140,7 @@ public sealed class AuthorizerTests
         return root;
     }
 
-    private static async Task<HttpStatusCode> GetStatusAsync(DocumentedSite site, string path, string? user)
+    private static async Task<HttpStatusCode> GetStatusAsync(ConfiguredSite site, string path, string? user)
     {
         using var request = new HttpRequestMessage(HttpMethod.Get, path);
         request.Headers.Authorization = user is null ? null : Basic(user);

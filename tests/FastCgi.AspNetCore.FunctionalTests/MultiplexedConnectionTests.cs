@@ -1,6 +1,6 @@
 using System.Collections.Concurrent;
 using System.Net;
-using FastCgi.AspNetCore.FunctionalTests.Documented;
+using FastCgi.AspNetCore.FunctionalTests.Documents;
 
 namespace FastCgi.AspNetCore.FunctionalTests;
 
@@ -17,7 +17,7 @@ public sealed class MultiplexedConnectionTests
     public async Task Load_UploadsAndDownloadsInterleaved_EachAnswerIsRight()
     {
         var use = new ConnectionUse();
-        await using var site = new DocumentedSite();
+        await using var site = new ConfiguredSite();
         await StartAsync(site, bufferSize: 524_288, app =>
         {
             app.Use(use.CountAsync);
@@ -44,7 +44,7 @@ public sealed class MultiplexedConnectionTests
     {
         var stuckOn = new TaskCompletionSource<string>();
         var go = new TaskCompletionSource();
-        await using var site = new DocumentedSite();
+        await using var site = new ConfiguredSite();
         var application = await StartAsync(
             site,
             bufferSize: 16_384,
@@ -76,7 +76,7 @@ public sealed class MultiplexedConnectionTests
     }
 
     private static async Task<TestApplication> StartAsync(
-        DocumentedSite site, int bufferSize, Action<WebApplication> configure, Action<FastCgiServerOptions>? configureServer = null)
+        ConfiguredSite site, int bufferSize, Action<WebApplication> configure, Action<FastCgiServerOptions>? configureServer = null)
     {
         var application = await site.StartApplicationAsync(site.GetUnixAddress("app.sock"), configure, configureServer);
         await site.StartServerAsync(

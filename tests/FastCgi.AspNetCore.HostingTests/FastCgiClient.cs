@@ -51,7 +51,10 @@ internal sealed class FastCgiClient : IDisposable
     }
 
     /// <summary>Sends a request; the connection is closed behind its answer.</summary>
-    public async Task SendAsync(string uri) => await _stream.WriteAsync(RecordBytes.Get(1, uri, keepConnection: false));
+    public Task SendAsync(string uri) => SendRawAsync(RecordBytes.Get(1, uri, keepConnection: false));
+
+    /// <summary>Sends any bytes.</summary>
+    public async Task SendRawAsync(byte[] bytes) => await _stream.WriteAsync(bytes);
 
     /// <summary>Reads the answer: the text behind the header block, if the status is 200.</summary>
     public async Task<string> ReadTextAsync()

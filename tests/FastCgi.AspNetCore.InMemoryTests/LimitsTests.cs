@@ -1,6 +1,7 @@
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.Logging;
 using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
@@ -108,6 +109,7 @@ public class LimitsTests
         var first = server.Connect();
 
         Assert.ThrowsAny<Exception>(() => server.Connect());
+        Assert.Equal(LogLevel.Warning, Assert.Single(server.Logs.All, static log => log.EventName == "ConnectionRejected").Level);
         first.Close();
 
         var second = server.Connect();

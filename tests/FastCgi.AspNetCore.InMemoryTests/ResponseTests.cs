@@ -149,6 +149,30 @@ public class ResponseTests
         Assert.All(frontEnd.ReadAvailable(), static record => Assert.True(record.Type == RecordBytes.Stdout && record.Content.Length > 0));
     }
 
+    [Theory]
+    [InlineData(200, "Hello")]
+    [InlineData(204, "")]
+    public async Task Exception_WhenTheResponseIsWritten_Complete(int status, string body)
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            context.Response.StatusCode = status;
+            if (body.Length > 0)
+                context.Response.ContentLength = body.Length;
+            await context.Response.StartAsync();
+            await context.Response.WriteAsync(body);
+            throw new InvalidOperationException("It failed after the response.");
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        var response = await frontEnd.ReadResponseAsync();
+        Assert.Equal((status, body), (response.Status, response.Text));
+        Assert.False(frontEnd.Transport.IsClosed);
+    }
+
     [Fact]
     public async Task Exception_AfterTheStartWhereNothingCanBeReset_AbortRecordAndClose()
     {

@@ -1,5 +1,6 @@
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Logging;
 using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
@@ -172,6 +173,7 @@ public class ShutdownTests
         await stopping.Within("the stop");
         Assert.True(frontEnd.Transport.IsReset);
         await aborted.Task.Within("the abort");
+        Assert.Equal(LogLevel.Debug, Assert.Single(server.Logs.All, static log => log.EventName == "ConnectionsNotClosedInTime").Level);
     }
 
     [Fact]

@@ -237,9 +237,11 @@ public class StderrTests
     public async Task STDERR_AfterTheRequest_ThrowsAndTheNextRequestIsUntouched()
     {
         TextWriter? kept = null;
+        IFastCgiRequestFeature? feature = null;
         await using var server = await TestServer.StartAsync(context =>
         {
             kept ??= StandardErrorOf(context);
+            feature ??= context.Features.Get<IFastCgiRequestFeature>();
             return Apps.Hello(context);
         });
         var frontEnd = server.Connect();
@@ -247,6 +249,8 @@ public class StderrTests
         await ReadRequestAsync(frontEnd);
 
         Assert.Throws<ObjectDisposedException>(() => kept!.WriteLine("stale"));
+        Assert.Throws<ObjectDisposedException>(() => feature!.StandardError);
+        Assert.Throws<ObjectDisposedException>(() => feature!.Parameters);
         frontEnd.Send(RecordBytes.Get());
 
         Assert.Empty(Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));

@@ -1,3 +1,4 @@
+using System.Buffers.Binary;
 using System.IO.Pipelines;
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Http;
@@ -174,6 +175,9 @@ public class StdoutTests
         var response = await frontEnd.ReadResponseAsync();
         Assert.Equal(length, response["X-Large"]!.Length);
         Assert.Equal("Hello", response.Text);
+        var sent = frontEnd.Transport.Sent;
+        var firstRecord = sent.AsSpan(8, BinaryPrimitives.ReadUInt16BigEndian(sent.AsSpan(4)));
+        Assert.Equal(length < 65_000, firstRecord.IndexOf("\r\n\r\n"u8) >= 0);
     }
 
     [Fact]

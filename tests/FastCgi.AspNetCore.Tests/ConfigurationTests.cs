@@ -81,6 +81,21 @@ public sealed class ConfigurationTests
     }
 
     [Fact]
+    public void Configure_Peers_AsListOrWithCommas()
+    {
+        var options = Configure("""
+            { "FastCgi": { "Endpoints": {
+              "A": { "Url": "fastcgi://*:9000", "AllowedClients": [ "192.0.2.1", "10.0.0.0/8" ] },
+              "B": { "Url": "fastcgi://unix:/run/app.sock", "AllowedUsers": "www-data, 33", "AllowedGroups": "www-data" }
+            } } }
+            """);
+
+        Assert.Equal(["192.0.2.1", "10.0.0.0/8"], options.ListenOptions[0].AllowedClients);
+        Assert.Equal(["www-data", "33"], options.ListenOptions[1].AllowedUsers);
+        Assert.Equal(["www-data"], options.ListenOptions[1].AllowedGroups);
+    }
+
+    [Fact]
     public void Configure_UnixSocket_EveryNameIsSet()
     {
         var options = Configure("""
@@ -116,6 +131,27 @@ public sealed class ConfigurationTests
         Assert.Equal(FastCgiPathSource.ScriptNameAndPathInfo, Configure("FastCgi:PATHSOURCE", "scriptNameAndPathInfo").PathSource);
     }
 
+    [Fact]
+    public void Configure_SendFile_RootsAndHeadersAreSet()
+    {
+        var options = Configure("""
+            {
+              "FastCgi": {
+                "SendFile": {
+                  "Roots": {
+                    "Files": { "Path": "/srv/app/files", "Location": "/protected" },
+                    "Other": { "Path": "/srv/other/" }
+                  },
+                  "PassedHeaders": [ "Vary", "Content-Encoding" ]
+                }
+              }
+            }
+            """);
+
+        Assert.Equal([new SendFileRoot("/srv/app/files/", "/protected/"), new SendFileRoot("/srv/other/", null)], options.SendFile.Roots);
+        Assert.Equal(["Content-Encoding", "Vary"], options.SendFile.PassedHeaders.Order());
+    }
+
     [Theory]
     [InlineData("MaxConcurrentConnections")]
     [InlineData("MaxConcurrentRequests")]
@@ -141,6 +177,8 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Endpoints:Site:Backlog:Unknown", "1")]
     [InlineData("FastCgi:Limits:MaxRequestBodySize:Unknown", "1")]
     [InlineData("FastCgi:Transport:Unknown", "1")]
+    [InlineData("FastCgi:SendFile:Unknown", "1")]
+    [InlineData("FastCgi:SendFile:Roots:Files:Unknown", "1")]
     public void Configure_UnknownName_ErrorNamesThePath(string path, string value) => AssertError(path, value, path, "is not an option");
 
     [Theory]
@@ -156,6 +194,8 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Transport:LoopCount", "0")]
     [InlineData("FastCgi:Endpoints", "fastcgi://127.0.0.1:9000")]
     [InlineData("FastCgi:Limits", "5")]
+    [InlineData("FastCgi:SendFile:Roots:Files:Path", "files")]
+    [InlineData("FastCgi:SendFile:Roots:Files", "/srv/files")]
     [InlineData("FastCgi:Transport", "Epoll")]
     [InlineData("FastCgi:Roles", "Authorizer")]
     [InlineData("FastCgi:Roles:0", "Accelerator")]
@@ -182,6 +222,7 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Endpoints:Site:Mode", "4660")]
     [InlineData("FastCgi:Endpoints:Site:Mode", "")]
     [InlineData("FastCgi:Endpoints:Site:CreateDirectory", "yes")]
+    [InlineData("FastCgi:Endpoints:Site:AllowedClients", "")]
     [InlineData("FastCgi:Endpoints:Site:Url", "http://*:80")]
     [InlineData("FastCgi:Endpoints:Site:Url", "fastcgi://127.0.0.1")]
     public void Configure_BadValue_ErrorNamesThePathAndTheValue(string path, string value)

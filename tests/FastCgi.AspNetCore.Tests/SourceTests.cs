@@ -36,6 +36,18 @@ public sealed class SourceTests
     }
 
     [Fact]
+    public void LogMessages_All_AreInTheDocument()
+    {
+        var document = File.ReadAllText(Repository.GetPath("docs/diagnostics.md"));
+
+        var missing = s_logMessages
+            .Select(static message => $"| {message.EventId} | {message.EventName} | {message.Level} | ")
+            .Where(row => !document.Contains(row, StringComparison.Ordinal));
+
+        Assert.Empty(missing);
+    }
+
+    [Fact]
     public void LogMessages_Names_AreUniqueAndGiven()
     {
         Assert.DoesNotContain(s_logMessages, static message => string.IsNullOrEmpty(message.EventName));

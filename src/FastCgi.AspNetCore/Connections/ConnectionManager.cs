@@ -40,6 +40,9 @@ internal sealed class ConnectionManager(ServerContext server)
     /// <summary>The open connections.</summary>
     public int Count => Volatile.Read(ref _count);
 
+    /// <summary>Counts the requests that are under way on all connections, or wait to be.</summary>
+    public long CountRequests() => ToList().Sum(static connection => (long)connection.RequestCount);
+
     /// <summary>Starts the clock.</summary>
     /// <param name="onIdle">Called once, when there was no request for as long as the options say.</param>
     public void Start(Action onIdle)
@@ -67,6 +70,7 @@ internal sealed class ConnectionManager(ServerContext server)
             }
         }
 
+        server.Counters.OnConnectionRejected();
         server.Log.ConnectionRejected();
         return false;
     }

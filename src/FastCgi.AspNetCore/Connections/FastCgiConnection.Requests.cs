@@ -236,7 +236,10 @@ internal sealed partial class FastCgiConnection
             request.Forget();
         }
         else if (request.Abort(reason))
+        {
             _lingeringCount++;
+            _server.Counters.OnRequestAborted();
+        }
     }
 
     private void MakeReady(FastCgiRequest request, ref ReadyRequests ready)

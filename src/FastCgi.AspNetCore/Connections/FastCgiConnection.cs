@@ -65,6 +65,16 @@ internal sealed partial class FastCgiConnection : RequestConnection
     /// <inheritdoc cref="Next"/>
     public FastCgiConnection? Previous { get; set; }
 
+    /// <summary>The requests that have come and are not answered.</summary>
+    public int RequestCount
+    {
+        get
+        {
+            lock (Output.Lock)
+                return _requests.Count - _halfOpenCount;
+        }
+    }
+
     /// <inheritdoc/>
     public override string Id => _id ??= ConnectionId.Next();
 
@@ -215,6 +225,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
     /// <summary>Nothing that follows can be trusted: the connection is closed, after one line to whoever speaks HTTP.</summary>
     private void Fail(ProtocolError error)
     {
+        _server.Counters.OnProtocolError(error);
         _server.Log.ProtocolError(Id, error);
         var isHttp = error == ProtocolError.HttpOnFastCgiPort;
         if (isHttp)

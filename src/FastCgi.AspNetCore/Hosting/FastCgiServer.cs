@@ -1,3 +1,4 @@
+using System.Diagnostics.Metrics;
 using System.Net;
 using System.Net.Sockets;
 using FastCgi.AspNetCore.Connections;
@@ -30,6 +31,7 @@ internal sealed class FastCgiServer : IServer
     private readonly CancellationTokenSource _patience = new();
     private ConnectionManager? _connections;
     private EpollEngine? _engine;
+    private SystemdNotifier? _notifier;
     private Task? _stopping;
     private int _isStarted;
 
@@ -62,6 +64,8 @@ internal sealed class FastCgiServer : IServer
 
             var time = _services.GetService<TimeProvider>() ?? TimeProvider.System;
             _connections = new ConnectionManager(ServerContext.Create(options, application, _log, time, DescriptorLimit.Get()));
+            if (_services.GetService<IMeterFactory>() is { } meters)
+                ServerMetrics.Observe(meters, _connections);
             if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
                 _engine = new EpollEngine(_connections);
             foreach (var endpoint in plan.FastCgi)
@@ -75,6 +79,9 @@ internal sealed class FastCgiServer : IServer
             foreach (var listener in _listeners)
                 listener.Start();
             PublishAddresses();
+
+            _notifier = SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log);
+            _notifier?.Ready(_listeners.Count, time);
         }
         catch
         {
@@ -105,6 +112,7 @@ internal sealed class FastCgiServer : IServer
 
     private async Task StopCoreAsync(CancellationToken cancellationToken)
     {
+        _notifier?.Stopping();
         foreach (var listener in _listeners)
             await listener.StopAsync().ConfigureAwait(false);
 
@@ -112,6 +120,7 @@ internal sealed class FastCgiServer : IServer
             _connections?.StopAsync(cancellationToken) ?? Task.CompletedTask,
             _httpServer.StopAsync(cancellationToken)).ConfigureAwait(false);
         _engine?.Stop();
+        _notifier?.Dispose();
     }
 
     private void StopWhenIdle()
@@ -132,6 +141,8 @@ internal sealed class FastCgiServer : IServer
         if (options.EndPoint is IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint)
         {
             var socket = ListenSockets.Listen(options, inherited);
+            if (PeerPolicies.IsOpen(socket.Peers, socket.EndPoint))
+                _log.OpenToEverybody(EndpointAddress.Format(socket.EndPoint));
             return _engine is null ? new SocketListener(socket, _connections!) : _engine.Listen(socket);
         }
 
@@ -139,7 +150,10 @@ internal sealed class FastCgiServer : IServer
         foreach (var factory in _services.GetServices<IConnectionListenerFactory>().Reverse())
         {
             if (factory is not IConnectionListenerFactorySelector selector || selector.CanBind(options.EndPoint))
-                return new PipeListener(await factory.BindAsync(options.EndPoint, cancellationToken).ConfigureAwait(false), _connections!);
+            {
+                var peers = PeerPolicies.Create(options, options.EndPoint);
+                return new PipeListener(await factory.BindAsync(options.EndPoint, cancellationToken).ConfigureAwait(false), peers, _connections!);
+            }
         }
 
         throw new InvalidOperationException($"No registered {nameof(IConnectionListenerFactory)} can bind {options}.");

@@ -194,7 +194,7 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         Set(endpoint.GetSection("Url"), () => options.Listen(url, listen =>
         {
             foreach (var setting in endpoint.GetChildren())
-                Set(setting, () => ApplyListenOption(setting, listen));
+                Set(setting, () => ApplyListenOption(setting, listen), isList: setting.Key.StartsWith("Allowed", StringComparison.OrdinalIgnoreCase));
         }));
     }
 
@@ -219,6 +219,15 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             case "CREATEDIRECTORY":
                 listen.CreateDirectory = bool.Parse(Required(setting));
                 break;
+            case "ALLOWEDCLIENTS":
+                AddAll(setting, listen.AllowedClients);
+                break;
+            case "ALLOWEDUSERS":
+                AddAll(setting, listen.AllowedUsers);
+                break;
+            case "ALLOWEDGROUPS":
+                AddAll(setting, listen.AllowedGroups);
+                break;
             default:
                 throw Unknown(setting);
         }
@@ -230,9 +239,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         : throw new InvalidOperationException($"Configuration: {group.Path} = '{group.Value}' is not valid: it is a group of settings, not a value.");
 
     /// <summary>Says where a value stands that the setter, or its parser, does not take.</summary>
-    private static void Set(IConfigurationSection setting, Action apply)
+    private static void Set(IConfigurationSection setting, Action apply, bool isList = false)
     {
-        if (setting.GetChildren().FirstOrDefault() is { } member)
+        if (!isList && setting.GetChildren().FirstOrDefault() is { } member)
             throw Unknown(member);
 
         try
@@ -264,6 +273,16 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
     private static TimeSpan Time(IConfigurationSection setting) => Required(setting).Contains(':', StringComparison.Ordinal)
         ? TimeSpan.Parse(setting.Value!, CultureInfo.InvariantCulture)
         : throw new FormatException("a time is written as hours:minutes:seconds, such as 00:00:30.");
+
+    /// <summary>A list, which is one value with commas where there are no lists: in the environment and on the command line.</summary>
+    private static void AddAll(IConfigurationSection setting, IList<string> list)
+    {
+        var values = setting.GetChildren().Select(static item => item.Value).Append(setting.Value);
+        foreach (var item in values.SelectMany(static value => value?.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries) ?? []))
+            list.Add(item);
+        if (list.Count == 0)
+            throw new FormatException("the list is empty; leave it out to allow everybody.");
+    }
 
     /// <summary>Permissions, as chmod has them.</summary>
     private static UnixFileMode Mode(IConfigurationSection setting)

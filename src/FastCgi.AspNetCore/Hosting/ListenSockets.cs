@@ -14,6 +14,26 @@ internal static class ListenSockets
     /// <exception cref="IOException">The endpoint cannot be listened on; the message says why.</exception>
     public static ListenSocket Listen(FastCgiListenOptions options, InheritedSockets inherited)
     {
+        var socket = Open(options, inherited);
+        try
+        {
+            socket.Peers = PeerPolicies.Create(options, socket.EndPoint);
+            return socket;
+        }
+        catch
+        {
+            socket.Remove();
+            socket.Socket.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>Why an endpoint cannot be listened on.</summary>
+    public static IOException Failure(FastCgiListenOptions options, string why, Exception? exception = null)
+        => new($"Failed to listen on {options}: {why}.", exception);
+
+    private static ListenSocket Open(FastCgiListenOptions options, InheritedSockets inherited)
+    {
         if (options.EndPoint is UnixDomainSocketEndPoint unix)
             return UnixSockets.Listen(options, unix);
         if (options.Mode is not null || options.Owner is not null || options.Group is not null || options.CreateDirectory)
@@ -27,10 +47,6 @@ internal static class ListenSockets
             _ => throw new NotSupportedException($"No transport is registered for {options.EndPoint.GetType().Name}."),
         };
     }
-
-    /// <summary>Why an endpoint cannot be listened on.</summary>
-    public static IOException Failure(FastCgiListenOptions options, string why, Exception? exception = null)
-        => new($"Failed to listen on {options}: {why}.", exception);
 
     private static ListenSocket Listen(FastCgiListenOptions options, IPEndPoint endPoint)
     {

@@ -55,8 +55,8 @@ internal static class UnixSockets
     [SupportedOSPlatform("linux")]
     private static ListenSocket ListenFile(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, string path)
     {
-        var user = Find(options, options.Owner, SystemAccounts.FindUser, "user");
-        var group = Find(options, options.Group, SystemAccounts.FindGroup, "group");
+        uint? user = string.IsNullOrEmpty(options.Owner) ? null : Find(options, options.Owner, SystemAccounts.FindUser, "user");
+        uint? group = string.IsNullOrEmpty(options.Group) ? null : Find(options, options.Group, SystemAccounts.FindGroup, "group");
         CreateDirectory(options, path);
 
         // Between a look at what is there and the time that it listens, another instance would take it for left behind.
@@ -110,13 +110,10 @@ internal static class UnixSockets
         }
     }
 
-    private static uint? Find(FastCgiListenOptions options, string? name, Func<string, uint?> find, string kind)
-    {
-        if (string.IsNullOrEmpty(name))
-            return null;
-
-        return find(name) ?? throw ListenSockets.Failure(options, $"there is no {kind} '{name}'. Create it, or choose one of those that 'getent {(kind == "user" ? "passwd" : "group")}' shows");
-    }
+    /// <summary>The number of a user or group.</summary>
+    /// <exception cref="IOException">There is none of the name.</exception>
+    public static uint Find(FastCgiListenOptions options, string name, Func<string, uint?> find, string kind)
+        => find(name) ?? throw ListenSockets.Failure(options, $"there is no {kind} '{name}'. Create it, or choose one of those that 'getent {(kind == "user" ? "passwd" : "group")}' shows");
 
     private static void CreateDirectory(FastCgiListenOptions options, string path)
     {

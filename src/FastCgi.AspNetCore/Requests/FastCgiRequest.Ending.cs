@@ -93,7 +93,8 @@ internal abstract partial class FastCgiRequest
     {
         if (Response.HasStarted)
         {
-            await CutAsync();
+            // All of it is written: what fails after that does not make it a wrong response.
+            await (_isCancellationPrevented ? FinishAsync() : CutAsync());
             return;
         }
 
@@ -125,6 +126,7 @@ internal abstract partial class FastCgiRequest
     private async ValueTask RefuseAsync()
     {
         var statusCode = Rejection.GetStatusCode();
+        Server.Counters.OnRequestRejected(statusCode);
         Server.Log.RequestRejected(Connection.Id, Id, statusCode, Rejection.GetReason());
         Response.BecomeError(statusCode, Rejection.GetReason() + "\n");
         Response.StartAtEnd();

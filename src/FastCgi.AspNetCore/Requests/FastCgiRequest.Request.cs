@@ -134,7 +134,7 @@ internal abstract partial class FastCgiRequest :
 
     /// <summary>Absent when the client does not talk TLS to the front-end.</summary>
     private TlsConnection? TlsConnection
-        => _head.IsHttps ? _tlsConnection ??= new TlsConnection(Parameters, Server) : null;
+        => _head.IsHttps ? _tlsConnection ??= new TlsConnection(Parameters, Server.Mapping, Server.Options.AllowAnyClientCertificate, Server.Log) : null;
 
     private TlsHandshake? TlsHandshake
         => _head.IsHttps ? _tlsHandshake ??= new TlsHandshake(Parameters, Server.Mapping) : null;

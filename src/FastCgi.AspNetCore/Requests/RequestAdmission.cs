@@ -20,6 +20,16 @@ internal sealed class RequestAdmission(long? limit = null, int queueLimit = 0)
     private readonly Queue<FastCgiRequest> _queue = new();
     private long _admittedCount;
 
+    /// <summary>The requests that wait.</summary>
+    public int QueuedCount
+    {
+        get
+        {
+            lock (_lock)
+                return _queue.Count;
+        }
+    }
+
     /// <summary>Asks for a place.</summary>
     public AdmissionResult Admit(FastCgiRequest request)
     {

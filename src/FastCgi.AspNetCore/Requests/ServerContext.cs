@@ -65,6 +65,8 @@ internal sealed class ServerContext
 
     public LargeHeadReport LargeHeads { get; } = new();
 
+    public ServerCounters Counters { get; } = new();
+
     public required RequestAdmission Admission { get; init; }
 
     /// <summary>How many connections the process can have, for lack of a limit of its own.</summary>

@@ -2,37 +2,42 @@ using System.Security.Cryptography.X509Certificates;
 using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The certificate with which the client identified itself to the front-end. Made when first asked for.</summary>
-internal sealed class TlsConnection(RequestParameters parameters, ServerContext server) : ITlsConnectionFeature
+/// <param name="parameters">The params.</param>
+/// <param name="mapping">How they are decoded.</param>
+/// <param name="allowsAny">Whether the application sees a certificate that the front-end did not find valid.</param>
+/// <param name="log">Where it is said why a certificate is not shown.</param>
+internal sealed class TlsConnection(RequestParameters parameters, CgiMapping mapping, bool allowsAny, ILogger log) : ITlsConnectionFeature
 {
-    public X509Certificate2? ClientCertificate { get; set; } = Read(parameters, server);
+    public X509Certificate2? ClientCertificate { get; set; } = Read(parameters, mapping, allowsAny, log);
 
     /// <summary>The front-end asked for it in the handshake, or does not ask: there is nothing to wait for.</summary>
     public Task<X509Certificate2?> GetClientCertificateAsync(CancellationToken cancellationToken) => Task.FromResult(ClientCertificate);
 
-    private static X509Certificate2? Read(RequestParameters parameters, ServerContext server)
+    private static X509Certificate2? Read(RequestParameters parameters, CgiMapping mapping, bool allowsAny, ILogger log)
     {
         foreach (var variable in CertificateText.Variables)
         {
             // nginx, Apache and Caddy send it empty where there is none.
-            var text = parameters.GetVariable(variable, server.Mapping);
+            var text = parameters.GetVariable(variable, mapping);
             if (string.IsNullOrEmpty(text))
                 continue;
 
-            var verdict = parameters.GetVariable("SSL_CLIENT_VERIFY", server.Mapping);
-            if (!server.Options.AllowAnyClientCertificate && !CertificateText.IsVerified(verdict))
+            var verdict = parameters.GetVariable("SSL_CLIENT_VERIFY", mapping);
+            if (!allowsAny && !CertificateText.IsVerified(verdict))
             {
-                server.Log.ClientCertificateNotVerified(verdict);
+                log.ClientCertificateNotVerified(verdict);
                 return null;
             }
 
             if (CertificateText.Parse(text) is { } certificate)
                 return certificate;
 
-            server.Log.ClientCertificateUnreadable(variable);
+            log.ClientCertificateUnreadable(variable);
         }
 
         return null;

@@ -13,6 +13,9 @@ internal sealed class ListenSocket(Socket socket)
     /// <summary>What it is bound to.</summary>
     public required EndPoint EndPoint { get; init; }
 
+    /// <summary>Who may connect to it.</summary>
+    public PeerPolicy Peers { get; set; } = PeerPolicy.Everybody;
+
     /// <summary>Whether other processes may accept connections on it too.</summary>
     public bool IsShared { get; init; }
 

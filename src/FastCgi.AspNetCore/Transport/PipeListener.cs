@@ -6,7 +6,7 @@ using Microsoft.AspNetCore.Connections;
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>Accepts connections of any transport that is registered as <see cref="IConnectionListenerFactory"/>.</summary>
-internal sealed class PipeListener(IConnectionListener listener, ConnectionManager manager) : TransportListener
+internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peers, ConnectionManager manager) : TransportListener
 {
     private Task _accepting = Task.CompletedTask;
 
@@ -34,6 +34,13 @@ internal sealed class PipeListener(IConnectionListener listener, ConnectionManag
         {
             while (await listener.AcceptAsync().ConfigureAwait(false) is { } context)
             {
+                if (!peers.Allows(context.RemoteEndPoint))
+                {
+                    manager.Server.Log.PeerRefused(EndPoint);
+                    context.Abort();
+                    continue;
+                }
+
                 var connection = new PipeConnection(context, manager);
                 if (manager.TryAdd(connection.Connection))
                     _ = connection.RunAsync();

@@ -80,6 +80,13 @@ internal sealed class SocketListener(ListenSocket listenSocket, ConnectionManage
 
     private void OnAccepted(Socket accepted)
     {
+        if (!listenSocket.Peers.Allows(accepted))
+        {
+            manager.Server.Log.PeerRefused(EndPoint);
+            accepted.Dispose();
+            return;
+        }
+
         if (accepted.AddressFamily != AddressFamily.Unix)
         {
             accepted.NoDelay = true;

@@ -14,4 +14,19 @@ internal static class DocumentBlock
         Assert.True(block.Count > 0 && block[0].StartsWith(Fence, StringComparison.Ordinal), $"{document} has no block named '{name}'.");
         return string.Join('\n', block.Skip(1).TakeWhile(static line => line != Fence));
     }
+
+    /// <param name="document">The name of the file in <c>docs</c>.</param>
+    /// <param name="name">What stands in the comment.</param>
+    /// <param name="replacements">What stands in the block, and what takes its place. Each must be there.</param>
+    public static async Task<string> ReadAsync(string document, string name, params (string Documented, string Actual)[] replacements)
+    {
+        var text = await ReadAsync(document, name);
+        foreach (var (documented, actual) in replacements)
+        {
+            Assert.Contains(documented, text, StringComparison.Ordinal);
+            text = text.Replace(documented, actual, StringComparison.Ordinal);
+        }
+
+        return text;
+    }
 }

@@ -76,7 +76,7 @@ public class RequestEndTests
             Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
         }
 
-        await frontEnd.Transport.WaitUntilAsync(() => server.Logs.All.Count(log => log.EventName == eventName) == 20, eventName);
+        Assert.Equal(20, server.Logs.All.Count(log => log.EventName == eventName));
     }
 
     [Theory]

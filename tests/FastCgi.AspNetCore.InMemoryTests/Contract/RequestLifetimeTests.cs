@@ -15,7 +15,6 @@ public class RequestLifetimeTests
     [Trait("Contract", "F6")]
     [Trait("Contract", "A6")]
     [Trait("Contract", "A7")]
-    [Trait("Contract", "I66")]
     [InlineData(false)]
     [InlineData(true)]
     public async Task RequestAborted_ClientGoes_CancelledAndNoError(bool isStarted)
@@ -35,6 +34,35 @@ public class RequestLifetimeTests
 
         Assert.Empty(answer.ApplicationErrors);
         Assert.Contains(isStarted ? "http.response.status_code=200" : "http.response.status_code=499", answer.Measurement, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [Trait("Contract", "A6")]
+    [Trait("Contract", "I66")]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Exception_OfTheClientsAbsence_LoggedAtDebugOnly(bool isInput)
+    {
+        var completed = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            context.Response.OnCompleted(() =>
+            {
+                completed.SetResult();
+                return Task.CompletedTask;
+            });
+            if (isInput)
+                await context.Request.Body.CopyToAsync(Stream.Null);
+            else
+                await Apps.UntilAborted(context);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "3"))));
+        frontEnd.Close();
+
+        await completed.Task.Within("the end of the request");
+        Assert.Equal(LogLevel.Debug, Assert.Single(server.Logs.All, static log => log.EventName == "RequestAborted").Level);
     }
 
     [Fact]

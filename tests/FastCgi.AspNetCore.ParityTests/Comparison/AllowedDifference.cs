@@ -32,5 +32,5 @@ internal sealed record AllowedDifference(string Site, string Value, string Kestr
         return $"`{Value}`{requests}{webServer}: `{Kestrel}` → `{FastCgi}`";
     }
 
-    private static bool Matches(string pattern, string text) => pattern == "*" || FileSystemName.MatchesSimpleExpression(pattern, text, ignoreCase: false);
+    private static bool Matches(string pattern, string text) => pattern is "*" || pattern == text || FileSystemName.MatchesSimpleExpression(pattern, text, ignoreCase: false);
 }

@@ -36,7 +36,15 @@ internal sealed class Conversation(Site site, SslClientAuthenticationOptions? tl
     {
         request = Complete(request, out var name);
         var connection = await ConnectAsync();
+        var wasUsed = connection.IsUsed;
         var response = await connection.SendAsync(request).WaitAsync(Patience);
+        if (response == ClientResponse.None && wasUsed)
+        {
+            // The web server closed the idle connection in this instant.
+            connection = await ConnectAsync();
+            response = await connection.SendAsync(request).WaitAsync(Patience);
+        }
+
         Cookies.Store(response);
 
         // The application's part goes on when the client has its response.

@@ -32,6 +32,7 @@ internal sealed record Exchange(ClientRequest Request, ClientResponse Response, 
         if (Seen is null)
             return values;
 
+        values["aborted"] = $"{Seen.Aborted.IsCompleted}";
         values["events"] = Mask(string.Join('\n', Seen.Events));
         foreach (var (number, line) in Seen.Log.Index())
             values[$"log {number:D2}"] = Mask(line);
@@ -54,9 +55,13 @@ internal sealed record Exchange(ClientRequest Request, ClientResponse Response, 
         }
     }
 
-    private string Mask(string value) => Masks.Apply(Seen is null ? value : value
-        .Replace(Seen.TraceIdentifier, "{trace}", StringComparison.Ordinal)
-        .Replace(Seen.ConnectionId, "{connection}", StringComparison.Ordinal));
+    private string Mask(string value)
+    {
+        value = value.Replace($"127.0.0.1:{SitePort}", "{site}", StringComparison.Ordinal);
+        return Masks.Apply(Seen is null ? value : value
+            .Replace(Seen.TraceIdentifier, "{trace}", StringComparison.Ordinal)
+            .Replace(Seen.ConnectionId, "{connection}", StringComparison.Ordinal));
+    }
 
     private string MaskPort(string name, string value)
     {

@@ -8,6 +8,7 @@ internal static partial class Masks
     public static string Apply(string text)
     {
         text = ProtectedData().Replace(text, "{protected}");
+        text = CompiledName().Replace(text, "{compiled}");
         text = TraceParent().Replace(text, "{trace parent}");
         text = Guid().Replace(text, "{guid}");
         text = HttpDate().Replace(text, "{date}");
@@ -15,8 +16,12 @@ internal static partial class Masks
     }
 
     // What data protection makes begins with its magic header.
-    [GeneratedRegex(@"CfDJ8[\w%-]+")]
+    [GeneratedRegex(@"CfDJ8[\w%+/=-]+")]
     private static partial Regex ProtectedData();
+
+    // Each handler that is compiled at run time gets a number.
+    [GeneratedRegex(@"lambda_method\d+")]
+    private static partial Regex CompiledName();
 
     [GeneratedRegex(@"00-[0-9a-f]{32}-[0-9a-f]{16}-0[01]")]
     private static partial Regex TraceParent();

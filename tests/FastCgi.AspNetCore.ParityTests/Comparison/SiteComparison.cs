@@ -23,7 +23,7 @@ internal static class SiteComparison
         Func<Exchange, IReadOnlyDictionary<string, string>> describe)
     {
         return exchanges[kestrel].Zip(exchanges[fastCgi])
-            .SelectMany(pair => Compare(fastCgi, $"{pair.First.Request}", describe(pair.First), describe(pair.Second)));
+            .SelectMany(pair => Compare(fastCgi, $"{pair.First.Request} → {pair.First.Response.Status}", describe(pair.First), describe(pair.Second)));
     }
 
     private static IEnumerable<string> Compare(

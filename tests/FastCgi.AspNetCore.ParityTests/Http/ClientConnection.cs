@@ -29,6 +29,9 @@ internal sealed class ClientConnection : IDisposable
     /// <summary>Whether the server takes another request on it.</summary>
     public bool IsOpen { get; private set; } = true;
 
+    /// <summary>Whether a request was sent on it.</summary>
+    public bool IsUsed { get; private set; }
+
     public static async Task<ClientConnection> ConnectAsync(IPAddress from, IPEndPoint to, SslClientAuthenticationOptions? tls)
     {
         var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
@@ -55,6 +58,7 @@ internal sealed class ClientConnection : IDisposable
 
     public async Task<ClientResponse> SendAsync(ClientRequest request)
     {
+        IsUsed = true;
         try
         {
             return await ExchangeAsync(request);

@@ -1,3 +1,4 @@
+using System.IO.Compression;
 using System.Text;
 
 namespace FastCgi.AspNetCore.ParityTests.Http;
@@ -27,6 +28,25 @@ internal sealed record ClientRequest(string Method, string Target)
 
     public static ClientRequest PostForm(string target, params (string Name, string Value)[] fields)
         => Post(target, "application/x-www-form-urlencoded", string.Join('&', fields.Select(field => $"{field.Name}={Uri.EscapeDataString(field.Value)}")));
+
+    /// <summary>The request with its body compressed, if the encoding is known.</summary>
+    public ClientRequest Compress(string encoding)
+    {
+        using var compressed = new MemoryStream();
+        using (Stream compressor = encoding switch
+        {
+            "gzip" => new GZipStream(compressed, CompressionLevel.Fastest, leaveOpen: true),
+            "br" => new BrotliStream(compressed, CompressionLevel.Fastest, leaveOpen: true),
+            "deflate" => new ZLibStream(compressed, CompressionLevel.Fastest, leaveOpen: true),
+            _ => new BufferedStream(compressed),
+        })
+        {
+            compressor.Write(Body);
+            compressor.Flush();
+        }
+
+        return With("Content-Encoding", encoding) with { Body = compressed.ToArray() };
+    }
 
     public ClientRequest With(string name, string value) => this with { Headers = [.. Headers, (name, value)] };
 

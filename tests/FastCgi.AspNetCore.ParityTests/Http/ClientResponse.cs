@@ -1,10 +1,11 @@
 using System.Globalization;
 using System.Text;
+using System.Text.RegularExpressions;
 
 namespace FastCgi.AspNetCore.ParityTests.Http;
 
 /// <summary>A response as it came.</summary>
-internal sealed record ClientResponse(int Status, string Reason, IReadOnlyList<(string Name, string Value)> Headers)
+internal sealed partial record ClientResponse(int Status, string Reason, IReadOnlyList<(string Name, string Value)> Headers)
 {
     /// <summary>The connection ended without an answer.</summary>
     public static ClientResponse None { get; } = new(0, "no response", []);
@@ -26,6 +27,13 @@ internal sealed record ClientResponse(int Status, string Reason, IReadOnlyList<(
 
     public long? ContentLength => GetValues("Content-Length").Select(value => (long?)long.Parse(value, CultureInfo.InvariantCulture)).FirstOrDefault();
 
+    /// <summary>The value of a hidden field of the page's forms, the last of that name.</summary>
+    public string GetHiddenField(string name)
+        => HiddenFields().Matches(Text).Last(field => field.Groups["name"].Value == name).Groups["value"].Value;
+
     public IEnumerable<string> GetValues(string name)
         => Headers.Where(header => header.Name.Equals(name, StringComparison.OrdinalIgnoreCase)).Select(header => header.Value);
+
+    [GeneratedRegex("""<input (?:type="hidden" name="(?<name>[^"]*)"|name="(?<name>[^"]*)" type="hidden") value="(?<value>[^"]*)" ?/?>""")]
+    private static partial Regex HiddenFields();
 }

@@ -15,7 +15,7 @@ internal sealed class RequestObserver(RequestDelegate next, SeenRequests request
 
         context.Response.OnStarting(() => Note(request, "OnStarting"));
         context.Response.OnCompleted(() => Note(request, "OnCompleted"));
-        context.RequestAborted.Register(() => request.AddEvent("RequestAborted"));
+        context.RequestAborted.Register(() => request.Abort());
         try
         {
             await next(context);

@@ -7,6 +7,7 @@ internal sealed class SeenRequest
 {
     private readonly ConcurrentQueue<string> _log = new();
     private readonly ConcurrentQueue<string> _events = new();
+    private readonly TaskCompletionSource _aborted = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _finished = new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     /// <summary>What the server gave the first middleware.</summary>
@@ -21,6 +22,9 @@ internal sealed class SeenRequest
     /// <summary>What was logged on behalf of the request.</summary>
     public IEnumerable<string> Log => _log;
 
+    /// <summary>Completes if the request is aborted, on a thread of its own, be it before or after its end.</summary>
+    public Task Aborted => _aborted.Task;
+
     /// <summary>Completes when the server has given the request back to the host.</summary>
     public Task Finished => _finished.Task;
 
@@ -31,6 +35,8 @@ internal sealed class SeenRequest
     public void AddEvent(string name) => _events.Enqueue(name);
 
     public void AddLog(string line) => _log.Enqueue(line);
+
+    public void Abort() => _aborted.TrySetResult();
 
     public void Finish() => _finished.TrySetResult();
 }

@@ -42,12 +42,6 @@ internal sealed class Site : IAsyncDisposable
     /// <summary>Where clients reach it by https.</summary>
     public IPEndPoint Https { get; private set; } = null!;
 
-    /// <summary>Where the application writes its W3C log.</summary>
-    public string LogFolder => Path.Combine(_folder.Path, "log");
-
-    /// <summary>What the web server logged.</summary>
-    public string FrontEndLog => _frontEnd?.Log ?? string.Empty;
-
     public static async Task<Site> StartAsync(SiteKind kind, Certificates certificates)
     {
         var site = new Site(kind, certificates);
@@ -67,15 +61,15 @@ internal sealed class Site : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
+        // Which ends what still goes on; Apache would wait for it.
+        await StopApplicationAsync();
         if (_frontEnd is not null)
             await _frontEnd.DisposeAsync();
-        await StopApplicationAsync();
         _httpsPort.Dispose();
         _folder.Dispose();
     }
 
-    /// <summary>Ends the application, so that what it logs is written.</summary>
-    public async Task StopApplicationAsync()
+    private async Task StopApplicationAsync()
     {
         if (_app is null)
             return;
@@ -97,7 +91,7 @@ internal sealed class Site : IAsyncDisposable
         UseServer(builder.WebHost);
         builder.Logging.ClearProviders().AddProvider(new RequestLog(Requests));
         builder.Services.AddSingleton(Requests).AddSingleton<SiteAddress>();
-        builder.Configuration["LogFolder"] = LogFolder;
+        builder.Configuration["LogFolder"] = Path.Combine(_folder.Path, "log");
         builder.Configuration["KeyFolder"] = Path.Combine(_folder.Path, "keys");
         ParityApplication.ConfigureBuilder(builder);
 

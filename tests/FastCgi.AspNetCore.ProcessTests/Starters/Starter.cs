@@ -21,6 +21,16 @@ internal sealed class Starter : IAsyncDisposable
     /// <summary>What it and the application have written.</summary>
     public string Output => _process.Output;
 
+    /// <summary>Copies the application to <c>app</c> in a folder: a user who runs it need not be able to read where the tests are.</summary>
+    /// <returns>The application's program.</returns>
+    public static string CopyApplication(ScratchFolder folder)
+    {
+        var target = Directory.CreateDirectory(Path.Combine(folder.Path, "app")).FullName;
+        foreach (var file in Directory.EnumerateFiles(AppContext.BaseDirectory, "ApplicationToStart*").Append(typeof(FastCgiServerOptions).Assembly.Location))
+            File.Copy(file, Path.Combine(target, Path.GetFileName(file)));
+        return Path.Combine(target, "ApplicationToStart");
+    }
+
     /// <summary>Starts a program by its name and arguments.</summary>
     public static Starter Start(params string[] command) => new(ServerProcess.Start(command[0], command[1..]));
 
@@ -47,12 +57,10 @@ internal sealed class Starter : IAsyncDisposable
         => Waiting.UntilAsync(() => Task.FromResult(Output.Contains(text, StringComparison.Ordinal) ? Output : null), () => $"'{text}' is not in:\n{Output}");
 
     /// <summary>Tells a process to end.</summary>
-    public static async Task TerminateAsync(int process)
-    {
-        using var kill = Process.Start("kill", ["-TERM", process.ToString(CultureInfo.InvariantCulture)]);
-        await kill.WaitForExitAsync();
-        Assert.Equal(0, kill.ExitCode);
-    }
+    public static Task TerminateAsync(int process) => SignalAsync("-TERM", process);
+
+    /// <summary>Ends a process without asking.</summary>
+    public static Task KillAsync(int process) => SignalAsync("-KILL", process);
 
     /// <summary>Waits until it ends.</summary>
     /// <returns>Its exit code.</returns>
@@ -75,4 +83,11 @@ internal sealed class Starter : IAsyncDisposable
                 }
             },
             () => $"Nobody listens. The starter says:\n{Output}");
+
+    private static async Task SignalAsync(string signal, int process)
+    {
+        using var kill = Process.Start("kill", [signal, process.ToString(CultureInfo.InvariantCulture)]);
+        await kill.WaitForExitAsync();
+        Assert.Equal(0, kill.ExitCode);
+    }
 }

@@ -24,6 +24,9 @@ internal sealed class WebServer : IAsyncDisposable
         _starter = starter;
     }
 
+    /// <summary>Where it listens.</summary>
+    public Uri Address => new($"http://{_port.EndPoint}");
+
     /// <param name="folder">Where its files are.</param>
     /// <param name="configuration">The configuration.</param>
     /// <param name="command">The program and its arguments; the current folder is that of its files.</param>
@@ -33,29 +36,29 @@ internal sealed class WebServer : IAsyncDisposable
     /// <summary>Starts it with a configuration around what a document shows.</summary>
     public static async Task<WebServer> StartWithDocumentAsync(ScratchFolder folder, string configuration, string document, params string[] command)
     {
-        var port = new PortReservation();
         var text = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Starters", configuration));
-        text = text.Replace("{{document}}", document, StringComparison.Ordinal)
-            .Replace("{{port}}", port.EndPoint.Port.ToString(CultureInfo.InvariantCulture), StringComparison.Ordinal)
+        return await StartAsync(folder, configuration, text.Replace("{{document}}", document, StringComparison.Ordinal), command);
+    }
+
+    /// <param name="folder">Where its files are.</param>
+    /// <param name="configuration">The name of the configuration.</param>
+    /// <param name="text">What stands in it.</param>
+    /// <param name="command">The program and its arguments; the current folder is that of its files.</param>
+    public static async Task<WebServer> StartAsync(ScratchFolder folder, string configuration, string text, string[] command)
+    {
+        var port = new PortReservation();
+        text = text.Replace("{{port}}", port.EndPoint.Port.ToString(CultureInfo.InvariantCulture), StringComparison.Ordinal)
             .Replace("{{folder}}", folder.Path, StringComparison.Ordinal)
             .Replace("{{dotnet}}", s_dotnet, StringComparison.Ordinal)
             .Replace("{{user}}", Environment.UserName, StringComparison.Ordinal);
-        CopyApplication(Path.Combine(folder.Path, "app"));
+        Starter.CopyApplication(folder);
         Directory.CreateDirectory(Path.Combine(folder.Path, "run"));
         File.SetUnixFileMode(Path.Combine(folder.Path, "run"), Everything);
         await File.WriteAllTextAsync(Path.Combine(folder.Path, configuration), text);
         return new WebServer(port, Starter.Start(["env", "--chdir=" + folder.Path, .. command]));
     }
 
-    /// <summary>A web server that root starts runs as a user who need not be able to read where the tests are.</summary>
-    private static void CopyApplication(string folder)
-    {
-        Directory.CreateDirectory(folder);
-        foreach (var file in Directory.EnumerateFiles(AppContext.BaseDirectory, "ApplicationToStart*").Append(typeof(FastCgiServerOptions).Assembly.Location))
-            File.Copy(file, Path.Combine(folder, Path.GetFileName(file)));
-    }
-
-    public Task<string> GetAsync(string path) => _starter.GetAsync(new Uri($"http://{_port.EndPoint}{path}"));
+    public Task<string> GetAsync(string path) => _starter.GetAsync(new Uri(Address, path));
 
     /// <summary>Posts a body over TLS, as soon as it listens.</summary>
     public async Task<string> SendAsync(X509Certificate2 certificate, X509Certificate2? clientCertificate, string uri, byte[] body)

@@ -1,4 +1,5 @@
 using System.Net;
+using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
@@ -6,7 +7,7 @@ using FastCgi.AspNetCore.Diagnostics;
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>What one loop does for one listener.</summary>
-internal sealed class EpollAcceptor(EpollEngine engine, EpollLoop loop, int listener, bool isTcp, EndPoint endPoint) : IEpollSource
+internal sealed class EpollAcceptor(EpollEngine engine, EpollLoop loop, int listener, bool isTcp, EndPoint endPoint, PeerPolicy peers) : IEpollSource
 {
     // Connections accepted at once; more have their turn behind the requests of those that are there.
     private const int MaxAcceptsInARow = 64;
@@ -55,11 +56,24 @@ internal sealed class EpollAcceptor(EpollEngine engine, EpollLoop loop, int list
 
     private void OnAccepted(int descriptor)
     {
+        if (peers.IsRestricted && !IsAllowed(descriptor))
+        {
+            engine.Manager.Server.Log.PeerRefused(endPoint);
+            Libc.Close(descriptor);
+            return;
+        }
+
         var connection = new EpollConnection(engine.GetLeastLoaded(), descriptor, isTcp, engine.Manager);
         if (engine.Manager.TryAdd(connection.Connection))
             connection.Start();
         else
             Libc.Close(descriptor);
+    }
+
+    private bool IsAllowed(int descriptor)
+    {
+        using var socket = new Socket(new SafeSocketHandle(descriptor, ownsHandle: false));
+        return peers.Allows(socket);
     }
 
     private void OnFailed(int error)

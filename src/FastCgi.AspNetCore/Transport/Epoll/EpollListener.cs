@@ -37,7 +37,7 @@ internal sealed class EpollListener : TransportListener
         var isTcp = _socket.AddressFamily != AddressFamily.Unix;
         foreach (var loop in _engine.Loops)
         {
-            var acceptor = new EpollAcceptor(_engine, loop, descriptor, isTcp, EndPoint);
+            var acceptor = new EpollAcceptor(_engine, loop, descriptor, isTcp, EndPoint, _listenSocket.Peers);
             if (!loop.Add(acceptor, descriptor, Libc.EpollIn | Libc.EpollExclusive))
                 throw new IOException($"epoll cannot wait for {EndPoint}.", new IOException(Marshal.GetPInvokeErrorMessage(Libc.LastError)));
             _acceptors.Add((loop, acceptor));

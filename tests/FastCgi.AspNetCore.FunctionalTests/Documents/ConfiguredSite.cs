@@ -1,13 +1,13 @@
 using System.Net;
 using System.Net.Sockets;
 
-namespace FastCgi.AspNetCore.FunctionalTests.Documented;
+namespace FastCgi.AspNetCore.FunctionalTests.Documents;
 
 /// <summary>
-/// Applications behind a web server that runs with a configuration out of a document, and a client. When it is disposed, an error that an
+/// Applications behind a web server whose whole configuration is a block of a document, and a client. When it is disposed, an error that an
 /// application logged and the test did not expect fails the test.
 /// </summary>
-internal sealed class DocumentedSite : IAsyncDisposable
+internal sealed class ConfiguredSite : IAsyncDisposable
 {
     private const UnixFileMode SocketMode = UnixFileMode.UserRead | UnixFileMode.UserWrite
         | UnixFileMode.GroupRead | UnixFileMode.GroupWrite | UnixFileMode.OtherRead | UnixFileMode.OtherWrite;
@@ -20,7 +20,7 @@ internal sealed class DocumentedSite : IAsyncDisposable
     private readonly List<TestApplication> _applications = [];
     private ServerProcess? _server;
 
-    public DocumentedSite() => Client = new HttpClient(new SocketsHttpHandler { AllowAutoRedirect = false, UseProxy = false })
+    public ConfiguredSite() => Client = new HttpClient(new SocketsHttpHandler { AllowAutoRedirect = false, UseProxy = false })
     {
         BaseAddress = new Uri($"http://{Address}"),
     };
@@ -62,7 +62,7 @@ internal sealed class DocumentedSite : IAsyncDisposable
     public async Task StartServerAsync(string document, string name, string[] command, params (string Documented, string Actual)[] replacements)
     {
         var configuration = Path.Combine(Folder, name);
-        await File.WriteAllTextAsync(configuration, DocumentedConfiguration.Read(document, name, replacements));
+        await File.WriteAllTextAsync(configuration, await DocumentBlock.ReadAsync(document, name, replacements) + '\n');
         _server = ServerProcess.Start(command[0], [.. command[1..], configuration], Folder);
 
         using var timeout = new CancellationTokenSource(s_startTimeout);

@@ -1,0 +1,43 @@
+using System.Buffers;
+using System.Net.Sockets;
+using System.Runtime.InteropServices;
+using System.Runtime.Versioning;
+
+namespace FastCgi.AspNetCore.Transport;
+
+/// <summary>The user and the groups of the process at the other end of a unix socket, as the system knows them since it connected.</summary>
+/// <param name="User">The user.</param>
+/// <param name="Groups">The group, and the supplementary groups.</param>
+internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups)
+{
+    private const int SocketLevel = 1;
+    private const int CredentialsOption = 17;
+    private const int GroupsOption = 59;
+
+    // NGROUPS_MAX.
+    private const int MaxGroups = 65_536;
+
+    /// <summary>Asks the system.</summary>
+    /// <returns><see langword="null"/> where it does not tell.</returns>
+    [SupportedOSPlatform("linux")]
+    public static PeerCredentials? Get(Socket socket)
+    {
+        var groups = ArrayPool<uint>.Shared.Rent(MaxGroups);
+        try
+        {
+            // struct ucred: process, user, group.
+            Span<uint> credentials = stackalloc uint[3];
+            socket.GetRawSocketOption(SocketLevel, CredentialsOption, MemoryMarshal.AsBytes(credentials));
+            var length = socket.GetRawSocketOption(SocketLevel, GroupsOption, MemoryMarshal.AsBytes(groups.AsSpan(0, MaxGroups)));
+            return new PeerCredentials(credentials[1], [credentials[2], .. groups.AsSpan(0, length / sizeof(uint))]);
+        }
+        catch (SocketException)
+        {
+            return null;
+        }
+        finally
+        {
+            ArrayPool<uint>.Shared.Return(groups);
+        }
+    }
+}

@@ -1,0 +1,122 @@
+using System.Globalization;
+using FastCgi.AspNetCore.Testing;
+
+namespace FastCgi.AspNetCore.HostingTests;
+
+/// <summary>Who may connect.</summary>
+public sealed class PeerTests : IDisposable
+{
+    private const string Variable = "FCGI_WEB_SERVER_ADDRS";
+    private const string Loopback = "fastcgi://127.0.0.1:0";
+
+    private readonly ScratchFolder _folder = new();
+    private readonly CollectedLogs _logs = new();
+
+    private string UnixAddress => $"fastcgi://unix:{_folder.GetPath("app.sock")}";
+
+    [Theory, EveryEngine]
+    public async Task Connect_AllowedClient_IsServed(FastCgiTransportEngine engine)
+        => await AssertServedAsync(engine, Loopback, static listen => listen.AllowedClients.Add("127.0.0.0/8"));
+
+    [Theory, EveryEngine]
+    public async Task Connect_OtherClient_IsClosedAtOnce(FastCgiTransportEngine engine)
+        => await AssertRefusedAsync(engine, Loopback, static listen => listen.AllowedClients.Add("192.0.2.1"));
+
+    [Theory, EveryEngine]
+    public async Task Connect_AddressOfTheVariable_IsServed(FastCgiTransportEngine engine)
+        => await WithVariableAsync("192.0.2.1,127.0.0.1", () => AssertServedAsync(engine, Loopback, static _ => { }));
+
+    [Theory, EveryEngine]
+    public async Task Connect_AddressNotInTheVariable_IsClosedAtOnce(FastCgiTransportEngine engine)
+        => await WithVariableAsync("192.0.2.1", () => AssertRefusedAsync(engine, Loopback, static _ => { }));
+
+    [Fact]
+    public async Task Connect_UnixSocketAndTheVariable_IsClosedAtOnceAsTheSpecificationSays()
+        => await WithVariableAsync("127.0.0.1", () => AssertRefusedAsync(FastCgiTransportEngine.Auto, UnixAddress, static _ => { }));
+
+    [Fact]
+    public async Task Start_BadVariable_FailsInsteadOfLettingEverybodyIn()
+        => await WithVariableAsync("127.0.0.1;192.0.2.1", async () =>
+        {
+            await using var app = Build(FastCgiTransportEngine.Auto, Loopback, static _ => { });
+            var error = await Assert.ThrowsAsync<IOException>(() => app.StartAsync());
+            Assert.Contains(Variable, error.Message, StringComparison.Ordinal);
+        });
+
+    [Theory, EveryEngine]
+    public async Task Connect_AllowedUser_IsServed(FastCgiTransportEngine engine)
+        => await AssertServedAsync(engine, UnixAddress, static listen => listen.AllowedUsers.Add(Environment.UserName));
+
+    [Theory, EveryEngine]
+    public async Task Connect_OtherUserAndGroup_IsClosedAtOnce(FastCgiTransportEngine engine)
+    {
+        static string Other(int number) => number.ToString(CultureInfo.InvariantCulture);
+        await AssertRefusedAsync(engine, UnixAddress, static listen =>
+        {
+            listen.AllowedUsers.Add(Other(1_234_567));
+            listen.AllowedGroups.Add(Other(1_234_568));
+        });
+    }
+
+    [Theory]
+    [InlineData("fastcgi://0.0.0.0:0", "", 1)]
+    [InlineData("fastcgi://0.0.0.0:0", "127.0.0.1", 0)]
+    [InlineData("fastcgi://127.0.0.1:0", "", 0)]
+    public async Task Start_OnTheNetwork_WarnsUnlessClientsAreNamed(string address, string client, int warnings)
+    {
+        await using var app = Build(FastCgiTransportEngine.Auto, address, listen =>
+        {
+            if (client.Length > 0)
+                listen.AllowedClients.Add(client);
+        });
+        await app.StartAsync();
+
+        Assert.Equal(warnings, _logs.All.Count(static log => log.EventName == "OpenToEverybody"));
+    }
+
+    public void Dispose() => _folder.Dispose();
+
+    private static async Task WithVariableAsync(string value, Func<Task> act)
+    {
+        Environment.SetEnvironmentVariable(Variable, value);
+        try
+        {
+            await act();
+        }
+        finally
+        {
+            Environment.SetEnvironmentVariable(Variable, null);
+        }
+    }
+
+    private async Task AssertServedAsync(FastCgiTransportEngine engine, string address, Action<FastCgiListenOptions> configure)
+    {
+        await using var app = Build(engine, address, configure);
+        await app.StartAsync();
+
+        Assert.Equal("Hello", await FastCgiClient.GetAsync(app.Urls.Single()));
+    }
+
+    private async Task AssertRefusedAsync(FastCgiTransportEngine engine, string address, Action<FastCgiListenOptions> configure)
+    {
+        await using var app = Build(engine, address, configure);
+        await app.StartAsync();
+
+        await Assert.ThrowsAnyAsync<IOException>(() => FastCgiClient.GetAsync(app.Urls.Single()));
+        Assert.Single(_logs.All, static log => log.EventName == "PeerRefused");
+    }
+
+    private WebApplication Build(FastCgiTransportEngine engine, string address, Action<FastCgiListenOptions> configure)
+    {
+        var builder = WebApplication.CreateBuilder(["--hostBuilder:reloadConfigOnChange=false"]);
+        builder.Logging.ClearProviders().SetMinimumLevel(LogLevel.Debug).AddProvider(_logs);
+        builder.WebHost.UseFastCgi(options =>
+        {
+            options.Transport.Engine = engine;
+            options.Listen(address, configure);
+        });
+        var app = builder.Build();
+        app.MapGet("/", static () => "Hello");
+        return app;
+    }
+}

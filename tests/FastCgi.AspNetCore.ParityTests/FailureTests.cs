@@ -1,0 +1,49 @@
+using FastCgi.AspNetCore.ParityTests.Comparison;
+using FastCgi.AspNetCore.ParityTests.Http;
+using FastCgi.AspNetCore.ParityTests.Sites;
+
+namespace FastCgi.AspNetCore.ParityTests;
+
+/// <summary>Applications that fail, and the pages that say so.</summary>
+public sealed class FailureTests(ParitySites sites) : ParityTest(sites)
+{
+    public static TheoryData<string> Targets { get; } =
+    [
+        .. from prefix in (string[])["/failures", "/handled"]
+           from failure in (string[])
+           [
+               "before", "after", "bad-request", "too-many", "too-few", "bad-header", "body-of-204", "late-status", "late-header",
+               "on-starting", "on-completed",
+           ]
+           select $"{prefix}/{failure}",
+        .. from prefix in (string[])["/pages", "/pages-again", "/pages-elsewhere"]
+           from failure in (string[])["status/404", "status/503", "status/200", "nowhere", "before"]
+           select $"{prefix}/{failure}",
+    ];
+
+    [Theory]
+    [MemberData(nameof(Targets))]
+    public Task Get_Failure_IsTheSame(string target) => CompareAsync(client => client.GetAsync(target));
+
+    [Theory]
+    [InlineData("/failures/abort")]
+    [InlineData("/handled/abort")]
+    public Task Get_Abort_IsTheSame(string target) => CompareAsync(async client =>
+    {
+        await client.GetAsync(target);
+        await client.Exchanges[^1].Seen!.Aborted.WaitAsync(Conversation.Patience);
+    });
+
+    [Fact]
+    public Task Get_DeveloperPage_IsTheSame() => CompareAsync(
+        client => client.SendAsync(ClientRequest.Get("/developer/before").With("Accept", "text/plain")));
+
+    [Fact]
+    public Task Send_FailureOfAnotherMethod_IsTheSame() => CompareAsync(async client =>
+    {
+        await client.SendAsync(ClientRequest.Post("/handled/before", "text/plain", "the body"));
+        await client.SendAsync(ClientRequest.Post("/failures/before", "text/plain", new string('x', 200_000)));
+        await client.SendAsync(new ClientRequest("HEAD", "/pages/nowhere"));
+        await client.GetAsync("/results/text");
+    });
+}

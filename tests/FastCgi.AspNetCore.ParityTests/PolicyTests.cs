@@ -1,0 +1,84 @@
+using FastCgi.AspNetCore.ParityTests.Comparison;
+using FastCgi.AspNetCore.ParityTests.Http;
+using FastCgi.AspNetCore.ParityTests.Sites;
+
+namespace FastCgi.AspNetCore.ParityTests;
+
+/// <summary>What middleware decides before an endpoint, or in its place.</summary>
+public sealed class PolicyTests(ParitySites sites) : ParityTest(sites)
+{
+    [Fact]
+    public Task Send_AcrossOrigins_IsTheSame() => CompareAsync(async client =>
+    {
+        await client.SendAsync(ClientRequest.Get("/cors").With("Origin", "https://partner.example"));
+        await client.SendAsync(ClientRequest.Get("/cors").With("Origin", "https://stranger.example"));
+        await client.SendAsync(new ClientRequest("OPTIONS", "/cors").With("Origin", "https://partner.example")
+            .With("Access-Control-Request-Method", "PUT").With("Access-Control-Request-Headers", "x-custom"));
+        await client.SendAsync(new ClientRequest("OPTIONS", "/cors").With("Origin", "https://partner.example").With("Access-Control-Request-Method", "DELETE"));
+        await client.SendAsync(ClientRequest.Post("/cors", "text/plain", "x") with { Method = "PUT" });
+    });
+
+    [Theory]
+    [InlineData("/slow")]
+    [InlineData("/slow/policy")]
+    [InlineData("/quick")]
+    [InlineData("/health/good")]
+    [InlineData("/health/bad")]
+    [InlineData("/only-https?a=1")]
+    [InlineData("/culture")]
+    [InlineData("/culture?culture=de-DE")]
+    [InlineData("/culture?culture=tr-TR&ui-culture=en-US")]
+    public Task Get_Policy_IsTheSame(string target) => CompareAsync(client => client.GetAsync(target));
+
+    [Fact]
+    public Task Get_ByTls_IsTheSame() => CompareAsync(
+        async client =>
+        {
+            await client.GetAsync("/only-https");
+            await client.GetAsync("/links");
+            await client.GetAsync("/results/cookies");
+            await client.GetAsync("/session/by-tls");
+        },
+        usesTls: true);
+
+    [Fact]
+    public Task Get_AcceptedLanguage_IsTheSame() => CompareAsync(async client =>
+    {
+        await client.SendAsync(ClientRequest.Get("/culture").With("Accept-Language", "fr, de;q=0.8"));
+        await client.SendAsync(ClientRequest.Get("/culture").With("Cookie", ".AspNetCore.Culture=c%3Dtr-TR%7Cuic%3Dtr-TR"));
+    });
+
+    [Fact]
+    public Task Get_ForgedForwardedHeaders_AreNotBelieved() => CompareAsync(async client =>
+    {
+        await client.SendAsync(ClientRequest.Get("/echo").With("X-Forwarded-For", "10.0.0.1").With("X-Forwarded-Proto", "https"));
+        await client.SendAsync(ClientRequest.Get("/certificate").With("X-Client-Cert", "forged"));
+    });
+
+    [Fact]
+    public Task Send_Logged_IsTheSame() => CompareAsync(async client =>
+    {
+        await client.SendAsync(ClientRequest.Post("/logged?a=1", "text/plain", "the body").With("X-Logged", "in").With("X-Secret", "not logged"));
+        await client.SendAsync(ClientRequest.Post("/logged", "application/json", "{}"));
+    });
+
+    [Theory]
+    [InlineData("GET", "/proxy/echo/a%20b?c=d")]
+    [InlineData("GET", "/proxy/results/large")]
+    [InlineData("GET", "/proxy/results/flushed")]
+    [InlineData("GET", "/proxy/results/cookies")]
+    [InlineData("GET", "/proxy/results/not-modified")]
+    [InlineData("GET", "/proxy/results/reason")]
+    [InlineData("GET", "/proxy/nowhere")]
+    [InlineData("HEAD", "/proxy/results/text")]
+    [InlineData("DELETE", "/proxy/echo")]
+    public Task Send_Proxied_IsTheSame(string method, string target) => CompareAsync(client => client.SendAsync(new ClientRequest(method, target)));
+
+    [Fact]
+    public Task Post_Proxied_IsTheSame() => CompareAsync(async client =>
+    {
+        var request = ClientRequest.Post("/proxy/echo", "text/plain; charset=utf-8", new string('ü', 50_000));
+        await client.SendAsync(request);
+        await client.SendAsync(request with { IsChunked = true });
+    });
+}

@@ -1,0 +1,51 @@
+using System.Diagnostics;
+using System.Net;
+
+namespace FastCgi.AspNetCore.ParityTests.SignalRClient;
+
+/// <summary>SignalR's JavaScript client under Node, which talks to the hub as <c>chat.js</c> says.</summary>
+public sealed class NodeClient : IAsyncLifetime
+{
+    private static readonly TimeSpan s_patience = TimeSpan.FromMinutes(2);
+    private static readonly string s_folder = Path.Combine(AppContext.BaseDirectory, "SignalRClient");
+
+    // npm writes this file last.
+    private static readonly string s_installed = Path.Combine(s_folder, "node_modules", ".package-lock.json");
+
+    public async Task InitializeAsync()
+    {
+        if (!File.Exists(s_installed))
+            await RunAsync("npm", "ci", "--no-audit", "--no-fund", "--no-update-notifier");
+    }
+
+    public Task DisposeAsync() => Task.CompletedTask;
+
+    /// <summary>Runs the script.</summary>
+    /// <param name="site">Where the site listens.</param>
+    /// <param name="transport">The transport to use, or <see langword="null"/> for the best that the hub offers.</param>
+    /// <returns>What it printed.</returns>
+    public static async Task<string> ChatAsync(IPEndPoint site, string? transport)
+        => await RunAsync("node", [Path.Combine(s_folder, "chat.js"), $"http://{site}/chat", .. (string[])(transport is null ? [] : [transport])]);
+
+    private static async Task<string> RunAsync(string program, params string[] arguments)
+    {
+        using var process = Process.Start(new ProcessStartInfo(program, arguments)
+        {
+            WorkingDirectory = s_folder,
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+        })!;
+        try
+        {
+            using var timeout = new CancellationTokenSource(s_patience);
+            var output = process.StandardOutput.ReadToEndAsync(timeout.Token);
+            var error = process.StandardError.ReadToEndAsync(timeout.Token);
+            await process.WaitForExitAsync(timeout.Token);
+            return process.ExitCode == 0 ? await output : throw new InvalidOperationException($"{program}: {await output}{await error}");
+        }
+        finally
+        {
+            process.Kill(entireProcessTree: true);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+using System.Net.Sockets;
+using System.Text;
+
+namespace FastCgi.AspNetCore.ProcessTests;
+
+/// <summary>The application under systemd: what it tells it, and the units that samples/systemd has.</summary>
+public sealed class SystemdTests : IDisposable
+{
+    private readonly ScratchFolder _folder = new();
+
+    [Fact]
+    public async Task Notify_StartAndStop_AreTold()
+    {
+        var path = Path.Combine(_folder.Path, "notify");
+        var application = Path.Combine(_folder.Path, "app.sock");
+        using var systemd = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified);
+        systemd.Bind(new UnixDomainSocketEndPoint(path));
+        await using var starter = Starter.Start([$"NOTIFY_SOCKET={path}", $"ASPNETCORE_URLS=fastcgi://unix:{application}"], Starter.Application);
+
+        Assert.StartsWith("READY=1\n", await ReceiveAsync(systemd), StringComparison.Ordinal);
+        // It is ready, so nobody need wait for it.
+        await Starter.TerminateAsync(int.Parse(await FastCgiClient.GetAsync(new UnixDomainSocketEndPoint(application), "/process")));
+        Assert.StartsWith("STOPPING=1\n", await ReceiveAsync(systemd), StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("app.service", "app.service")]
+    [InlineData("app@.service", "app@1.service")]
+    public async Task Units_AreValidAndHardened(string file, string unit)
+    {
+        await CopyUnitsAsync();
+        var path = Path.Combine(_folder.Path, unit);
+        if (file != unit)
+            File.Copy(Path.Combine(_folder.Path, file), path);
+
+        await using var verify = Starter.Start("systemd-analyze", "verify", path, Path.Combine(_folder.Path, "app.socket"));
+        Assert.Equal(0, await verify.WaitForExitAsync());
+        Assert.DoesNotContain("app", verify.Output, StringComparison.Ordinal);
+
+        // At the most 2.0 of 10, where a service without any care has 9.6.
+        await using var security = Starter.Start("systemd-analyze", "security", "--offline=true", "--threshold=20", "--no-pager", path);
+        Assert.True(await security.WaitForExitAsync() == 0, security.Output);
+    }
+
+    public void Dispose() => _folder.Dispose();
+
+    private static async Task<string> ReceiveAsync(Socket socket)
+    {
+        var buffer = new byte[1_000];
+        return Encoding.UTF8.GetString(buffer, 0, await socket.ReceiveAsync(buffer).WaitAsync(Waiting.Patience));
+    }
+
+    /// <summary>The units, with a program that is there.</summary>
+    private async Task CopyUnitsAsync()
+    {
+        foreach (var file in Directory.EnumerateFiles(Path.Combine(AppContext.BaseDirectory, "systemd")))
+        {
+            var text = (await File.ReadAllTextAsync(file)).Replace("=/opt/app/app", "=/bin/true", StringComparison.Ordinal);
+            await File.WriteAllTextAsync(Path.Combine(_folder.Path, Path.GetFileName(file)), text);
+        }
+    }
+}
