@@ -6,6 +6,9 @@ namespace FastCgi.AspNetCore.FunctionalTests;
 /// <summary>Request bodies.</summary>
 public sealed class UploadTests(ITestOutputHelper output) : FrontEndTest(output)
 {
+    // How curl ends.
+    private const int SendFailure = 55;
+
     [Theory]
     [EveryFrontEnd(0)]
     [EveryFrontEnd(1)]
@@ -83,7 +86,9 @@ public sealed class UploadTests(ITestOutputHelper output) : FrontEndTest(output)
         var post = await site.CurlAsync("/", "--http1.1", "-H", "Expect:", "--data-binary", "@" + upload);
         var get = await site.CurlAsync("/");
 
-        Assert.Equal((0, "enough"), post);
+        // lighttpd closes when the answer is out, and a client that is still sending then may or may not notice.
+        Assert.StartsWith("enough", post.Output, StringComparison.Ordinal);
+        Assert.True(post.ExitCode == 0 || (setup.Kind == FrontEndKind.Lighttpd && post.ExitCode == SendFailure), post.Output);
         Assert.Equal((0, "enough"), get);
     }
 

@@ -94,7 +94,7 @@ internal static class AllowedDifferences
         => requests.SelectMany(request => ((string Value, string FastCgi)[])
         [
             ("status", "0 no response"), ("body", string.Empty), ("header Content-Length", Absent), ("body is cut", "False"),
-        ], (request, value) => new AllowedDifference(Nginx, value.Value, Any, value.FastCgi, CutInNginx) { Request = request });
+        ], (request, value) => new AllowedDifference(Nginx, value.Value, Any, value.FastCgi, CutInNginx) { Request = request, DependsOnTiming = true });
 
     private static IEnumerable<AllowedDifference> AnsweredByApache(params string[] requests)
         => requests.SelectMany(request => ((string Value, string FastCgi)[])

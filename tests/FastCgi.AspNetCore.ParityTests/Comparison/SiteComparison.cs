@@ -37,7 +37,7 @@ internal static class SiteComparison
             var expected = kestrel.GetValueOrDefault(name, AllowedDifference.Absent);
             var actual = fastCgi.GetValueOrDefault(name, AllowedDifference.Absent);
             var difference = AllowedDifferences.All.FirstOrDefault(difference => difference.IsAbout(site, request, name, expected));
-            if (difference is null ? expected != actual : !difference.Allows(actual))
+            if (difference is null ? expected != actual : !difference.Allows(expected, actual))
                 yield return $"{site}, {request}, {name}:\n    Kestrel: {expected}\n    FastCgi: {actual}";
         }
     }
