@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Measures FastCgi.AspNetCore, Kestrel and other FastCGI servers side by side, and prints tables of medians. Takes about 25 minutes.
-#   run.sh [--rounds N] [--seconds S] [--server-cores LIST] [--load-cores LIST] [--only PART-OF-A-TITLE]
+#   run.sh [--rounds N] [--seconds S] [--server-cores LIST] [--load-cores LIST] [--only REGEX-OF-TITLES]
 # As root on Debian or Ubuntu it installs what is missing. Everything is made in a scratch folder, which is removed at the end.
 set -euo pipefail
 cd "$(dirname "$0")"
@@ -26,6 +26,8 @@ clean_up() {
 }
 trap clean_up EXIT
 ulimit -n "$(ulimit -Hn)"
+# On one processor the runtime waits ten times as long before it compiles what is hot; all .NET servers here alike.
+export DOTNET_TC_DelaySingleProcMultiplier=1
 
 # PostgreSQL refuses to run as root.
 in_database_folder() {

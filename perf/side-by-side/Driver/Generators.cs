@@ -9,9 +9,8 @@ namespace SideBySide.Driver;
 /// <summary>The programs that make the load: fcgiload for FastCGI, wrk for HTTP. Both check the answers.</summary>
 internal sealed class Generators(Settings settings)
 {
-    // The compiler works in the background, and its last steps come late.
-    private const int WarmUpRequests = 60_000;
-    private const double MaxWarmUpSeconds = 15;
+    // On one processor, which it shares with the load, the just-in-time compiler takes so long to come to its last step.
+    private const double WarmUpSeconds = 8;
 
     private readonly HashSet<int> _warm = [];
     private readonly HashSet<string> _warmUrls = [];
@@ -23,7 +22,7 @@ internal sealed class Generators(Settings settings)
     public Sample RunFastCgi(ServerProcess server, int connections, params string[] options)
     {
         if (_warm.Add(server.Id))
-            StartFastCgi(server, 30, MaxWarmUpSeconds, ["-n", Text(WarmUpRequests), .. options.Except(["--no-keepalive"])]).End();
+            StartFastCgi(server, 30, WarmUpSeconds, [.. options.Except(["--no-keepalive"])]).End();
         return ReadFastCgi(StartFastCgi(server, connections, settings.Seconds, options).End());
     }
 
@@ -58,7 +57,7 @@ internal sealed class Generators(Settings settings)
     public Sample RunHttp(ServerProcess server, ServerProcess? front, string url, int connections, int bodySize = 0)
     {
         if (_warmUrls.Add($"{server.Id} {url} {bodySize}"))
-            WarmUp(url, bodySize);
+            StartHttp(url, 30, WarmUpSeconds, bodySize).End();
         var serverTime = server.CpuTime;
         var frontTime = front?.CpuTime ?? 0;
         var (sample, requests) = ReadHttp(StartHttp(url, connections, settings.Seconds, bodySize).End());
@@ -81,15 +80,6 @@ internal sealed class Generators(Settings settings)
         var line = report.Split('\n').Single(static line => line.StartsWith("report ", StringComparison.Ordinal));
         var figures = line.Split(' ')[1..].Select(static figure => double.Parse(figure, CultureInfo.InvariantCulture)).ToArray();
         return (new Sample { Rate = figures[0] / figures[1] * 1e6, P50 = figures[2], P99 = figures[3], Errors = (long)figures[4] }, figures[0]);
-    }
-
-    /// <summary>Loads until enough was answered, or it takes too long.</summary>
-    private void WarmUp(string url, int bodySize)
-    {
-        const double Step = 3;
-        var answered = 0.0;
-        for (var seconds = 0.0; seconds < MaxWarmUpSeconds && answered < WarmUpRequests; seconds += Step)
-            answered += ReadHttp(StartHttp(url, 30, Step, bodySize).End()).Requests;
     }
 
     private static string Text(double number) => number.ToString(CultureInfo.InvariantCulture);

@@ -1,3 +1,4 @@
+using System.Text.RegularExpressions;
 using SideBySide.Driver;
 using SideBySide.Driver.Cases;
 
@@ -7,9 +8,9 @@ IEnumerable<Comparison>[] groups =
     [DirectCases.Make(setup), NginxCases.Make(setup), SlowHandlerCases.Make(setup), WaitingCases.Make(setup)];
 foreach (var comparison in groups.SelectMany(static group => group))
 {
-    if (comparison.Title.Contains(settings.Only, StringComparison.Ordinal))
+    if (Regex.IsMatch(comparison.Title, settings.Only))
         Console.Write(comparison.Run(settings.Rounds));
 }
 
-if (settings.Only.Length == 0 || settings.Only == "cost")
+if (Regex.IsMatch(CostNotes.Title, settings.Only))
     Console.Write(CostNotes.Make(setup));

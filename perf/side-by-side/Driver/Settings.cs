@@ -9,7 +9,7 @@ namespace SideBySide.Driver;
 /// <param name="Seconds">The length of a measurement.</param>
 /// <param name="ServerCores">The processors of the servers and nginx, as taskset takes them.</param>
 /// <param name="LoadCores">The processors of the load generators.</param>
-/// <param name="Only">The titles to run begin so; all if empty.</param>
+/// <param name="Only">A regular expression of the titles to run; all if empty.</param>
 internal sealed record Settings(
     string Tools, string Site, int Rounds, double Seconds, string ServerCores, string LoadCores, string Only)
 {

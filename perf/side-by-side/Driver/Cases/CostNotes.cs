@@ -7,9 +7,11 @@ namespace SideBySide.Driver.Cases;
 /// <summary>Figures of this server that are no comparison: system calls, garbage.</summary>
 internal static class CostNotes
 {
+    public const string Title = "What a request costs inside";
+
     public static string Make(Setup setup)
     {
-        var notes = new StringBuilder("### What a request costs inside\n\n");
+        var notes = new StringBuilder($"### {Title}\n\n");
         notes.Append("| | epoll engine | Socket engine |\n|---|--:|--:|\n");
         var epoll = Measure(setup);
         var socket = Measure(setup, "--FastCgi:Transport:Engine", "Socket");
