@@ -258,8 +258,7 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
             FrontEndKind.Lighttpd => ("lighttpd.conf", ""),
             _ => ("apache.conf", "LoadModule xsendfile_module /usr/lib/apache2/modules/mod_xsendfile.so\n"),
         };
-        var documented = await DocumentBlock.ReadAsync(Document, name);
-        var more = preface + documented.Replace(DocumentedFolder, Files, StringComparison.Ordinal) + "\n";
+        var more = preface + await DocumentBlock.ReadAsync(Document, name, (DocumentedFolder, Files)) + "\n";
         return await StartAsync(setup, Configure, options => Configure(options.SendFile, setup.Kind), more: more);
     }
 

@@ -10,7 +10,7 @@ namespace FastCgi.AspNetCore.Transport.Epoll;
 internal sealed class ColdStart(ApplicationThreads threads)
 {
     // A first request that is not back by then has something of its own to wait for.
-    private static readonly long s_maxMilliseconds = 500;
+    private const long MaxMilliseconds = 500;
 
     private const int Cold = 0;
     private const int FirstIsRunning = 1;
@@ -52,7 +52,7 @@ internal sealed class ColdStart(ApplicationThreads threads)
     /// <summary>Keeps nobody back any longer if the first request takes too long.</summary>
     public void EndIfLate()
     {
-        if (IsFirstRunning && Volatile.Read(ref _startedAt) is > 0 and var startedAt && Environment.TickCount64 - startedAt > s_maxMilliseconds)
+        if (IsFirstRunning && Volatile.Read(ref _startedAt) is > 0 and var startedAt && Environment.TickCount64 - startedAt > MaxMilliseconds)
             End();
     }
 
