@@ -7,7 +7,7 @@ cd "$(dirname "$0")"
 export DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 DEBIAN_FRONTEND=noninteractive
 PATH=$PATH:/usr/sbin:$(ls -d /usr/lib/postgresql/*/bin 2>/dev/null | tail -n 1)
 
-programs=(gcc:gcc nginx:nginx-light wrk:wrk curl:curl strace:strace go:golang-go 'php-fpm*:php-fpm' 'postgres:postgresql')
+programs=(gcc:gcc nginx:nginx-light wrk:wrk curl:curl strace:strace go:golang-go 'php-fpm*:php-fpm' 'postgres:postgresql' fastcgi-mono-server4:mono-fastcgi-server4 mcs:mono-mcs)
 packages=()
 for program in "${programs[@]}"; do
   compgen -c | grep -qx -- "${program%%:*}" || compgen -G "/usr/sbin/${program%%:*}" >/dev/null || packages+=("${program##*:}")
@@ -54,7 +54,7 @@ gcc -O2 -o "$tools/floor" peers/floor.c
 gcc -O2 -pthread -o "$tools/libfcgi" peers/libfcgi.c -lfcgi
 (cd peers && GOCACHE=$scratch/go go build -o "$tools/go-peer" peer.go)
 ln -s "$(ls /usr/sbin/php-fpm* | tail -n 1)" "$tools/php-fpm"
-cp load/wrk-report.lua peers/index.php "$tools"
+cp load/wrk-report.lua peers/index.php peers/index.ashx "$tools"
 dotnet publish Site -c Release -v quiet -o "$scratch/site" >/dev/null
 dotnet build Driver -c Release -v quiet -o "$scratch/driver" >/dev/null
 start_database

@@ -71,6 +71,10 @@ internal sealed class Setup(Settings settings) : IDisposable
         return Start(endPoint, "php-fpm", "--nodaemonize", "--allow-to-run-as-root", "--fpm-config", configuration);
     }
 
+    /// <summary>Starts Mono's server with the page.</summary>
+    public ServerProcess StartMono(EndPoint endPoint) => Start(
+        endPoint, "fastcgi-mono-server4", $"/socket={(endPoint is IPEndPoint ? "tcp" : "unix")}:{endPoint}", $"/applications=/:{settings.Tools}", "/loglevels=None");
+
     public UnixDomainSocketEndPoint NewUnix() => new(Path.Combine(Folder, $"{_servers.Count}-{Guid.NewGuid():N}"[..12]));
 
     public static IPEndPoint NewTcp()

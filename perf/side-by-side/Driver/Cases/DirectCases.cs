@@ -5,6 +5,9 @@ namespace SideBySide.Driver.Cases;
 /// <summary>Servers loaded without a web server between: a page of 13 bytes, so that only the server's own work counts.</summary>
 internal static class DirectCases
 {
+    private const string Php = "php-fpm";
+    private const string Mono = "Mono, fastcgi-mono-server4";
+
     public static IEnumerable<Comparison> Make(Setup setup)
     {
         var unix = StartPeers(setup, static setup => setup.NewUnix());
@@ -24,9 +27,9 @@ internal static class DirectCases
         }
 
         yield return new Comparison("hello, direct, TCP, 50 connections, a new one for each request",
-            [.. tcp.Where(static peer => peer.Name != "php-fpm").Select(peer => FastCgi(setup, peer, 50, "--no-keepalive"))]);
+            [.. tcp.Where(static peer => peer.Name is not (Php or Mono)).Select(peer => FastCgi(setup, peer, 50, "--no-keepalive"))]);
         yield return new Comparison("hello, direct, TCP, 50 connections, 1,000 requests/s",
-            [.. tcp.Select(peer => FastCgi(setup, peer, 50, "--rate", "1000"))]);
+            [.. tcp.Where(static peer => peer.Name is not Mono).Select(peer => FastCgi(setup, peer, 50, "--rate", "1000"))]);
         setup.StopAll();
     }
 
@@ -47,7 +50,9 @@ internal static class DirectCases
         Add("FastCgi.AspNetCore, Socket engine", at => setup.StartFastCgi(at, "--FastCgi:Transport:Engine", "Socket"));
         Add("libfcgi, C, a thread for each connection", at => setup.Start(at, "libfcgi", Place(at), "400"));
         Add("Go net/http/fcgi", at => setup.Start(at, "go-peer", at is IPEndPoint ? "tcp" : "unix", $"{at}"));
-        Add("php-fpm", at => setup.StartPhp(at), "-p", "SCRIPT_FILENAME=" + Path.Combine(setup.Settings.Tools, "index.php"));
+        Add(Php, at => setup.StartPhp(at), "-p", "SCRIPT_FILENAME=" + Path.Combine(setup.Settings.Tools, "index.php"));
+        Add(Mono, at => setup.StartMono(at), "--path", "/index.ashx", "-p", "SCRIPT_NAME=/index.ashx",
+            "-p", "SCRIPT_FILENAME=" + Path.Combine(setup.Settings.Tools, "index.ashx"), "-p", "DOCUMENT_ROOT=" + setup.Settings.Tools);
         return peers;
     }
 
