@@ -35,6 +35,7 @@ internal sealed class SocketConnection : ConnectionTransport
     private int _lastLength;
     private bool _isDraining;
     private int _turn = Paused;
+    private bool _holdsInput;
     private int _isClosed;
 
     public SocketConnection(Socket socket, ConnectionManager manager)
@@ -116,7 +117,7 @@ internal sealed class SocketConnection : ConnectionTransport
         try
         {
             var isLeaving = _connection.IsLeaving;
-            if (_connection.HasRequests || (isLeaving && _socket.Available > 0))
+            if ((isLeaving && (Volatile.Read(ref _holdsInput) || _socket.Available > 0)) || _connection.HasRequests)
                 return;
 
             if (isLeaving || _connection.IsInputComplete)
@@ -145,7 +146,12 @@ internal sealed class SocketConnection : ConnectionTransport
         {
             FitReceiveBlock();
             _receive.SetBuffer(_receiveBlock!.Memory);
-            return _socket.ReceiveAsync(_receive);
+            if (_socket.ReceiveAsync(_receive))
+                return true;
+
+            // It may wait for a thread before it is parsed.
+            Volatile.Write(ref _holdsInput, true);
+            return false;
         }
         catch (ObjectDisposedException)
         {
@@ -174,6 +180,7 @@ internal sealed class SocketConnection : ConnectionTransport
     /// <returns>Whether to receive further.</returns>
     private bool TakeReceived(ref ReadyRequests ready)
     {
+        Volatile.Write(ref _holdsInput, true);
         var length = _receive.BytesTransferred;
         if (_receive.SocketError != SocketError.Success || length == 0)
         {
@@ -194,8 +201,9 @@ internal sealed class SocketConnection : ConnectionTransport
         _lastLength = length;
         // Set before, for the application may have read enough to resume before we know that we pause.
         Volatile.Write(ref _turn, Receiving);
-        return _connection.OnReceived(_receiveBlock!.Span[..length], ref ready)
-            || Interlocked.CompareExchange(ref _turn, Paused, Receiving) != Receiving;
+        var goOn = _connection.OnReceived(_receiveBlock!.Span[..length], ref ready);
+        Volatile.Write(ref _holdsInput, false);
+        return goOn || Interlocked.CompareExchange(ref _turn, Paused, Receiving) != Receiving;
     }
 
     /// <summary>A peer that fills a small block gets a large one, until it has nothing more to fill it with.</summary>
