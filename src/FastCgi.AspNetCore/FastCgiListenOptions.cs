@@ -18,8 +18,8 @@ public sealed class FastCgiListenOptions
 
     /// <summary>The connections that the system holds until they are accepted.</summary>
     /// <remarks>
-    /// 4,096 by default; the system cuts it to <c>net.core.somaxconn</c>. At least 1. A socket that the process was given keeps the number
-    /// that it came with.
+    /// 4,096 by default; the system cuts it to <c>net.core.somaxconn</c>, and the log warns of that. At least 1. A socket that the
+    /// process was given keeps the number that it came with.
     /// </remarks>
     /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
     public int Backlog

@@ -74,6 +74,20 @@ public sealed class PeerTests : IDisposable
         Assert.Equal(warnings, _logs.All.Count(static log => log.EventName == "OpenToEverybody"));
     }
 
+    [Theory]
+    [InlineData(int.MaxValue, 1)]
+    [InlineData(1, 0)]
+    public async Task Start_BacklogThatTheSystemCuts_IsWarnedOf(int backlog, int warnings)
+    {
+        if (!OperatingSystem.IsLinux())
+            return;
+
+        await using var app = Build(FastCgiTransportEngine.Auto, "fastcgi://127.0.0.1:0", listen => listen.Backlog = backlog);
+        await app.StartAsync();
+
+        Assert.Equal(warnings, _logs.All.Count(static log => log.EventName == "BacklogCut"));
+    }
+
     public void Dispose() => _folder.Dispose();
 
     private static async Task WithVariableAsync(string value, Func<Task> act)

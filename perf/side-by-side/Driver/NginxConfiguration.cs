@@ -43,7 +43,6 @@ internal static class NginxConfiguration
                 location / { {{pass}} }
                 location = /upload { proxy_request_buffering off; fastcgi_request_buffering off; {{pass}} }
                 location /download/ { proxy_max_temp_file_size 0; fastcgi_max_temp_file_size 0; {{pass}} }
-                location = /hold { proxy_read_timeout 1h; fastcgi_read_timeout 1h; {{pass}} }
               }
             }
             """;

@@ -21,13 +21,14 @@ internal sealed record Settings(
             return at >= 0 && at + 1 < arguments.Length ? arguments[at + 1] : other;
         }
 
+        var all = $"0-{Environment.ProcessorCount - 1}";
         return new Settings(
             Get("tools", "."),
             Get("site", "."),
             int.Parse(Get("rounds", "3"), CultureInfo.InvariantCulture),
             double.Parse(Get("seconds", "2"), CultureInfo.InvariantCulture),
-            Get("server-cores", "0"),
-            Get("load-cores", "1"),
+            Get("server-cores", all),
+            Get("load-cores", all),
             Get("only", ""));
     }
 }

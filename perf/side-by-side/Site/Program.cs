@@ -53,12 +53,10 @@ app.MapGet("/compute", () =>
     return "computed";
 });
 
-app.MapGet("/hold", (HttpContext context) =>
-{
-    var held = new TaskCompletionSource();
-    context.RequestAborted.Register(held.SetResult);
-    return held.Task;
-});
+// All wait for the same thing, as those who wait for news do.
+var news = new TaskCompletionSource();
+app.MapGet("/hold", () => news.Task);
+app.Lifetime.ApplicationStopping.Register(news.SetResult);
 
 app.MapGet("/events", async (HttpResponse response, CancellationToken aborted) =>
 {

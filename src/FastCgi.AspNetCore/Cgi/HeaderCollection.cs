@@ -17,12 +17,13 @@ internal abstract class HeaderCollection : IHeaderDictionary
 {
     private const int IndexThreshold = 24;
     private const int MaxKeptCapacity = 64;
+    private const long UnknownLength = -1;
 
     private KeyValuePair<string, StringValues>[] _entries = [];
     private Dictionary<string, int>? _index;
     private int _count;
     private bool _hasIndex;
-    private long? _contentLength;
+    private long _contentLength = UnknownLength;
 
     /// <summary>The entries, in order.</summary>
     public ReadOnlySpan<KeyValuePair<string, StringValues>> Entries
@@ -55,7 +56,7 @@ internal abstract class HeaderCollection : IHeaderDictionary
         get
         {
             Load();
-            return _contentLength;
+            return _contentLength == UnknownLength ? null : _contentLength;
         }
 
         set
@@ -69,7 +70,7 @@ internal abstract class HeaderCollection : IHeaderDictionary
             ArgumentOutOfRangeException.ThrowIfNegative(value.Value);
             PrepareChange();
             Store(Known.ContentLength, value.Value.ToString(CultureInfo.InvariantCulture));
-            _contentLength = value;
+            _contentLength = value.Value;
         }
     }
 
@@ -123,7 +124,7 @@ internal abstract class HeaderCollection : IHeaderDictionary
         _entries[_count] = default;
         _hasIndex = false;
         if (IsContentLength(key))
-            _contentLength = null;
+            _contentLength = UnknownLength;
         return true;
     }
 
@@ -213,7 +214,7 @@ internal abstract class HeaderCollection : IHeaderDictionary
 
         _count = 0;
         _hasIndex = false;
-        _contentLength = null;
+        _contentLength = UnknownLength;
     }
 
     private void Assign(string name, StringValues value)

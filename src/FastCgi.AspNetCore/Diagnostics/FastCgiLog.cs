@@ -43,6 +43,9 @@ internal static partial class FastCgiLog
     [LoggerMessage(12, LogLevel.Debug, "systemd could not be told how the server is.", EventName = "NotifyFailed")]
     public static partial void NotifyFailed(this ILogger log, Exception exception);
 
+    [LoggerMessage(13, LogLevel.Warning, "The system holds {Limit} connections to {Address} until they are accepted, not {Backlog}: in a burst of more a web server may answer 502. Raise net.core.somaxconn, or set Backlog of the endpoint.", EventName = "BacklogCut")]
+    public static partial void BacklogCut(this ILogger log, int limit, int backlog, string address);
+
     [LoggerMessage(20, LogLevel.Debug, @"Connection id ""{ConnectionId}"": closed because of a protocol error: {Error}.", EventName = "ProtocolError")]
     public static partial void ProtocolError(this ILogger log, string connectionId, ProtocolError error);
 

@@ -143,6 +143,8 @@ internal sealed class FastCgiServer : IServer
             var socket = ListenSockets.Listen(options, inherited);
             if (PeerPolicies.IsOpen(socket.Peers, socket.EndPoint))
                 _log.OpenToEverybody(EndpointAddress.Format(socket.EndPoint));
+            if (options.EndPoint is not FileHandleEndPoint && BacklogLimit.Get() is var limit && limit < options.Backlog)
+                _log.BacklogCut(limit, options.Backlog, EndpointAddress.Format(socket.EndPoint));
             return _engine is null ? new SocketListener(socket, _connections!) : _engine.Listen(socket);
         }
 

@@ -2,13 +2,14 @@ using System.Buffers;
 using System.IO.Pipelines;
 using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>
-/// The request body. The connection puts STDIN in under its lock; what the application calls is under <see cref="_bodyLock"/>, which
+/// The request body. The connection puts STDIN in under its lock; what the application calls is under <see cref="BodyLock"/>, which
 /// is taken before the other one.
 /// </content>
 internal abstract partial class FastCgiRequest :
@@ -17,13 +18,10 @@ internal abstract partial class FastCgiRequest :
     IHttpBodyControlFeature,
     IHttpMaxRequestBodySizeFeature
 {
-    private readonly Lock _bodyLock = new();
     private RequestBody? _body;
     private RequestBody? _spareBody;
     private RequestBodyReader? _bodyReader;
     private RequestBodyStream? _bodyStream;
-    private Stream? _replacedBody;
-    private PipeReader? _replacedBodyReader;
     private Exception? _bodyError;
     private long? _maxBodySize;
     private int _bodyGeneration;
@@ -52,27 +50,27 @@ internal abstract partial class FastCgiRequest :
     {
         get
         {
-            if (_replacedBody is null)
+            if (_extras?.Body is not { } replaced)
                 return OwnBodyReader;
 
-            if (_replacedBodyReader is null)
+            if (Extras.BodyReader is null)
             {
-                _replacedBodyReader = PipeReader.Create(_replacedBody);
-                Response.OnCompleted(static async reader => await ((PipeReader)reader).CompleteAsync(), _replacedBodyReader);
+                Extras.BodyReader = PipeReader.Create(replaced);
+                Response.OnCompleted(static async reader => await ((PipeReader)reader).CompleteAsync(), Extras.BodyReader);
             }
 
-            return _replacedBodyReader;
+            return Extras.BodyReader;
         }
     }
 
     Stream IHttpRequestFeature.Body
     {
-        get => _replacedBody ?? OwnBodyStream;
+        get => _extras?.Body ?? OwnBodyStream;
         set
         {
             ThrowIfOver();
-            _replacedBody = ReferenceEquals(value, _bodyStream) ? null : value;
-            _replacedBodyReader = null;
+            Extras.Body = ReferenceEquals(value, _bodyStream) ? null : value;
+            Extras.BodyReader = null;
         }
     }
 
@@ -108,11 +106,14 @@ internal abstract partial class FastCgiRequest :
     /// <summary>The bytes of the body that wait to be read, while there are more to come. Under the lock of the connection.</summary>
     public long UnreadBodyLength => Math.Max(_body?.UnreadLength ?? 0, _data?.UnreadLength ?? 0);
 
+    // One lock for all that the application does to a request and its response: one more object would be one for each that waits.
+    private ResponseOutput BodyLock => Response.Output;
+
     private RequestBodyReader OwnBodyReader
     {
         get
         {
-            lock (_bodyLock)
+            lock (BodyLock)
                 return _isBodyOpen ? _bodyReader ??= new(this, _bodyGeneration) : new(this, _bodyGeneration - 1);
         }
     }
@@ -121,7 +122,7 @@ internal abstract partial class FastCgiRequest :
     {
         get
         {
-            lock (_bodyLock)
+            lock (BodyLock)
                 return _isBodyOpen ? _bodyStream ??= new(this, _bodyGeneration) : new(this, _bodyGeneration - 1);
         }
     }
@@ -163,21 +164,21 @@ internal abstract partial class FastCgiRequest :
     /// <summary>Reads what is there, or waits for it.</summary>
     public ValueTask<ReadResult> ReadBodyAsync(int generation, CancellationToken cancellationToken)
     {
-        lock (_bodyLock)
+        lock (BodyLock)
             return StartReading(generation) is { } body ? body.ReadAsync(cancellationToken) : new(EmptyBody);
     }
 
     /// <summary>Reads at least so much, or to the end.</summary>
     public ValueTask<ReadResult> ReadBodyAtLeastAsync(int generation, int minimumSize, CancellationToken cancellationToken)
     {
-        lock (_bodyLock)
+        lock (BodyLock)
             return StartReading(generation) is { } body ? body.ReadAtLeastAsync(minimumSize, cancellationToken) : new(EmptyBody);
     }
 
     /// <summary>Reads what is there.</summary>
     public bool TryReadBody(int generation, out ReadResult result)
     {
-        lock (_bodyLock)
+        lock (BodyLock)
         {
             if (StartReading(generation) is { } body)
                 return body.TryRead(out result);
@@ -190,7 +191,7 @@ internal abstract partial class FastCgiRequest :
     /// <summary>Says how far the result of the last read was used.</summary>
     public void AdvanceBody(int generation, SequencePosition consumed, SequencePosition examined)
     {
-        lock (_bodyLock)
+        lock (BodyLock)
         {
             ThrowIfStale(generation);
             if (_isBodyReaderOver)
@@ -206,7 +207,7 @@ internal abstract partial class FastCgiRequest :
     /// <summary>Lets the read that waits, or else the next one, return as cancelled.</summary>
     public void CancelPendingBodyRead(int generation)
     {
-        lock (_bodyLock)
+        lock (BodyLock)
         {
             ThrowIfStale(generation);
             GetBody()?.CancelPendingRead();
@@ -216,7 +217,7 @@ internal abstract partial class FastCgiRequest :
     /// <summary>The application says that it will not read any more.</summary>
     public void CompleteBody(int generation, Exception? exception)
     {
-        lock (_bodyLock)
+        lock (BodyLock)
         {
             ThrowIfStale(generation);
             if (_isBodyReaderOver)
@@ -286,7 +287,7 @@ internal abstract partial class FastCgiRequest :
         _maxBodySize = Server.Options.Limits.MaxRequestBodySize;
         _isBodyReaderOver = false;
         _hasStartedReading = false;
-        lock (_bodyLock)
+        lock (BodyLock)
         {
             _isBodyOpen = true;
             if (_isStaleBodyUseSeen)
@@ -311,7 +312,7 @@ internal abstract partial class FastCgiRequest :
     /// <summary>The application has returned: from now on it cannot read.</summary>
     private void CloseBody()
     {
-        lock (_bodyLock)
+        lock (BodyLock)
         {
             if (!_isBodyOpen)
                 return;
@@ -341,8 +342,6 @@ internal abstract partial class FastCgiRequest :
 
         _body = null;
         _bodyError = null;
-        _replacedBody = null;
-        _replacedBodyReader = null;
     }
 
     private void ThrowIfStale(int generation)

@@ -3,10 +3,8 @@ namespace FastCgi.AspNetCore.Requests;
 /// <content>What only FastCGI has: the role, the parameters as they came, and the way to the web server's error log.</content>
 internal abstract partial class FastCgiRequest : IFastCgiRequestFeature
 {
-    private List<KeyValuePair<string, string>>? _parameterList;
-
     IReadOnlyList<KeyValuePair<string, string>> IFastCgiRequestFeature.Parameters
-        => _parameterList ??= Parameters.GetVariables(Server.Mapping);
+        => Extras.ParameterList ??= Parameters.GetVariables(Server.Mapping);
 
     TextWriter IFastCgiRequestFeature.StandardError => Response.OpenStandardError(Server.Options.Limits.MaxStandardErrorSize);
 }

@@ -14,15 +14,11 @@ namespace FastCgi.AspNetCore.Requests;
 /// </content>
 internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesFeature
 {
-    private readonly List<KeyValuePair<Type, object?>> _others = [];
+    private List<KeyValuePair<Type, object?>>? _others;
     private IItemsFeature? _items;
     private IServiceProvidersFeature? _serviceProviders;
-    private IHttpActivityFeature? _activity;
-    private IHttpMetricsTagsFeature? _metricsTags;
     private IQueryFeature? _query;
-    private IFormFeature? _form;
     private IHttpAuthenticationFeature? _authentication;
-    private IResponseCookiesFeature? _responseCookies;
     private Endpoint? _endpoint;
     private RouteValueDictionary? _routeValues;
     private bool _isOver = true;
@@ -39,7 +35,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         get
         {
             ArgumentNullException.ThrowIfNull(key);
-            return FindOther(key) is { } position ? _others[position].Value : GetField(key) ?? GetOwn(key);
+            return TryFindOther(key, out var other) ? other : GetField(key) ?? GetOwn(key);
         }
 
         set
@@ -80,21 +76,13 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
             return As<TFeature>(_items);
         if (typeof(TFeature) == typeof(IServiceProvidersFeature))
             return As<TFeature>(_serviceProviders);
-        if (typeof(TFeature) == typeof(IHttpActivityFeature))
-            return As<TFeature>(_activity);
-        if (typeof(TFeature) == typeof(IHttpMetricsTagsFeature))
-            return As<TFeature>(_metricsTags);
         if (typeof(TFeature) == typeof(IQueryFeature))
             return As<TFeature>(_query);
-        if (typeof(TFeature) == typeof(IFormFeature))
-            return As<TFeature>(_form);
         if (typeof(TFeature) == typeof(IHttpAuthenticationFeature))
             return As<TFeature>(_authentication);
-        if (typeof(TFeature) == typeof(IResponseCookiesFeature))
-            return As<TFeature>(_responseCookies);
 
-        if (_others.Count > 0 && FindOther(typeof(TFeature)) is { } position)
-            return (TFeature?)_others[position].Value;
+        if (TryFindOther(typeof(TFeature), out var other))
+            return (TFeature?)other;
 
         if (typeof(TFeature) == typeof(IHttpRequestFeature) || typeof(TFeature) == typeof(IEndpointFeature) || typeof(TFeature) == typeof(IRouteValuesFeature))
             return As<TFeature>(this);
@@ -113,18 +101,10 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
             _items = As<IItemsFeature>(instance);
         else if (typeof(TFeature) == typeof(IServiceProvidersFeature))
             _serviceProviders = As<IServiceProvidersFeature>(instance);
-        else if (typeof(TFeature) == typeof(IHttpActivityFeature))
-            _activity = As<IHttpActivityFeature>(instance);
-        else if (typeof(TFeature) == typeof(IHttpMetricsTagsFeature))
-            _metricsTags = As<IHttpMetricsTagsFeature>(instance);
         else if (typeof(TFeature) == typeof(IQueryFeature))
             _query = As<IQueryFeature>(instance);
-        else if (typeof(TFeature) == typeof(IFormFeature))
-            _form = As<IFormFeature>(instance);
         else if (typeof(TFeature) == typeof(IHttpAuthenticationFeature))
             _authentication = As<IHttpAuthenticationFeature>(instance);
-        else if (typeof(TFeature) == typeof(IResponseCookiesFeature))
-            _responseCookies = As<IResponseCookiesFeature>(instance);
         else
             SetOther(typeof(TFeature), instance);
     }
@@ -132,7 +112,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     /// <inheritdoc/>
     public IEnumerator<KeyValuePair<Type, object>> GetEnumerator()
     {
-        foreach (var (type, value) in _others)
+        foreach (var (type, value) in _others ?? [])
         {
             if (value is not null)
                 yield return new(type, value);
@@ -146,7 +126,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
 
         foreach (var type in s_ownTypes)
         {
-            if (FindOther(type) is null && GetOwn(type) is { } value)
+            if (!TryFindOther(type, out _) && GetOwn(type) is { } value)
                 yield return new(type, value);
         }
     }
@@ -155,8 +135,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
 
     private static readonly Type[] s_fieldTypes =
     [
-        typeof(IItemsFeature), typeof(IServiceProvidersFeature), typeof(IHttpActivityFeature), typeof(IHttpMetricsTagsFeature),
-        typeof(IQueryFeature), typeof(IFormFeature), typeof(IHttpAuthenticationFeature), typeof(IResponseCookiesFeature),
+        typeof(IItemsFeature), typeof(IServiceProvidersFeature), typeof(IQueryFeature), typeof(IHttpAuthenticationFeature),
     ];
 
     private static readonly Type[] s_ownTypes =
@@ -194,17 +173,9 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
             return _items;
         if (key == typeof(IServiceProvidersFeature))
             return _serviceProviders;
-        if (key == typeof(IHttpActivityFeature))
-            return _activity;
-        if (key == typeof(IHttpMetricsTagsFeature))
-            return _metricsTags;
         if (key == typeof(IQueryFeature))
             return _query;
-        if (key == typeof(IFormFeature))
-            return _form;
-        if (key == typeof(IHttpAuthenticationFeature))
-            return _authentication;
-        return key == typeof(IResponseCookiesFeature) ? _responseCookies : null;
+        return key == typeof(IHttpAuthenticationFeature) ? _authentication : null;
     }
 
     private bool SetField(Type key, object? value)
@@ -213,18 +184,10 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
             _items = (IItemsFeature?)value;
         else if (key == typeof(IServiceProvidersFeature))
             _serviceProviders = (IServiceProvidersFeature?)value;
-        else if (key == typeof(IHttpActivityFeature))
-            _activity = (IHttpActivityFeature?)value;
-        else if (key == typeof(IHttpMetricsTagsFeature))
-            _metricsTags = (IHttpMetricsTagsFeature?)value;
         else if (key == typeof(IQueryFeature))
             _query = (IQueryFeature?)value;
-        else if (key == typeof(IFormFeature))
-            _form = (IFormFeature?)value;
         else if (key == typeof(IHttpAuthenticationFeature))
             _authentication = (IHttpAuthenticationFeature?)value;
-        else if (key == typeof(IResponseCookiesFeature))
-            _responseCookies = (IResponseCookiesFeature?)value;
         else
             return false;
 
@@ -234,21 +197,35 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     private void SetOther(Type key, object? value)
     {
         var entry = new KeyValuePair<Type, object?>(key, value);
-        if (FindOther(key) is { } position)
-            _others[position] = entry;
-        else
-            _others.Add(entry);
-    }
-
-    private int? FindOther(Type key)
-    {
+        _others ??= [];
         for (var i = 0; i < _others.Count; i++)
         {
             if (_others[i].Key == key)
-                return i;
+            {
+                _others[i] = entry;
+                return;
+            }
         }
 
-        return null;
+        _others.Add(entry);
+    }
+
+    private bool TryFindOther(Type key, out object? value)
+    {
+        value = null;
+        if (_others is null)
+            return false;
+
+        foreach (var (type, other) in _others)
+        {
+            if (type == key)
+            {
+                value = other;
+                return true;
+            }
+        }
+
+        return false;
     }
 
     private void BeginFeatures()
@@ -262,15 +239,11 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     {
         _isOver = true;
         Revision++;
-        _others.Clear();
+        _others?.Clear();
         _items = null;
         _serviceProviders = null;
-        _activity = null;
-        _metricsTags = null;
         _query = null;
-        _form = null;
         _authentication = null;
-        _responseCookies = null;
         _endpoint = null;
         _routeValues = null;
     }

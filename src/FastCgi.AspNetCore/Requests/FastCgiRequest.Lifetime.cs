@@ -17,17 +17,16 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     private const int Over = 2;
 
     private CancellationTokenSource? _abortedSource;
-    private CancellationToken? _replacedAbortedToken;
     private int _lifetime = Over;
     private bool _isCancellationPrevented;
 
     CancellationToken IHttpRequestLifetimeFeature.RequestAborted
     {
-        get => _replacedAbortedToken ?? GetAbortedToken();
+        get => _extras?.AbortedToken ?? GetAbortedToken();
         set
         {
             ThrowIfOver();
-            _replacedAbortedToken = value;
+            Extras.AbortedToken = value;
         }
     }
 
@@ -129,6 +128,5 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
             _abortedSource = null;
         Volatile.Write(ref _lifetime, Over);
         _isCancellationPrevented = false;
-        _replacedAbortedToken = null;
     }
 }

@@ -12,14 +12,8 @@ internal abstract partial class FastCgiRequest :
     IServerVariablesFeature,
     IBadRequestExceptionFeature
 {
-    private IHeaderDictionary? _replacedHeaders;
-    private RequestAddresses? _addresses;
-    private TlsConnection? _tlsConnection;
-    private TlsHandshake? _tlsHandshake;
-    private Dictionary<string, string?>? _setVariables;
-    private string? _rawTarget;
+    private RequestExtras? _extras;
     private string? _traceIdentifier;
-    private string? _connectionId;
     private string _scheme = Uri.UriSchemeHttp;
     private uint _sequence;
 
@@ -65,21 +59,21 @@ internal abstract partial class FastCgiRequest :
 
     string IHttpRequestFeature.RawTarget
     {
-        get => _rawTarget ??= Parameters.GetRawTarget(Server.Mapping);
+        get => Extras.RawTarget ??= Parameters.GetRawTarget(Server.Mapping);
         set
         {
             ThrowIfOver();
-            _rawTarget = value;
+            Extras.RawTarget = value;
         }
     }
 
     IHeaderDictionary IHttpRequestFeature.Headers
     {
-        get => _replacedHeaders ?? _headers;
+        get => _extras?.Headers ?? _headers;
         set
         {
             ThrowIfOver();
-            _replacedHeaders = value;
+            Extras.Headers = value;
         }
     }
 
@@ -95,11 +89,11 @@ internal abstract partial class FastCgiRequest :
 
     string IHttpConnectionFeature.ConnectionId
     {
-        get => _connectionId ?? Connection.Id;
+        get => _extras?.ConnectionId ?? Connection.Id;
         set
         {
             ThrowIfOver();
-            _connectionId = value;
+            Extras.ConnectionId = value;
         }
     }
 
@@ -134,19 +128,21 @@ internal abstract partial class FastCgiRequest :
 
     /// <summary>Absent when the client does not talk TLS to the front-end.</summary>
     private TlsConnection? TlsConnection
-        => _head.IsHttps ? _tlsConnection ??= new TlsConnection(Parameters, Server.Mapping, Server.Options.AllowAnyClientCertificate, Server.Log) : null;
+        => _head.IsHttps ? Extras.TlsConnection ??= new TlsConnection(Parameters, Server.Mapping, Server.Options.AllowAnyClientCertificate, Server.Log) : null;
 
     private TlsHandshake? TlsHandshake
-        => _head.IsHttps ? _tlsHandshake ??= new TlsHandshake(Parameters, Server.Mapping) : null;
+        => _head.IsHttps ? Extras.TlsHandshake ??= new TlsHandshake(Parameters, Server.Mapping) : null;
 
     private RequestAddresses Addresses
     {
         get
         {
             ThrowIfOver();
-            return _addresses ??= new RequestAddresses(Parameters, Server.Mapping);
+            return Extras.Addresses ??= new RequestAddresses(Parameters, Server.Mapping);
         }
     }
+
+    private RequestExtras Extras => _extras ??= new RequestExtras();
 
     /// <summary>The request line, as middleware has left it.</summary>
     private ref RequestHead Head
@@ -163,7 +159,7 @@ internal abstract partial class FastCgiRequest :
         get
         {
             ArgumentException.ThrowIfNullOrEmpty(variableName);
-            if (_setVariables is not null && _setVariables.TryGetValue(variableName, out var set))
+            if (_extras?.SetVariables is { } variables && variables.TryGetValue(variableName, out var set))
                 return set;
 
             return Parameters.GetVariable(variableName, Server.Mapping);
@@ -173,7 +169,7 @@ internal abstract partial class FastCgiRequest :
         {
             ArgumentException.ThrowIfNullOrEmpty(variableName);
             ThrowIfOver();
-            (_setVariables ??= new(StringComparer.OrdinalIgnoreCase))[variableName] = value;
+            (Extras.SetVariables ??= new(StringComparer.OrdinalIgnoreCase))[variableName] = value;
         }
     }
 
@@ -192,14 +188,7 @@ internal abstract partial class FastCgiRequest :
     private void EndRequestLine()
     {
         _head = default;
-        _replacedHeaders = null;
-        _addresses = null;
-        _tlsConnection = null;
-        _tlsHandshake = null;
-        _setVariables = null;
-        _parameterList = null;
-        _rawTarget = null;
+        _extras?.Clear();
         _traceIdentifier = null;
-        _connectionId = null;
     }
 }

@@ -14,6 +14,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
 {
     private readonly RequestHeaders _headers = new();
     private RequestHead _head;
+    private Action<FastCgiRequest>? _execute;
     private bool _isHead;
 
     protected FastCgiRequest(ServerContext server)
@@ -133,7 +134,24 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     }
 
     /// <summary>Runs the application, or answers a request that is rejected. It never throws.</summary>
-    public abstract void Execute();
+    /// <returns>Whether the application has returned; if not, it awaits something, and goes on later.</returns>
+    public abstract bool Execute();
+
+    /// <summary>Has the request executed on the thread pool.</summary>
+    /// <param name="execute">Executes it there, for whoever wants to know what becomes of it.</param>
+    public void QueueToThreadPool(Action<FastCgiRequest>? execute = null)
+    {
+        _execute = execute;
+        ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
+    }
+
+    void IThreadPoolWorkItem.Execute()
+    {
+        if (_execute is { } execute)
+            execute(this);
+        else
+            Execute();
+    }
 
     /// <inheritdoc/>
     public override bool OnResponseEnding()

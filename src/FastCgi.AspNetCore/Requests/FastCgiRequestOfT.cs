@@ -21,13 +21,13 @@ internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplic
 
     TContext? IHostContextContainer<TContext>.HostContext { get; set; }
 
-    public override void Execute()
+    public override bool Execute()
     {
         // Refused, or aborted while it waited for its turn.
         if (Rejection != RequestRejection.None || IsAborted)
         {
             End(exception: null);
-            return;
+            return true;
         }
 
         Task task;
@@ -45,13 +45,14 @@ internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplic
         if (task.IsCompleted)
         {
             End(GetException(task));
-            return;
+            return true;
         }
 
         // The rest runs in the application's execution context, where its log scopes and its activity are.
         _executionContext = ExecutionContext.Capture();
         _applicationTask = task;
         task.GetAwaiter().UnsafeOnCompleted(_onApplicationReturned ??= OnApplicationReturned);
+        return false;
     }
 
     private static Exception? GetException(Task task)

@@ -66,7 +66,7 @@ internal sealed class RequestAdmission(long? limit = null, int queueLimit = 0)
             if (!_queue.TryDequeue(out var next))
                 _admittedCount--;
             else
-                ThreadPool.UnsafeQueueUserWorkItem(next, preferLocal: false);
+                next.QueueToThreadPool();
         }
     }
 }

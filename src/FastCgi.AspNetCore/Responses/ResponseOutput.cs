@@ -15,7 +15,7 @@ namespace FastCgi.AspNetCore.Responses;
 /// </remarks>
 internal sealed class ResponseOutput(FastCgiResponse response)
 {
-    private readonly ResponseStaging _staging = new();
+    private ResponseStaging _staging;
     private RecordOutput _connection = null!;
     private ushort _requestId;
     private long _pauseLength;

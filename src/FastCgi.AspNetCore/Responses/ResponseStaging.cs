@@ -6,9 +6,9 @@ namespace FastCgi.AspNetCore.Responses;
 
 /// <summary>
 /// What the application has written and not flushed: blocks that leave room for a record header in front, and in the first one
-/// for the header block too, so that they become records in place. Not thread-safe.
+/// for the header block too, so that they become records in place. Not thread-safe. A mutable struct: keep it in a field, do not copy it.
 /// </summary>
-internal sealed class ResponseStaging
+internal struct ResponseStaging
 {
     // Room in front of the first block for a usual header block; a longer one gets a block of its own.
     private const int HeadReserve = 512;
@@ -18,7 +18,7 @@ internal sealed class ResponseStaging
     /// <summary>The most bytes that are staged in one block, and become one record.</summary>
     public const int MaxLeaseLength = ProtocolConstants.MaxAlignedContentLength;
 
-    private BufferPool _pool = null!;
+    private BufferPool _pool;
     private ushort _requestId;
     private BufferBlock? _head;
     private BufferBlock? _tail;

@@ -15,7 +15,7 @@ internal static class InlineExecution
     public static void Run(ref ReadyRequests ready, RecordOutput output)
     {
         while (!ready.HasAtMostOne)
-            ThreadPool.UnsafeQueueUserWorkItem(ready.RemoveFirst(), preferLocal: false);
+            ready.RemoveFirst().QueueToThreadPool();
 
         if (ready.IsEmpty)
         {

@@ -123,7 +123,7 @@ internal sealed class PipeConnection : ConnectionTransport
         var ready = new ReadyRequests();
         var goOn = _connection.OnReceived(data, ref ready);
         while (!ready.IsEmpty)
-            ThreadPool.UnsafeQueueUserWorkItem(ready.RemoveFirst(), preferLocal: false);
+            ready.RemoveFirst().QueueToThreadPool();
         _connection.Output.FlushNow();
         return goOn;
     }

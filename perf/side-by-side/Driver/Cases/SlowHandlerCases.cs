@@ -15,36 +15,37 @@ internal static class SlowHandlerCases
     {
         foreach (var (path, what) in new[] { ("/block", "block for 50 ms"), ("/compute", "compute for 5 ms") })
         {
-            var kestrel = setup.StartKestrel(Setup.NewTcp());
-            var fastCgi = setup.StartFastCgi(Setup.NewTcp());
-            var threadPool = setup.StartFastCgi(Setup.NewTcp(), s_threadPool);
-            yield return new Comparison($"hello on 90 connections while 10 more {what}, direct, TCP",
-                new Contender("Kestrel, HTTP", () => MixHttp(setup, kestrel, path)),
-                new Contender("FastCgi.AspNetCore", () => MixFastCgi(setup, fastCgi, path)),
-                new Contender("FastCgi.AspNetCore, scheduling ThreadPool", () => MixFastCgi(setup, threadPool, path)));
-            setup.StopAll();
+            yield return Mix(setup, path, $"hello on 90 connections while 10 more begin to {what}, the first 3 s, direct, TCP", isAfter: false);
+            yield return Mix(setup, path, $"hello on 90 connections while 10 more {what}, after 10 s, direct, TCP", isAfter: true);
         }
 
         yield return Cold(setup, "the first 3 s", isWarm: false);
         yield return Cold(setup, "after the first 3 s", isWarm: true);
     }
 
-    private static Sample MixHttp(Setup setup, ServerProcess server, string path)
-    {
-        var seconds = setup.Settings.Seconds;
-        var url = $"http://{server.EndPoint}";
-        using var slow = new Background(setup.Load.StartHttp(url + path, SlowConnections, seconds + 3));
-        setup.Load.StartHttp(url + "/", FastConnections, 2).End();
-        return Generators.ReadHttp(setup.Load.StartHttp(url + "/", FastConnections, seconds).End()).Sample;
-    }
+    private static Comparison Mix(Setup setup, string path, string title, bool isAfter) => new(title,
+        new Contender("Kestrel, HTTP", () => MeasureMix(setup, setup.StartKestrel(Setup.NewTcp()), isAfter, (server, at, connections, seconds) =>
+            setup.Load.StartHttp($"http://{server.EndPoint}{at ?? path}", connections, seconds), static report => Generators.ReadHttp(report).Sample)),
+        new Contender("FastCgi.AspNetCore", () => MeasureMix(setup, setup.StartFastCgi(Setup.NewTcp()), isAfter, (server, at, connections, seconds) =>
+            setup.Load.StartFastCgi(server, connections, seconds, "--path", at ?? path), Generators.ReadFastCgi)),
+        new Contender("FastCgi.AspNetCore, scheduling ThreadPool", () => MeasureMix(setup, setup.StartFastCgi(Setup.NewTcp(), s_threadPool), isAfter,
+            (server, at, connections, seconds) => setup.Load.StartFastCgi(server, connections, seconds, "--path", at ?? path), Generators.ReadFastCgi)));
 
-    private static Sample MixFastCgi(Setup setup, ServerProcess server, string path)
+    /// <summary>A site that has answered hellos meets the slow handler. Its processor time is of both, so it is no figure of one.</summary>
+    private static Sample MeasureMix(
+        Setup setup, ServerProcess server, bool isAfter, Func<ServerProcess, string?, int, double, Generators.Running> start, Func<string, Sample> read)
     {
-        var seconds = setup.Settings.Seconds;
-        using var slow = new Background(setup.Load.StartFastCgi(server, SlowConnections, seconds + 3, "--path", path));
-        setup.Load.StartFastCgi(server, FastConnections, 2).End();
-        // The processor time is of both kinds of requests, so it is no figure of one.
-        return Generators.ReadFastCgi(setup.Load.StartFastCgi(server, FastConnections, seconds).End()) with { ServerCpu = double.NaN };
+        start(server, "/", FastConnections, 4).End();
+        Sample sample;
+        using (new Background(start(server, null, SlowConnections, isAfter ? 14 : 4)))
+        {
+            if (isAfter)
+                start(server, "/", FastConnections, 10).End();
+            sample = read(start(server, "/", FastConnections, 3).End());
+        }
+
+        setup.StopAll();
+        return sample with { ServerCpu = double.NaN };
     }
 
     private static Comparison Cold(Setup setup, string when, bool isWarm)

@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using FastCgi.AspNetCore.Requests;
 using Microsoft.Extensions.Logging;
 
@@ -6,15 +7,20 @@ namespace FastCgi.AspNetCore.Transport.Epoll;
 /// <summary>Decides where a request is executed: on the loop's own thread, on one of its own, or on the thread pool.</summary>
 internal sealed class ApplicationScheduler
 {
+    // Whoever waits on the pool for less has met a lock, or the garbage collector.
+    private static readonly TimeSpan s_shortWait = TimeSpan.FromMilliseconds(1);
+
     private readonly FastCgiApplicationScheduling _scheduling;
-    private readonly SlowPathPredictor _predictor = new();
+    private readonly PathPredictor _predictor = new();
     private readonly ColdStart _coldStart;
+    private readonly Action<FastCgiRequest> _executePooled;
 
     public ApplicationScheduler(FastCgiTransportOptions options, ILogger log)
     {
         _scheduling = options.ApplicationScheduling;
         Threads = new ApplicationThreads(options.MaxApplicationThreads, _predictor, log);
         _coldStart = new ColdStart(Threads);
+        _executePooled = ExecutePooled;
     }
 
     /// <summary>The threads.</summary>
@@ -45,25 +51,52 @@ internal sealed class ApplicationScheduler
     public void OnActivity() => Watchdog?.OnActivity();
 
     /// <summary>The application has returned to a loop.</summary>
-    public void OnReturned() => _coldStart.OnReturned();
+    /// <param name="pathHash">The path of the request.</param>
+    /// <param name="isAwaiting">Whether it goes on later.</param>
+    public void OnReturned(int pathHash, bool isAwaiting)
+    {
+        _coldStart.OnReturned();
+        _predictor.OnReturned(pathHash, isAwaiting);
+    }
 
     /// <summary>Gives a request to another thread, if it is not for the loop's own.</summary>
     /// <returns>Whether it was.</returns>
-    public bool TryDispatch(FastCgiRequest request)
+    public bool TryDispatch(FastCgiRequest request, int pathHash)
     {
         if (_scheduling == FastCgiApplicationScheduling.ThreadPool)
         {
-            ThreadPool.UnsafeQueueUserWorkItem(request, preferLocal: false);
+            request.QueueToThreadPool();
             return true;
         }
 
-        if (_scheduling == FastCgiApplicationScheduling.Auto && !_coldStart.TryPass(request))
+        if (_scheduling == FastCgiApplicationScheduling.Inline)
+            return false;
+        if (!_coldStart.TryPass(request))
             return true;
 
-        if (!_predictor.IsLearned || !_predictor.IsSlow(request.PathHash))
-            return false;
+        switch (_predictor.Predict(pathHash))
+        {
+            case PathBehaviour.KeepsThread:
+                Threads.Run(request);
+                return true;
+            case PathBehaviour.Awaits:
+                // It would be back there anyway: to begin there too keeps the pool's threads at work rather than on the look-out for it.
+                request.QueueToThreadPool(_executePooled);
+                return true;
+            default:
+                return false;
+        }
+    }
 
-        Threads.Run(request);
-        return true;
+    /// <summary>Executes a request on the thread pool, whose threads are few: a handler that blocks there gets one of ours before long.</summary>
+    private void ExecutePooled(FastCgiRequest request)
+    {
+        var path = request.PathHash;
+        var startedAt = Stopwatch.GetTimestamp();
+        var before = ThreadUsage.OfThisThread();
+        var hasReturned = request.Execute();
+        var isLong = Stopwatch.GetElapsedTime(startedAt) > s_shortWait;
+        _predictor.OnExecuted(path, isLong && ThreadUsage.OfThisThread().HasKeptThread(before));
+        _predictor.OnReturned(path, isAwaiting: !hasReturned);
     }
 }

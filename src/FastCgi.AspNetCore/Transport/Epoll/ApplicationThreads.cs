@@ -9,7 +9,7 @@ namespace FastCgi.AspNetCore.Transport.Epoll;
 /// handlers that block finds a thread each at once: a thread pool that grows by one or two a second is what makes a site stand still.
 /// While requests wait, several are started at once. Requests beyond the most threads wait; loops never do.
 /// </summary>
-internal sealed class ApplicationThreads(int maxCount, SlowPathPredictor predictor, ILogger log)
+internal sealed class ApplicationThreads(int maxCount, PathPredictor predictor, ILogger log)
 {
     // More at once only wait for each other: the system makes the threads of a process one by one.
     private const int MaxStartsAtOnce = 16;
@@ -69,8 +69,9 @@ internal sealed class ApplicationThreads(int maxCount, SlowPathPredictor predict
         EnsureSpare();
         var path = request.PathHash;
         var before = ThreadUsage.OfThisThread();
-        request.Execute();
+        var hasReturned = request.Execute();
         predictor.OnExecuted(path, ThreadUsage.OfThisThread().HasKeptThread(before));
+        predictor.OnReturned(path, isAwaiting: !hasReturned);
     }
 
     /// <summary>Starts a thread if none is spare, unless as many are starting as are wanted.</summary>

@@ -28,7 +28,6 @@ internal sealed unsafe class EpollLoop : IDisposable
     private ReadyRequests _ready;
     private EpollConnection? _received;
     private EpollConnection? _closing;
-    private FastCgiRequest? _executing;
 
     // 0, or the number of the call of the application that the thread of the loop is in.
     private long _call;
@@ -60,7 +59,7 @@ internal sealed unsafe class EpollLoop : IDisposable
     public long CallCount => Volatile.Read(ref _lastCall);
 
     /// <summary>The path of the request that the application was called for last.</summary>
-    public int CurrentPathHash => _executing?.PathHash ?? 0;
+    public int CurrentPathHash { get; private set; }
 
     /// <summary>Runs the loop until it stops, which gives back what it holds, or until another thread has taken it.</summary>
     public void Run(ApplicationThread thread)
@@ -197,7 +196,8 @@ internal sealed unsafe class EpollLoop : IDisposable
         while (!_ready.IsEmpty)
         {
             var request = _ready.RemoveFirst();
-            if (!_scheduler.TryDispatch(request) && !Execute(request, isLast: _ready.IsEmpty, thread))
+            var path = request.PathHash;
+            if (!_scheduler.TryDispatch(request, path) && !Execute(request, path, isLast: _ready.IsEmpty, thread))
                 return false;
         }
 
@@ -208,18 +208,18 @@ internal sealed unsafe class EpollLoop : IDisposable
     }
 
     /// <returns>Whether this thread still runs the loop.</returns>
-    private bool Execute(FastCgiRequest request, bool isLast, ApplicationThread thread)
+    private bool Execute(FastCgiRequest request, int pathHash, bool isLast, ApplicationThread thread)
     {
         thread.Deferral.Enter(request.Response.Output, isLast);
         var call = _lastCall + 1;
-        _executing = request;
+        CurrentPathHash = pathHash;
         Volatile.Write(ref _lastCall, call);
         Volatile.Write(ref _call, call);
         _scheduler.OnActivity();
 
-        request.Execute();
+        var hasReturned = request.Execute();
 
-        _scheduler.OnReturned();
+        _scheduler.OnReturned(pathHash, isAwaiting: !hasReturned);
         var isStillOurs = Interlocked.CompareExchange(ref _call, 0, call) == call;
         thread.Deferral.Leave();
         thread.ResetExecutionContext();

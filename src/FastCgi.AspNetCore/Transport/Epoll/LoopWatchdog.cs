@@ -5,7 +5,7 @@ namespace FastCgi.AspNetCore.Transport.Epoll;
 /// application again, on a thread that sleeps, or that computes, is given to another thread with the rest of its batch; one that
 /// merely waits for the processor is left alone.
 /// </summary>
-internal sealed class LoopWatchdog(IReadOnlyList<EpollLoop> loops, ApplicationThreads threads, SlowPathPredictor predictor, ColdStart coldStart)
+internal sealed class LoopWatchdog(IReadOnlyList<EpollLoop> loops, ApplicationThreads threads, PathPredictor predictor, ColdStart coldStart)
 {
     private static readonly TimeSpan s_shortInterval = TimeSpan.FromMilliseconds(1);
     private static readonly TimeSpan s_longInterval = TimeSpan.FromMilliseconds(4);

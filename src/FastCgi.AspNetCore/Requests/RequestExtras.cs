@@ -1,0 +1,60 @@
+using System.IO.Pipelines;
+using Microsoft.AspNetCore.Http;
+
+namespace FastCgi.AspNetCore.Requests;
+
+/// <summary>
+/// What few applications ask of a request, or replace in it. Made when it is first needed, so that a request that waits for minutes
+/// does not carry it, and kept with the request object for the next one.
+/// </summary>
+internal sealed class RequestExtras
+{
+    /// <summary>The headers that middleware has put in place of the request's.</summary>
+    public IHeaderDictionary? Headers { get; set; }
+
+    /// <summary>The body that middleware has put in place of the request's.</summary>
+    public Stream? Body { get; set; }
+
+    /// <summary>A reader over <see cref="Body"/>.</summary>
+    public PipeReader? BodyReader { get; set; }
+
+    /// <summary>The token that middleware has put in place of the request's.</summary>
+    public CancellationToken? AbortedToken { get; set; }
+
+    /// <summary>The target as the front-end received it, or as middleware has changed it.</summary>
+    public string? RawTarget { get; set; }
+
+    /// <summary>The id that middleware has given the connection.</summary>
+    public string? ConnectionId { get; set; }
+
+    /// <summary>The addresses of both ends.</summary>
+    public RequestAddresses? Addresses { get; set; }
+
+    /// <summary>What is known of the client's TLS connection.</summary>
+    public TlsConnection? TlsConnection { get; set; }
+
+    /// <inheritdoc cref="TlsConnection"/>
+    public TlsHandshake? TlsHandshake { get; set; }
+
+    /// <summary>The server variables that middleware has set.</summary>
+    public Dictionary<string, string?>? SetVariables { get; set; }
+
+    /// <summary>All params as strings.</summary>
+    public List<KeyValuePair<string, string>>? ParameterList { get; set; }
+
+    /// <summary>Forgets all of it.</summary>
+    public void Clear()
+    {
+        Headers = null;
+        Body = null;
+        BodyReader = null;
+        AbortedToken = null;
+        RawTarget = null;
+        ConnectionId = null;
+        Addresses = null;
+        TlsConnection = null;
+        TlsHandshake = null;
+        SetVariables = null;
+        ParameterList = null;
+    }
+}
