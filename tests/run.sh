@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Builds everything and runs every test project, of the library and of the samples. Installs the web servers and clients that the tests start, if they
 # are missing. The last line is "N passed, N failed, N skipped"; the exit code is 0 if something passed and nothing failed.
+# FastCgi__Transport__Engine=Socket tests/run.sh runs them on that engine; without it they run on the default, epoll, and a part of them on Socket.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -79,13 +80,13 @@ attribute() {
   sed -E "s/.* $2=\"([0-9]+)\".*/\1/" <<<"$1"
 }
 
-# Runs a project, and with a second argument, NAME=value, with that in the environment.
+# Runs a project, with a second argument, NAME=value, with that in the environment, and with a third only the tests that this filter lets through.
 run_project() {
-  local project=$1 setting=${2:-} name report before=$failed
+  local project=$1 setting=${2:-} filter=${3:-} name report before=$failed
   name=$(basename "$project" .csproj)${setting:+ with $setting}
   report=$scratch/${name//[ =]/-}.trx
   echo "Running $name"
-  env ${setting:+"$setting"} dotnet test "$project" --no-build --configuration "$configuration" --verbosity quiet \
+  env ${setting:+"$setting"} dotnet test "$project" --no-build --configuration "$configuration" --verbosity quiet ${filter:+--filter "$filter"} \
     --logger "console;verbosity=minimal" --logger "trx;LogFileName=$report" \
     --blame-hang-timeout "$hang_timeout" --blame-hang-dump-type none --results-directory "$scratch/$name" </dev/null |
     grep -vE "^(Test run for|A total of|Data collector|Results File:|$)"
@@ -121,4 +122,8 @@ for setting in LC_ALL=tr_TR.UTF-8 DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1; do
     run_project "tests/$name/$name.csproj" "$setting"
   done
 done
+
+# The engine of other systems, behind the two web servers that most use.
+run_project tests/FastCgi.AspNetCore.FunctionalTests/FastCgi.AspNetCore.FunctionalTests.csproj FastCgi__Transport__Engine=Socket \
+  "DisplayName~nginx|DisplayName~apache"
 finish

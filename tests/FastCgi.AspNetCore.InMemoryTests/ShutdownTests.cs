@@ -75,6 +75,30 @@ public class ShutdownTests
     }
 
     [Fact]
+    public async Task Stop_RequestArrivesWhileTheIdleConnectionIsClosed_RunsOnBeyondTheDrainTimeout()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            if (context.Request.Path == "/slow")
+                await go.Task;
+            await Apps.Hello(context);
+        });
+        var frontEnd = await ConnectAndGetAsync(server);
+        server.Clock.Advance(s_grace + s_tick);
+        var stopping = server.StopAsync();
+
+        frontEnd.Send(RecordBytes.Get(uri: "/slow"));
+        server.Clock.Advance(new FastCgiServerLimits().DrainTimeout + s_tick);
+        Assert.False(frontEnd.Transport.IsReset);
+        go.SetResult();
+
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        frontEnd.Close();
+        await stopping.Within("the stop");
+    }
+
+    [Fact]
     public async Task Stop_NewConnectionWithoutARequest_RequestAwaitedForTheGrace()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);

@@ -55,7 +55,7 @@ public sealed class FcgidAuthorizerTests : IDisposable
             ("/srv/www/html", "{{folder}}/html"),
             ("/srv/guard/Guard", "{{folder}}/app/ApplicationToStart"),
             ("/usr/share/dotnet", "{{dotnet}}"));
-        return await WebServer.StartAsync(_folder, Configuration, text, ["apache2", "-d", _folder.Path, "-f", Configuration, "-D", "FOREGROUND"]);
+        return await WebServer.StartApacheAsync(_folder, Configuration, text);
     }
 
     private static async Task<HttpStatusCode> GetStatusAsync(WebServer server, string path, string? user)

@@ -104,8 +104,7 @@ public sealed class InheritedSocketTests : IDisposable
     public async Task Systemd_TwoSockets_BothAreServed(string engine)
     {
         using var port = new PortReservation();
-        await using var starter = Starter.Start(
-            "systemd-socket-activate", "-l", $"{port.EndPoint}", "-l", SocketPath, "-E", "FastCgi__Transport__Engine=" + engine, Starter.Application);
+        await using var starter = Starter.StartBySystemd(engine, "-l", $"{port.EndPoint}", "-l", SocketPath);
 
         Assert.Equal(await starter.GetProcessAsync(port.EndPoint), await starter.GetProcessAsync(UnixEndPoint));
     }
@@ -114,8 +113,8 @@ public sealed class InheritedSocketTests : IDisposable
     public async Task Systemd_SocketNamedInConfiguration_OnlyThatIsServed()
     {
         using var port = new PortReservation();
-        await using var starter = Starter.Start(
-            "systemd-socket-activate", "-l", $"{port.EndPoint}", "-l", SocketPath, "--fdname=other:web", "-E", "ASPNETCORE_URLS=fastcgi://fd:web", Starter.Application);
+        await using var starter = Starter.StartBySystemd(
+            Starter.Engine, "-l", $"{port.EndPoint}", "-l", SocketPath, "--fdname=other:web", "-E", "ASPNETCORE_URLS=fastcgi://fd:web");
 
         Assert.NotEqual(0, await starter.GetProcessAsync(UnixEndPoint));
         Assert.Single(starter.Output.Split("Now listening on").Skip(1));
@@ -124,7 +123,7 @@ public sealed class InheritedSocketTests : IDisposable
     [Fact]
     public async Task Systemd_ProgramThatTheApplicationStarts_GetsNeitherSocketsNorVariables()
     {
-        await using var starter = Starter.Start("systemd-socket-activate", "-l", SocketPath, "--fdname=web", Starter.Application);
+        await using var starter = Starter.StartBySystemd(Starter.Engine, "-l", SocketPath, "--fdname=web");
 
         var child = await starter.GetAsync(UnixEndPoint, "/child");
 

@@ -53,6 +53,6 @@ public sealed class ModFcgidDocumentTests : IDisposable
             .Replace("/srv/hello", "{{folder}}/app", StringComparison.Ordinal)
             .Replace("/usr/share/dotnet", "{{dotnet}}", StringComparison.Ordinal)
             .Replace("/etc/ssl/hello", "{{folder}}", StringComparison.Ordinal);
-        return WebServer.StartWithDocumentAsync(_folder, "fcgid.conf", document, "apache2", "-d", _folder.Path, "-f", "fcgid.conf", "-D", "FOREGROUND");
+        return WebServer.StartApacheWithDocumentAsync(_folder, document);
     }
 }

@@ -162,6 +162,7 @@ internal sealed partial class FastCgiConnection
             request.Reject(RequestRejection.TooManyRequests);
         _requests.Add(request);
         _isLeaving = false;
+        _drainSince = 0;
         return ProtocolError.None;
     }
 

@@ -18,6 +18,12 @@ internal sealed class SocketConnection : ConnectionTransport
     // Receives that are taken at once before the requests they made ready are executed.
     private const int MaxReceivesInARow = 4;
 
+    // Whose turn it is to receive. While what was received is parsed, the thread that does so goes on; whoever wants to resume then only
+    // tells it so, for there is one buffer.
+    private const int Receiving = 0;
+    private const int Resumed = 1;
+    private const int Paused = 2;
+
     private readonly Socket _socket;
     private readonly BufferPool _pool;
     private readonly SocketAsyncEventArgs _receive = new(/* without execution context */ true);
@@ -28,7 +34,8 @@ internal sealed class SocketConnection : ConnectionTransport
     private long _drainedLength;
     private int _lastLength;
     private bool _isDraining;
-    private int _isPaused = 1;
+    private int _turn = Paused;
+    private bool _holdsInput;
     private int _isClosed;
 
     public SocketConnection(Socket socket, ConnectionManager manager)
@@ -68,7 +75,7 @@ internal sealed class SocketConnection : ConnectionTransport
     /// <inheritdoc/>
     public override void ResumeReceiving()
     {
-        if (Interlocked.Exchange(ref _isPaused, 0) != 0 && !StartReceive())
+        if (Interlocked.Exchange(ref _turn, Resumed) == Paused && !StartReceive())
             ThreadPool.UnsafeQueueUserWorkItem(static connection => connection.OnReceived(), this, preferLocal: false);
     }
 
@@ -110,7 +117,7 @@ internal sealed class SocketConnection : ConnectionTransport
         try
         {
             var isLeaving = _connection.IsLeaving;
-            if (_connection.HasRequests || (isLeaving && _socket.Available > 0))
+            if ((isLeaving && (Volatile.Read(ref _holdsInput) || _socket.Available > 0)) || _connection.HasRequests)
                 return;
 
             if (isLeaving || _connection.IsInputComplete)
@@ -139,7 +146,12 @@ internal sealed class SocketConnection : ConnectionTransport
         {
             FitReceiveBlock();
             _receive.SetBuffer(_receiveBlock!.Memory);
-            return _socket.ReceiveAsync(_receive);
+            if (_socket.ReceiveAsync(_receive))
+                return true;
+
+            // It may wait for a thread before it is parsed.
+            Volatile.Write(ref _holdsInput, true);
+            return false;
         }
         catch (ObjectDisposedException)
         {
@@ -168,6 +180,7 @@ internal sealed class SocketConnection : ConnectionTransport
     /// <returns>Whether to receive further.</returns>
     private bool TakeReceived(ref ReadyRequests ready)
     {
+        Volatile.Write(ref _holdsInput, true);
         var length = _receive.BytesTransferred;
         if (_receive.SocketError != SocketError.Success || length == 0)
         {
@@ -187,8 +200,10 @@ internal sealed class SocketConnection : ConnectionTransport
 
         _lastLength = length;
         // Set before, for the application may have read enough to resume before we know that we pause.
-        Volatile.Write(ref _isPaused, 1);
-        return _connection.OnReceived(_receiveBlock!.Span[..length], ref ready) && Interlocked.Exchange(ref _isPaused, 0) != 0;
+        Volatile.Write(ref _turn, Receiving);
+        var goOn = _connection.OnReceived(_receiveBlock!.Span[..length], ref ready);
+        Volatile.Write(ref _holdsInput, false);
+        return goOn || Interlocked.CompareExchange(ref _turn, Paused, Receiving) != Receiving;
     }
 
     /// <summary>A peer that fills a small block gets a large one, until it has nothing more to fill it with.</summary>

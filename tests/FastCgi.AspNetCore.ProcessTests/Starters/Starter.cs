@@ -18,6 +18,12 @@ internal sealed class Starter : IAsyncDisposable
     /// <summary>The application's program.</summary>
     public static string Application { get; } = Path.Combine(AppContext.BaseDirectory, "ApplicationToStart");
 
+    /// <summary>
+    /// The engine that the tests are run with, if it is not the default: what starts the application without their environment is told
+    /// to give it <c>FastCgi__Transport__Engine</c>.
+    /// </summary>
+    public static string Engine { get; } = Environment.GetEnvironmentVariable("FastCgi__Transport__Engine") ?? nameof(FastCgiTransportEngine.Auto);
+
     /// <summary>What it and the application have written.</summary>
     public string Output => _process.Output;
 
@@ -36,6 +42,12 @@ internal sealed class Starter : IAsyncDisposable
 
     /// <summary>Starts a program with variables in its environment, <c>NAME=value</c>.</summary>
     public static Starter Start(string[] environment, params string[] command) => Start(["env", .. environment, .. command]);
+
+    /// <summary>Starts the application as a systemd socket unit does, at its first connection.</summary>
+    /// <param name="engine">The engine it runs on.</param>
+    /// <param name="sockets">The arguments that say where to listen.</param>
+    public static Starter StartBySystemd(string engine, params string[] sockets)
+        => Start(["systemd-socket-activate", .. sockets, "-E", "FastCgi__Transport__Engine=" + engine, Application]);
 
     /// <summary>Gets a resource of the application over FastCGI, as soon as somebody listens.</summary>
     public Task<string> GetAsync(EndPoint endPoint, string uri)

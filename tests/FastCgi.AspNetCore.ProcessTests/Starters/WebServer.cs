@@ -30,33 +30,24 @@ internal sealed class WebServer : IAsyncDisposable
     /// <param name="folder">Where its files are.</param>
     /// <param name="configuration">The configuration.</param>
     /// <param name="command">The program and its arguments; the current folder is that of its files.</param>
-    public static Task<WebServer> StartAsync(ScratchFolder folder, string configuration, params string[] command)
-        => StartWithDocumentAsync(folder, configuration, document: "", command);
+    public static async Task<WebServer> StartAsync(ScratchFolder folder, string configuration, params string[] command)
+        => await StartAsync(folder, configuration, await ReadConfigurationAsync(configuration), command);
 
-    /// <summary>Starts it with a configuration around what a document shows.</summary>
-    public static async Task<WebServer> StartWithDocumentAsync(ScratchFolder folder, string configuration, string document, params string[] command)
+    /// <summary>Starts Apache with a configuration around what a document shows.</summary>
+    public static async Task<WebServer> StartApacheWithDocumentAsync(ScratchFolder folder, string document)
     {
-        var text = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Starters", configuration));
-        return await StartAsync(folder, configuration, text.Replace("{{document}}", document, StringComparison.Ordinal), command);
+        const string Configuration = "fcgid.conf";
+        var text = await ReadConfigurationAsync(Configuration);
+        return await StartApacheAsync(folder, Configuration, text.Replace("{{document}}", document, StringComparison.Ordinal));
     }
 
-    /// <param name="folder">Where its files are.</param>
-    /// <param name="configuration">The name of the configuration.</param>
-    /// <param name="text">What stands in it.</param>
-    /// <param name="command">The program and its arguments; the current folder is that of its files.</param>
-    public static async Task<WebServer> StartAsync(ScratchFolder folder, string configuration, string text, string[] command)
-    {
-        var port = new PortReservation();
-        text = text.Replace("{{port}}", port.EndPoint.Port.ToString(CultureInfo.InvariantCulture), StringComparison.Ordinal)
-            .Replace("{{folder}}", folder.Path, StringComparison.Ordinal)
-            .Replace("{{dotnet}}", s_dotnet, StringComparison.Ordinal)
-            .Replace("{{user}}", Environment.UserName, StringComparison.Ordinal);
-        Starter.CopyApplication(folder);
-        Directory.CreateDirectory(Path.Combine(folder.Path, "run"));
-        File.SetUnixFileMode(Path.Combine(folder.Path, "run"), Everything);
-        await File.WriteAllTextAsync(Path.Combine(folder.Path, configuration), text);
-        return new WebServer(port, Starter.Start(["env", "--chdir=" + folder.Path, .. command]));
-    }
+    /// <summary>Starts Apache, which gives the application no environment but what its directives say.</summary>
+    public static Task<WebServer> StartApacheAsync(ScratchFolder folder, string configuration, string text)
+        => StartAsync(
+            folder,
+            configuration,
+            text,
+            ["apache2", "-d", folder.Path, "-f", configuration, "-c", "FcgidInitialEnv FastCgi__Transport__Engine " + Starter.Engine, "-D", "FOREGROUND"]);
 
     public Task<string> GetAsync(string path) => _starter.GetAsync(new Uri(Address, path));
 
@@ -90,5 +81,26 @@ internal sealed class WebServer : IAsyncDisposable
     {
         await _starter.DisposeAsync();
         _port.Dispose();
+    }
+
+    private static Task<string> ReadConfigurationAsync(string name)
+        => File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Starters", name));
+
+    /// <param name="folder">Where its files are.</param>
+    /// <param name="configuration">The name of the configuration.</param>
+    /// <param name="text">What stands in it.</param>
+    /// <param name="command">The program and its arguments; the current folder is that of its files.</param>
+    private static async Task<WebServer> StartAsync(ScratchFolder folder, string configuration, string text, string[] command)
+    {
+        var port = new PortReservation();
+        text = text.Replace("{{port}}", port.EndPoint.Port.ToString(CultureInfo.InvariantCulture), StringComparison.Ordinal)
+            .Replace("{{folder}}", folder.Path, StringComparison.Ordinal)
+            .Replace("{{dotnet}}", s_dotnet, StringComparison.Ordinal)
+            .Replace("{{user}}", Environment.UserName, StringComparison.Ordinal);
+        Starter.CopyApplication(folder);
+        Directory.CreateDirectory(Path.Combine(folder.Path, "run"));
+        File.SetUnixFileMode(Path.Combine(folder.Path, "run"), Everything);
+        await File.WriteAllTextAsync(Path.Combine(folder.Path, configuration), text);
+        return new WebServer(port, Starter.Start(["env", "--chdir=" + folder.Path, .. command]));
     }
 }

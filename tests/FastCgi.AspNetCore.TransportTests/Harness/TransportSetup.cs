@@ -25,6 +25,10 @@ public sealed record TransportSetup(Engine Engine, bool IsUnix)
     /// <summary>Those where a handler that keeps its thread is another thread's matter.</summary>
     public static TheoryData<TransportSetup> Epoll => [new(Engine.Epoll, false), new(Engine.Epoll, true)];
 
+    /// <summary>Our own, which go on receiving when all is sent; Kestrel's sockets are closed then.</summary>
+    public static TheoryData<TransportSetup> Own =>
+        [new(Engine.Epoll, false), new(Engine.Epoll, true), new(Engine.Socket, false), new(Engine.Socket, true)];
+
     /// <summary>An address nobody uses.</summary>
     public EndPoint CreateEndPoint(string folder)
     {
