@@ -22,7 +22,7 @@ internal sealed class Generators(Settings settings)
     public Sample RunFastCgi(ServerProcess server, int connections, params string[] options)
     {
         if (_warm.Add(server.Id))
-            StartFastCgi(server, 30, WarmUpSeconds, [.. options.Except(["--no-keepalive"])]).End();
+            StartFastCgi(server, 30, WarmUpSeconds, [.. options.Where(static option => option != "--no-keepalive")]).End();
         return ReadFastCgi(StartFastCgi(server, connections, settings.Seconds, options).End());
     }
 

@@ -72,8 +72,8 @@ internal sealed class Setup(Settings settings) : IDisposable
     }
 
     /// <summary>Starts Mono's server with the page.</summary>
-    public ServerProcess StartMono(EndPoint endPoint) => Start(
-        endPoint, "fastcgi-mono-server4", $"/socket={(endPoint is IPEndPoint ? "tcp" : "unix")}:{endPoint}", $"/applications=/:{settings.Tools}", "/loglevels=None");
+    public ServerProcess StartMono(UnixDomainSocketEndPoint endPoint) =>
+        Start(endPoint, "fastcgi-mono-server4", $"/socket=unix:{endPoint}", $"/applications=/:{settings.Tools}", "/loglevels=None");
 
     public UnixDomainSocketEndPoint NewUnix() => new(Path.Combine(Folder, $"{_servers.Count}-{Guid.NewGuid():N}"[..12]));
 
