@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures FastCgi.AspNetCore, Kestrel and other FastCGI servers side by side, and prints tables of medians. Takes about 25 minutes.
+# Measures FastCgi.AspNetCore, Kestrel and other FastCGI servers side by side, and prints tables of medians. Takes about 30 minutes.
 #   run.sh [--rounds N] [--seconds S] [--server-cores LIST] [--load-cores LIST] [--only REGEX-OF-TITLES]
 # As root on Debian or Ubuntu it installs what is missing. Everything is made in a scratch folder, which is removed at the end.
 set -euo pipefail
