@@ -5,16 +5,15 @@ namespace FastCgi.AspNetCore.Hosting;
 /// <summary>How many connections the system holds for a listening socket until they are accepted, whatever the socket asks for.</summary>
 internal static class BacklogLimit
 {
-    private const string File = "/proc/sys/net/core/somaxconn";
+    private const string LimitFile = "/proc/sys/net/core/somaxconn";
 
     /// <summary>The limit; none where it is not known.</summary>
     public static int Get()
     {
         try
         {
-            return OperatingSystem.IsLinux() && int.TryParse(System.IO.File.ReadAllText(File), NumberStyles.None | NumberStyles.AllowTrailingWhite, CultureInfo.InvariantCulture, out var limit)
-                ? limit
-                : int.MaxValue;
+            var text = OperatingSystem.IsLinux() ? File.ReadAllText(LimitFile) : "";
+            return int.TryParse(text, NumberStyles.AllowTrailingWhite, CultureInfo.InvariantCulture, out var limit) ? limit : int.MaxValue;
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {

@@ -23,21 +23,30 @@ internal static class SlowHandlerCases
         yield return Cold(setup, "after the first 3 s", isWarm: true);
     }
 
-    private static Comparison Mix(Setup setup, string path, string title, bool isAfter) => new(title,
-        new Contender("Kestrel, HTTP", () => MeasureMix(setup, setup.StartKestrel(Setup.NewTcp()), isAfter, (server, at, connections, seconds) =>
-            setup.Load.StartHttp($"http://{server.EndPoint}{at ?? path}", connections, seconds), static report => Generators.ReadHttp(report).Sample)),
-        new Contender("FastCgi.AspNetCore", () => MeasureMix(setup, setup.StartFastCgi(Setup.NewTcp()), isAfter, (server, at, connections, seconds) =>
-            setup.Load.StartFastCgi(server, connections, seconds, "--path", at ?? path), Generators.ReadFastCgi)),
-        new Contender("FastCgi.AspNetCore, scheduling ThreadPool", () => MeasureMix(setup, setup.StartFastCgi(Setup.NewTcp(), s_threadPool), isAfter,
-            (server, at, connections, seconds) => setup.Load.StartFastCgi(server, connections, seconds, "--path", at ?? path), Generators.ReadFastCgi)));
+    private static Comparison Mix(Setup setup, string slowPath, string title, bool isAfter)
+    {
+        Generators.Running StartHttp(ServerProcess server, string path, int connections, double seconds) =>
+            setup.Load.StartHttp($"http://{server.EndPoint}{path}", connections, seconds);
+        Generators.Running StartFastCgi(ServerProcess server, string path, int connections, double seconds) =>
+            setup.Load.StartFastCgi(server, connections, seconds, "--path", path);
+        Sample MeasureFastCgi(params string[] options) =>
+            MeasureMix(setup, setup.StartFastCgi(Setup.NewTcp(), options), slowPath, isAfter, StartFastCgi, Generators.ReadFastCgi);
+
+        return new Comparison(title,
+            new Contender("Kestrel, HTTP", () => MeasureMix(
+                setup, setup.StartKestrel(Setup.NewTcp()), slowPath, isAfter, StartHttp, static report => Generators.ReadHttp(report).Sample)),
+            new Contender("FastCgi.AspNetCore", () => MeasureFastCgi()),
+            new Contender("FastCgi.AspNetCore, scheduling ThreadPool", () => MeasureFastCgi(s_threadPool)));
+    }
 
     /// <summary>A site that has answered hellos meets the slow handler. Its processor time is of both, so it is no figure of one.</summary>
     private static Sample MeasureMix(
-        Setup setup, ServerProcess server, bool isAfter, Func<ServerProcess, string?, int, double, Generators.Running> start, Func<string, Sample> read)
+        Setup setup, ServerProcess server, string slowPath, bool isAfter,
+        Func<ServerProcess, string, int, double, Generators.Running> start, Func<string, Sample> read)
     {
         start(server, "/", FastConnections, 4).End();
         Sample sample;
-        using (new Background(start(server, null, SlowConnections, isAfter ? 14 : 4)))
+        using (new Background(start(server, slowPath, SlowConnections, isAfter ? 14 : 4)))
         {
             if (isAfter)
                 start(server, "/", FastConnections, 10).End();

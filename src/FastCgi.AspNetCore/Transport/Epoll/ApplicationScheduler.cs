@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using FastCgi.AspNetCore.Requests;
 using Microsoft.Extensions.Logging;
 
@@ -20,7 +19,8 @@ internal sealed class ApplicationScheduler
         _scheduling = options.ApplicationScheduling;
         Threads = new ApplicationThreads(options.MaxApplicationThreads, _predictor, log);
         _coldStart = new ColdStart(Threads);
-        _executePooled = ExecutePooled;
+        // The pool has few threads: a handler that blocks there gets one of ours before long.
+        _executePooled = request => _predictor.Execute(request, s_shortWait);
     }
 
     /// <summary>The threads.</summary>
@@ -86,17 +86,5 @@ internal sealed class ApplicationScheduler
             default:
                 return false;
         }
-    }
-
-    /// <summary>Executes a request on the thread pool, whose threads are few: a handler that blocks there gets one of ours before long.</summary>
-    private void ExecutePooled(FastCgiRequest request)
-    {
-        var path = request.PathHash;
-        var startedAt = Stopwatch.GetTimestamp();
-        var before = ThreadUsage.OfThisThread();
-        var hasReturned = request.Execute();
-        var isLong = Stopwatch.GetElapsedTime(startedAt) > s_shortWait;
-        _predictor.OnExecuted(path, isLong && ThreadUsage.OfThisThread().HasKeptThread(before));
-        _predictor.OnReturned(path, isAwaiting: !hasReturned);
     }
 }

@@ -67,11 +67,7 @@ internal sealed class ApplicationThreads(int maxCount, PathPredictor predictor, 
     public void Execute(FastCgiRequest request)
     {
         EnsureSpare();
-        var path = request.PathHash;
-        var before = ThreadUsage.OfThisThread();
-        var hasReturned = request.Execute();
-        predictor.OnExecuted(path, ThreadUsage.OfThisThread().HasKeptThread(before));
-        predictor.OnReturned(path, isAwaiting: !hasReturned);
+        predictor.Execute(request, TimeSpan.Zero);
     }
 
     /// <summary>Starts a thread if none is spare, unless as many are starting as are wanted.</summary>

@@ -1,3 +1,6 @@
+using System.Diagnostics;
+using FastCgi.AspNetCore.Requests;
+
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>What the handler of a request is likely to do with the thread that calls it.</summary>
@@ -37,6 +40,20 @@ internal sealed class PathPredictor
 
     /// <summary>A request of a path has kept the thread of a loop, which is dear.</summary>
     public void OnLoopKept(int pathHash) => _keeps[Place(pathHash)] = Surely;
+
+    /// <summary>Executes a request on a thread that is not a loop's, and learns from it.</summary>
+    /// <param name="request">The request.</param>
+    /// <param name="shortTime">Whoever returns in this time has not kept the thread, whatever it met.</param>
+    public void Execute(FastCgiRequest request, TimeSpan shortTime)
+    {
+        var path = request.PathHash;
+        var startedAt = Stopwatch.GetTimestamp();
+        var before = ThreadUsage.OfThisThread();
+        var hasReturned = request.Execute();
+        var isLong = Stopwatch.GetElapsedTime(startedAt) > shortTime;
+        OnExecuted(path, isLong && ThreadUsage.OfThisThread().HasKeptThread(before));
+        OnReturned(path, isAwaiting: !hasReturned);
+    }
 
     /// <summary>A request of a path has run on a thread that is not a loop's.</summary>
     /// <param name="pathHash">The path.</param>
