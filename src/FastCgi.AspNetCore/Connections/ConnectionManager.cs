@@ -6,6 +6,8 @@ namespace FastCgi.AspNetCore.Connections;
 /// <summary>Knows all connections of a server: how many there may be, the clock they go by, and how they end.</summary>
 internal sealed class ConnectionManager(ServerContext server)
 {
+    private const int MinTickListLength = 64;
+
     private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
 
     // What aborted connections may take to wind up.
@@ -21,6 +23,9 @@ internal sealed class ConnectionManager(ServerContext server)
     private bool _isStopping;
     private Action? _onIdle;
     private long _lastUse = server.Time.GetTimestamp();
+
+    // Kept from one tick to the next: with thousands of connections a new one each second would go to the large object heap.
+    private List<FastCgiConnection>? _tickList;
 
     /// <summary>What the connections share.</summary>
     public ServerContext Server => server;
@@ -145,14 +150,26 @@ internal sealed class ConnectionManager(ServerContext server)
     private void OnTick()
     {
         Volatile.Write(ref _now, server.Time.GetTimestamp());
-        foreach (var connection in ToList())
-            connection.OnTick();
+        TickConnections();
         server.Buffers.Trim();
         if (_onIdle is not null && server.Time.GetElapsedTime(GetLastUse(), Now) >= server.Options.IdleExit)
         {
             _onIdle();
             _onIdle = null;
         }
+    }
+
+    private void TickConnections()
+    {
+        // A tick that takes long is overtaken by the next one, which has a list of its own.
+        var connections = Interlocked.Exchange(ref _tickList, null) ?? [];
+        AddTo(connections);
+        foreach (var connection in connections)
+            connection.OnTick();
+
+        var isTooLarge = connections.Capacity > MinTickListLength && connections.Count < connections.Capacity / 4;
+        connections.Clear();
+        Volatile.Write(ref _tickList, isTooLarge ? null : connections);
     }
 
     private long GetLastUse()
@@ -164,12 +181,18 @@ internal sealed class ConnectionManager(ServerContext server)
 
     private List<FastCgiConnection> ToList()
     {
+        var connections = new List<FastCgiConnection>();
+        AddTo(connections);
+        return connections;
+    }
+
+    private void AddTo(List<FastCgiConnection> connections)
+    {
         lock (_lock)
         {
-            var connections = new List<FastCgiConnection>(_count);
+            connections.EnsureCapacity(_count);
             for (var connection = _first; connection is not null; connection = connection.Next)
                 connections.Add(connection);
-            return connections;
         }
     }
 }
