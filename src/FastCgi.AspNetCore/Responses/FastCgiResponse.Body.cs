@@ -163,8 +163,12 @@ internal sealed partial class FastCgiResponse
         if (_headers.ContentLength == _bytesWritten)
             _owner.OnResponseAnswered();
 
-        return _output.FlushAsync(cancellationToken);
+        return _output.FlushAsync(IsLikelyComplete(), cancellationToken);
     }
+
+    /// <summary>Whether all bytes of the Content-Length are written; without one, most responses are written at once.</summary>
+    private bool IsLikelyComplete()
+        => _headers.ContentLength is { } length ? length == _bytesWritten : _bytesWritten > 0 && !_isBufferingDisabled && _output.NeedsHead;
 
     private void StageWrite(int generation, ReadOnlySpan<byte> source, bool isCounted)
     {

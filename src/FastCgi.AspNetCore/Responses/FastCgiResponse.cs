@@ -154,6 +154,9 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         }
     }
 
+    /// <summary>Whether the application chooses encodings for its headers.</summary>
+    public bool HasOwnEncodings => _headers.EncodingSelector is not null;
+
     /// <summary>The bytes of the header block, once it is written.</summary>
     public int HeadLength { get; private set; }
 

@@ -93,6 +93,10 @@ internal sealed class RecordOutput(BufferPool pool)
         response.IsQueued = false;
     }
 
+    /// <summary>Takes note of a response whose flush is to be held back.</summary>
+    /// <returns>Whether anybody will see to it that it is sent before long.</returns>
+    public bool TryHold(ResponseOutput response) => _transport!.TryHold(response);
+
     /// <summary>
     /// Sends what there is, unless a send is under way, which will go on with it, or this thread is going to flush anyway
     /// (<see cref="SendDeferral"/>).

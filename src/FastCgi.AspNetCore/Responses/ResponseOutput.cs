@@ -86,8 +86,13 @@ internal sealed class ResponseOutput(FastCgiResponse response)
         _staging.Clear();
     }
 
+    /// <summary>Whether the header block is still to be sent.</summary>
+    public bool NeedsHead => _staging.NeedsHead;
+
     /// <summary>Sends what is staged, with the header block if it was not sent. Waits while more than the limit waits to be sent.</summary>
-    public ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken)
+    /// <param name="isLikelyLast">Whether the end of the response is likely to follow at once.</param>
+    /// <param name="cancellationToken">Ends the wait.</param>
+    public ValueTask<FlushResult> FlushAsync(bool isLikelyLast, CancellationToken cancellationToken)
     {
         lock (this)
         {
@@ -95,7 +100,7 @@ internal sealed class ResponseOutput(FastCgiResponse response)
             if (_isDropping)
                 return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
 
-            if (_staging.Length < _pauseLength && !Volatile.Read(ref _isFlushCanceled) && SendDeferral.CanHold(this))
+            if (_staging.Length < _pauseLength && !Volatile.Read(ref _isFlushCanceled) && CanHold(isLikelyLast))
             {
                 _isFlushHeld = true;
                 _heldLength = _staging.Length;
@@ -117,6 +122,13 @@ internal sealed class ResponseOutput(FastCgiResponse response)
             if (_isFlushHeld)
                 Commit(isEnd: false);
         }
+    }
+
+    /// <summary>Sends what a held flush would have sent. Harmless at any time.</summary>
+    public void SendHeldFlush()
+    {
+        CommitHeldFlush();
+        _connection.FlushNow();
     }
 
     /// <summary>The web server's error log, as text. Call it under the monitor.</summary>
@@ -173,7 +185,10 @@ internal sealed class ResponseOutput(FastCgiResponse response)
                 return;
 
             _errorWriter?.EndLine();
-            Commit(isEnd: false);
+            if (MayRefuseHead)
+                ClearStaged();
+            else
+                Commit(isEnd: false);
             PutErrorsInLine(isEnd: true);
             _isEnded = true;
             var block = _connection.Pool.RentBlock(RecordWriter.FixedRecordLength);
@@ -266,6 +281,18 @@ internal sealed class ResponseOutput(FastCgiResponse response)
 
         lock (_connection.Lock)
             PutInLine(records);
+    }
+
+    /// <summary>Whether the header block is still to be written, and an encoding of the application's may refuse to.</summary>
+    private bool MayRefuseHead => _staging.NeedsHead && response.HasOwnEncodings;
+
+    private bool CanHold(bool isLikelyLast)
+    {
+        // An encoding of the application's that refuses a value is an exception for the application, not for whoever sends later.
+        if (MayRefuseHead)
+            return false;
+
+        return SendDeferral.CanHold(this) || (isLikelyLast && (_isFlushHeld || _connection.TryHold(this)));
     }
 
     private void EndHold()

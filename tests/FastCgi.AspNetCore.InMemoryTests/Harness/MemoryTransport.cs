@@ -1,6 +1,7 @@
 using System.Net;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
@@ -23,6 +24,9 @@ internal sealed class MemoryTransport : ConnectionTransport
 
     /// <summary>The connection, which is told when a send that was held is over.</summary>
     public FastCgiConnection Connection { get; set; } = null!;
+
+    /// <summary>What holds flushes back, for a test that looks after them.</summary>
+    public HeldFlushes? HeldFlushes { get; set; }
 
     /// <summary>How many sends there were.</summary>
     public int SendCount { get; private set; }
@@ -58,6 +62,8 @@ internal sealed class MemoryTransport : ConnectionTransport
             return !_holdsSends;
         }
     }
+
+    public override bool TryHold(ResponseOutput response) => HeldFlushes?.TryHold(response) ?? false;
 
     public override void Close() => Change(() => IsClosed = true);
 

@@ -2,6 +2,7 @@ using System.Net;
 using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
@@ -129,6 +130,9 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
     /// <inheritdoc/>
     public override void Reset() => RequestEnd(EndRequest.Reset);
+
+    /// <inheritdoc/>
+    public override bool TryHold(ResponseOutput response) => _loop.HeldFlushes?.TryHold(response) ?? false;
 
     /// <summary>Does what <see cref="Close"/> or <see cref="Reset"/> asked for. On the thread that runs the loop.</summary>
     public void End()

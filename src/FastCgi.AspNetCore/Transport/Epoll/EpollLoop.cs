@@ -52,6 +52,9 @@ internal sealed unsafe class EpollLoop : IDisposable
     /// <summary>The connections, listeners and so on that the loop waits for.</summary>
     public int SourceCount => _sources.Count;
 
+    /// <summary>The flushes that wait for the ends of their responses, if there is somebody to look after them.</summary>
+    public HeldFlushes? HeldFlushes => _scheduler.Watchdog?.HeldFlushes;
+
     /// <summary>The call of the application that the loop is in, or 0. Each has a number of its own.</summary>
     public long CurrentCall => Volatile.Read(ref _call);
 

@@ -1,11 +1,13 @@
+using FastCgi.AspNetCore.Responses;
+
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>
 /// Looks at the loops every millisecond while they work, and sleeps while they do not. A loop that is found in the same call of the
 /// application again, on a thread that sleeps, or that computes, is given to another thread with the rest of its batch; one that
-/// merely waits for the processor is left alone.
+/// merely waits for the processor is left alone. It looks after held flushes too.
 /// </summary>
-internal sealed class LoopWatchdog(IReadOnlyList<EpollLoop> loops, ApplicationThreads threads, PathPredictor predictor, ColdStart coldStart)
+internal sealed class LoopWatchdog
 {
     private static readonly TimeSpan s_shortInterval = TimeSpan.FromMilliseconds(1);
     private static readonly TimeSpan s_longInterval = TimeSpan.FromMilliseconds(4);
@@ -14,10 +16,27 @@ internal sealed class LoopWatchdog(IReadOnlyList<EpollLoop> loops, ApplicationTh
     private const long BusyCalls = 8;
     private const int QuietLooksBeforePark = 50;
 
-    private readonly Seen[] _seen = new Seen[loops.Count];
+    private readonly IReadOnlyList<EpollLoop> _loops;
+    private readonly ApplicationThreads _threads;
+    private readonly PathPredictor _predictor;
+    private readonly ColdStart _coldStart;
+    private readonly Seen[] _seen;
     private readonly AutoResetEvent _wake = new(initialState: false);
     private int _isParked;
     private bool _isStopping;
+
+    public LoopWatchdog(IReadOnlyList<EpollLoop> loops, ApplicationThreads threads, PathPredictor predictor, ColdStart coldStart)
+    {
+        _loops = loops;
+        _threads = threads;
+        _predictor = predictor;
+        _coldStart = coldStart;
+        _seen = new Seen[loops.Count];
+        HeldFlushes = new HeldFlushes(OnActivity);
+    }
+
+    /// <summary>The flushes that wait for the ends of their responses.</summary>
+    public HeldFlushes HeldFlushes { get; }
 
     /// <summary>Begins to look.</summary>
     public void Start() => new Thread(Watch) { IsBackground = true, Name = "FastCgi watchdog" }.UnsafeStart();
@@ -29,7 +48,7 @@ internal sealed class LoopWatchdog(IReadOnlyList<EpollLoop> loops, ApplicationTh
         _wake.Set();
     }
 
-    /// <summary>A loop calls the application.</summary>
+    /// <summary>A loop calls the application, or there are flushes to hold.</summary>
     public void OnActivity()
     {
         if (Volatile.Read(ref _isParked) != 0 && Interlocked.Exchange(ref _isParked, 0) != 0)
@@ -40,28 +59,33 @@ internal sealed class LoopWatchdog(IReadOnlyList<EpollLoop> loops, ApplicationTh
     {
         var quietLooks = 0;
         var interval = s_shortInterval;
+        HeldFlushes.SetWatched(true);
         while (!Volatile.Read(ref _isStopping))
         {
             Thread.Sleep(interval);
-            var calls = Look(out var isInCall);
-            coldStart.EndIfLate();
-            isInCall |= coldStart.IsFirstRunning;
+            var calls = Look(out var isInCall) + HeldFlushes.SendOverdue();
+            _coldStart.EndIfLate();
+            isInCall |= _coldStart.IsFirstRunning;
             interval = calls >= BusyCalls || isInCall ? s_shortInterval : s_longInterval;
             quietLooks = calls > 0 || isInCall ? 0 : quietLooks + 1;
             if (quietLooks >= QuietLooksBeforePark)
                 Park();
         }
 
+        HeldFlushes.SetWatched(false);
+        HeldFlushes.SendOverdue();
         _wake.Dispose();
     }
 
     private void Park()
     {
+        HeldFlushes.SetWatched(false);
         Volatile.Write(ref _isParked, 1);
         // A loop that became active in this instant has not seen that it must wake us.
-        if (Look(out var isInCall) == 0 && !isInCall && !Volatile.Read(ref _isStopping))
+        if (Look(out var isInCall) + HeldFlushes.SendOverdue() == 0 && !isInCall && !Volatile.Read(ref _isStopping))
             _wake.WaitOne();
         Volatile.Write(ref _isParked, 0);
+        HeldFlushes.SetWatched(true);
     }
 
     /// <returns>The calls of the application since the last look.</returns>
@@ -69,9 +93,9 @@ internal sealed class LoopWatchdog(IReadOnlyList<EpollLoop> loops, ApplicationTh
     {
         var calls = 0L;
         isInCall = false;
-        for (var i = 0; i < loops.Count; i++)
+        for (var i = 0; i < _loops.Count; i++)
         {
-            calls += Look(loops[i], ref _seen[i]);
+            calls += Look(_loops[i], ref _seen[i]);
             isInCall |= _seen[i].Call != 0;
         }
 
@@ -117,9 +141,9 @@ internal sealed class LoopWatchdog(IReadOnlyList<EpollLoop> loops, ApplicationTh
         if (!loop.TryTake(call))
             return;
 
-        predictor.OnLoopKept(path);
+        _predictor.OnLoopKept(path);
         thread.Deferral.Rescue();
-        threads.Run(loop);
+        _threads.Run(loop);
     }
 
     private struct Seen

@@ -1,0 +1,209 @@
+using FastCgi.AspNetCore.Responses;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>Flushes of handlers that came back from await: the one that is likely the last waits a moment for the end of the response.</summary>
+public class HeldFlushTests
+{
+    private readonly HeldFlushes _heldFlushes = new(wakeWatch: static () => { });
+    private readonly TaskCompletionSource _sent = Waiting.Signal();
+    private readonly TaskCompletionSource _written = Waiting.Signal();
+    private readonly TaskCompletionSource _finish = Waiting.Signal();
+
+    public HeldFlushTests() => _heldFlushes.SetWatched(true);
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Flush_OfTheWholeResponse_LeavesWithItsEndInOneSend(bool hasLength)
+    {
+        await using var server = await StartAsync(async response =>
+        {
+            response.ContentLength = hasLength ? 5 : null;
+            await response.WriteAsync("hello");
+        });
+        var frontEnd = Request(server);
+
+        await _written.Task.Within("the write");
+        Assert.Equal(0, frontEnd.Transport.SendCount);
+        _finish.SetResult();
+
+        var response = await frontEnd.ReadResponseAsync();
+        Assert.Equal("hello", response.Text);
+        Assert.Equal("5", response["Content-Length"]);
+        Assert.Equal(1, frontEnd.Transport.SendCount);
+    }
+
+    [Fact]
+    public async Task Flush_OfPartsThatComeTogether_LeavesWithTheEndInOneSend()
+    {
+        await using var server = await StartAsync(async response =>
+        {
+            for (var i = 0; i < 3; i++)
+                await response.WriteAsync($"part {i};");
+        });
+        var frontEnd = Request(server);
+
+        await _written.Task.Within("the writes");
+        _finish.SetResult();
+
+        Assert.Equal("part 0;part 1;part 2;", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal(1, frontEnd.Transport.SendCount);
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Flush_OfAHandlerThatGoesOn_IsSentAtTheNextLook(bool hasLength)
+    {
+        await using var server = await StartAsync(async response =>
+        {
+            response.ContentLength = hasLength ? 5 : null;
+            await response.WriteAsync("hello");
+        });
+        var frontEnd = Request(server);
+        await _written.Task.Within("the write");
+
+        Assert.Equal(1, _heldFlushes.SendOverdue());
+
+        Assert.EndsWith("hello", Text(await frontEnd.ReadRecordAsync()), StringComparison.Ordinal);
+        _finish.SetResult();
+        Assert.Empty((await frontEnd.ReadRecordAsync()).Content);
+        Assert.Equal(0, _heldFlushes.SendOverdue());
+    }
+
+    [Fact]
+    public async Task Flush_BehindTheFirstOfAStream_IsSentAtOnce()
+    {
+        var next = Waiting.Signal();
+        await using var server = await StartAsync(async response =>
+        {
+            await response.WriteAsync("first");
+            _written.SetResult();
+            await next.Task;
+            await response.WriteAsync("second");
+        });
+        var frontEnd = Request(server);
+        await _written.Task.Within("the first write");
+        _heldFlushes.SendOverdue();
+        Assert.EndsWith("first", Text(await frontEnd.ReadRecordAsync()), StringComparison.Ordinal);
+
+        next.SetResult();
+
+        Assert.Equal("second", Text(await frontEnd.ReadRecordAsync()));
+        _finish.SetResult();
+    }
+
+    [Fact]
+    public async Task Flush_OfLessThanTheDeclaredLength_IsSentAtOnce()
+        => await AssertSentAtOnceAsync("hello", async response =>
+        {
+            response.ContentLength = 6;
+            await response.WriteAsync("hello");
+            _written.SetResult();
+            await _finish.Task;
+            await response.WriteAsync("!");
+        });
+
+    [Fact]
+    public async Task Flush_OfAHeaderBlockAlone_IsSentAtOnce()
+        => await AssertSentAtOnceAsync("\r\n\r\n", static response => response.Body.FlushAsync());
+
+    [Fact]
+    public async Task Flush_WithBufferingDisabled_IsSentAtOnce()
+        => await AssertSentAtOnceAsync("hello", static response =>
+        {
+            response.HttpContext.Features.Get<IHttpResponseBodyFeature>()!.DisableBuffering();
+            return response.WriteAsync("hello");
+        });
+
+    [Fact]
+    public async Task Flush_ThatNobodyLooksAfter_IsSentAtOnce()
+    {
+        _heldFlushes.SetWatched(false);
+        await AssertSentAtOnceAsync("hello", static response => response.WriteAsync("hello"));
+    }
+
+    [Fact]
+    public async Task Exception_BehindAHeldFlush_CutsTheResponseBehindIt()
+    {
+        await using var server = await StartAsync(async response =>
+        {
+            await response.WriteAsync("hello");
+            throw new InvalidOperationException("on purpose");
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = Request(server);
+
+        var outcome = await frontEnd.ReadOutcomeAsync();
+
+        Assert.True(outcome.IsCut);
+        Assert.Equal("hello"u8, outcome.Body);
+    }
+
+    [Fact]
+    public async Task Close_ByTheWebServerWhileAFlushIsHeld_DropsIt()
+    {
+        await using var server = await StartAsync(static response => response.WriteAsync("hello"));
+        var frontEnd = Request(server);
+        await _written.Task.Within("the write");
+
+        frontEnd.Close();
+        _heldFlushes.SendOverdue();
+        _finish.SetResult();
+
+        Assert.Empty(frontEnd.Transport.Sent);
+    }
+
+    [Fact]
+    public async Task TryHold_AgainAndAgainWithoutAWatch_WakesIt()
+    {
+        var wakeUps = 0;
+        var heldFlushes = new HeldFlushes(() => wakeUps++);
+        await using var server = await TestServer.StartAsync(static context => context.Response.WriteAsync("hello"));
+        var response = server.Context.Requests.Rent();
+
+        // Two that follow each other within milliseconds; on a busy machine not every two do.
+        for (var i = 0; i < 1_000 && wakeUps == 0; i++)
+            Assert.False(heldFlushes.TryHold(response.Response.Output));
+
+        Assert.Equal(1, wakeUps);
+        server.Context.Requests.Return(response);
+    }
+
+    private static string Text(WireRecord record) => System.Text.Encoding.UTF8.GetString(record.Content);
+
+    private async Task AssertSentAtOnceAsync(string end, Func<HttpResponse, Task> respond)
+    {
+        await using var server = await StartAsync(respond);
+        var frontEnd = Request(server);
+
+        Assert.EndsWith(end, Text(await frontEnd.ReadRecordAsync()), StringComparison.Ordinal);
+
+        _finish.SetResult();
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.Sent.Length > 0, "the end");
+    }
+
+    /// <summary>Starts an application that responds on a thread of the pool, and goes on until it is told to finish.</summary>
+    private Task<TestServer> StartAsync(Func<HttpResponse, Task> respond) => TestServer.StartAsync(async context =>
+    {
+        await _sent.Task;
+        await respond(context.Response);
+        _written.TrySetResult();
+        await _finish.Task;
+    });
+
+    private FrontEnd Request(TestServer server)
+    {
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HeldFlushes = _heldFlushes;
+        frontEnd.Send(RecordBytes.Get());
+        // The thread that called the application sends what was flushed until then.
+        _sent.SetResult();
+        return frontEnd;
+    }
+}
