@@ -1,3 +1,5 @@
+using System.Text;
+
 namespace FastCgi.AspNetCore.TransportTests;
 
 /// <summary>Handlers that await: they end on the thread pool, so those that are known to begin there too.</summary>
@@ -53,6 +55,34 @@ public sealed class AwaitingHandlerTests
         lessons = 0;
         while (await connection.GetAsync("/") == "pool")
             Assert.InRange(++lessons, 1, MaxLessons);
+    }
+
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    public async Task Handler_ThatGoesOnBehindItsResponse_KeepsNobodyWaiting(TransportSetup setup)
+    {
+        const int Requests = 50;
+        var finish = Waiting.Signal();
+        await using var server = await TransportServer.StartAsync(setup, app => app.MapGet("/", async (HttpResponse response) =>
+        {
+            await Task.Yield();
+            response.ContentLength = 5;
+            await response.WriteAsync("hello");
+            await finish.Task;
+        }));
+
+        // So many at once that flushes are held for the ends of their responses, which do not come.
+        var connections = await Task.WhenAll(Enumerable.Range(0, Requests).Select(_ => server.ConnectAsync()));
+        foreach (var connection in connections)
+            await connection.SendAsync(RecordBytes.Get());
+        foreach (var connection in connections)
+            Assert.EndsWith("hello", Encoding.ASCII.GetString((await connection.ReadRecordAsync())!.Content), StringComparison.Ordinal);
+
+        finish.SetResult();
+        foreach (var connection in connections)
+        {
+            Assert.Empty((await connection.ReadRecordAsync())!.Content);
+            connection.Dispose();
+        }
     }
 
     private static string WhereItRuns() => Thread.CurrentThread.IsThreadPoolThread ? "pool" : "loop";
