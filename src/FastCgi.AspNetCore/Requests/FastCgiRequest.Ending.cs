@@ -100,14 +100,14 @@ internal abstract partial class FastCgiRequest
 
         Response.BecomeError(_badRequest?.StatusCode ?? StatusCodes.Status500InternalServerError);
         Response.StartAtEnd();
-        await Response.FinishAsync();
+        await FinishAsync();
     }
 
-    private async ValueTask FinishAsync()
+    private async ValueTask FinishAsync(ProtocolStatus status = ProtocolStatus.RequestComplete)
     {
         try
         {
-            await Response.FinishAsync();
+            await Response.FinishAsync(status);
         }
         catch (Exception exception)
         {
@@ -130,7 +130,7 @@ internal abstract partial class FastCgiRequest
         Server.Log.RequestRejected(Connection.Id, Id, statusCode, Rejection.GetReason());
         Response.BecomeError(statusCode, Rejection.GetReason() + "\n");
         Response.StartAtEnd();
-        await Response.FinishAsync(Rejection switch
+        await FinishAsync(Rejection switch
         {
             RequestRejection.TooManyRequests => ProtocolStatus.Overloaded,
             RequestRejection.CannotMultiplex => ProtocolStatus.CantMultiplexConnection,

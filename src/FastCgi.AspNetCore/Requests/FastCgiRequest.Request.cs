@@ -142,6 +142,9 @@ internal abstract partial class FastCgiRequest :
         }
     }
 
+    /// <summary>What the application's choice of an encoding threw while the params were mapped: it is the result of the request.</summary>
+    protected Exception? MappingError => _extras?.MappingError;
+
     private RequestExtras Extras => _extras ??= new RequestExtras();
 
     /// <summary>The request line, as middleware has left it.</summary>

@@ -119,7 +119,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     {
         HasAllParameters = true;
         if (Rejection == RequestRejection.None)
-            Rejection = CgiRequestMapper.Map(Parameters.Span, Server.Mapping, out _head);
+            Map();
 
         BeginRole();
         _isHead = ReferenceEquals(_head.Method, Microsoft.AspNetCore.Http.HttpMethods.Head);
@@ -151,6 +151,20 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
             execute(this);
         else
             Execute();
+    }
+
+    private void Map()
+    {
+        try
+        {
+            Rejection = CgiRequestMapper.Map(Parameters.Span, Server.Mapping, out _head);
+        }
+        catch (Exception exception)
+        {
+            // The application chooses encodings of headers; its error is reported when it would have run, outside of all locks.
+            _head = default;
+            Extras.MappingError = exception;
+        }
     }
 
     /// <inheritdoc/>

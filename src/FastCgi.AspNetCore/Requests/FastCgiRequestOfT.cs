@@ -24,9 +24,9 @@ internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplic
     public override bool Execute()
     {
         // Refused, or aborted while it waited for its turn.
-        if (Rejection != RequestRejection.None || IsAborted)
+        if (Rejection != RequestRejection.None || IsAborted || MappingError is not null)
         {
-            End(exception: null);
+            End(MappingError);
             return true;
         }
 

@@ -42,6 +42,9 @@ internal sealed class RequestExtras
     /// <summary>All params as strings.</summary>
     public List<KeyValuePair<string, string>>? ParameterList { get; set; }
 
+    /// <summary>What the application's choice of an encoding threw while the params were mapped.</summary>
+    public Exception? MappingError { get; set; }
+
     /// <summary>Forgets all of it.</summary>
     public void Clear()
     {
@@ -56,5 +59,6 @@ internal sealed class RequestExtras
         TlsHandshake = null;
         SetVariables = null;
         ParameterList = null;
+        MappingError = null;
     }
 }

@@ -66,6 +66,8 @@ internal sealed partial class FastCgiResponse
             _onStarting.Clear();
             _output.ClearStaged();
             _headers.Begin();
+            // The application's may have been what failed.
+            _headers.EncodingSelector = null;
             _applicationHeaders = _headers;
             _isBufferingDisabled = false;
             _reasonPhrase = null;

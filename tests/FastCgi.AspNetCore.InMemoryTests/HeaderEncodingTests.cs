@@ -5,8 +5,8 @@ using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>A header whose value is refused by the encoding that the application chose for it.</summary>
-public class RefusedHeaderTests
+/// <summary>Encodings that the application chose for headers, and that fail.</summary>
+public class HeaderEncodingTests
 {
     private static readonly Encoding s_strict = Encoding.GetEncoding("us-ascii", EncoderFallback.ExceptionFallback, DecoderFallback.ExceptionFallback);
 
@@ -44,6 +44,38 @@ public class RefusedHeaderTests
 
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsReset || frontEnd.Transport.IsClosed, "the end of the connection");
         Assert.DoesNotContain("hello", Encoding.Latin1.GetString(frontEnd.Transport.Sent), StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("/", 500)]
+    [InlineData("no-path", 400)]
+    public async Task Selector_ThatThrowsForEachResponse_IsNotAskedForTheServersOwn(string uri, int status)
+    {
+        await using var server = await TestServer.StartAsync(
+            static _ => throw new InvalidOperationException("on purpose"),
+            static options => options.ResponseHeaderEncodingSelector = static _ => throw new InvalidOperationException("on purpose"));
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(1, uri));
+
+        Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
+    }
+
+    [Fact]
+    public async Task Selector_ThatThrowsForARequest_500AndTheNextIsServed()
+    {
+        await using var server = await TestServer.StartAsync(
+            Apps.Target, static options => options.RequestHeaderEncodingSelector = static _ => throw new InvalidOperationException("on purpose"));
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(more: ("HTTP_X_ODD", "é")));
+        Assert.Equal(500, (await frontEnd.ReadResponseAsync()).Status);
+
+        frontEnd.Send(RecordBytes.Get(1, "/next"));
+        Assert.Equal("GET /next", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Contains(server.Logs.All, static log => log.EventName == "ApplicationError" && log.Exception is InvalidOperationException);
     }
 
     private static async Task<TestServer> StartAsync(RequestDelegate application)
