@@ -248,11 +248,12 @@ public class StdoutTests
         await using var server = await TestServer.StartAsync(static async context =>
         {
             await context.Response.StartAsync();
+            var body = context.Response.Body;
             await Task.WhenAll(Enumerable.Range(0, 8).Select(i => Task.Run(async () =>
             {
                 var line = System.Text.Encoding.ASCII.GetBytes($"{i}{new string((char)('a' + i), 98)}\n");
                 for (var n = 0; n < 200; n++)
-                    await context.Response.Body.WriteAsync(line);
+                    await body.WriteAsync(line);
             })));
         });
         var frontEnd = server.Connect();

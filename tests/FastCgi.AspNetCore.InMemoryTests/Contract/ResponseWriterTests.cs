@@ -331,12 +331,14 @@ public class ResponseWriterTests
     {
         await using var server = await TestServer.StartAsync(async context =>
         {
+            // HttpResponse itself, which is the framework's, is not for several threads.
+            var body = context.Response.Body;
             await Task.WhenAll(Enumerable.Range(0, 8).Select(writer => Task.Run(async () =>
             {
                 for (var i = 0; i < 50; i++)
                 {
-                    await context.Response.Body.WriteAsync(Encoding.ASCII.GetBytes(new string((char)('a' + writer), 100) + "\n"));
-                    await context.Response.Body.FlushAsync();
+                    await body.WriteAsync(Encoding.ASCII.GetBytes(new string((char)('a' + writer), 100) + "\n"));
+                    await body.FlushAsync();
                 }
             })));
         });
