@@ -63,11 +63,12 @@ internal sealed class LoopWatchdog
         while (!Volatile.Read(ref _isStopping))
         {
             Thread.Sleep(interval);
-            var calls = Look(out var isInCall) + HeldFlushes.SendOverdue();
+            var calls = Look(out var isInCall);
+            var wereHeld = HeldFlushes.SendOverdue() > 0;
             _coldStart.EndIfLate();
             isInCall |= _coldStart.IsFirstRunning;
             interval = calls >= BusyCalls || isInCall ? s_shortInterval : s_longInterval;
-            quietLooks = calls > 0 || isInCall ? 0 : quietLooks + 1;
+            quietLooks = calls > 0 || isInCall || wereHeld ? 0 : quietLooks + 1;
             if (quietLooks >= QuietLooksBeforePark)
                 Park();
         }
