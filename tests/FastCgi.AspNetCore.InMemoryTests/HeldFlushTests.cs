@@ -21,11 +21,7 @@ public class HeldFlushTests
     [InlineData(false)]
     public async Task Flush_OfTheWholeResponse_LeavesWithItsEndInOneSend(bool hasLength)
     {
-        await using var server = await StartAsync(async response =>
-        {
-            response.ContentLength = hasLength ? 5 : null;
-            await response.WriteAsync("hello");
-        });
+        await using var server = await StartAsync(response => WriteHelloAsync(response, hasLength));
         var frontEnd = Request(server);
 
         await _written.Task.Within("the write");
@@ -60,11 +56,7 @@ public class HeldFlushTests
     [InlineData(false)]
     public async Task Flush_OfAHandlerThatGoesOn_IsSentAtTheNextLook(bool hasLength)
     {
-        await using var server = await StartAsync(async response =>
-        {
-            response.ContentLength = hasLength ? 5 : null;
-            await response.WriteAsync("hello");
-        });
+        await using var server = await StartAsync(response => WriteHelloAsync(response, hasLength));
         var frontEnd = Request(server);
         await _written.Task.Within("the write");
 
@@ -173,6 +165,12 @@ public class HeldFlushTests
 
         Assert.Equal(1, wakeUps);
         server.Context.Requests.Return(response);
+    }
+
+    private static Task WriteHelloAsync(HttpResponse response, bool hasLength)
+    {
+        response.ContentLength = hasLength ? 5 : null;
+        return response.WriteAsync("hello");
     }
 
     private static string Text(WireRecord record) => System.Text.Encoding.UTF8.GetString(record.Content);

@@ -88,8 +88,7 @@ internal sealed partial class FastCgiConnection
 
         if (isAlone && (_transport.CanReset || request.IsAborted))
         {
-            request.Response.Output.CommitHeldFlush();
-            Output.FlushNow();
+            request.Response.Output.SendHeldFlush();
             _transport.Reset();
             return;
         }

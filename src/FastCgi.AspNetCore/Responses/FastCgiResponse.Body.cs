@@ -160,15 +160,14 @@ internal sealed partial class FastCgiResponse
 
     private ValueTask<FlushResult> FlushOutputAsync(CancellationToken cancellationToken)
     {
-        if (_headers.ContentLength == _bytesWritten)
+        var length = _headers.ContentLength;
+        if (length == _bytesWritten)
             _owner.OnResponseAnswered();
 
-        return _output.FlushAsync(IsLikelyComplete(), cancellationToken);
+        // Without a Content-Length, most responses are written at once.
+        var isLikelyLast = length is null ? _bytesWritten > 0 && !_isBufferingDisabled && _output.NeedsHead : length == _bytesWritten;
+        return _output.FlushAsync(isLikelyLast, cancellationToken);
     }
-
-    /// <summary>Whether all bytes of the Content-Length are written; without one, most responses are written at once.</summary>
-    private bool IsLikelyComplete()
-        => _headers.ContentLength is { } length ? length == _bytesWritten : _bytesWritten > 0 && !_isBufferingDisabled && _output.NeedsHead;
 
     private void StageWrite(int generation, ReadOnlySpan<byte> source, bool isCounted)
     {

@@ -75,13 +75,10 @@ internal sealed class SendDeferral
     /// <returns>Whether an application is being run.</returns>
     public bool Rescue()
     {
-        var output = _output;
-        var response = Volatile.Read(ref _response);
-        if (output is null || response is null)
+        if (Volatile.Read(ref _response) is not { } response)
             return false;
 
-        response.CommitHeldFlush();
-        output.FlushNow();
+        response.SendHeldFlush();
         return true;
     }
 }

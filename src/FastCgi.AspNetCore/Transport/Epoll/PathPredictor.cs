@@ -48,12 +48,10 @@ internal sealed class PathPredictor
     {
         var path = request.PathHash;
         var startedAt = Stopwatch.GetTimestamp();
-        // To ask the system costs something: only of paths of which one was long before.
-        var isSuspect = _keeps[Place(path)] > 0;
-        var before = isSuspect ? ThreadUsage.OfThisThread() : default;
+        var before = ThreadUsage.OfThisThread();
         var hasReturned = request.Execute();
         var isLong = Stopwatch.GetElapsedTime(startedAt) > shortTime;
-        OnExecuted(path, isLong && (!isSuspect || ThreadUsage.OfThisThread().HasKeptThread(before)));
+        OnExecuted(path, isLong && ThreadUsage.OfThisThread().HasKeptThread(before));
         OnReturned(path, isAwaiting: !hasReturned);
     }
 
