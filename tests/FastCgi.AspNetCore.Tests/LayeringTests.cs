@@ -1,8 +1,14 @@
+using System.Reflection;
+using System.Text.RegularExpressions;
+
 namespace FastCgi.AspNetCore.Tests;
 
 /// <summary>References between the folders of the library, which are its namespaces, go one way.</summary>
-public sealed class LayeringTests
+public sealed partial class LayeringTests
 {
+    private const BindingFlags Declared =
+        BindingFlags.DeclaredOnly | BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Static | BindingFlags.Instance;
+
     private const string Library = "FastCgi.AspNetCore";
 
     /// <summary>What the user touches: options, which every stage reads, and the extension that starts it all.</summary>
@@ -14,14 +20,15 @@ public sealed class LayeringTests
     private static readonly Dictionary<string, string[]> s_allowed = new()
     {
         [Root] = ["Hosting", "Authentication", "Diagnostics"],
-        ["Hosting"] = Below("Hosting"),
-        ["Transport"] = Below("Transport"),
+        ["Hosting"] = [.. Below("Hosting"), "Linux"],
+        ["Transport"] = [.. Below("Transport"), "Linux"],
         ["Connections"] = Below("Connections"),
         ["Requests"] = Below("Requests"),
         ["Responses"] = Below("Responses"),
         ["Cgi"] = Below("Cgi"),
         ["Protocol"] = [],
         ["Buffers"] = [],
+        ["Linux"] = ["Buffers"],
         ["Diagnostics"] = ["Protocol", Root],
         ["Authentication"] = ["Diagnostics"],
     };
@@ -55,15 +62,35 @@ public sealed class LayeringTests
     public void Folders_All_AreKnown()
         => Assert.Equal(s_allowed.Keys.ToHashSet(), s_types.Where(IsOurs).Select(Folder).ToHashSet());
 
+    /// <summary>What depends on the system, and on what it allows, is in one place.</summary>
+    [Fact]
+    public void SystemCalls_All_AreInLinux()
+    {
+        var library = Repository.GetPath("src/FastCgi.AspNetCore");
+        var files = Directory.EnumerateFiles(library, "*.cs", SearchOption.AllDirectories)
+            .Select(file => Path.GetRelativePath(library, file))
+            .Where(static file => !file.StartsWith("obj", StringComparison.Ordinal) && !file.StartsWith("Linux", StringComparison.Ordinal));
+        var imports = s_types.Where(type => IsOurs(type) && Folder(type) != "Linux")
+            .SelectMany(static type => type.GetMethods(Declared))
+            .Where(static method => method.Attributes.HasFlag(MethodAttributes.PinvokeImpl));
+
+        Assert.Empty(imports);
+        Assert.DoesNotContain(files, file => SystemCall().IsMatch(File.ReadAllText(Path.Combine(library, file))));
+        Assert.Contains(typeof(AspNetCore.Linux.Libc).GetMethods(Declared), static method => method.Attributes.HasFlag(MethodAttributes.PinvokeImpl));
+    }
+
     /// <summary>The test sees what it should: the code of methods, lambdas, iterators and generic arguments.</summary>
     [Fact]
     public void TypeReferences_OfThisTest_AreFound()
     {
-        var types = typeof(Sample).GetNestedTypes(System.Reflection.BindingFlags.NonPublic).Append(typeof(Sample));
+        var types = typeof(Sample).GetNestedTypes(BindingFlags.NonPublic).Append(typeof(Sample));
         var references = types.SelectMany(TypeReferences.Of).ToHashSet();
 
         Assert.Superset(new HashSet<Type> { typeof(Uri), typeof(Version), typeof(FormatException), typeof(TimeProvider), typeof(Random) }, references);
     }
+
+    [GeneratedRegex(@"DllImport|LibraryImport|[GS]et(Raw)?SocketOption|""/proc/")]
+    private static partial Regex SystemCall();
 
     private static string[] Below(string stage) => [.. s_stages.SkipWhile(other => other != stage).Skip(1), Root, "Buffers", "Diagnostics"];
 

@@ -3,6 +3,7 @@ using System.Net;
 using System.Net.Sockets;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Transport;
 using FastCgi.AspNetCore.Transport.Epoll;

@@ -1,3 +1,5 @@
+using FastCgi.AspNetCore.Linux;
+
 namespace FastCgi.AspNetCore.Hosting;
 
 /// <summary>
@@ -28,11 +30,5 @@ internal static class StandardStreams
 
     /// <summary>Whether the runtime got a descriptor for one end of a pipe, of which it has the other too: the reading end comes first.</summary>
     private static bool IsPipeOfTheRuntime(int stream)
-        => Descriptors.IsReadOnly(stream) || (Descriptors.IsReadOnly(stream - 1) && GetPipe(stream) is { } pipe && pipe == GetPipe(stream - 1));
-
-    private static string? GetPipe(int stream)
-    {
-        var target = new FileInfo($"/proc/self/fd/{stream}").LinkTarget;
-        return target is not null && target.StartsWith("pipe:", StringComparison.Ordinal) ? target : null;
-    }
+        => Descriptors.IsReadOnly(stream) || (Descriptors.IsReadOnly(stream - 1) && PipeName.Get(stream) is { } pipe && pipe == PipeName.Get(stream - 1));
 }

@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.Transport;
 
@@ -31,7 +32,7 @@ internal sealed class ListenSocket(Socket socket)
     {
         Remove();
         if (!IsShared)
-            await ConnectRefusal.BeginAsync(socket).ConfigureAwait(false);
+            await AcceptQueue.CloseAsync(socket).ConfigureAwait(false);
         return !IsPassedOn;
     }
 }

@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.Transport;
 

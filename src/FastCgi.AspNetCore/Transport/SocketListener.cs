@@ -2,6 +2,7 @@ using System.Net;
 using System.Net.Sockets;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.Transport;
 
@@ -87,12 +88,7 @@ internal sealed class SocketListener(ListenSocket listenSocket, ConnectionManage
             return;
         }
 
-        if (accepted.AddressFamily != AddressFamily.Unix)
-        {
-            accepted.NoDelay = true;
-            accepted.SetSocketOption(SocketOptionLevel.Socket, SocketOptionName.KeepAlive, true);
-        }
-
+        TcpOptions.Set(accepted);
         var connection = new SocketConnection(accepted, manager);
         if (manager.TryAdd(connection.Connection))
             connection.Start();

@@ -1,3 +1,4 @@
+using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Responses;
 
@@ -50,7 +51,7 @@ internal sealed class ApplicationThread(ApplicationThreads owner)
     private void Main()
     {
         t_current = this;
-        SystemId = Libc.GetThreadId();
+        SystemId = ThreadStatus.GetThreadId();
         _context = ExecutionContext.Capture();
         owner.OnStarted();
         while (FindWork())

@@ -2,6 +2,7 @@ using System.Net;
 using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Connections;
 
@@ -170,7 +171,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         Connection.OnClosed(GetCloseReason(isReset));
 
         if (isReset && _isTcp)
-            SocketSend.ResetOnClose(_socket);
+            Libc.ResetOnClose(_socket);
         if ((Interlocked.Or(ref _useState, IsToBeClosed) & InUse) == 0)
             Libc.Close(_socket);
         if (Interlocked.Exchange(ref _unsent, null) is not null)

@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 

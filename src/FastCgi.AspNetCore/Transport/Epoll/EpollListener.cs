@@ -2,6 +2,7 @@ using System.Net;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
@@ -19,12 +20,7 @@ internal sealed class EpollListener : TransportListener
         _listenSocket = listenSocket;
         _socket = listenSocket.Socket;
         _socket.Blocking = false;
-        if (_socket.AddressFamily == AddressFamily.Unix)
-            return;
-
-        // The connections inherit them.
-        _socket.NoDelay = true;
-        _socket.SetSocketOption(SocketOptionLevel.Socket, SocketOptionName.KeepAlive, true);
+        TcpOptions.Set(_socket);
     }
 
     /// <inheritdoc/>

@@ -1,5 +1,6 @@
 using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Responses;
 
@@ -19,7 +20,7 @@ internal sealed unsafe class EpollLoop : IDisposable
     private readonly ApplicationScheduler _scheduler;
     private readonly EpollSources _sources = new();
     private readonly WakeUp _wakeUp;
-    private readonly int _epoll = Libc.CreateEpoll();
+    private readonly EpollHandle _epoll = new();
     private readonly EpollEvent* _events = (EpollEvent*)NativeMemory.AllocZeroed(MaxEvents + 1, (nuint)sizeof(EpollEvent));
 
     // The batch.
@@ -88,7 +89,7 @@ internal sealed unsafe class EpollLoop : IDisposable
     public bool Add(IEpollSource source, int descriptor, uint events)
     {
         _sources.Add(source);
-        if (Control(Libc.ControlAdd, source, descriptor, events))
+        if (_epoll.Add(descriptor, events, source.Key))
             return true;
 
         _sources.Remove(source);
@@ -96,7 +97,7 @@ internal sealed unsafe class EpollLoop : IDisposable
     }
 
     /// <summary>Changes what is waited for, and looks anew whether it is so already. Any thread may call it.</summary>
-    public void Modify(IEpollSource source, int descriptor, uint events) => Control(Libc.ControlModify, source, descriptor, events);
+    public void Modify(IEpollSource source, int descriptor, uint events) => _epoll.Modify(descriptor, events, source.Key);
 
     /// <summary>Forgets a source, whose descriptor is about to be closed.</summary>
     public void Remove(IEpollSource source) => _sources.Remove(source);
@@ -104,7 +105,7 @@ internal sealed unsafe class EpollLoop : IDisposable
     /// <summary>Forgets a source whose descriptor lives on.</summary>
     public void Forget(IEpollSource source, int descriptor)
     {
-        Control(Libc.ControlDelete, source, descriptor, events: 0);
+        _epoll.Delete(descriptor);
         _sources.Remove(source);
     }
 
@@ -153,7 +154,7 @@ internal sealed unsafe class EpollLoop : IDisposable
     /// <summary>Gives back what the loop holds, when no thread runs it: not any more, or never.</summary>
     public void Dispose()
     {
-        Libc.Close(_epoll);
+        _epoll.Dispose();
         _wakeUp.Dispose();
         NativeMemory.Free(_events);
         NativeMemory.Free(ReceiveBuffer);
@@ -162,10 +163,7 @@ internal sealed unsafe class EpollLoop : IDisposable
     private void Wait()
     {
         _nextEvent = 0;
-        _eventCount = 0;
-        var count = Libc.EpollWait(_epoll, _events, MaxEvents, timeout: -1);
-        if (count > 0)
-            _eventCount = count;
+        _eventCount = _epoll.Wait(_events, MaxEvents, timeoutMilliseconds: -1);
     }
 
     /// <returns>Whether this thread still runs the loop.</returns>
@@ -255,13 +253,5 @@ internal sealed unsafe class EpollLoop : IDisposable
             connection.End();
             connection = next;
         }
-    }
-
-    private bool Control(int operation, IEpollSource source, int descriptor, uint events)
-    {
-        EpollEvent epollEvent = default;
-        epollEvent.Events = events;
-        epollEvent.Data = source.Key;
-        return Libc.EpollControl(_epoll, operation, descriptor, &epollEvent) == 0;
     }
 }

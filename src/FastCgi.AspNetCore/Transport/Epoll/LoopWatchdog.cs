@@ -1,3 +1,4 @@
+using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Responses;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;

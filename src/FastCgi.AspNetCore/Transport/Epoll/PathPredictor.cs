@@ -1,4 +1,5 @@
 using System.Diagnostics;
+using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;

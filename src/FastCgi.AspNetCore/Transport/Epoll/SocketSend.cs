@@ -1,4 +1,5 @@
 using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
@@ -7,9 +8,6 @@ internal static unsafe class SocketSend
 {
     // The vectors of one call: a send of the outlet has no more blocks than this, unless they are nearly empty.
     private const int MaxVectors = 64;
-
-    private const int SocketLevel = 1;
-    private const int LingerOption = 13;
 
     /// <summary>Sends what the socket takes.</summary>
     /// <param name="socket">The socket.</param>
@@ -40,13 +38,6 @@ internal static unsafe class SocketSend
         }
 
         return null;
-    }
-
-    /// <summary>Makes the close of a socket a reset.</summary>
-    public static void ResetOnClose(int socket)
-    {
-        var linger = stackalloc int[2] { 1, 0 };
-        _ = Libc.SetSocketOption(socket, SocketLevel, LingerOption, linger, 2 * sizeof(int));
     }
 
     private static nint SendOne(int socket, BufferBlock block, int offset)

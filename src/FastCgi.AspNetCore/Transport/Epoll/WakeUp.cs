@@ -1,15 +1,15 @@
 using System.Collections.Concurrent;
+using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>A call that ends the waiting of a loop, and what it is to do then.</summary>
-internal sealed unsafe class WakeUp : IEpollSource, IDisposable
+internal sealed class WakeUp : IEpollSource, IDisposable
 {
-    private readonly Lock _lock = new();
-    private bool _isDisposed;
+    private readonly EventHandle _event = new();
 
     /// <summary>The descriptor to wait for.</summary>
-    public int Descriptor { get; } = Libc.CreateEvent();
+    public int Descriptor => _event.Descriptor;
 
     /// <summary>What the loop is to do.</summary>
     public ConcurrentQueue<Action> Actions { get; } = new();
@@ -18,35 +18,16 @@ internal sealed unsafe class WakeUp : IEpollSource, IDisposable
     public ulong Key { get; set; }
 
     /// <summary>Ends the waiting. Harmless when there is no loop any more: a handler may outlive it.</summary>
-    public void Call()
-    {
-        lock (_lock)
-        {
-            // The number of a closed descriptor may be that of another one by now.
-            if (!_isDisposed)
-                _ = Libc.WriteEvent(Descriptor, 1);
-        }
-    }
+    public void Call() => _event.Signal();
 
     /// <inheritdoc/>
     public void OnEvent(uint events)
     {
-        ulong value;
-        _ = Libc.ReadEvent(Descriptor, &value);
+        _event.Reset();
         while (Actions.TryDequeue(out var action))
             action();
     }
 
     /// <inheritdoc/>
-    public void Dispose()
-    {
-        lock (_lock)
-        {
-            if (_isDisposed)
-                return;
-
-            _isDisposed = true;
-            Libc.Close(Descriptor);
-        }
-    }
+    public void Dispose() => _event.Dispose();
 }

@@ -1,6 +1,6 @@
 using System.Globalization;
 
-namespace FastCgi.AspNetCore.Hosting;
+namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>How many connections the system holds for a listening socket until they are accepted, whatever the socket asks for.</summary>
 internal static class BacklogLimit

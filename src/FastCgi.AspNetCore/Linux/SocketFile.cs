@@ -4,7 +4,7 @@ using System.Runtime.Versioning;
 using System.Text;
 using Microsoft.Win32.SafeHandles;
 
-namespace FastCgi.AspNetCore.Hosting;
+namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>
 /// The file of a unix socket, by the system's own calls: .NET would remove whatever is at its path when the socket is disposed.
@@ -17,7 +17,6 @@ namespace FastCgi.AspNetCore.Hosting;
 [SupportedOSPlatform("linux")]
 internal sealed unsafe partial class SocketFile(string path, ulong device, ulong inode, bool isSocket)
 {
-    private const string Library = "libc";
     private const int CurrentFolder = -100;
     private const int NoFollow = 0x100;
     private const uint TypeAndInode = 0x1 | 0x100;
@@ -76,7 +75,7 @@ internal sealed unsafe partial class SocketFile(string path, ulong device, ulong
     /// <returns>What ends it. Where the folder cannot be read, nobody is kept out.</returns>
     public static SafeFileHandle LockFolderOf(string path)
     {
-        var folder = new SafeFileHandle(open(Path.GetDirectoryName(Path.GetFullPath(path)) ?? "/", CloseOnExec), ownsHandle: true);
+        var folder = Libc.Open(Path.GetDirectoryName(Path.GetFullPath(path)) ?? "/");
         if (!folder.IsInvalid)
             _ = flock(folder, ExclusiveLock);
         return folder;
@@ -97,22 +96,19 @@ internal sealed unsafe partial class SocketFile(string path, ulong device, ulong
 
     private bool IsSame(ulong otherDevice, ulong otherInode) => device == otherDevice && inode == otherInode;
 
-    [LibraryImport(Library, SetLastError = true)]
+    [LibraryImport(Libc.Library, SetLastError = true)]
     private static partial int bind(SafeSocketHandle socket, byte* address, uint length);
 
-    [LibraryImport(Library, SetLastError = true)]
+    [LibraryImport(Libc.Library, SetLastError = true)]
     private static partial int flock(SafeFileHandle descriptor, int operation);
 
-    [LibraryImport(Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
+    [LibraryImport(Libc.Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     private static partial int lchown(string path, uint user, uint group);
 
-    [LibraryImport(Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
-    private static partial int open(string path, int flags);
-
-    [LibraryImport(Library, SetLastError = true)]
+    [LibraryImport(Libc.Library, SetLastError = true)]
     private static partial int socket(int family, int type, int protocol);
 
-    [LibraryImport(Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
+    [LibraryImport(Libc.Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     private static partial int statx(int folder, string path, int flags, uint mask, Statx* status);
 
     /// <summary>struct statx, which is the same on every processor.</summary>

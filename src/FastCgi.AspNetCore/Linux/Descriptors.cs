@@ -1,11 +1,10 @@
 using System.Runtime.InteropServices;
 
-namespace FastCgi.AspNetCore.Hosting;
+namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>The system's calls on descriptors that this process was given and .NET knows nothing of. Not for Windows.</summary>
 internal static unsafe partial class Descriptors
 {
-    private const string Library = "libc";
     private const string NullDevice = "/dev/null";
     private const int ReadWrite = 2;
     private const int Duplicate = 0;
@@ -45,7 +44,7 @@ internal static unsafe partial class Descriptors
 
         SetCloseOnExec(moved);
         _ = dup2(none, stream);
-        _ = close(none);
+        Libc.Close(none);
         return moved;
     }
 
@@ -59,18 +58,15 @@ internal static unsafe partial class Descriptors
         return flags >= 0 && (flags & AccessMode) == ReadOnly;
     }
 
-    [LibraryImport(Library, SetLastError = true)]
+    [LibraryImport(Libc.Library, SetLastError = true)]
     private static partial int fcntl(int descriptor, int command, int argument);
 
-    [LibraryImport(Library, SetLastError = true)]
+    [LibraryImport(Libc.Library, SetLastError = true)]
     private static partial int getsockopt(int descriptor, int level, int name, void* value, uint* size);
 
-    [LibraryImport(Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
+    [LibraryImport(Libc.Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     private static partial int open(string path, int flags);
 
-    [LibraryImport(Library)]
+    [LibraryImport(Libc.Library)]
     private static partial int dup2(int descriptor, int other);
-
-    [LibraryImport(Library)]
-    private static partial int close(int descriptor);
 }

@@ -1,7 +1,7 @@
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 
-namespace FastCgi.AspNetCore.Transport.Epoll;
+namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>
 /// struct epoll_event, in the room that it takes at the most: it is packed on x86-64 and aligned everywhere else, so its size and

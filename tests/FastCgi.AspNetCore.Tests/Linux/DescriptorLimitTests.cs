@@ -1,7 +1,7 @@
 using System.Globalization;
-using FastCgi.AspNetCore.Hosting;
+using FastCgi.AspNetCore.Linux;
 
-namespace FastCgi.AspNetCore.Tests.Hosting;
+namespace FastCgi.AspNetCore.Tests.Linux;
 
 public sealed class DescriptorLimitTests
 {

@@ -1,7 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 
-namespace FastCgi.AspNetCore.Transport.Epoll;
+namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>Who is at the other end of a socket.</summary>
 internal static class PeerAddress

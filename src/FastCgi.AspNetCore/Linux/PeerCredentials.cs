@@ -3,7 +3,7 @@ using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 
-namespace FastCgi.AspNetCore.Transport;
+namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>The user and the groups of the process at the other end of a unix socket, as the system knows them since it connected.</summary>
 /// <param name="User">The user.</param>

@@ -1,13 +1,11 @@
 using System.Globalization;
 using System.Runtime.InteropServices;
 
-namespace FastCgi.AspNetCore.Hosting;
+namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>The users and groups of the system. Not for Windows.</summary>
 internal static unsafe partial class SystemAccounts
 {
-    private const string Library = "libc";
-
     /// <summary>The number of a user.</summary>
     /// <param name="name">A name, or the number itself.</param>
     /// <returns><see langword="null"/> if there is no such user.</returns>
@@ -23,10 +21,10 @@ internal static unsafe partial class SystemAccounts
 
     private static uint? Number(Entry* entry) => entry is null ? null : entry->Number;
 
-    [LibraryImport(Library, StringMarshalling = StringMarshalling.Utf8)]
+    [LibraryImport(Libc.Library, StringMarshalling = StringMarshalling.Utf8)]
     private static partial Entry* getpwnam(string name);
 
-    [LibraryImport(Library, StringMarshalling = StringMarshalling.Utf8)]
+    [LibraryImport(Libc.Library, StringMarshalling = StringMarshalling.Utf8)]
     private static partial Entry* getgrnam(string name);
 
     /// <summary>The front of struct passwd and of struct group.</summary>

@@ -1,13 +1,13 @@
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
 
-namespace FastCgi.AspNetCore.Transport;
+namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>
-/// Lets a listening socket take no more connections, while those that wait can still be accepted. To close it at once would reset
-/// connections that the web server has opened and perhaps used, which it does not forgive for a POST.
+/// The accept queue of a listening socket. It is closed before the socket: to close the socket at once would reset connections
+/// that the web server has opened and perhaps used, which it does not forgive for a POST.
 /// </summary>
-internal static class ConnectRefusal
+internal static class AcceptQueue
 {
     private const int SocketLevel = 1;
     private const int AttachFilter = 26;
@@ -19,10 +19,10 @@ internal static class ConnectRefusal
     private static readonly ulong[] s_dropSyn = [Instruction(0x30, 0, 0, 13), Instruction(0x45, 0, 1, 2), Instruction(0x06, 0, 0, 0), Instruction(0x06, 0, 0, uint.MaxValue)];
 
     /// <summary>
-    /// Refuses from now on. On a unix socket, that is at once and final. With TCP there is no such call: what asks for a connection
-    /// is dropped, so that it asks again when the socket is closed, and is refused then.
+    /// Takes no more connections; those in the queue can still be accepted. On a unix socket, that is at once and final. TCP has no
+    /// such call: a packet that asks for a connection is dropped, so that it comes again when the socket is closed, and is refused then.
     /// </summary>
-    public static async ValueTask BeginAsync(Socket socket)
+    public static async ValueTask CloseAsync(Socket socket)
     {
         if (!OperatingSystem.IsLinux())
             return;

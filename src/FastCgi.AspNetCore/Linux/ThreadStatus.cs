@@ -1,12 +1,16 @@
 using System.Buffers.Text;
 using System.Globalization;
+using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
 
-namespace FastCgi.AspNetCore.Transport.Epoll;
+namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>What a thread of this process is doing, as /proc tells. Read only on suspicion: it costs some ten microseconds.</summary>
-internal readonly record struct ThreadStatus(bool IsSleeping, long ProcessorTime)
+internal readonly partial record struct ThreadStatus(bool IsSleeping, long ProcessorTime)
 {
+    /// <summary>The system's number of the thread that asks.</summary>
+    public static int GetThreadId() => gettid();
+
     /// <summary>Reads the status of a thread.</summary>
     /// <param name="systemId">The thread's number in the system.</param>
     /// <param name="status">Whether it sleeps, and the nanoseconds it has had the processor.</param>
@@ -43,4 +47,7 @@ internal readonly record struct ThreadStatus(bool IsSleeping, long ProcessorTime
             return false;
         }
     }
+
+    [LibraryImport(Libc.Library)]
+    private static partial int gettid();
 }

@@ -1,6 +1,6 @@
 using System.Runtime.InteropServices;
 
-namespace FastCgi.AspNetCore.Hosting;
+namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>How many descriptors, and so connections, the process can have.</summary>
 internal static partial class DescriptorLimit
@@ -18,7 +18,7 @@ internal static partial class DescriptorLimit
         return (long)Math.Min(limit.Soft, int.MaxValue);
     }
 
-    [LibraryImport("libc")]
+    [LibraryImport(Libc.Library)]
     private static partial int getrlimit(int resource, out ResourceLimit limit);
 
     /// <summary>struct rlimit.</summary>
