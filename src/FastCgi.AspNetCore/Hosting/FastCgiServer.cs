@@ -141,7 +141,7 @@ internal sealed class FastCgiServer : IServer
     {
         if (options.EndPoint is IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint)
         {
-            var socket = ListenSockets.Listen(options, inherited);
+            var socket = SocketBinder.Listen(options, inherited);
             if (PeerPolicies.IsOpen(socket.Peers, socket.EndPoint))
                 _log.OpenToEverybody(EndpointAddress.Format(socket.EndPoint));
             if (options.EndPoint is not FileHandleEndPoint && BacklogLimit.Get() is var limit && limit < options.Backlog)

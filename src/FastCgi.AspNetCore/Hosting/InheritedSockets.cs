@@ -50,7 +50,7 @@ internal sealed class InheritedSockets
 
     /// <summary>The socket at a descriptor.</summary>
     /// <exception cref="IOException">There is none that can be listened on.</exception>
-    public ListenSocket Open(FileHandleEndPoint endPoint)
+    public ListeningSocket Open(FileHandleEndPoint endPoint)
     {
         var descriptor = _sockets.FirstOrDefault(socket => (ulong)socket.Number == endPoint.FileHandle)?.Descriptor ?? (int)endPoint.FileHandle;
         if (!Descriptors.IsOpen(descriptor))
@@ -62,7 +62,7 @@ internal sealed class InheritedSockets
         var socket = new Socket(new SafeSocketHandle(descriptor, ownsHandle: false));
         if (socket.SocketType == SocketType.Stream)
         {
-            return new ListenSocket(socket)
+            return new ListeningSocket(socket)
             {
                 EndPoint = socket.LocalEndPoint ?? endPoint,
                 IsShared = true,

@@ -27,13 +27,13 @@ internal static class PeerPolicies
     {
         var isUnix = endPoint is UnixDomainSocketEndPoint;
         if (isUnix && options.AllowedClients.Count > 0)
-            throw ListenSockets.Failure(options, "a client of a unix socket has no address. Use AllowedUsers or AllowedGroups in place of AllowedClients");
+            throw SocketBinder.Failure(options, "a client of a unix socket has no address. Use AllowedUsers or AllowedGroups in place of AllowedClients");
         if (!(isUnix && OperatingSystem.IsLinux()) && (options.AllowedUsers.Count > 0 || options.AllowedGroups.Count > 0))
-            throw ListenSockets.Failure(options, "users and groups are told of the clients of a unix socket on Linux only. Use AllowedClients in place of AllowedUsers and AllowedGroups");
+            throw SocketBinder.Failure(options, "users and groups are told of the clients of a unix socket on Linux only. Use AllowedClients in place of AllowedUsers and AllowedGroups");
 
         var clients = new List<IReadOnlyList<IPNetwork>>();
         if (options.AllowedClients.Count > 0)
-            clients.Add([.. options.AllowedClients.Select(text => ParseNetwork(text) ?? throw ListenSockets.Failure(options, $"'{text}' of AllowedClients is neither an address nor a network, such as 192.0.2.1 or 10.0.0.0/8"))]);
+            clients.Add([.. options.AllowedClients.Select(text => ParseNetwork(text) ?? throw SocketBinder.Failure(options, $"'{text}' of AllowedClients is neither an address nor a network, such as 192.0.2.1 or 10.0.0.0/8"))]);
         if (!string.IsNullOrEmpty(addresses))
             clients.Add(ParseAddresses(options, addresses));
 
@@ -56,7 +56,7 @@ internal static class PeerPolicies
         {
             // The specification has IPv4 alone; nothing speaks against IPv6.
             if (text.Contains('/', StringComparison.Ordinal) || ParseNetwork(text) is not { } network)
-                throw ListenSockets.Failure(options, $"{AddressesVariable} is '{addresses}', and '{text}' is no address. It is a list such as 192.0.2.1,192.0.2.2");
+                throw SocketBinder.Failure(options, $"{AddressesVariable} is '{addresses}', and '{text}' is no address. It is a list such as 192.0.2.1,192.0.2.2");
             networks.Add(network);
         }
 

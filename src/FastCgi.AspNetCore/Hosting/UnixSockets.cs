@@ -17,7 +17,7 @@ internal static class UnixSockets
 
     /// <summary>Binds and listens.</summary>
     /// <exception cref="IOException">The socket cannot be made; the message says why.</exception>
-    public static ListenSocket Listen(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint)
+    public static ListeningSocket Listen(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint)
     {
         var path = endPoint.ToString();
         try
@@ -29,32 +29,32 @@ internal static class UnixSockets
         }
         catch (Exception exception) when (exception is SocketException or UnauthorizedAccessException)
         {
-            throw ListenSockets.Failure(options, exception.Message, exception);
+            throw SocketBinder.Failure(options, exception.Message, exception);
         }
     }
 
-    private static ListenSocket ListenAbstract(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint)
+    private static ListeningSocket ListenAbstract(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint)
     {
         if (options.Mode is not null || options.Owner is not null || options.Group is not null || options.CreateDirectory)
-            throw ListenSockets.Failure(options, "an abstract socket has no file, so it cannot have Mode, Owner, Group or CreateDirectory. Choose a path");
+            throw SocketBinder.Failure(options, "an abstract socket has no file, so it cannot have Mode, Owner, Group or CreateDirectory. Choose a path");
 
         var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
         try
         {
             socket.Bind(endPoint);
             socket.Listen(options.Backlog);
-            return new ListenSocket(socket) { EndPoint = endPoint };
+            return new ListeningSocket(socket) { EndPoint = endPoint };
         }
         catch (SocketException exception)
         {
             socket.Dispose();
-            throw ListenSockets.Failure(
+            throw SocketBinder.Failure(
                 options, exception.SocketErrorCode == SocketError.AddressAlreadyInUse ? InUse : exception.Message, exception);
         }
     }
 
     [SupportedOSPlatform("linux")]
-    private static ListenSocket ListenFile(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, string path)
+    private static ListeningSocket ListenFile(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, string path)
     {
         uint? user = string.IsNullOrEmpty(options.Owner) ? null : Find(options, options.Owner, SystemAccounts.FindUser, "user");
         uint? group = string.IsNullOrEmpty(options.Group) ? null : Find(options, options.Group, SystemAccounts.FindGroup, "group");
@@ -80,7 +80,7 @@ internal static class UnixSockets
             throw;
         }
 
-        return new ListenSocket(socket)
+        return new ListeningSocket(socket)
         {
             EndPoint = endPoint,
             Remove = () => Remove(file, path),
@@ -88,10 +88,10 @@ internal static class UnixSockets
     }
 
     /// <summary>Where .NET binds, and removes the file.</summary>
-    private static ListenSocket ListenElsewhere(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, string path)
+    private static ListeningSocket ListenElsewhere(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, string path)
     {
         if (options.Owner is not null || options.Group is not null)
-            throw ListenSockets.Failure(options, "Owner and Group need Linux");
+            throw SocketBinder.Failure(options, "Owner and Group need Linux");
 
         CreateDirectory(options, path);
         RemoveLeftBehind(options, endPoint, path);
@@ -102,7 +102,7 @@ internal static class UnixSockets
             if (options.Mode is { } mode && !OperatingSystem.IsWindows())
                 File.SetUnixFileMode(path, mode);
             socket.Listen(options.Backlog);
-            return new ListenSocket(socket) { EndPoint = endPoint };
+            return new ListeningSocket(socket) { EndPoint = endPoint };
         }
         catch
         {
@@ -114,7 +114,7 @@ internal static class UnixSockets
     /// <summary>The number of a user or group.</summary>
     /// <exception cref="IOException">There is none of the name.</exception>
     public static uint Find(FastCgiListenOptions options, string name, Func<string, uint?> find, string kind)
-        => find(name) ?? throw ListenSockets.Failure(options, $"there is no {kind} '{name}'. Create it, or choose one of those that 'getent {(kind == "user" ? "passwd" : "group")}' shows");
+        => find(name) ?? throw SocketBinder.Failure(options, $"there is no {kind} '{name}'. Create it, or choose one of those that 'getent {(kind == "user" ? "passwd" : "group")}' shows");
 
     private static void CreateDirectory(FastCgiListenOptions options, string path)
     {
@@ -122,7 +122,7 @@ internal static class UnixSockets
         if (Directory.Exists(folder))
             return;
         if (!options.CreateDirectory)
-            throw ListenSockets.Failure(options, $"the folder of the socket does not exist, or the user {Environment.UserName} may not see it. Make it, set CreateDirectory, or let systemd make it with RuntimeDirectory=");
+            throw SocketBinder.Failure(options, $"the folder of the socket does not exist, or the user {Environment.UserName} may not see it. Make it, set CreateDirectory, or let systemd make it with RuntimeDirectory=");
 
         try
         {
@@ -130,7 +130,7 @@ internal static class UnixSockets
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
-            throw ListenSockets.Failure(options, $"the folder {folder} cannot be created: {exception.Message.TrimEnd('.')}", exception);
+            throw SocketBinder.Failure(options, $"the folder {folder} cannot be created: {exception.Message.TrimEnd('.')}", exception);
         }
     }
 
@@ -138,7 +138,7 @@ internal static class UnixSockets
     private static void RemoveLeftBehind(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, string path)
     {
         if (OperatingSystem.IsLinux() ? SocketFile.Find(path) is { IsSocket: false } : Directory.Exists(path))
-            throw ListenSockets.Failure(options, "there is something else at the path, and no socket. Move it away, or choose another path");
+            throw SocketBinder.Failure(options, "there is something else at the path, and no socket. Move it away, or choose another path");
         if (!File.Exists(path))
             return;
 
@@ -154,14 +154,14 @@ internal static class UnixSockets
         }
         catch (SocketException exception) when (exception.SocketErrorCode == SocketError.AccessDenied)
         {
-            throw ListenSockets.Failure(options, "there is a socket that this process may not connect to, so it cannot tell whether it is in use. Remove it, or choose another path", exception);
+            throw SocketBinder.Failure(options, "there is a socket that this process may not connect to, so it cannot tell whether it is in use. Remove it, or choose another path", exception);
         }
         catch (SocketException)
         {
             // It is in use, and its backlog is full, or it is of another kind.
         }
 
-        throw ListenSockets.Failure(options, InUse);
+        throw SocketBinder.Failure(options, InUse);
     }
 
     [SupportedOSPlatform("linux")]
@@ -173,7 +173,7 @@ internal static class UnixSockets
         }
         catch (IOException exception)
         {
-            throw ListenSockets.Failure(
+            throw SocketBinder.Failure(
                 options,
                 $"the user {Environment.UserName} cannot make a socket in {Path.GetDirectoryName(Path.GetFullPath(path))}: {exception.Message}. Give the folder to that user, or choose another",
                 exception);
@@ -189,7 +189,7 @@ internal static class UnixSockets
         }
         catch (IOException exception)
         {
-            throw ListenSockets.Failure(
+            throw SocketBinder.Failure(
                 options,
                 $"the user {Environment.UserName} cannot give the socket to the user '{options.Owner}' and the group '{options.Group}': {exception.Message}. Only root can choose Owner; Group can be chosen by its members (SupplementaryGroups= of systemd)",
                 exception);

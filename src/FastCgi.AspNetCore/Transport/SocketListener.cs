@@ -7,19 +7,19 @@ using FastCgi.AspNetCore.Linux;
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>Accepts connections for the Socket engine.</summary>
-/// <param name="listenSocket">A socket that listens.</param>
+/// <param name="listeningSocket">A socket that listens.</param>
 /// <param name="manager">The connections of the server.</param>
-internal sealed class SocketListener(ListenSocket listenSocket, ConnectionManager manager) : TransportListener
+internal sealed class SocketListener(ListeningSocket listeningSocket, ConnectionManager manager) : TransportListener
 {
     // How long to wait for descriptors or memory to come back before the next attempt.
     private static readonly TimeSpan s_retryDelay = TimeSpan.FromMilliseconds(100);
 
-    private readonly Socket _socket = listenSocket.Socket;
+    private readonly Socket _socket = listeningSocket.Socket;
     private readonly CancellationTokenSource _stop = new();
     private Task? _accepting;
 
     /// <inheritdoc/>
-    public override EndPoint EndPoint => listenSocket.EndPoint;
+    public override EndPoint EndPoint => listeningSocket.EndPoint;
 
     /// <inheritdoc/>
     public override void Start()
@@ -34,7 +34,7 @@ internal sealed class SocketListener(ListenSocket listenSocket, ConnectionManage
         await _stop.CancelAsync().ConfigureAwait(false);
         if (_accepting is not null)
             await _accepting.ConfigureAwait(false);
-        if (await listenSocket.WithdrawAsync().ConfigureAwait(false) && _accepting is not null)
+        if (await listeningSocket.WithdrawAsync().ConfigureAwait(false) && _accepting is not null)
             AcceptRest();
 
         _socket.Dispose();
@@ -81,7 +81,7 @@ internal sealed class SocketListener(ListenSocket listenSocket, ConnectionManage
 
     private void OnAccepted(Socket accepted)
     {
-        if (!listenSocket.Peers.Allows(accepted))
+        if (!listeningSocket.Peers.Allows(accepted))
         {
             manager.Server.Log.PeerRefused(EndPoint);
             accepted.Dispose();

@@ -199,7 +199,7 @@ public sealed class UnixSocketsTests : IDisposable
             TaskCreationOptions.LongRunning,
             TaskScheduler.Default)));
 
-        using var socket = Assert.Single(results.OfType<ListenSocket>()).Socket;
+        using var socket = Assert.Single(results.OfType<ListeningSocket>()).Socket;
         AssertAccepts(SocketPath);
     }
 
@@ -209,7 +209,7 @@ public sealed class UnixSocketsTests : IDisposable
         var options = new FastCgiServerOptions();
         options.ListenLocalhost(1, static listen => listen.Group = "www-data");
 
-        var error = Assert.Throws<IOException>(() => ListenSockets.Listen(options.ListenOptions[0], new InheritedSockets([])));
+        var error = Assert.Throws<IOException>(() => SocketBinder.Listen(options.ListenOptions[0], new InheritedSockets([])));
 
         Assert.Contains("for the file of a unix socket", error.Message, StringComparison.Ordinal);
     }
@@ -220,14 +220,14 @@ public sealed class UnixSocketsTests : IDisposable
             _folder.Delete(recursive: true);
     }
 
-    private static ListenSocket Listen(string path, Action<FastCgiListenOptions> configure)
+    private static ListeningSocket Listen(string path, Action<FastCgiListenOptions> configure)
     {
         var options = new FastCgiServerOptions();
         options.ListenUnixSocket(path, configure);
-        return ListenSockets.Listen(options.ListenOptions.Single(), new InheritedSockets([]));
+        return SocketBinder.Listen(options.ListenOptions.Single(), new InheritedSockets([]));
     }
 
-    private ListenSocket Listen(Action<FastCgiListenOptions>? configure = null) => Listen(SocketPath, configure ?? (static _ => { }));
+    private ListeningSocket Listen(Action<FastCgiListenOptions>? configure = null) => Listen(SocketPath, configure ?? (static _ => { }));
 
     /// <summary>A socket whose process was killed: its file is there, and nobody listens.</summary>
     private void LeaveBehind() => Listen().Socket.Dispose();

@@ -38,7 +38,7 @@ internal sealed class EpollEngine
     }
 
     /// <summary>Makes a listener of a socket that listens.</summary>
-    public EpollListener Listen(ListenSocket socket) => new(this, socket);
+    public EpollListener Listen(ListeningSocket socket) => new(this, socket);
 
     /// <summary>The loop that has the fewest connections.</summary>
     public EpollLoop GetLeastLoaded()

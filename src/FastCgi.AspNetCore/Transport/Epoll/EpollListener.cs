@@ -10,21 +10,21 @@ namespace FastCgi.AspNetCore.Transport.Epoll;
 internal sealed class EpollListener : TransportListener
 {
     private readonly EpollEngine _engine;
-    private readonly ListenSocket _listenSocket;
+    private readonly ListeningSocket _listeningSocket;
     private readonly Socket _socket;
     private readonly List<(EpollLoop Loop, EpollAcceptor Acceptor)> _acceptors = [];
 
-    public EpollListener(EpollEngine engine, ListenSocket listenSocket)
+    public EpollListener(EpollEngine engine, ListeningSocket listeningSocket)
     {
         _engine = engine;
-        _listenSocket = listenSocket;
-        _socket = listenSocket.Socket;
+        _listeningSocket = listeningSocket;
+        _socket = listeningSocket.Socket;
         _socket.Blocking = false;
         TcpOptions.Set(_socket);
     }
 
     /// <inheritdoc/>
-    public override EndPoint EndPoint => _listenSocket.EndPoint;
+    public override EndPoint EndPoint => _listeningSocket.EndPoint;
 
     /// <inheritdoc/>
     public override void Start()
@@ -33,7 +33,7 @@ internal sealed class EpollListener : TransportListener
         var isTcp = _socket.AddressFamily != AddressFamily.Unix;
         foreach (var loop in _engine.Loops)
         {
-            var acceptor = new EpollAcceptor(_engine, loop, descriptor, isTcp, EndPoint, _listenSocket.Peers);
+            var acceptor = new EpollAcceptor(_engine, loop, descriptor, isTcp, EndPoint, _listeningSocket.Peers);
             if (!loop.Add(acceptor, descriptor, Libc.EpollIn | Libc.EpollExclusive))
                 throw new IOException($"epoll cannot wait for {EndPoint}.", new IOException(Marshal.GetPInvokeErrorMessage(Libc.LastError)));
             _acceptors.Add((loop, acceptor));
@@ -43,7 +43,7 @@ internal sealed class EpollListener : TransportListener
     /// <inheritdoc/>
     public override async ValueTask StopAsync()
     {
-        var acceptsRest = await _listenSocket.WithdrawAsync().ConfigureAwait(false);
+        var acceptsRest = await _listeningSocket.WithdrawAsync().ConfigureAwait(false);
 
         // On their own threads, so that none of them accepts while the socket is closed.
         foreach (var (loop, acceptor) in _acceptors)

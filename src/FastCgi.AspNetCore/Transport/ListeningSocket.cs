@@ -6,7 +6,7 @@ namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>A socket that listens, and what its listener does with it besides accepting.</summary>
 /// <param name="socket">The socket.</param>
-internal sealed class ListenSocket(Socket socket)
+internal sealed class ListeningSocket(Socket socket)
 {
     /// <summary>The socket.</summary>
     public Socket Socket => socket;

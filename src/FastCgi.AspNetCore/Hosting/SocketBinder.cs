@@ -5,14 +5,14 @@ using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>Makes listening sockets.</summary>
-internal static class ListenSockets
+/// <summary>Binds sockets to endpoints and lets them listen.</summary>
+internal static class SocketBinder
 {
     /// <summary>Binds and listens.</summary>
     /// <param name="options">The endpoint.</param>
     /// <param name="inherited">The sockets that the process was given.</param>
     /// <exception cref="IOException">The endpoint cannot be listened on; the message says why.</exception>
-    public static ListenSocket Listen(FastCgiListenOptions options, InheritedSockets inherited)
+    public static ListeningSocket Listen(FastCgiListenOptions options, InheritedSockets inherited)
     {
         var socket = Open(options, inherited);
         try
@@ -32,7 +32,7 @@ internal static class ListenSockets
     public static IOException Failure(FastCgiListenOptions options, string why, Exception? exception = null)
         => new($"Failed to listen on {options}: {why}.", exception);
 
-    private static ListenSocket Open(FastCgiListenOptions options, InheritedSockets inherited)
+    private static ListeningSocket Open(FastCgiListenOptions options, InheritedSockets inherited)
     {
         if (options.EndPoint is UnixDomainSocketEndPoint unix)
             return UnixSockets.Listen(options, unix);
@@ -48,7 +48,7 @@ internal static class ListenSockets
         };
     }
 
-    private static ListenSocket Listen(FastCgiListenOptions options, IPEndPoint endPoint)
+    private static ListeningSocket Listen(FastCgiListenOptions options, IPEndPoint endPoint)
     {
         var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
         try
@@ -57,7 +57,7 @@ internal static class ListenSockets
                 socket.DualMode = true;
             socket.Bind(endPoint);
             socket.Listen(options.Backlog);
-            return new ListenSocket(socket) { EndPoint = socket.LocalEndPoint! };
+            return new ListeningSocket(socket) { EndPoint = socket.LocalEndPoint! };
         }
         catch (SocketException exception)
         {
