@@ -1,4 +1,4 @@
-using FastCgi.AspNetCore.Responses;
+using FastCgi.AspNetCore.Transport;
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
@@ -161,7 +161,7 @@ public class HeldFlushTests
 
         // Two that follow each other within milliseconds; on a busy machine not every two do.
         for (var i = 0; i < 1_000 && wakeUps == 0; i++)
-            Assert.False(heldFlushes.TryHold(response.Response.Output));
+            Assert.False(heldFlushes.TryAdd(response.Response.Output, response.Response.Output.Generation));
 
         Assert.Equal(1, wakeUps);
         server.Context.Requests.Return(response);
@@ -199,8 +199,8 @@ public class HeldFlushTests
 
     private FrontEnd Request(TestServer server)
     {
+        server.Context.CorkDeadlines = _heldFlushes;
         var frontEnd = server.Connect();
-        frontEnd.Transport.HeldFlushes = _heldFlushes;
         frontEnd.Send(RecordBytes.Get());
         // The thread that called the application sends what was flushed until then.
         _sent.SetResult();

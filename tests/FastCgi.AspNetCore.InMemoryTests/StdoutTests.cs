@@ -1,5 +1,7 @@
 using System.Buffers.Binary;
 using System.IO.Pipelines;
+using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.Responses;
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Http;
 using Xunit;
@@ -136,20 +138,29 @@ public class StdoutTests
     }
 
     [Fact]
-    public async Task STDOUT_FlushThenBlockedThread_SentAllTheSame()
+    public async Task STDOUT_FlushThenThreadTaken_SentThenAndLaterAtOnce()
     {
         using var go = new ManualResetEventSlim();
+        var output = Waiting.Signal<ResponseOutput>();
         await using var server = await TestServer.StartAsync(context =>
         {
             context.Response.WriteAsync("held").GetAwaiter().GetResult();
+            output.SetResult(((FastCgiRequest)context.Features).Response.Output);
             go.Wait();
-            return Task.CompletedTask;
+            return context.Response.WriteAsync("sent").ContinueWith(_ => go.Reset()).ContinueWith(_ => go.Wait());
         });
         var frontEnd = server.Connect();
 
         var sending = Task.Run(() => frontEnd.Send(RecordBytes.Get()));
-        var record = await frontEnd.ReadRecordAsync();
-        Assert.EndsWith("held", System.Text.Encoding.ASCII.GetString(record.Content), StringComparison.Ordinal);
+        var response = await output.Task.Within("the first write");
+        Assert.Empty(frontEnd.Transport.Sent);
+        response.Uncork(response.Generation + 1);
+        Assert.Empty(frontEnd.Transport.Sent);
+        response.Uncork(response.Generation);
+
+        Assert.EndsWith("held", System.Text.Encoding.ASCII.GetString((await frontEnd.ReadRecordAsync()).Content), StringComparison.Ordinal);
+        go.Set();
+        Assert.Equal("sent", System.Text.Encoding.ASCII.GetString((await frontEnd.ReadRecordAsync()).Content));
         go.Set();
         await sending.Within("the handler");
     }

@@ -80,7 +80,8 @@ public class TimeoutTests
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
         var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(keepConnection: false));
+        // Without the end of STDIN, so that there may be more to come.
+        frontEnd.Send(RecordBytes.Begin(keepConnection: false), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/")));
         await frontEnd.ReadResponseAsync();
 
         server.Clock.Advance(TimeSpan.FromSeconds(4));

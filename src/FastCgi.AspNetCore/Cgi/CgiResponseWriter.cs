@@ -13,20 +13,21 @@ namespace FastCgi.AspNetCore.Cgi;
 internal static class CgiResponseWriter
 {
     /// <summary>The most bytes that <see cref="Write"/> can need.</summary>
-    public static int GetMaxLength(ReadOnlySpan<KeyValuePair<string, StringValues>> headers, string? reasonPhrase, Func<string, Encoding?>? encodingSelector)
-    {
-        var length = 128 + (4 * (reasonPhrase?.Length ?? 0));
-        foreach (var (name, values) in headers)
-        {
-            var encoding = encodingSelector?.Invoke(name);
-            for (var i = 0; i < values.Count; i++)
-            {
-                var chars = values[i]?.Length ?? 0;
-                length += name.Length + 4 + (encoding?.GetMaxByteCount(chars) ?? chars);
-            }
-        }
+    /// <param name="headers">The headers.</param>
+    /// <param name="reasonPhrase">The reason, or <see langword="null"/> for the standard one.</param>
+    /// <param name="encodedFields">The fields as bytes (<see cref="EncodeFields"/>), where they are; else all values are ASCII.</param>
+    public static int GetMaxLength(ReadOnlySpan<KeyValuePair<string, StringValues>> headers, string? reasonPhrase, byte[]? encodedFields = null)
+        => 128 + (4 * (reasonPhrase?.Length ?? 0)) + (encodedFields?.Length ?? GetMaxFieldsLength(headers, encodingSelector: null));
 
-        return length;
+    /// <summary>
+    /// Writes the fields in encodings that the application chooses: ahead of the header block, so that an encoding that refuses a value
+    /// is the application's error, and nobody else's.
+    /// </summary>
+    /// <exception cref="Exception">Whatever the application's encoding throws.</exception>
+    public static byte[] EncodeFields(ReadOnlySpan<KeyValuePair<string, StringValues>> headers, Func<string, Encoding?> encodingSelector)
+    {
+        var fields = new byte[GetMaxFieldsLength(headers, encodingSelector)];
+        return fields[..WriteFields(fields, headers, encodingSelector)];
     }
 
     /// <summary>Writes the header block.</summary>
@@ -34,11 +35,11 @@ internal static class CgiResponseWriter
     /// <param name="statusCode">The status, 200 to 999.</param>
     /// <param name="reasonPhrase">The reason, or <see langword="null"/> for the standard one.</param>
     /// <param name="headers">The headers.</param>
+    /// <param name="encodedFields">The fields as bytes, where they are not all ASCII (<see cref="EncodeFields"/>).</param>
     /// <param name="contentLength">A length the server found itself, for a response that names none.</param>
-    /// <param name="encodingSelector">Chooses the encoding of a header by its name; ASCII where there is none.</param>
     /// <param name="isStatusFirst">
-    /// Whether the status comes first, as lighttpd wants it of an authorizer. Else it comes last, for HAProxy takes a <c>Location</c> behind
-    /// it for another status.
+    /// Whether the status comes first, as lighttpd wants it of an authorizer. Else it comes last, because HAProxy takes a <c>Location</c>
+    /// behind it for another status.
     /// </param>
     /// <returns>The bytes written.</returns>
     /// <exception cref="InvalidOperationException">A name, a value or the reason would break the header block.</exception>
@@ -47,8 +48,8 @@ internal static class CgiResponseWriter
         int statusCode,
         string? reasonPhrase,
         ReadOnlySpan<KeyValuePair<string, StringValues>> headers,
+        byte[]? encodedFields,
         long? contentLength,
-        Func<string, Encoding?>? encodingSelector,
         bool isStatusFirst = false)
     {
         if (reasonPhrase is not null && HttpCharacters.IndexOfControl(reasonPhrase) >= 0)
@@ -64,16 +65,14 @@ internal static class CgiResponseWriter
             status = status[^2..];
         }
 
-        foreach (var (name, values) in headers)
+        if (encodedFields is null)
         {
-            if (IsReserved(name))
-                continue;
-
-            for (var i = 0; i < values.Count; i++)
-            {
-                if (values[i] is { } value)
-                    written += WriteField(destination[written..], name, value, encodingSelector);
-            }
+            written += WriteFields(destination[written..], headers, encodingSelector: null);
+        }
+        else
+        {
+            encodedFields.CopyTo(destination[written..]);
+            written += encodedFields.Length;
         }
 
         if (contentLength is not null)
@@ -98,6 +97,41 @@ internal static class CgiResponseWriter
     };
 
     private static bool Is(string name, string reserved) => string.Equals(name, reserved, StringComparison.OrdinalIgnoreCase);
+
+    private static int GetMaxFieldsLength(ReadOnlySpan<KeyValuePair<string, StringValues>> headers, Func<string, Encoding?>? encodingSelector)
+    {
+        var length = 0;
+        foreach (var (name, values) in headers)
+        {
+            var encoding = encodingSelector?.Invoke(name);
+            for (var i = 0; i < values.Count; i++)
+            {
+                var chars = values[i]?.Length ?? 0;
+                length += name.Length + 4 + (encoding?.GetMaxByteCount(chars) ?? chars);
+            }
+        }
+
+        return length;
+    }
+
+    private static int WriteFields(
+        Span<byte> destination, ReadOnlySpan<KeyValuePair<string, StringValues>> headers, Func<string, Encoding?>? encodingSelector)
+    {
+        var written = 0;
+        foreach (var (name, values) in headers)
+        {
+            if (IsReserved(name))
+                continue;
+
+            for (var i = 0; i < values.Count; i++)
+            {
+                if (values[i] is { } value)
+                    written += WriteField(destination[written..], name, value, encodingSelector);
+            }
+        }
+
+        return written;
+    }
 
     private static int WriteField(Span<byte> destination, string name, string value, Func<string, Encoding?>? encodingSelector)
     {

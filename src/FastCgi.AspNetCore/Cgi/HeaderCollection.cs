@@ -199,6 +199,15 @@ internal abstract class HeaderCollection : IHeaderDictionary
         _contentLength = value;
     }
 
+    /// <summary>Takes over the headers of another collection, without validation.</summary>
+    protected void CopyFrom(HeaderCollection other)
+    {
+        Reset();
+        foreach (var (name, value) in other.Entries)
+            Store(name, value);
+        _contentLength = other._contentLength;
+    }
+
     /// <summary>Empties the collection for another request.</summary>
     protected void Reset()
     {

@@ -15,6 +15,9 @@ internal sealed partial class FastCgiConnection
 
     private ProtocolError OnManagementPiece(in RecordPiece piece)
     {
+        if (piece.IsStart)
+            _unfinishedSince = _manager.Now;
+
         switch (piece.Header.Type)
         {
             case RecordType.GetValues:

@@ -7,34 +7,48 @@ namespace FastCgi.AspNetCore.Connections;
 internal sealed partial class FastCgiConnection
 {
     /// <summary>When there was a request on the connection, by the clock of the manager.</summary>
-    public long LastUse => _requestCount == 0 ? 0 : HasRequests ? _manager.Now : _idleSince;
+    public long LastUse
+    {
+        get
+        {
+            using (Output.EnterLock())
+            {
+                if (_requestCount == 0)
+                    return 0;
+
+                return _requests.Count > 0 ? _manager.Now : _lifetime.IdleSince;
+            }
+        }
+    }
 
     /// <summary>Looks at the deadlines; called every second or so.</summary>
     public void OnTick()
     {
         var now = _manager.Now;
         var ready = new ReadyRequests();
-        var isOverdue = false;
-        lock (Output.Lock)
+        bool isOverdue;
+        using (Output.EnterLock())
         {
             var limits = _server.Options.Limits;
             if (_halfOpenCount > 0)
                 RejectOverdue(now, limits.RequestParametersTimeout, ref ready);
 
             if (_isReceivePaused && _server.Time.GetElapsedTime(_pausedSince, now) >= limits.UnreadBodyTimeout)
-                EndPause();
+                EndPause(ref ready);
 
             LeaveIfIdle(now, limits.KeepAliveTimeout);
-            isOverdue = _drainSince != 0 && _server.Time.GetElapsedTime(_drainSince, now) >= limits.DrainTimeout;
+            isOverdue = _lifetime.IsDrainOverdue(_server.Time, now, limits.DrainTimeout) || IsRecordOverdue(now, limits.RequestParametersTimeout);
         }
 
         // Rejected requests only: none of them runs the application.
         while (!ready.IsEmpty)
             ready.RemoveFirst().Execute();
+        foreach (var report in ready.TakeReports())
+            report();
         ResumeReceiving();
-        Output.Flush();
+        Output.FlushNow();
         if (isOverdue)
-            _transport.Reset();
+            Reset();
     }
 
     /// <summary>
@@ -43,16 +57,16 @@ internal sealed partial class FastCgiConnection
     /// </summary>
     public void Stop()
     {
-        lock (Output.Lock)
+        using (Output.EnterLock())
             LeaveIfIdle(_manager.Now, limit: null);
-        Output.Flush();
+        Output.FlushNow();
     }
 
     /// <summary>The server does not wait any longer.</summary>
     public void Abort()
     {
         _server.Log.ConnectionAborted(Id);
-        _transport.Reset();
+        Reset();
     }
 
     private void RejectOverdue(long now, TimeSpan timeout, ref ReadyRequests ready)
@@ -63,46 +77,52 @@ internal sealed partial class FastCgiConnection
                 continue;
 
             request.Reject(RequestRejection.ParametersTimeout);
-            _isClosing = true;
+            _lifetime.CloseBehindLast();
             MakeReady(request, ref ready);
         }
     }
+
+    /// <summary>Whether a record of management has begun, and its rest has not come in time.</summary>
+    private bool IsRecordOverdue(long now, TimeSpan timeout)
+        => _partialContent.IsBegun && _requests.Count == 0 && _server.Time.GetElapsedTime(_unfinishedSince, now) >= timeout;
 
     /// <summary>
     /// A body that is not read has kept others waiting, if there are any: they may be behind it, in what was not received. A connection
     /// that has carried one request at a time so far is looked at further, within bounds, and where nothing comes it waits as long as
     /// the application does.
     /// </summary>
-    private void EndPause()
+    private void EndPause(ref ReadyRequests ready)
     {
         if (_isShared)
-            RefuseUnreadBodies();
+            RefuseUnreadBodies(ref ready);
         else if (_requests.ToList() is [{ KeepConnection: true }])
             _surplus = MaxSurplus;
     }
 
-    private void RefuseUnreadBodies()
+    private void RefuseUnreadBodies(ref ReadyRequests ready)
     {
         _surplus = 0;
         foreach (var request in _requests.ToList())
         {
             if (request.UnreadBodyLength > BodyWindow)
-                request.RefuseBody();
+                ready.Report(request.RefuseBody());
         }
     }
 
-    /// <summary>Closes the connection if it has been idle for the limit, or, when the server stops, for the grace.</summary>
+    /// <summary>
+    /// Closes the connection if it has been idle for the limit, or, when the server stops, for the grace; or if no request has begun on
+    /// it in the time that its params would have had.
+    /// </summary>
     private void LeaveIfIdle(long now, TimeSpan? limit)
     {
-        if (_requests.Count > 0 || _isClosing)
+        if (_requests.Count > 0)
             return;
 
-        var idle = _server.Time.GetElapsedTime(_idleSince, now);
-        if (!(idle >= limit) && !(_manager.IsStopping && idle >= _manager.IdleGrace))
-            return;
-
-        _isClosing = true;
-        _isLeaving = true;
-        CloseIfIdle();
+        var idle = _server.Time.GetElapsedTime(_lifetime.IdleSince, now);
+        var isUnused = _requestCount == 0 && idle >= _server.Options.Limits.RequestParametersTimeout;
+        var isIdle = idle >= limit || (_manager.IsStopping && idle >= _manager.IdleGrace);
+        // One that is leaving already had input, which turned out not to be a request.
+        if (((isUnused || isIdle) && _lifetime.TryLeave()) || _lifetime.Phase == ConnectionPhase.Leaving)
+            Output.CloseWhenSent();
     }
 }

@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
 using FastCgi.AspNetCore.Requests;
@@ -7,12 +6,13 @@ using FastCgi.AspNetCore.Responses;
 namespace FastCgi.AspNetCore.Connections;
 
 /// <summary>
-/// One connection of a web server. It never reads: a transport pushes what it received, all of it is parsed, and the requests that
-/// became ready with it are handed out to be executed; what they write leaves through <see cref="Output"/>.
+/// One connection, without I/O: bytes are pushed in, in whatever pieces they come; complete records take effect; requests that
+/// became ready are handed out to be executed; what they write leaves through <see cref="Output"/>.
 /// </summary>
 /// <remarks>
-/// Everything is guarded by the lock of the outlet. The application is never called under it. The parts: <c>.Requests</c> is the
-/// life of a request on the connection, <c>.Management</c> the records with id 0.
+/// Everything is guarded by the lock of the outlet. Neither the application nor a log provider is called with it held. The parts:
+/// <c>.Requests</c> is the life of a request on the connection, <c>.Ending</c> how requests and the connection end, <c>.Management</c>
+/// the records with id 0, <c>.Timeouts</c> what happens by the clock.
 /// </remarks>
 internal sealed partial class FastCgiConnection : RequestConnection
 {
@@ -32,29 +32,26 @@ internal sealed partial class FastCgiConnection : RequestConnection
     private RecordReader _reader;
     private RequestTable _requests;
     private RecordContent _partialContent;
+    private ConnectionLifetime _lifetime;
     private string? _id;
     private uint _requestCount;
     private int _halfOpenCount;
     private int _lingeringCount;
-    private int _endingCount;
-    private int _endsUnderWay;
+    private int _unsentCount;
     private long _surplus;
     private bool _isShared;
     private bool _isReceivePaused;
-    private bool _isClosing;
-    private bool _isLeaving;
-    private bool _isClosed;
-    private bool _isInputMissing;
+    private bool _isDetached;
     private long _pausedSince;
-    private long _idleSince;
-    private long _drainSince;
+    private long _unfinishedSince;
 
     public FastCgiConnection(ConnectionManager manager, ConnectionTransport transport)
     {
         _manager = manager;
         _server = manager.Server;
         _transport = transport;
-        _idleSince = manager.Now;
+        _lifetime.Begin(manager.Now);
+        _unfinishedSince = manager.Now;
         Output = new RecordOutput(_server.Buffers);
         Output.Attach(transport);
     }
@@ -70,7 +67,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
     {
         get
         {
-            lock (Output.Lock)
+            using (Output.EnterLock())
                 return _requests.Count - _halfOpenCount;
         }
     }
@@ -84,63 +81,33 @@ internal sealed partial class FastCgiConnection : RequestConnection
     /// <summary>Whether receiving is paused, until <see cref="ConnectionTransport.ResumeReceiving"/> is called.</summary>
     public bool IsReceivePaused => Volatile.Read(ref _isReceivePaused);
 
-    /// <summary>
-    /// Whether the web server has sent all of its requests, so that it sends nothing more that a reset could answer, and the connection
-    /// can be closed without waiting for it.
-    /// </summary>
-    public bool IsInputComplete { get; private set; }
-
-    /// <summary>
-    /// Whether the connection is closed though the web server may be about to use it. The transport looks for what it has sent
-    /// before it closes, and does not, if there is something: that request is answered first.
-    /// </summary>
-    public bool IsLeaving
-    {
-        get
-        {
-            lock (Output.Lock)
-                return _isLeaving;
-        }
-    }
-
-    /// <summary>Whether requests live on the connection, so that only a reset ends it.</summary>
-    public bool HasRequests
-    {
-        get
-        {
-            lock (Output.Lock)
-                return _requests.Count > 0;
-        }
-    }
+    /// <inheritdoc cref="ConnectionLifetime.IsInputComplete"/>
+    public bool IsInputComplete => _lifetime.IsInputComplete;
 
     /// <summary>Takes bytes that were received: all of them are parsed, and nothing refers to them afterwards.</summary>
     /// <param name="data">The bytes, cut anywhere.</param>
-    /// <param name="ready">Gets the requests that became ready, for the transport to execute.</param>
+    /// <param name="ready">Gets the requests that became ready, and what is to be reported, for the room that runs the application.</param>
     /// <returns>Whether to go on receiving; if not, <see cref="ConnectionTransport.ResumeReceiving"/> will be called.</returns>
     public bool OnReceived(ReadOnlySpan<byte> data, ref ReadyRequests ready)
     {
         var error = ProtocolError.None;
-        lock (Output.Lock)
+        using (Output.EnterLock())
         {
-            while (error == ProtocolError.None && !_isClosed)
+            if (_lifetime.Phase == ConnectionPhase.Draining)
             {
-                var firstByte = data.IsEmpty ? (byte)0 : data[0];
-                var result = _reader.Read(ref data, out var piece);
-                if (result == RecordReadResult.NeedMore)
-                {
-                    if (Output.ControlLength <= MaxControlLength)
-                        return !MustPause();
-
-                    error = ProtocolError.AnswersNotRead;
-                    break;
-                }
-
-                error = result == RecordReadResult.Piece ? OnPiece(in piece, ref ready) : GetVersionError(firstByte);
+                if (_lifetime.OnDrained(data.Length))
+                    return true;
+            }
+            else if ((error = Parse(data, ref ready)) == ProtocolError.None)
+            {
+                return !_isReceivePaused;
             }
         }
 
-        if (error != ProtocolError.None)
-            Fail(error);
+        if (error == ProtocolError.None)
+            Reset();
+        else
+            Fail(error, ref ready);
         return true;
     }
 
@@ -148,12 +115,13 @@ internal sealed partial class FastCgiConnection : RequestConnection
     /// <param name="error">What the application's reads fail with.</param>
     public void OnClosed(Exception error)
     {
-        lock (Output.Lock)
+        using (Output.EnterLock())
         {
-            if (_isClosed)
+            if (_isDetached)
                 return;
 
-            _isClosed = true;
+            _isDetached = true;
+            _lifetime.TryClose();
             foreach (var request in _requests.ToList())
                 Drop(request, error);
             _partialContent.Return();
@@ -161,6 +129,26 @@ internal sealed partial class FastCgiConnection : RequestConnection
         }
 
         _manager.Remove(this);
+    }
+
+    private ProtocolError Parse(ReadOnlySpan<byte> data, ref ReadyRequests ready)
+    {
+        while (_lifetime.Phase != ConnectionPhase.Closed)
+        {
+            var firstByte = data.IsEmpty ? (byte)0 : data[0];
+            var result = _reader.Read(ref data, out var piece);
+            if (result == RecordReadResult.NeedMore)
+            {
+                PauseIfMust();
+                return Output.ControlLength <= MaxControlLength ? ProtocolError.None : ProtocolError.AnswersNotRead;
+            }
+
+            var error = result == RecordReadResult.Piece ? OnPiece(in piece, ref ready) : GetVersionError(firstByte);
+            if (error != ProtocolError.None)
+                return error;
+        }
+
+        return ProtocolError.None;
     }
 
     /// <summary>What each type of record does. Those that only a server sends, and those that nobody knows, are ignored.</summary>
@@ -173,7 +161,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
         switch (header.Type)
         {
             case RecordType.BeginRequest:
-                return OnBeginRequest(in piece);
+                return OnBeginRequest(in piece, ref ready);
             case RecordType.Params:
                 OnParams(in piece, ref ready);
                 break;
@@ -184,7 +172,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
                 OnData(in piece);
                 break;
             case RecordType.AbortRequest:
-                OnAbortRequest(in piece);
+                OnAbortRequest(in piece, ref ready);
                 break;
         }
 
@@ -195,21 +183,35 @@ internal sealed partial class FastCgiConnection : RequestConnection
     /// Receiving pauses while an application leaves more of a body unread than the limit, and while the web server does not take what
     /// is answered.
     /// </summary>
-    private bool MustPause()
+    private void PauseIfMust()
     {
-        if (!CanReceive() && !_isReceivePaused)
-        {
-            _isReceivePaused = true;
-            _pausedSince = _manager.Now;
-        }
+        if (_isReceivePaused || CanReceive())
+            return;
 
-        return _isReceivePaused;
+        Volatile.Write(ref _isReceivePaused, true);
+        _pausedSince = _manager.Now;
     }
 
     private bool CanReceive()
-        => Volatile.Read(ref _endingCount) <= MaxUnsentResponses && _requests.GetMaxUnreadBodyLength() - _surplus <= BodyWindow;
+        => Volatile.Read(ref _unsentCount) <= MaxUnsentResponses && _requests.GetMaxUnreadBodyLength() - _surplus <= BodyWindow;
 
     private long BodyWindow => _server.Options.Limits.MaxRequestBufferSize ?? long.MaxValue;
+
+    /// <summary>Receiving goes on, if it was paused and nothing stands against it any more.</summary>
+    private void ResumeReceiving()
+    {
+        if (!Volatile.Read(ref _isReceivePaused))
+            return;
+
+        using (Output.EnterLock())
+        {
+            if (!_isReceivePaused || !CanReceive())
+                return;
+            _isReceivePaused = false;
+        }
+
+        _transport.ResumeReceiving();
+    }
 
     private ProtocolError GetVersionError(byte firstByte)
     {
@@ -223,27 +225,28 @@ internal sealed partial class FastCgiConnection : RequestConnection
     }
 
     /// <summary>Nothing that follows can be trusted: the connection is closed, after one line to whoever speaks HTTP.</summary>
-    private void Fail(ProtocolError error)
+    private void Fail(ProtocolError error, ref ReadyRequests ready)
     {
         _server.Counters.OnProtocolError(error);
-        _server.Log.ProtocolError(Id, error);
-        var isHttp = error == ProtocolError.HttpOnFastCgiPort;
-        if (isHttp)
+        ready.Report(() =>
         {
-            lock (Output.Lock)
-            {
-                _isClosing = true;
-                var answer = WrongProtocolReport.HttpAnswer;
-                answer.CopyTo(Output.WriteControl(answer.Length));
-                Output.CloseWhenSent();
-            }
+            _server.Log.ProtocolError(Id, error);
+            if (error is ProtocolError.HttpOnFastCgiPort or ProtocolError.TlsOnFastCgiPort)
+                _manager.WrongProtocol.Report(_server.Log, error, _transport.RemoteEndPoint);
+        });
 
-            Output.Flush();
+        if (error != ProtocolError.HttpOnFastCgiPort)
+        {
+            Reset();
+            return;
         }
 
-        if (isHttp || error == ProtocolError.TlsOnFastCgiPort)
-            _manager.WrongProtocol.Report(_server.Log, error, _transport.RemoteEndPoint);
-        if (!isHttp)
-            _transport.Reset();
+        using (Output.EnterLock())
+        {
+            _lifetime.CloseBehindLast();
+            var answer = WrongProtocolReport.HttpAnswer;
+            answer.CopyTo(Output.WriteControl(answer.Length));
+            Output.CloseWhenSent();
+        }
     }
 }

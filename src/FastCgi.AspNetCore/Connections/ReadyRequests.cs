@@ -2,17 +2,24 @@ using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Connections;
 
-/// <summary>The requests that became ready with one receive, in order. A mutable struct: pass it by reference.</summary>
+/// <summary>
+/// What one receive has made ready, in order: requests to execute, and reports, which go to log providers and so are made outside
+/// of all locks. A mutable struct: pass it by reference.
+/// </summary>
 internal struct ReadyRequests
 {
     private FastCgiRequest? _first;
     private FastCgiRequest? _last;
+    private List<Action>? _reports;
 
-    /// <summary>Whether there is none.</summary>
+    /// <summary>Whether there is no request.</summary>
     public readonly bool IsEmpty => _first is null;
 
-    /// <summary>Whether there is no more than one.</summary>
+    /// <summary>Whether there is no more than one request.</summary>
     public readonly bool HasAtMostOne => _first == _last;
+
+    /// <summary>Whether there is anything to report.</summary>
+    public readonly bool HasReports => _reports is not null;
 
     /// <summary>Adds a request.</summary>
     public void Add(FastCgiRequest request)
@@ -33,5 +40,16 @@ internal struct ReadyRequests
             _last = null;
         first.NextReady = null;
         return first;
+    }
+
+    /// <summary>Adds what is to be logged. What a log provider does with it, and how long it takes, is not known.</summary>
+    public void Report(Action report) => (_reports ??= []).Add(report);
+
+    /// <summary>Takes what is to be logged. No lock is held when it is called.</summary>
+    public IReadOnlyList<Action> TakeReports()
+    {
+        var reports = _reports;
+        _reports = null;
+        return reports ?? [];
     }
 }

@@ -12,6 +12,9 @@ internal struct RecordContent
     private byte[]? _buffer;
     private int _length;
 
+    /// <summary>Whether some of a record's content has come, and some is to come.</summary>
+    public readonly bool IsBegun => _buffer is not null;
+
     /// <summary>Takes a piece.</summary>
     /// <param name="piece">The piece.</param>
     /// <param name="expectedLength">The length that the content must have.</param>

@@ -46,6 +46,9 @@ internal static partial class FastCgiLog
     [LoggerMessage(13, LogLevel.Warning, "The system holds {Limit} connections to {Address} until they are accepted, not {Backlog}: in a burst of more a web server may answer 502. Raise net.core.somaxconn, or set Backlog of the endpoint.", EventName = "BacklogCut")]
     public static partial void BacklogCut(this ILogger log, int limit, int backlog, string address);
 
+    [LoggerMessage(14, LogLevel.Error, "The server failed in one of its own threads or callbacks. What it was about is ended; the server goes on.", EventName = "ServerFailed")]
+    public static partial void ServerFailed(this ILogger log, Exception exception);
+
     [LoggerMessage(20, LogLevel.Debug, @"Connection id ""{ConnectionId}"": closed because of a protocol error: {Error}.", EventName = "ProtocolError")]
     public static partial void ProtocolError(this ILogger log, string connectionId, ProtocolError error);
 

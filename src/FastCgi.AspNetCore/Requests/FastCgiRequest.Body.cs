@@ -113,7 +113,7 @@ internal abstract partial class FastCgiRequest :
     {
         get
         {
-            lock (BodyLock)
+            using (BodyLock.EnterLock())
                 return _isBodyOpen ? _bodyReader ??= new(this, _bodyGeneration) : new(this, _bodyGeneration - 1);
         }
     }
@@ -122,7 +122,7 @@ internal abstract partial class FastCgiRequest :
     {
         get
         {
-            lock (BodyLock)
+            using (BodyLock.EnterLock())
                 return _isBodyOpen ? _bodyStream ??= new(this, _bodyGeneration) : new(this, _bodyGeneration - 1);
         }
     }
@@ -146,12 +146,14 @@ internal abstract partial class FastCgiRequest :
         _body?.EndInput();
     }
 
-    /// <summary>The body has held the other requests up for too long: no more of it is taken. Under the lock of the connection.</summary>
-    public void RefuseBody()
+    /// <summary>The body has held the other requests up for too long: no more of it is taken. With the lock of the connection held.</summary>
+    /// <returns>What is to be reported, outside of the lock.</returns>
+    public Action RefuseBody()
     {
         const RequestRejection Reason = RequestRejection.RequestBodyBacklog;
-        Server.Log.RequestBodyRefused(Connection.Id, TraceIdentifier, UnreadBodyLength);
+        var (connectionId, length) = (Connection.Id, UnreadBodyLength);
         FailBody(new BadHttpRequestException(Reason.GetReason(), Reason.GetStatusCode()));
+        return () => Server.Log.RequestBodyRefused(connectionId, TraceIdentifier, length);
     }
 
     /// <summary>Throws unless the application may use synchronous reads.</summary>
@@ -164,21 +166,21 @@ internal abstract partial class FastCgiRequest :
     /// <summary>Reads what is there, or waits for it.</summary>
     public ValueTask<ReadResult> ReadBodyAsync(int generation, CancellationToken cancellationToken)
     {
-        lock (BodyLock)
+        using (BodyLock.EnterLock())
             return StartReading(generation) is { } body ? body.ReadAsync(cancellationToken) : new(EmptyBody);
     }
 
     /// <summary>Reads at least so much, or to the end.</summary>
     public ValueTask<ReadResult> ReadBodyAtLeastAsync(int generation, int minimumSize, CancellationToken cancellationToken)
     {
-        lock (BodyLock)
+        using (BodyLock.EnterLock())
             return StartReading(generation) is { } body ? body.ReadAtLeastAsync(minimumSize, cancellationToken) : new(EmptyBody);
     }
 
     /// <summary>Reads what is there.</summary>
     public bool TryReadBody(int generation, out ReadResult result)
     {
-        lock (BodyLock)
+        using (BodyLock.EnterLock())
         {
             if (StartReading(generation) is { } body)
                 return body.TryRead(out result);
@@ -191,7 +193,7 @@ internal abstract partial class FastCgiRequest :
     /// <summary>Says how far the result of the last read was used.</summary>
     public void AdvanceBody(int generation, SequencePosition consumed, SequencePosition examined)
     {
-        lock (BodyLock)
+        using (BodyLock.EnterLock())
         {
             ThrowIfStale(generation);
             if (_isBodyReaderOver)
@@ -207,7 +209,7 @@ internal abstract partial class FastCgiRequest :
     /// <summary>Lets the read that waits, or else the next one, return as cancelled.</summary>
     public void CancelPendingBodyRead(int generation)
     {
-        lock (BodyLock)
+        using (BodyLock.EnterLock())
         {
             ThrowIfStale(generation);
             GetBody()?.CancelPendingRead();
@@ -217,7 +219,7 @@ internal abstract partial class FastCgiRequest :
     /// <summary>The application says that it will not read any more.</summary>
     public void CompleteBody(int generation, Exception? exception)
     {
-        lock (BodyLock)
+        using (BodyLock.EnterLock())
         {
             ThrowIfStale(generation);
             if (_isBodyReaderOver)
@@ -259,7 +261,7 @@ internal abstract partial class FastCgiRequest :
         if (_body is not null)
             return _body;
 
-        lock (Connection.Output.Lock)
+        using (Connection.Output.EnterLock())
         {
             if (_body is null && !_isStdinOver && _head.ContentLength != 0)
             {
@@ -287,18 +289,16 @@ internal abstract partial class FastCgiRequest :
         _maxBodySize = Server.Options.Limits.MaxRequestBodySize;
         _isBodyReaderOver = false;
         _hasStartedReading = false;
-        lock (BodyLock)
+        // Without the lock, because that of the connection is held: nobody has the new generation yet.
+        if (_isStaleBodyUseSeen)
         {
-            _isBodyOpen = true;
-            if (_isStaleBodyUseSeen)
-            {
-                _bodyReader = null;
-                _bodyStream = null;
-            }
-
-            _bodyReader?.Begin(_bodyGeneration);
-            _bodyStream?.Begin(_bodyGeneration);
+            _bodyReader = null;
+            _bodyStream = null;
         }
+
+        _bodyReader?.Begin(_bodyGeneration);
+        _bodyStream?.Begin(_bodyGeneration);
+        Volatile.Write(ref _isBodyOpen, true);
     }
 
     /// <summary>The rest of the body will not come: reads fail. Under the lock of the connection.</summary>
@@ -312,7 +312,7 @@ internal abstract partial class FastCgiRequest :
     /// <summary>The application has returned: from now on it cannot read.</summary>
     private void CloseBody()
     {
-        lock (BodyLock)
+        using (BodyLock.EnterLock())
         {
             if (!_isBodyOpen)
                 return;

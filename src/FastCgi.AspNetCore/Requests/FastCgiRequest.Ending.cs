@@ -1,11 +1,10 @@
-using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Protocol;
+using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Http;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>How the response is ended once the application has returned, whatever became of it.</content>
+/// <content>What <see cref="RequestCompletion"/> asks of a request: its errors, and its way into the pool.</content>
 internal abstract partial class FastCgiRequest
 {
     private BadHttpRequestException? _badRequest;
@@ -13,6 +12,12 @@ internal abstract partial class FastCgiRequest
 
     /// <inheritdoc/>
     public override Exception? ApplicationError => _applicationError;
+
+    /// <summary>The status of the answer to a bad request, if the application has found it to be one.</summary>
+    public int? BadRequestStatusCode => _badRequest?.StatusCode;
+
+    /// <summary>Whether the application has written all that the client waits for.</summary>
+    public bool IsAnswered => Volatile.Read(ref _isCancellationPrevented);
 
     /// <inheritdoc/>
     public override void ReportApplicationError(Exception exception)
@@ -28,57 +33,8 @@ internal abstract partial class FastCgiRequest
         Server.Log.ApplicationError(Connection.Id, TraceIdentifier, exception);
     }
 
-    /// <inheritdoc/>
-    public override void OnCallbackFailed(Exception exception) => Server.Log.ApplicationError(Connection.Id, TraceIdentifier, exception);
-
-    /// <inheritdoc/>
-    public override void OnHeadBodyWritten(long length) => Server.Log.HeadBodyWritten(Connection.Id, TraceIdentifier, length);
-
-    /// <inheritdoc/>
-    public override void OnFileOffloaded(string path, string target) => Server.Log.FileOffloaded(Connection.Id, TraceIdentifier, path, target);
-
-    /// <inheritdoc/>
-    public override void OnFileStreamed(string path, string obstacle) => Server.Log.FileStreamed(Connection.Id, TraceIdentifier, path, obstacle);
-
-    /// <inheritdoc/>
-    public override void OnHeadersDropped(string names) => Server.Log.HeadersDropped(Connection.Id, TraceIdentifier, names);
-
-    /// <summary>Ends the response: as it is, as an error, or cut.</summary>
-    /// <param name="exception">What the application threw.</param>
-    protected async ValueTask EndResponseAsync(Exception? exception)
-    {
-        if (Rejection != RequestRejection.None)
-        {
-            await RefuseAsync();
-            return;
-        }
-
-        if (exception is not null)
-            TakeApplicationException(exception);
-        if (_applicationError is null && Response is { HasStarted: false, HasOnStarting: true } && !IsAborted)
-            await Response.FireOnStartingAsync();
-        if (Response.Completion is { } completion && await CatchAsync(completion) is { } failure)
-            ReportApplicationError(failure);
-        if (_applicationError is null && !IsAborted && Response.GetLengthMismatch() is { } mismatch)
-            ReportApplicationError(mismatch);
-
-        Response.CloseBody();
-        CloseBody();
-        if (IsAborted)
-        {
-            if (!Response.HasStarted)
-                Response.SetAbortedStatus();
-            return;
-        }
-
-        if (_applicationError is null && !Response.IsCompleted && TryStart())
-            await FinishAsync();
-        else if (_applicationError is not null && !Response.IsCompleted)
-            await FailAsync();
-    }
-
-    /// <summary>Notes what the application threw, which may be the answer to a bad request.</summary>
-    private void TakeApplicationException(Exception exception)
+    /// <summary>Records what the application threw, which may be the answer to a bad request.</summary>
+    public void TakeApplicationException(Exception exception)
     {
         if (exception is BadHttpRequestException badRequest && !IsAborted)
         {
@@ -89,82 +45,54 @@ internal abstract partial class FastCgiRequest
         ReportApplicationError(exception);
     }
 
-    private async ValueTask FailAsync()
-    {
-        if (Response.HasStarted)
-        {
-            // All of it is written: what fails after that does not make it a wrong response.
-            await (_isCancellationPrevented ? FinishAsync() : CutAsync());
-            return;
-        }
+    /// <inheritdoc/>
+    public override ResponseEnd OnEnding(bool isComplete) => Connection.OnRequestEnding(this, isComplete);
 
-        Response.BecomeError(_badRequest?.StatusCode ?? StatusCodes.Status500InternalServerError);
-        Response.StartAtEnd();
-        await FinishAsync();
-    }
+    /// <summary>Counts a request that the server answers itself.</summary>
+    public void CountRejection(int statusCode) => Server.Counters.OnRequestRejected(statusCode);
 
-    private async ValueTask FinishAsync(ProtocolStatus status = ProtocolStatus.RequestComplete)
-    {
-        try
-        {
-            await Response.FinishAsync(status);
-        }
-        catch (Exception exception)
-        {
-            // The header block cannot be written: an encoding the application chose refuses a value.
-            ReportApplicationError(exception);
-            await CutAsync();
-        }
-    }
+    /// <summary>Tells of a header block that does not fit nginx's default buffer.</summary>
+    public void ReportLargeHead() => Server.LargeHeads.Report(Server.Log, Response.HeadLength);
 
-    private async ValueTask CutAsync()
+    /// <summary>The application has returned: from now on it can neither read nor write.</summary>
+    public void CloseBodies()
     {
-        Connection.Cut(this);
-        await Response.Output.DrainAsync();
-    }
-
-    private async ValueTask RefuseAsync()
-    {
-        var statusCode = Rejection.GetStatusCode();
-        Server.Counters.OnRequestRejected(statusCode);
-        Server.Log.RequestRejected(Connection.Id, Id, statusCode, Rejection.GetReason());
-        Response.BecomeError(statusCode, Rejection.GetReason() + "\n");
-        Response.StartAtEnd();
-        await FinishAsync(Rejection switch
-        {
-            RequestRejection.TooManyRequests => ProtocolStatus.Overloaded,
-            RequestRejection.CannotMultiplex => ProtocolStatus.CantMultiplexConnection,
-            _ => ProtocolStatus.RequestComplete,
-        });
         Response.CloseBody();
         CloseBody();
     }
 
-    /// <summary>Makes status and headers final; an application that made them so that they cannot be is in error.</summary>
-    private bool TryStart()
+    /// <summary>Lets hosting dispose of its context. It never throws.</summary>
+    public abstract void DisposeContext();
+
+    /// <summary>The request is over: releases all that was its own and puts the object into the pool.</summary>
+    public void Release()
     {
-        try
-        {
-            Response.StartAtEnd();
-            return true;
-        }
-        catch (InvalidOperationException exception)
-        {
-            ReportApplicationError(exception);
-            return false;
-        }
+        Connection.OnRequestReleased(this);
+        Response.Close();
+        Parameters.End();
+        EndBody();
+        EndFeatures();
+        EndRole();
+        EndRequestLine();
+        ResetLifetime();
+        _applicationError = null;
+        _badRequest = null;
+        Retire();
+        Server.Admission.Release(this);
+        Server.Requests.Return(this);
     }
 
-    private static async ValueTask<Exception?> CatchAsync(Task task)
+    /// <summary>A request whose params did not come to an end is over.</summary>
+    public void Forget()
     {
-        try
-        {
-            await task;
-            return null;
-        }
-        catch (Exception exception)
-        {
-            return exception;
-        }
+        Parameters.End();
+        Retire();
+        Server.Requests.Return(this);
+    }
+
+    private void Retire()
+    {
+        State.Retire();
+        Volatile.Write(ref _generation, _generation + 1);
     }
 }

@@ -7,17 +7,16 @@ namespace FastCgi.AspNetCore.Requests;
 
 /// <content>
 /// How a request is aborted: by the web server (ABORT_REQUEST, or the connection is closed), or by the application. Once the end of
-/// the response is on its way nothing aborts it: a front-end that closes its connection then is no reason to cancel anything. Nor
-/// does an abort cancel anything once all bytes of the Content-Length are written.
+/// the response is queued nothing aborts it: a front-end that closes its connection then is no reason to cancel anything. Nor does an
+/// abort cancel anything once all bytes of the Content-Length are written.
 /// </content>
 internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 {
-    private const int Running = 0;
-    private const int Aborted = 1;
-    private const int Over = 2;
+    // Not readonly: a struct that changes. With the lock of the connection held.
+    public RequestState State;
 
     private CancellationTokenSource? _abortedSource;
-    private int _lifetime = Over;
+    private int _generation;
     private bool _isCancellationPrevented;
 
     CancellationToken IHttpRequestLifetimeFeature.RequestAborted
@@ -30,61 +29,60 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         }
     }
 
+    /// <summary>Which use of the object this is: it changes when the object is put into the pool.</summary>
+    public int Generation => Volatile.Read(ref _generation);
+
     /// <summary>Whether the request was aborted before its response was complete.</summary>
-    public bool IsAborted => Volatile.Read(ref _lifetime) == Aborted;
+    public bool IsAborted => State.Phase == RequestPhase.Aborted;
 
     /// <inheritdoc/>
     public override void Abort()
     {
+        // In this order: a thread that comes late, when the object serves another request, is found out by the generation.
+        var generation = Generation;
         ThrowIfOver();
-        lock (Connection.Output.Lock)
-        {
-            if (!Abort(new ConnectionAbortedException("The connection was aborted by the application via HttpContext.Abort().")))
-                return;
-        }
-
-        Server.Log.ApplicationAborted(Connection.Id, TraceIdentifier);
-        Connection.Cut(this);
+        var connection = Connection;
+        var traceIdentifier = TraceIdentifier;
+        var reason = new ConnectionAbortedException("The connection was aborted by the application via HttpContext.Abort().");
+        if (connection.TryAbort(this, generation, reason))
+            Server.Log.ApplicationAborted(connection.Id, traceIdentifier);
     }
 
     /// <inheritdoc/>
-    public override void OnResponseAnswered()
+    public override void OnAnswered()
     {
         if (!IsAborted)
             Volatile.Write(ref _isCancellationPrevented, true);
     }
 
     /// <summary>
-    /// Aborts the request, unless the end of its response is on its way: reads fail, what is written is dropped, and the application
-    /// is told. Under the lock of the connection, whose table still has the request.
+    /// The request was aborted: reads fail, what is written is dropped, and the application is told. With the lock of the connection held,
+    /// which has just taken the request out of its table.
     /// </summary>
-    /// <returns>Whether this call did it.</returns>
-    public bool Abort(Exception reason)
+    public void OnAborted(Exception reason)
     {
-        if (Interlocked.CompareExchange(ref _lifetime, Aborted, Running) != Running)
-            return false;
-
         FailBody(reason);
         Response.Output.Drop();
-        if (Volatile.Read(ref _abortedSource) is { } source && !Volatile.Read(ref _isCancellationPrevented))
+        if (Volatile.Read(ref _abortedSource) is { } source && !IsAnswered)
             Cancel(source);
-        return true;
     }
 
-    /// <summary>Throws if the application holds on to the features of a request that is over.</summary>
+    /// <summary>Throws if the application uses the features of a request that is over.</summary>
     private void ThrowIfOver() => ObjectDisposedException.ThrowIf(_isOver, typeof(HttpContext));
 
     private CancellationToken GetAbortedToken()
     {
-        if (Volatile.Read(ref _isCancellationPrevented))
+        if (IsAnswered)
             return CancellationToken.None;
 
-        switch (Volatile.Read(ref _lifetime))
+        switch (State.Phase)
         {
-            case Over:
-                return CancellationToken.None;
-            case Aborted when _abortedSource is null:
+            case RequestPhase.Aborted when _abortedSource is null:
                 return new CancellationToken(canceled: true);
+            case RequestPhase.Running or RequestPhase.Aborted:
+                break;
+            default:
+                return CancellationToken.None;
         }
 
         var source = _abortedSource;
@@ -100,8 +98,9 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         return source.Token;
     }
 
-    /// <summary>What is registered with the token is code of the application: it runs on the thread pool, under none of our locks.</summary>
-    private void Cancel(CancellationTokenSource source) => ThreadPool.UnsafeQueueUserWorkItem(
+    /// <summary>What is registered with the token is code of the application: it runs on the thread pool, with none of our locks held.</summary>
+    private void Cancel(CancellationTokenSource source) => ThreadRoot.Queue(
+        (source, log: Server.Log),
         static state =>
         {
             try
@@ -113,20 +112,13 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
                 state.log.CancellationCallbackFailed(exception);
             }
         },
-        (source, log: Server.Log),
-        preferLocal: false);
-
-    private void BeginLifetime() => Volatile.Write(ref _lifetime, Running);
-
-    /// <summary>The end of the response is about to be sent.</summary>
-    private void EndLifetime() => Interlocked.CompareExchange(ref _lifetime, Over, Running);
+        Server.Log);
 
     private void ResetLifetime()
     {
-        // A source that is being cancelled, or was, is not used again. Not disposed: the application may hold on to its token.
+        // A source that is being cancelled, or was, is not used again. Not disposed: the application may still have its token.
         if (_abortedSource is { } source && (IsAborted || !source.TryReset()))
             _abortedSource = null;
-        Volatile.Write(ref _lifetime, Over);
         _isCancellationPrevented = false;
     }
 }

@@ -124,7 +124,7 @@ internal abstract partial class FastCgiRequest :
     Exception? IBadRequestExceptionFeature.Error => _badRequest;
 
     /// <summary>The request's name in logs.</summary>
-    protected string TraceIdentifier => _traceIdentifier ??= GetFrontEndIdentifier() ?? $"{Connection.Id}:{_sequence:X8}";
+    public override string TraceIdentifier => _traceIdentifier ??= GetFrontEndIdentifier() ?? $"{Connection.Id}:{_sequence:X8}";
 
     /// <summary>Absent when the client does not talk TLS to the front-end.</summary>
     private TlsConnection? TlsConnection

@@ -8,10 +8,6 @@ internal abstract partial class FastCgiRequest : IFastCgiFilterFeature
     private FilterData? _data;
 
     /// <inheritdoc/>
-    /// <remarks>lighttpd takes an authorizer's headers in front of the status for those of a permission, and drops them.</remarks>
-    public override bool PutsStatusFirst => Role == FastCgiRole.Authorizer;
-
-    /// <inheritdoc/>
     public override bool CanAnswerOk
         => Role != FastCgiRole.Authorizer || _endpoint?.Metadata.GetMetadata<FastCgiRoleAttribute>()?.Role == FastCgiRole.Authorizer;
 

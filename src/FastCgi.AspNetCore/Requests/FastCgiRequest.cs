@@ -2,6 +2,7 @@ using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Requests;
 
@@ -10,12 +11,10 @@ namespace FastCgi.AspNetCore.Requests;
 /// request after another. Its parts: <c>.Features</c> is the collection, <c>.Request</c> what came, <c>.Body</c> the request body,
 /// <c>.Lifetime</c> how it is aborted; <see cref="FastCgiRequest{TContext}"/> runs the application.
 /// </summary>
-internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollection, IThreadPoolWorkItem
+internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollection
 {
     private readonly RequestHeaders _headers = new();
     private RequestHead _head;
-    private Action<FastCgiRequest>? _execute;
-    private bool _isHead;
 
     protected FastCgiRequest(ServerContext server)
     {
@@ -54,11 +53,8 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     /// <summary>Whether the request counts against the limit of concurrent requests. Of <see cref="RequestAdmission"/>.</summary>
     public bool IsAdmitted { get; set; }
 
-    /// <summary>Whether the response is complete and waits to be sent. Of the connection.</summary>
-    public bool IsEnding { get; set; }
-
-    /// <summary>Whether all params have come. Of the connection, under its lock.</summary>
-    public bool HasAllParameters { get; private set; }
+    /// <summary>Whether all params have come. With the lock of the connection held.</summary>
+    public bool HasAllParameters => State.Phase != RequestPhase.Receiving;
 
     /// <summary>When BEGIN_REQUEST came, by the clock of the server.</summary>
     public long BeganAt { get; set; }
@@ -67,13 +63,13 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     public int PathHash => _head.Path?.GetHashCode(StringComparison.Ordinal) ?? 0;
 
     /// <inheritdoc/>
-    public override bool IsHeadRequest => _isHead;
-
-    /// <inheritdoc/>
     public override IHeaderDictionary RequestHeaders => _headers;
 
     /// <inheritdoc/>
-    public override SendFileOffload? SendFileOffload => Server.SendFileOffload;
+    public override ILogger Log => Server.Log;
+
+    /// <inheritdoc/>
+    public override string ConnectionId => Connection.Id;
 
     /// <summary>Begins another request.</summary>
     /// <param name="connection">The connection it came on.</param>
@@ -89,7 +85,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         Role = role;
         KeepConnection = keepConnection;
         Rejection = RequestRejection.None;
-        HasAllParameters = false;
+        State.Begin();
         Parameters.Begin();
     }
 
@@ -117,41 +113,34 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     /// <summary>The params are complete, or all that will be looked at: maps them and gets ready to be executed.</summary>
     public void Prepare()
     {
-        HasAllParameters = true;
+        State.Run();
         if (Rejection == RequestRejection.None)
             Map();
 
         BeginRole();
-        _isHead = ReferenceEquals(_head.Method, Microsoft.AspNetCore.Http.HttpMethods.Head);
         var options = Server.Options;
-        Response.AllowSynchronousIO = options.AllowSynchronousIO;
-        Response.Begin(Connection.Output, Id, options.Limits.MaxResponseBufferSize, options.ResponseHeaderEncodingSelector);
+        Response.Begin(Connection.Output, Id, new ResponseSettings
+        {
+            IsHead = ReferenceEquals(_head.Method, HttpMethods.Head),
+            IsAuthorizer = Role == FastCgiRole.Authorizer,
+            AllowSynchronousIO = options.AllowSynchronousIO,
+            MaxBufferSize = options.Limits.MaxResponseBufferSize,
+            EncodingSelector = options.ResponseHeaderEncodingSelector,
+            SendFileOffload = Server.SendFileOffload,
+            Deadlines = Server.CorkDeadlines,
+        });
         _headers.Begin(Parameters, Server.Mapping, _head.ContentLength);
         BeginFeatures();
         BeginRequestLine();
         BeginBody();
-        BeginLifetime();
     }
 
-    /// <summary>Runs the application, or answers a request that is rejected. It never throws.</summary>
-    /// <returns>Whether the application has returned; if not, it awaits something, and goes on later.</returns>
+    /// <summary>Calls the application, or answers a request that is rejected. It never throws.</summary>
+    /// <returns>Whether the application has returned, so that this object is over; if not, it awaits something, and goes on later.</returns>
     public abstract bool Execute();
 
-    /// <summary>Has the request executed on the thread pool.</summary>
-    /// <param name="execute">Executes it there, for whoever wants to know what becomes of it.</param>
-    public void QueueToThreadPool(Action<FastCgiRequest>? execute = null)
-    {
-        _execute = execute;
-        ThreadPool.UnsafeQueueUserWorkItem(this, preferLocal: false);
-    }
-
-    void IThreadPoolWorkItem.Execute()
-    {
-        if (_execute is { } execute)
-            execute(this);
-        else
-            Execute();
-    }
+    /// <summary>Executes the request on a thread that nobody waits for.</summary>
+    public void RunLater() => Server.Runner.Run(this);
 
     private void Map()
     {
@@ -165,39 +154,5 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
             _head = default;
             Extras.MappingError = exception;
         }
-    }
-
-    /// <inheritdoc/>
-    public override bool OnResponseEnding()
-    {
-        EndLifetime();
-        return Connection.OnRequestEnding(this);
-    }
-
-    /// <inheritdoc/>
-    public override void OnResponseEnded() => Connection.OnRequestEnded(this);
-
-    /// <summary>The request is over: lets go of all that was its own and gives the object back.</summary>
-    protected void Release()
-    {
-        Connection.OnRequestReleased(this);
-        Response.Close();
-        Parameters.End();
-        EndBody();
-        EndFeatures();
-        EndRole();
-        EndRequestLine();
-        ResetLifetime();
-        _applicationError = null;
-        _badRequest = null;
-        Server.Admission.Release(this);
-        Server.Requests.Return(this);
-    }
-
-    /// <summary>A request that never came to be executed is over.</summary>
-    public void Forget()
-    {
-        Parameters.End();
-        Server.Requests.Return(this);
     }
 }

@@ -26,11 +26,11 @@ internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplic
         // Refused, or aborted while it waited for its turn.
         if (Rejection != RequestRejection.None || IsAborted || MappingError is not null)
         {
-            End(MappingError);
+            RequestCompletion.Complete(this, MappingError);
             return true;
         }
 
-        Task task;
+        Task? task;
         try
         {
             _context = application.CreateContext(this);
@@ -39,12 +39,14 @@ internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplic
         }
         catch (Exception exception)
         {
-            task = Task.FromException(exception);
+            RequestCompletion.Complete(this, exception);
+            return true;
         }
 
-        if (task.IsCompleted)
+        // Middleware may return no task at all.
+        if (task is null || task.IsCompleted)
         {
-            End(GetException(task));
+            RequestCompletion.Complete(this, GetException(task));
             return true;
         }
 
@@ -55,49 +57,7 @@ internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplic
         return false;
     }
 
-    private static Exception? GetException(Task task)
-        => task.IsCompletedSuccessfully ? null : task.Exception?.InnerException ?? new TaskCanceledException(task);
-
-    private void OnApplicationReturned()
-    {
-        var task = _applicationTask!;
-        _applicationTask = null;
-        var own = ExecutionContext.Capture();
-        if (_executionContext is { } context)
-            ExecutionContext.Restore(context);
-        _executionContext = null;
-        End(GetException(task));
-        if (own is not null)
-            ExecutionContext.Restore(own);
-    }
-
-    private void End(Exception? exception)
-    {
-        var end = EndAsync(exception);
-        if (end.IsCompleted)
-            end.GetAwaiter().GetResult();
-    }
-
-    /// <summary>What follows the application, in this order; nothing that fails in it keeps the rest from being done.</summary>
-    private async ValueTask EndAsync(Exception? exception)
-    {
-        try
-        {
-            await EndResponseAsync(exception);
-            Server.LargeHeads.Report(Server.Log, Response.HeadLength);
-            if (Response.HasOnCompleted)
-                await Response.FireOnCompletedAsync();
-        }
-        catch (Exception failure)
-        {
-            Server.Log.RequestEndFailed(Connection.Id, TraceIdentifier, failure);
-        }
-
-        DisposeContext();
-        Release();
-    }
-
-    private void DisposeContext()
+    public override void DisposeContext()
     {
         if (!_hasContext)
             return;
@@ -113,5 +73,28 @@ internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplic
 
         _context = default;
         _hasContext = false;
+    }
+
+    private static Exception? GetException(Task? task)
+    {
+        if (task is null)
+            return new InvalidOperationException("The application returned null instead of a task.");
+
+        return task.IsCompletedSuccessfully ? null : task.Exception?.InnerException ?? new TaskCanceledException(task);
+    }
+
+    private void OnApplicationReturned() => ThreadRoot.Run(this, static request => request.CompleteInItsContext(), Server.Log);
+
+    private void CompleteInItsContext()
+    {
+        var task = _applicationTask!;
+        _applicationTask = null;
+        var own = ExecutionContext.Capture();
+        if (_executionContext is { } context)
+            ExecutionContext.Restore(context);
+        _executionContext = null;
+        RequestCompletion.Complete(this, GetException(task));
+        if (own is not null)
+            ExecutionContext.Restore(own);
     }
 }

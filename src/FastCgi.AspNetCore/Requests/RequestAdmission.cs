@@ -61,12 +61,13 @@ internal sealed class RequestAdmission(long? limit = null, int queueLimit = 0)
             return;
 
         request.IsAdmitted = false;
+        FastCgiRequest? next;
         lock (_lock)
         {
-            if (!_queue.TryDequeue(out var next))
+            if (!_queue.TryDequeue(out next))
                 _admittedCount--;
-            else
-                next.QueueToThreadPool();
         }
+
+        next?.RunLater();
     }
 }

@@ -11,22 +11,28 @@ internal abstract class RequestConnection
     /// <summary>The outlet, whose lock guards the connection's side of each request.</summary>
     public abstract RecordOutput Output { get; }
 
-    /// <summary>Its END_REQUEST is about to go in the line: the request gives its id up.</summary>
-    /// <returns>Whether the connection is closed behind it although the web server means to keep it.</returns>
-    public abstract bool OnRequestEnding(FastCgiRequest request);
+    /// <summary>
+    /// The response is about to be queued as ended or cut: the request leaves the table. With the lock held.
+    /// </summary>
+    /// <returns>How it leaves; <see cref="ResponseEnd.None"/> if it has left before.</returns>
+    public abstract ResponseEnd OnRequestEnding(FastCgiRequest request, bool isComplete);
 
-    /// <summary>Its END_REQUEST is in the line: the connection may have to be closed behind it.</summary>
-    public abstract void OnRequestEnded(FastCgiRequest request);
+    /// <summary>
+    /// Aborts a request, so that the client sees that its response is cut: the connection is reset, or, if other requests live on it,
+    /// END_REQUEST tells of the failure.
+    /// </summary>
+    /// <param name="request">The request.</param>
+    /// <param name="generation">Which use of the object is meant.</param>
+    /// <param name="reason">What reads fail with.</param>
+    /// <returns>Whether this call did it.</returns>
+    public abstract bool TryAbort(FastCgiRequest request, int generation, Exception reason);
 
-    /// <summary>The application is done with the request.</summary>
+    /// <summary>Resets the connection.</summary>
+    public abstract void Reset();
+
+    /// <summary>The application is done with a request that has left the table.</summary>
     public abstract void OnRequestReleased(FastCgiRequest request);
 
     /// <summary>The application has read from the body: receiving may go on.</summary>
     public abstract void OnBodyConsumed();
-
-    /// <summary>
-    /// Ends a request whose response cannot be completed, so that the client sees that it is cut: the connection is reset, or, if
-    /// other requests live on it, END_REQUEST tells of the failure.
-    /// </summary>
-    public abstract void Cut(FastCgiRequest request);
 }

@@ -33,7 +33,7 @@ internal sealed class ServerContext
             Requests = pool,
             Admission = new RequestAdmission(options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit),
             SendFileOffload = options.SendFile.Roots.Count > 0 ? new SendFileOffload(options.SendFile) : null,
-            Log = log,
+            Log = SafeLogger.Wrap(log),
             Time = time,
             MaxDescriptors = maxDescriptors,
         };
@@ -68,6 +68,12 @@ internal sealed class ServerContext
     public ServerCounters Counters { get; } = new();
 
     public required RequestAdmission Admission { get; init; }
+
+    /// <summary>Executes requests that have waited for their turn; set before the first connection.</summary>
+    public RequestRunner Runner { get; set; } = new ThreadPoolRunner();
+
+    /// <summary>Uncorks responses in time; <see langword="null"/> for nobody.</summary>
+    public CorkDeadlines? CorkDeadlines { get; set; }
 
     /// <summary>How many connections the process can have, for lack of a limit of its own.</summary>
     public required long MaxDescriptors { get; init; }

@@ -25,7 +25,7 @@ internal sealed partial class FastCgiResponse
     {
         get
         {
-            lock (_output)
+            using (_output.EnterLock())
                 return _isBodyOpen ? _writer ??= new ResponseBodyWriter(this, _generation) : new ResponseBodyWriter(this, _generation - 1);
         }
     }
@@ -35,7 +35,7 @@ internal sealed partial class FastCgiResponse
     {
         get
         {
-            lock (_output)
+            using (_output.EnterLock())
                 return _isBodyOpen ? _stream ??= new ResponseBodyStream(this, _generation) : new ResponseBodyStream(this, _generation - 1);
         }
     }
@@ -58,7 +58,7 @@ internal sealed partial class FastCgiResponse
     /// <summary>Memory to write to.</summary>
     public Memory<byte> GetMemory(int generation, int sizeHint)
     {
-        lock (_output)
+        using (_output.EnterLock())
         {
             ThrowIfNotWritable(generation);
             return _output.GetMemory(sizeHint);
@@ -68,11 +68,12 @@ internal sealed partial class FastCgiResponse
     /// <summary>Takes what was written to memory. It does not start the response.</summary>
     public void Advance(int generation, int count)
     {
-        lock (_output)
+        var declared = DeclaredLength;
+        using (_output.EnterLock())
         {
             ThrowIfStale(generation);
             _output.CheckAdvance(count);
-            CountWrite(count);
+            CountWrite(count, declared);
             if (HasStarted && !_canWriteBody)
                 RefuseBody();
             else
@@ -83,7 +84,7 @@ internal sealed partial class FastCgiResponse
     /// <summary>The bytes that were written and not flushed.</summary>
     public long GetUnflushedBytes(int generation)
     {
-        lock (_output)
+        using (_output.EnterLock())
         {
             ThrowIfStale(generation);
             return _output.UnflushedLength;
@@ -96,12 +97,9 @@ internal sealed partial class FastCgiResponse
         if (cancellationToken.IsCancellationRequested)
             return ValueTask.FromCanceled<FlushResult>(cancellationToken);
 
-        var start = StartAsync(generation, source.Length);
-        if (!start.IsCompletedSuccessfully)
-            return WriteStartedAsync(start, generation, source, cancellationToken);
-
-        StageWrite(generation, source.Span, isCounted: start.Result);
-        return FlushOutputAsync(cancellationToken);
+        return HasOnStarting && !HasStarted
+            ? WriteSlowAsync(generation, source, cancellationToken)
+            : Write(generation, source.Span, isWrite: true, cancellationToken);
     }
 
     /// <summary>Sends what was written, and the header block if it was not sent.</summary>
@@ -110,86 +108,109 @@ internal sealed partial class FastCgiResponse
         if (cancellationToken.IsCancellationRequested)
             return ValueTask.FromCanceled<FlushResult>(cancellationToken);
 
-        if (IsCompleted && IsCurrent(generation))
-            return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
-
-        var start = StartAsync(generation, writeLength: 0);
-        return start.IsCompletedSuccessfully ? FlushOutputAsync(cancellationToken) : FlushStartedAsync(start, cancellationToken);
+        return HasOnStarting && !HasStarted
+            ? FlushSlowAsync(generation, cancellationToken)
+            : Write(generation, default, isWrite: false, cancellationToken);
     }
 
     /// <summary>Makes the pending or the next flush return as cancelled.</summary>
     public void CancelPendingFlush(int generation)
     {
-        lock (_output)
+        using (_output.EnterLock())
+        {
             ThrowIfStale(generation);
-        _output.CancelPendingFlush();
+            _output.CancelPendingFlush();
+        }
     }
 
     private void BeginBody()
     {
-        lock (_output)
+        // Without the lock: nobody has the new generation yet, and a thread that comes late finds that its own has passed.
+        _bytesWritten = 0;
+        _canWriteBody = true;
+        _completion = null;
+        if (_isStaleUseSeen)
         {
-            _isBodyOpen = true;
-            _bytesWritten = 0;
-            _canWriteBody = true;
-            Completion = null;
-            if (_isStaleUseSeen)
-            {
-                _writer = null;
-                _stream = null;
-            }
-
-            _writer?.Begin(_generation);
-            _stream?.Begin(_generation);
+            _writer = null;
+            _stream = null;
         }
+
+        _writer?.Begin(_generation);
+        _stream?.Begin(_generation);
+        Volatile.Write(ref _isBodyOpen, true);
     }
 
-    private async ValueTask<FlushResult> WriteStartedAsync(
-        ValueTask<bool> start, int generation, ReadOnlyMemory<byte> source, CancellationToken cancellationToken)
+    private async ValueTask<FlushResult> WriteSlowAsync(int generation, ReadOnlyMemory<byte> source, CancellationToken cancellationToken)
     {
-        var isCounted = await start;
-        StageWrite(generation, source.Span, isCounted);
-        return await FlushOutputAsync(cancellationToken);
+        await FireOnStartingAsync(generation);
+        return await Write(generation, source.Span, isWrite: true, cancellationToken);
     }
 
-    private async ValueTask<FlushResult> FlushStartedAsync(ValueTask<bool> start, CancellationToken cancellationToken)
+    private async ValueTask<FlushResult> FlushSlowAsync(int generation, CancellationToken cancellationToken)
     {
-        await start;
-        return await FlushOutputAsync(cancellationToken);
+        await FireOnStartingAsync(generation);
+        return await Write(generation, default, isWrite: false, cancellationToken);
     }
 
-    private ValueTask<FlushResult> FlushOutputAsync(CancellationToken cancellationToken)
+    /// <summary>Starts the response if need be, stages what is written, and flushes: under one lock.</summary>
+    private ValueTask<FlushResult> Write(int generation, ReadOnlySpan<byte> source, bool isWrite, CancellationToken cancellationToken)
+    {
+        var head = PrepareHead();
+        ResponseOutput.PendingFlush flush;
+        using (_output.EnterLock())
+        {
+            if (isWrite)
+                ThrowIfNotWritable(generation);
+            else
+                ThrowIfStale(generation);
+            if (IsCompleted)
+                return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
+
+            if (HasStarted)
+                CountWrite(source.Length, _headers.ContentLength);
+            else
+                StartByApplication(in head, source.Length);
+            if (isWrite && _canWriteBody)
+                _output.Write(source);
+            else if (isWrite)
+                RefuseBody();
+
+            flush = _output.Flush(IsLikelyLastFlush());
+        }
+
+        LogDroppedHeaders();
+        return _output.SendAsync(flush, cancellationToken);
+    }
+
+    private bool IsLikelyLastFlush()
     {
         var length = _headers.ContentLength;
-        if (length == _bytesWritten)
-            _owner.OnResponseAnswered();
-
-        // Without a Content-Length, most responses are written at once.
-        var isLikelyLast = length is null ? _bytesWritten > 0 && !_isBufferingDisabled && _output.NeedsHead : length == _bytesWritten;
-        return _output.FlushAsync(isLikelyLast, cancellationToken);
-    }
-
-    private void StageWrite(int generation, ReadOnlySpan<byte> source, bool isCounted)
-    {
-        lock (_output)
+        if (length is null)
         {
-            ThrowIfNotWritable(generation);
-            if (!isCounted)
-                CountWrite(source.Length);
-            if (_canWriteBody)
-                _output.Write(source);
-            else
-                RefuseBody();
+            // Without a Content-Length, most responses are written at once.
+            return _bytesWritten > 0 && !_isBufferingDisabled && _output.NeedsHead;
         }
+
+        if (length != _bytesWritten)
+            return false;
+
+        _owner.OnAnswered();
+        return true;
     }
+
+    /// <summary>
+    /// What the application has declared so far. Asked for without the lock, because before the response starts the headers may be the
+    /// application's own.
+    /// </summary>
+    private long? DeclaredLength => HasStarted ? _headers.ContentLength : _applicationHeaders.ContentLength;
 
     /// <summary>Counts bytes against the declared length; those past it are refused before any of them is taken.</summary>
-    private void CountWrite(long length)
+    private void CountWrite(long length, long? declared)
     {
         if (length == 0)
             return;
 
-        if (_applicationHeaders.ContentLength is { } declared && _bytesWritten + length > declared)
+        if (_bytesWritten + length > declared)
         {
             throw new InvalidOperationException(
                 $"Response Content-Length mismatch: too many bytes written ({_bytesWritten + length} of {declared}).");
@@ -201,7 +222,7 @@ internal sealed partial class FastCgiResponse
     private void RefuseBody()
     {
         // An answer to HEAD is written like any other; how much is noted at its end.
-        if (!_owner.IsHeadRequest)
+        if (!_settings.IsHead)
             throw new InvalidOperationException($"Writing to the response body is invalid for responses with status code {_statusCode}.");
     }
 

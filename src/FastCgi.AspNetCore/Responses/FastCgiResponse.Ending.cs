@@ -1,5 +1,5 @@
-using System.IO.Pipelines;
 using System.Text;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Http;
@@ -10,84 +10,86 @@ namespace FastCgi.AspNetCore.Responses;
 /// <content>How the response ends: as the application made it, or as an error of the server's own.</content>
 internal sealed partial class FastCgiResponse
 {
-    /// <summary>The task of a <see cref="PipeWriter.Complete"/>, which cannot wait for it.</summary>
-    public Task? Completion { get; private set; }
+    private Task? _completion;
 
-    /// <summary>Begins to end the response, for a caller that cannot wait.</summary>
+    /// <summary>The application's own attempts to complete the response, which may still be under way.</summary>
+    public Task? Completion => Volatile.Read(ref _completion);
+
+    /// <inheritdoc/>
+    public Task CompleteAsync()
+    {
+        var generation = _generation;
+        return CompleteAsync(generation, exception: null).AsTask();
+    }
+
+    /// <summary>Begins to complete the response, for a caller that cannot wait.</summary>
     public void BeginComplete(int generation, Exception? exception)
     {
         var completion = CompleteAsync(generation, exception);
         if (completion.IsCompleted)
             completion.GetAwaiter().GetResult();
         else
-            Completion = completion.AsTask();
+            _ = completion.AsTask();
     }
 
-    /// <summary>Ends the response while the application may go on.</summary>
-    public async ValueTask CompleteAsync(int generation, Exception? exception)
+    /// <summary>Completes the response while the application may go on.</summary>
+    public ValueTask CompleteAsync(int generation, Exception? exception)
     {
-        lock (_output)
-            ThrowIfStale(generation);
+        var completion = CompleteCoreAsync(generation, exception);
+        if (completion.IsCompleted)
+            return completion;
 
-        if (IsCompleted)
-            return;
+        // The application may give up on it, or not wait for it at all; the completion of the request does.
+        var task = completion.AsTask();
+        using (_output.EnterLock())
+        {
+            if (IsCurrent(generation))
+                Volatile.Write(ref _completion, _completion is { } earlier ? Task.WhenAll(earlier, task) : task);
+        }
 
-        if (exception is not null)
-            FailByApplication(exception);
-        else if (!HasStarted)
-            await FireOnStartingAsync();
-
-        if (TryComplete(generation))
-            await FinishAsync();
+        return new ValueTask(task);
     }
 
-    /// <summary>Ends the response: END_REQUEST is in the line, and sent unless this thread is about to flush anyway.</summary>
+    /// <summary>Ends the response when the application has returned, unless that has been done: the end is queued and sent.</summary>
     /// <param name="status">What END_REQUEST says.</param>
-    public ValueTask<FlushResult> FinishAsync(ProtocolStatus status = ProtocolStatus.RequestComplete)
+    /// <returns>Whether the outlet has taken everything.</returns>
+    public bool Finish(ProtocolStatus status = ProtocolStatus.RequestComplete)
     {
-        if (_bytesWritten > 0 && _owner.IsHeadRequest)
-            _owner.OnHeadBodyWritten(_bytesWritten);
+        SetZeroLengthOfReplacedHeaders();
+        var head = PrepareHead();
+        ResponseOutput.EndedResponse ended;
+        using (_output.EnterLock())
+        {
+            CloseBodyLocked();
+            if (IsCompleted)
+                return false;
 
-        _phase = Phase.Completed;
-        var isLast = _owner.OnResponseEnding();
-        _output.End(status, isLast);
-        _owner.OnResponseEnded();
-        return _output.DrainAsync();
+            ended = EndLocked(in head, status);
+        }
+
+        return OnEnded(ended);
     }
 
-    /// <inheritdoc/>
-    public Task CompleteAsync() => CompleteAsync(_generation, exception: null).AsTask();
+    /// <summary>Ends the response so that the client sees that the rest is missing.</summary>
+    /// <returns>How it ended; it is for the caller to reset the connection.</returns>
+    public ResponseEnd Cut()
+    {
+        ResponseOutput.EndedResponse ended;
+        using (_output.EnterLock())
+        {
+            CloseBodyLocked();
+            ended = _output.Cut();
+        }
+
+        OnEnded(ended);
+        return ended.End;
+    }
 
     /// <summary>Makes another response of one that has not started: an answer of the server's own, without a body.</summary>
     public void BecomeError(int statusCode, string? body = null)
     {
-        lock (_output)
-        {
-            _onStarting.Clear();
-            _output.ClearStaged();
-            _headers.Begin();
-            // The application's may have been what failed.
-            _headers.EncodingSelector = null;
-            _applicationHeaders = _headers;
-            _isBufferingDisabled = false;
-            _reasonPhrase = null;
-            _statusCode = statusCode;
-            _bytesWritten = 0;
-            if (statusCode == StatusCodes.Status405MethodNotAllowed)
-                _headers[Known.Allow] = HttpMethods.Options;
-            if (statusCode == StatusCodes.Status503ServiceUnavailable)
-                _headers[Known.RetryAfter] = "1";
-            if (body is null)
-            {
-                _headers.ContentLength = 0;
-                return;
-            }
-
-            _headers[Known.ContentType] = "text/plain; charset=utf-8";
-            _headers.ContentLength = body.Length;
-            if (!_owner.IsHeadRequest)
-                _output.Write(Encoding.ASCII.GetBytes(body));
-        }
+        using (_output.EnterLock())
+            BecomeErrorLocked(statusCode, body);
     }
 
     /// <summary>Sets the status of a response that was aborted before it started, for logs and metrics.</summary>
@@ -96,8 +98,8 @@ internal sealed partial class FastCgiResponse
     /// <summary>The error of an application that wrote less than its Content-Length.</summary>
     public InvalidOperationException? GetLengthMismatch()
     {
-        var declared = _applicationHeaders.ContentLength;
-        var isExempt = _owner.IsHeadRequest || StatusCode == StatusCodes.Status304NotModified;
+        var declared = DeclaredLength;
+        var isExempt = _settings.IsHead || StatusCode == StatusCodes.Status304NotModified;
         return declared is not null && !isExempt && _bytesWritten < declared
             ? new InvalidOperationException($"Response Content-Length mismatch: too few bytes written ({_bytesWritten} of {declared}).")
             : null;
@@ -106,51 +108,125 @@ internal sealed partial class FastCgiResponse
     /// <summary>The application has returned: from now on it cannot write.</summary>
     public void CloseBody()
     {
-        lock (_output)
-        {
-            if (!_isBodyOpen)
-                return;
-
-            _isBodyOpen = false;
-            _generation++;
-            _output.EndLease();
-        }
+        using (_output.EnterLock())
+            CloseBodyLocked();
     }
 
-    private void FailByApplication(Exception exception)
+    private async ValueTask CompleteCoreAsync(int generation, Exception? exception)
     {
-        _owner.ReportApplicationError(new ConnectionAbortedException("The BodyPipe was completed with an exception.", exception));
-        if (HasStarted)
-            _owner.Abort();
-    }
-
-    /// <returns>Whether there is an end to send.</returns>
-    private bool TryComplete(int generation)
-    {
-        lock (_output)
+        using (_output.EnterLock())
         {
             ThrowIfStale(generation);
             if (IsCompleted)
+                return;
+        }
+
+        if (exception is not null)
+        {
+            _owner.ReportApplicationError(new ConnectionAbortedException("The BodyPipe was completed with an exception.", exception));
+            if (HasStarted)
+                _owner.Abort();
+        }
+        else if (!HasStarted && HasOnStarting)
+        {
+            await FireOnStartingAsync(generation);
+        }
+
+        if (TryFinish(generation, out var ended) && !OnEnded(ended))
+            await _output.DrainAsync();
+    }
+
+    /// <returns>Whether there is an end to send.</returns>
+    private bool TryFinish(int generation, out ResponseOutput.EndedResponse ended)
+    {
+        ended = default;
+        var hasFailed = _owner.ApplicationError is not null;
+        if (!hasFailed && GetLengthMismatch() is { } mismatch)
+            throw mismatch;
+
+        var head = hasFailed ? default : PrepareHead();
+        using (_output.EnterLock())
+        {
+            ThrowIfStale(generation);
+            // What was started and failed cannot be completed: the end of the request cuts it.
+            if (IsCompleted || (hasFailed && HasStarted))
                 return false;
 
-            if (_owner.ApplicationError is null)
-            {
-                if (GetLengthMismatch() is { } mismatch)
-                    throw mismatch;
-            }
-            else if (HasStarted)
-            {
-                // What was started cannot be completed: the end of the request cuts it.
-                return false;
-            }
-            else
-            {
-                BecomeError(StatusCodes.Status500InternalServerError);
-            }
-
-            StartAtEnd();
-            _phase = Phase.Completed;
+            if (hasFailed)
+                BecomeErrorLocked(StatusCodes.Status500InternalServerError, body: null);
+            ended = EndLocked(in head, ProtocolStatus.RequestComplete);
             return true;
         }
+    }
+
+    private bool OnEnded(in ResponseOutput.EndedResponse ended)
+    {
+        ended.Send();
+        LogDroppedHeaders();
+        if (_bytesWritten > 0 && _settings.IsHead)
+            _owner.Log.HeadBodyWritten(_owner.ConnectionId, _owner.TraceIdentifier, _bytesWritten);
+        return ended.IsDrained;
+    }
+
+    private ResponseOutput.EndedResponse EndLocked(in PreparedHead head, ProtocolStatus status)
+    {
+        if (!HasStarted)
+        {
+            // In the headers, for what looks at them later: the request log.
+            if (_bytesWritten == 0 && head.Headers is null && _headers.ContentLength is null && CanHaveContentLength)
+                _headers.ContentLength = 0;
+            Start(in head, writeLength: 0);
+        }
+
+        _phase = Phase.Completed;
+        return _output.End(status);
+    }
+
+    private void SetZeroLengthOfReplacedHeaders()
+    {
+        if (!ReferenceEquals(_applicationHeaders, _headers) && !HasStarted && _bytesWritten == 0
+            && _applicationHeaders.ContentLength is null && CanHaveContentLength)
+        {
+            _applicationHeaders.ContentLength = 0;
+        }
+    }
+
+    private void BecomeErrorLocked(int statusCode, string? body)
+    {
+        _onStarting.Clear();
+        _output.ClearStaged();
+        _headers.Begin();
+        // The application's may have been what failed.
+        _headers.EncodingSelector = null;
+        _applicationHeaders = _headers;
+        _isBufferingDisabled = false;
+        _isOffloaded = false;
+        _reasonPhrase = null;
+        _statusCode = statusCode;
+        _bytesWritten = 0;
+        if (statusCode == StatusCodes.Status405MethodNotAllowed)
+            _headers[Known.Allow] = HttpMethods.Options;
+        if (statusCode == StatusCodes.Status503ServiceUnavailable)
+            _headers[Known.RetryAfter] = "1";
+        if (body is null)
+        {
+            _headers.ContentLength = 0;
+            return;
+        }
+
+        _headers[Known.ContentType] = "text/plain; charset=utf-8";
+        _headers.ContentLength = body.Length;
+        if (!_settings.IsHead)
+            _output.Write(Encoding.ASCII.GetBytes(body));
+    }
+
+    private void CloseBodyLocked()
+    {
+        if (!_isBodyOpen)
+            return;
+
+        _isBodyOpen = false;
+        _generation++;
+        _output.EndLease();
     }
 }

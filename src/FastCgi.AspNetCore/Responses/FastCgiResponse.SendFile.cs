@@ -1,4 +1,5 @@
 using System.Buffers;
+using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Http;
 using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
@@ -17,7 +18,7 @@ internal sealed partial class FastCgiResponse
         var part = FilePart.Check(path, offset, count);
         cancellationToken.ThrowIfCancellationRequested();
 
-        if (_owner.IsHeadRequest)
+        if (_settings.IsHead)
             await FlushAsync(generation, cancellationToken);
         else if (!await TryOffloadAsync(generation, part))
             await StreamFileAsync(generation, path, offset, count, cancellationToken);
@@ -25,36 +26,46 @@ internal sealed partial class FastCgiResponse
 
     private async ValueTask<bool> TryOffloadAsync(int generation, FilePart part)
     {
-        if (_owner.SendFileOffload is not { } offload || HasStarted)
+        if (_settings.SendFileOffload is not { } offload || _settings.IsAuthorizer || HasStarted)
             return false;
 
         // They have the last word on status and headers.
-        await FireOnStartingAsync();
+        await FireOnStartingAsync(generation);
         if (!offload.TryGetHeader(part, _statusCode, _owner.RequestHeaders, _applicationHeaders, out var header, out var obstacle))
         {
-            _owner.OnFileStreamed(part.File.FullName, obstacle);
+            _owner.Log.FileStreamed(_owner.ConnectionId, _owner.TraceIdentifier, part.File.FullName, obstacle);
             return false;
         }
 
-        lock (_output)
+        // A dictionary that the application has put in place of ours is its own: no lock is held when it is called.
+        var headers = _applicationHeaders;
+        var isReplaced = !ReferenceEquals(headers, _headers);
+        var declared = headers.ContentLength;
+        using (_output.EnterLock())
         {
             ThrowIfStale(generation);
             if (HasStarted || _bytesWritten > 0 || _owner.ApplicationError is not null)
                 return false;
 
-            CountWrite(part.Length);
-            _applicationHeaders[header.Key] = header.Value;
-            _applicationHeaders.Remove(Known.ContentRange);
-            // nginx would repeat it.
-            if (header.Key == SendFileOffload.XAccelRedirect)
-                _applicationHeaders.Remove(Known.AcceptRanges);
+            CountWrite(part.Length, declared);
             _isOffloaded = true;
+            if (!isReplaced)
+                _headers.SetOffload(header);
         }
 
-        _owner.OnFileOffloaded(part.File.FullName, header.Value);
+        if (isReplaced)
+            SetOffload(headers, header);
+        _owner.Log.FileOffloaded(_owner.ConnectionId, _owner.TraceIdentifier, part.File.FullName, header.Value);
         // The end goes with the header block: nginx closes the connection as soon as it has read that.
         await CompleteAsync(generation, exception: null);
         return true;
+    }
+
+    private static void SetOffload(IHeaderDictionary headers, KeyValuePair<string, string> header)
+    {
+        headers[header.Key] = header.Value;
+        foreach (var name in SendFileOffload.GetReplacedHeaders(header.Key))
+            headers.Remove(name);
     }
 
     private async Task StreamFileAsync(int generation, string path, long offset, long? count, CancellationToken cancellationToken)

@@ -1,4 +1,5 @@
 using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Http;
 using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
@@ -7,127 +8,153 @@ namespace FastCgi.AspNetCore.Responses;
 /// <content>How status and headers become final: at the first flush or write, or when the application says so, or at its end.</content>
 internal sealed partial class FastCgiResponse
 {
+    private string? _droppedHeaders;
+
     /// <inheritdoc/>
     public Task StartAsync(CancellationToken cancellationToken = default)
     {
         cancellationToken.ThrowIfCancellationRequested();
-        return StartAsync(_generation, writeLength: 0).AsTask();
+        var generation = _generation;
+        return StartAsync(generation);
     }
 
-    /// <summary>Makes status and headers final, for a response that is at its end.</summary>
-    public void StartAtEnd()
-    {
-        lock (_output)
-        {
-            if (HasStarted)
-                return;
-
-            // In the headers, for what looks at them later: the request log.
-            if (_bytesWritten == 0 && _applicationHeaders.ContentLength is null && CanHaveContentLength)
-                _applicationHeaders.ContentLength = 0;
-            Start();
-        }
-    }
+    /// <summary>Calls the OnStarting callbacks, for the end of the request.</summary>
+    public Task FireOnStartingAsync() => FireOnStartingAsync(_generation);
 
     /// <summary>Calls the OnStarting callbacks. The first that throws is an error of the application, and those behind it are not called.</summary>
-    public async Task FireOnStartingAsync()
+    private async Task FireOnStartingAsync(int generation)
     {
-        try
+        while (TryPopOnStarting(generation, out var callback))
         {
-            while (_onStarting.Any)
+            try
             {
-                var (callback, state) = _onStarting.Pop();
-                await callback(state);
+                await callback.Callback(callback.State);
+            }
+            catch (Exception exception)
+            {
+                using (_output.EnterLock())
+                {
+                    ThrowIfStale(generation);
+                    _onStarting.Clear();
+                }
+
+                _owner.ReportApplicationError(exception);
+                return;
             }
         }
-        catch (Exception exception)
+    }
+
+    private bool TryPopOnStarting(int generation, out (Func<object, Task> Callback, object State) callback)
+    {
+        using (_output.EnterLock())
         {
-            _onStarting.Clear();
-            _owner.ReportApplicationError(exception);
+            ThrowIfStale(generation);
+            callback = _onStarting.Any ? _onStarting.Pop() : default;
+            return callback.Callback is not null;
         }
     }
 
     /// <inheritdoc/>
     public void DisableBuffering() => _isBufferingDisabled = true;
 
-    /// <returns>Whether the write was counted, because it started the response.</returns>
-    private ValueTask<bool> StartAsync(int generation, int writeLength)
+    private async Task StartAsync(int generation)
     {
-        lock (_output)
+        if (HasOnStarting && !HasStarted)
+            await FireOnStartingAsync(generation);
+
+        var head = PrepareHead();
+        using (_output.EnterLock())
         {
             ThrowIfStale(generation);
-            if (HasStarted)
-                return new ValueTask<bool>(false);
-
-            if (!HasOnStarting)
-            {
-                StartWithWrite(writeLength);
-                return new ValueTask<bool>(true);
-            }
+            if (!HasStarted)
+                StartByApplication(in head, writeLength: 0);
         }
 
-        return StartSlowAsync(generation, writeLength);
+        LogDroppedHeaders();
     }
 
-    private async ValueTask<bool> StartSlowAsync(int generation, int writeLength)
+    /// <summary>
+    /// Calls what the application has put in place of the server's own: its header dictionary, its choice of encodings, the metadata of
+    /// its endpoint. Without the lock, and without a change to anything, so that a thread that comes late does no harm.
+    /// </summary>
+    private PreparedHead PrepareHead()
     {
-        await FireOnStartingAsync();
-        lock (_output)
-        {
-            ThrowIfStale(generation);
-            if (HasStarted)
-                return false;
+        var isReplaced = !ReferenceEquals(_applicationHeaders, _headers);
+        if (HasStarted || (!isReplaced && _headers.EncodingSelector is null && !_settings.IsAuthorizer))
+            return default;
 
-            StartWithWrite(writeLength);
-            return true;
-        }
+        var canAnswerOk = !_settings.IsAuthorizer || _owner.CanAnswerOk;
+        if (!isReplaced && _headers.EncodingSelector is null)
+            return new PreparedHead(null, null, canAnswerOk);
+
+        var headers = new ResponseHeaders { EncodingSelector = _headers.EncodingSelector };
+        foreach (var (name, value) in _applicationHeaders.ToArray())
+            headers[name] = value;
+        CompleteHeaders(headers);
+        return new PreparedHead(headers, headers.EncodingSelector is null ? null : CgiResponseWriter.EncodeFields(headers.Entries, headers.EncodingSelector), canAnswerOk);
     }
 
-    private void StartWithWrite(int writeLength)
+    /// <summary>Starts the response because the application wants to. With the lock held.</summary>
+    private void StartByApplication(in PreparedHead head, int writeLength)
     {
         if (_owner.ApplicationError is { } error)
             throw new ObjectDisposedException("The response has been aborted due to an unhandled application exception.", error);
 
-        CountWrite(writeLength);
-        Start();
+        Start(in head, writeLength);
     }
 
-    /// <summary>Makes status and headers final.</summary>
-    private void Start()
+    /// <summary>Makes status and headers final. With the lock held.</summary>
+    /// <param name="head">What was prepared without it.</param>
+    /// <param name="writeLength">The bytes of the write that starts the response.</param>
+    private void Start(in PreparedHead head, int writeLength)
     {
         if (_statusCode is < 200 or > 999)
             throw new InvalidOperationException($"A FastCGI response cannot have the status code {_statusCode}.");
-        if (_statusCode == 200 && !_owner.CanAnswerOk)
+        if (_settings.IsAuthorizer && SentStatusCode == StatusCodes.Status200OK && !head.CanAnswerOk)
         {
             throw new InvalidOperationException(
                 "A request in the role Authorizer was answered 200, which would allow it, by something that is no authorizer. Use MapFastCgiAuthorizer.");
         }
 
-        DropZeroLengthWithoutBody();
-        TakeReplacedHeaders();
-        NoteReservedHeaders();
+        if (head.Headers is { } prepared)
+        {
+            CountWrite(writeLength, prepared.ContentLength);
+            _headers.TakeFrom(prepared);
+            _encodedFields = head.EncodedFields;
+        }
+        else
+        {
+            CountWrite(writeLength, _headers.ContentLength);
+            CompleteHeaders(_headers);
+        }
 
-        // nginx would hold an event stream back until its buffers are full.
-        if (_isBufferingDisabled || _headers.TryGetValue(Known.ContentType, out var type) && type.ToString().StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase))
-            _headers.TryAppend("X-Accel-Buffering", "no");
-
+        FindDroppedHeaders();
         _headers.MakeReadOnly();
         _output.EndLease();
-        _canWriteBody = !_owner.IsHeadRequest && _statusCode is not (204 or 205 or 304);
+        _canWriteBody = !_settings.IsHead && _statusCode is not (204 or 205 or 304);
         if (!_canWriteBody)
         {
             _output.ClearStaged();
             // nginx closes the connection as soon as it has the headers that answer HEAD.
-            _owner.OnResponseAnswered();
+            _owner.OnAnswered();
         }
 
         _phase = Phase.Started;
     }
 
-    /// <summary>Answers of some statuses have no body, so that a length other than 0 is a mistake, and 0 is left out of a 204.</summary>
-    private void DropZeroLengthWithoutBody()
+    /// <summary>Adds what the server adds, and removes what the status does not allow.</summary>
+    private void CompleteHeaders(ResponseHeaders headers)
     {
-        if (_statusCode is not (204 or 205) || _applicationHeaders.ContentLength is not { } contentLength)
+        DropZeroLengthWithoutBody(headers);
+        // nginx would hold an event stream back until its buffers are full.
+        if (_isBufferingDisabled || headers.TryGetValue(Known.ContentType, out var type) && type.ToString().StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase))
+            headers.TryAppend("X-Accel-Buffering", "no");
+    }
+
+    /// <summary>Answers of some statuses have no body, so that a length other than 0 is a mistake, and 0 is left out of a 204.</summary>
+    private void DropZeroLengthWithoutBody(ResponseHeaders headers)
+    {
+        if (_statusCode is not (204 or 205) || headers.ContentLength is not { } contentLength)
             return;
 
         if (contentLength != 0)
@@ -138,31 +165,27 @@ internal sealed partial class FastCgiResponse
         }
 
         if (_statusCode == StatusCodes.Status204NoContent)
-            _applicationHeaders.ContentLength = null;
+            headers.ContentLength = null;
     }
 
-    /// <summary>The application may have put another dictionary in place of ours, which may even be a view of ours.</summary>
-    private void TakeReplacedHeaders()
+    private void FindDroppedHeaders()
     {
-        if (ReferenceEquals(_applicationHeaders, _headers))
-            return;
-
-        var replaced = _applicationHeaders.ToArray();
-        _headers.Clear();
-        foreach (var (name, value) in replaced)
-            _headers[name] = value;
-    }
-
-    private void NoteReservedHeaders()
-    {
-        string? reserved = null;
         foreach (var (name, _) in _headers.Entries)
         {
             if (CgiResponseWriter.IsReserved(name))
-                reserved = reserved is null ? name : $"{reserved}, {name}";
+                _droppedHeaders = _droppedHeaders is null ? name : $"{_droppedHeaders}, {name}";
         }
-
-        if (reserved is not null)
-            _owner.OnHeadersDropped(reserved);
     }
+
+    private void LogDroppedHeaders()
+    {
+        if (_droppedHeaders is not null && Interlocked.Exchange(ref _droppedHeaders, null) is { } names)
+            _owner.Log.HeadersDropped(_owner.ConnectionId, _owner.TraceIdentifier, names);
+    }
+
+    /// <summary>What was asked of the application before the response starts.</summary>
+    /// <param name="Headers">The headers, checked, where they are not the server's own collection as it is.</param>
+    /// <param name="EncodedFields">The header fields as bytes, where the application chooses encodings.</param>
+    /// <param name="CanAnswerOk">Whether the answer to an authorizer's request may be 200.</param>
+    private readonly record struct PreparedHead(ResponseHeaders? Headers, byte[]? EncodedFields, bool CanAnswerOk);
 }

@@ -1,25 +1,31 @@
-using System.Text;
 using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
-using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
 namespace FastCgi.AspNetCore.Responses;
 
 /// <summary>
-/// The response of one request: status, headers, callbacks and how far it has come. <c>FastCgiResponse.Body.cs</c> has what is
-/// written, by the same rules as Kestrel. The object serves one request after another.
+/// The response of one request: status, headers, callbacks and how far it has come. <c>.Body</c> has what is written, <c>.Starting</c>
+/// how status and headers become final, <c>.Ending</c> the end; all by the same rules as Kestrel. The object serves one request after
+/// another.
 /// </summary>
+/// <remarks>
+/// What is the application's own, such as a header dictionary that it has put in place of ours or its choice of encodings, is
+/// called before the lock is taken (<see cref="PrepareHead"/>); under the lock the generation is checked and the result is taken.
+/// </remarks>
 internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpResponseBodyFeature
 {
     private readonly ResponseOwner _owner;
     private readonly ResponseOutput _output;
     private readonly ResponseHeaders _headers = new();
+    private ResponseSettings _settings;
     private ResponseCallbacks _onStarting;
     private ResponseCallbacks _onCompleted;
     private IHeaderDictionary _applicationHeaders;
     private Stream? _replacedBody;
     private string? _reasonPhrase;
+    private byte[]? _encodedFields;
     private int _statusCode;
     private bool _isBufferingDisabled;
     private Phase _phase;
@@ -34,7 +40,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     /// <summary>How far a response has come. Each phase is later than the one before.</summary>
     private enum Phase : byte
     {
-        /// <summary>There is no request; what still holds on to the response holds on to the past.</summary>
+        /// <summary>There is no request; what still refers to the response belongs to the past.</summary>
         Closed,
 
         /// <summary>Status and headers may change.</summary>
@@ -43,11 +49,11 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         /// <summary>Status and headers are final, though they may not have been sent.</summary>
         Started,
 
-        /// <summary>The application has said that it was all.</summary>
+        /// <summary>The end is queued.</summary>
         Completed,
     }
 
-    /// <summary>The bytes on their way out.</summary>
+    /// <summary>The bytes on their way out, which are the lock of the response too.</summary>
     public ResponseOutput Output => _output;
 
     /// <summary>Whether OnStarting callbacks wait to be called.</summary>
@@ -56,7 +62,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     /// <summary>Whether OnCompleted callbacks wait to be called.</summary>
     public bool HasOnCompleted => _onCompleted.Any;
 
-    /// <summary>Whether the end of the response is in the line.</summary>
+    /// <summary>Whether the end of the response is queued.</summary>
     public bool IsCompleted => _phase == Phase.Completed;
 
     /// <inheritdoc/>
@@ -74,12 +80,15 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     }
 
     /// <inheritdoc/>
+    /// <exception cref="InvalidOperationException">The response has started, or the phrase has a control character (RFC 9112, section 4).</exception>
     public string? ReasonPhrase
     {
         get => _reasonPhrase;
         set
         {
             ThrowIfStarted(nameof(ReasonPhrase));
+            if (value is not null && HttpCharacters.IndexOfControl(value) is >= 0 and var position)
+                throw new InvalidOperationException($"Invalid control character in the reason phrase: 0x{(int)value[position]:X4}");
             _reasonPhrase = value;
         }
     }
@@ -96,18 +105,25 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     }
 
     /// <summary>Begins the response of another request.</summary>
-    public void Begin(RecordOutput connection, ushort requestId, long? maxBufferSize, Func<string, Encoding?>? encodingSelector)
+    /// <param name="connection">The outlet.</param>
+    /// <param name="requestId">The request.</param>
+    /// <param name="settings">What is fixed about the response.</param>
+    public void Begin(RecordOutput connection, ushort requestId, in ResponseSettings settings)
     {
+        _settings = settings;
         _statusCode = StatusCodes.Status200OK;
         _reasonPhrase = null;
         HeadLength = 0;
         _replacedBody = null;
+        _encodedFields = null;
+        _droppedHeaders = null;
         _isBufferingDisabled = false;
         _isOffloaded = false;
         _applicationHeaders = _headers;
-        _headers.EncodingSelector = encodingSelector;
+        AllowSynchronousIO = settings.AllowSynchronousIO;
+        _headers.EncodingSelector = settings.EncodingSelector;
         _headers.Begin();
-        _output.Begin(connection, requestId, maxBufferSize ?? long.MaxValue);
+        _output.Begin(connection, requestId, settings.MaxBufferSize ?? long.MaxValue, settings.Deadlines);
         BeginBody();
         _phase = Phase.NotStarted;
     }
@@ -116,7 +132,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     /// <param name="maxLength">The bytes that may be written to it.</param>
     public TextWriter OpenStandardError(long? maxLength)
     {
-        lock (_output)
+        using (_output.EnterLock())
         {
             ObjectDisposedException.ThrowIf(_phase == Phase.Closed, typeof(HttpContext));
             return _output.OpenErrorWriter(maxLength);
@@ -149,29 +165,21 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
             }
             catch (Exception exception)
             {
-                _owner.OnCallbackFailed(exception);
+                _owner.Log.ApplicationError(_owner.ConnectionId, _owner.TraceIdentifier, exception);
             }
         }
     }
-
-    /// <summary>Whether the application chooses encodings for its headers.</summary>
-    public bool HasOwnEncodings => _headers.EncodingSelector is not null;
 
     /// <summary>The bytes of the header block, once it is written.</summary>
     public int HeadLength { get; private set; }
 
     /// <summary>The most bytes of the header block.</summary>
-    public int GetMaxHeadLength() => CgiResponseWriter.GetMaxLength(_headers.Entries, _reasonPhrase, _headers.EncodingSelector);
+    public int GetMaxHeadLength() => CgiResponseWriter.GetMaxLength(_headers.Entries, _reasonPhrase, _encodedFields);
 
-    /// <summary>Writes the header block.</summary>
+    /// <summary>Writes the header block of a response that has started: all of it was checked then, so that it cannot fail.</summary>
     public int WriteHead(Span<byte> destination, long? contentLength)
-    {
-        var statusCode = _isOffloaded ? StatusCodes.Status200OK : _statusCode;
-        return HeadLength = CgiResponseWriter.Write(
-            destination, statusCode, _reasonPhrase, _headers.Entries, contentLength, _headers.EncodingSelector, _owner.PutsStatusFirst);
-    }
-
-    private bool CanHaveContentLength => !_owner.IsHeadRequest && _statusCode is not (204 or 304);
+        => HeadLength = CgiResponseWriter.Write(
+            destination, SentStatusCode, _reasonPhrase, _headers.Entries, _encodedFields, contentLength, isStatusFirst: _settings.IsAuthorizer);
 
     /// <summary>
     /// The length of a body that is complete before its header block is sent, for the header block: a front-end that knows it can
@@ -180,19 +188,27 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     public long? GetFinalContentLength(long length)
         => _headers.ContentLength is null && CanHaveContentLength ? length : null;
 
-    /// <summary>The request is over: what still holds on to the response gets an <see cref="ObjectDisposedException"/>.</summary>
+    /// <summary>The request leaves its connection with this response (<see cref="ResponseOwner.OnEnding"/>).</summary>
+    public ResponseEnd OnEnding(bool isComplete) => _owner.OnEnding(isComplete);
+
+    /// <summary>The request is over: what still refers to the response gets an <see cref="ObjectDisposedException"/>.</summary>
     public void Close()
     {
-        lock (_output)
+        using (_output.EnterLock())
         {
             _phase = Phase.Closed;
-            CloseBody();
+            CloseBodyLocked();
             _output.Close();
         }
 
         _onStarting.Clear();
         _onCompleted.Clear();
     }
+
+    /// <summary>The status that the web server gets: where it sends a file itself, it makes the answer to the client of a 200.</summary>
+    private int SentStatusCode => _isOffloaded ? StatusCodes.Status200OK : _statusCode;
+
+    private bool CanHaveContentLength => !_settings.IsHead && _statusCode is not (204 or 304);
 
     private void ThrowIfClosed() => ObjectDisposedException.ThrowIf(_phase == Phase.Closed, typeof(HttpResponse));
 

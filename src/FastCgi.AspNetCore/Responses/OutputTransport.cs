@@ -20,8 +20,4 @@ internal abstract class OutputTransport
     /// within bounds, so that a reset does not destroy the answer, and then the connection is closed.
     /// </summary>
     public abstract void Close();
-
-    /// <summary>Takes note of a response whose flush is to be held back (<see cref="HeldFlushes"/>).</summary>
-    /// <returns>Whether anybody will see to it that it is sent before long.</returns>
-    public virtual bool TryHold(ResponseOutput response) => false;
 }

@@ -1,29 +1,29 @@
 using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Responses;
 
 /// <summary>
-/// The one outlet of a connection, shared by its requests. It takes whole records only, gives the responses that wait turns of
-/// one large record, and keeps one send under way, which carries all that has come up meanwhile. Any thread may use it.
+/// The one outlet of a connection, shared by its requests. It takes whole records only, gives the queued responses turns of one
+/// large record, and keeps one send under way, which carries all that was queued meanwhile. Any thread may use it.
 /// </summary>
 internal sealed class RecordOutput(BufferPool pool)
 {
     // What one send carries at most: enough for the system to work on, little enough to hold for a peer that is slow.
     private const int MaxSendLength = 4 * BufferPool.LargeBlockSize;
 
+    private readonly Lock _lock = new();
     private OutputTransport? _transport;
     private BufferChain _control;
-    private ResponseOutput? _firstReady;
-    private ResponseOutput? _lastReady;
+    private ResponseOutput? _firstQueued;
+    private ResponseOutput? _lastQueued;
     private BufferBlock? _sending;
     private bool _isSending;
     private bool _isClosed;
     private bool _closesWhenSent;
+    private bool _hasWork;
     private int _controlLength;
-
-    /// <summary>The lock of the connection: of this outlet and of the table of requests.</summary>
-    public Lock Lock { get; } = new();
 
     /// <summary>Where buffers come from.</summary>
     public BufferPool Pool { get; } = pool;
@@ -31,13 +31,19 @@ internal sealed class RecordOutput(BufferPool pool)
     /// <summary>Whether the connection is gone, so that what is written is dropped.</summary>
     public bool IsClosed => Volatile.Read(ref _isClosed);
 
-    /// <summary>The bytes of records that belong to no response and wait to be sent. Under the lock.</summary>
+    /// <summary>The bytes of queued records that belong to no response. With the lock held.</summary>
     public int ControlLength => _controlLength;
+
+    /// <summary>Whether this thread has the lock.</summary>
+    public bool IsLockHeld => _lock.IsHeldByCurrentThread;
 
     /// <summary>Connects the outlet, before anything is written.</summary>
     public void Attach(OutputTransport transport) => _transport = transport;
 
-    /// <summary>Queues a record that belongs to no response: of management, or an END_REQUEST alone. Call it under the lock.</summary>
+    /// <summary>Takes the lock of the connection: of this outlet, the parser, the table of requests and the lifetime.</summary>
+    public LockScope EnterLock() => new(this);
+
+    /// <summary>Queues a record that belongs to no response: of management, or an END_REQUEST alone. With the lock held.</summary>
     public Span<byte> WriteControl(int length)
     {
         if (_control.Tail is null || _control.Tail.FreeLength < length)
@@ -46,97 +52,81 @@ internal sealed class RecordOutput(BufferPool pool)
         var tail = _control.Tail!;
         tail.End += length;
         _controlLength += length;
+        Volatile.Write(ref _hasWork, true);
         return tail.UsedSpan[^length..];
     }
 
-    /// <summary>Queues an END_REQUEST for a request that has no response. Call it under the lock.</summary>
+    /// <summary>Queues an END_REQUEST for a request that has no response. With the lock held.</summary>
     public void WriteEndRequest(ushort requestId, uint appStatus, ProtocolStatus protocolStatus)
         => RecordWriter.WriteEndRequest(WriteControl(RecordWriter.FixedRecordLength), requestId, appStatus, protocolStatus);
 
-    /// <summary>Lets the transport close the connection as soon as all is sent. Call it under the lock.</summary>
-    public void CloseWhenSent() => _closesWhenSent = true;
+    /// <summary>Tells the transport to close the connection as soon as all is sent. With the lock held.</summary>
+    public void CloseWhenSent()
+    {
+        _closesWhenSent = true;
+        Volatile.Write(ref _hasWork, true);
+    }
 
-    /// <summary>Puts a response that has something to send in the line. Call it under the lock.</summary>
+    /// <summary>Queues a response that has something to send. With the lock held.</summary>
     public void Enqueue(ResponseOutput response)
     {
         if (response.IsQueued || _isClosed)
             return;
 
         response.IsQueued = true;
-        if (_lastReady is null)
-            _firstReady = response;
+        if (_lastQueued is null)
+            _firstQueued = response;
         else
-            _lastReady.NextReady = response;
-        _lastReady = response;
+            _lastQueued.NextQueued = response;
+        _lastQueued = response;
+        Volatile.Write(ref _hasWork, true);
     }
 
-    /// <summary>Takes a response out of the line. Call it under the lock.</summary>
+    /// <summary>Takes a response out of the queue. With the lock held.</summary>
     public void Remove(ResponseOutput response)
     {
         if (!response.IsQueued)
             return;
 
-        if (_firstReady == response)
+        if (_firstQueued == response)
         {
             Dequeue(response);
             return;
         }
 
-        var before = _firstReady!;
-        while (before.NextReady != response)
-            before = before.NextReady!;
+        var before = _firstQueued!;
+        while (before.NextQueued != response)
+            before = before.NextQueued!;
 
-        before.NextReady = response.NextReady;
-        if (_lastReady == response)
-            _lastReady = before;
-        response.NextReady = null;
+        before.NextQueued = response.NextQueued;
+        if (_lastQueued == response)
+            _lastQueued = before;
+        response.NextQueued = null;
         response.IsQueued = false;
     }
 
-    /// <summary>Takes note of a response whose flush is to be held back.</summary>
-    /// <returns>Whether anybody will see to it that it is sent before long.</returns>
-    public bool TryHold(ResponseOutput response) => _transport!.TryHold(response);
-
-    /// <summary>
-    /// Sends what there is, unless a send is under way, which will go on with it, or this thread is going to flush anyway
-    /// (<see cref="SendDeferral"/>).
-    /// </summary>
-    public void Flush()
-    {
-        if (!SendDeferral.IsHolding(this))
-            FlushNow();
-    }
-
-    /// <summary>Sends what there is, unless a send is under way, which will go on with it.</summary>
+    /// <summary>Sends what is queued, unless a send is under way, which goes on with it.</summary>
     public void FlushNow()
     {
-        while (TryCollect(out var chain))
-        {
-            if (!_transport!.Send(chain))
-                return;
-
-            TakeBack();
-        }
+        // Whoever queues anything calls this afterwards, so nothing that others queue now is missed.
+        if (Volatile.Read(ref _hasWork))
+            SendCollected(CollectNext(isSendOver: false));
     }
 
     /// <summary>A send that did not end at once has ended.</summary>
-    public void OnSent()
-    {
-        TakeBack();
-        FlushNow();
-    }
+    public void OnSent() => SendCollected(CollectNext(isSendOver: true));
 
-    /// <summary>The connection is gone: drops what waits and lets those that wait for it go on.</summary>
+    /// <summary>The connection is gone: drops what is queued and completes those that wait for it.</summary>
     public void Abandon()
     {
-        lock (Lock)
+        using (EnterLock())
         {
             if (_isClosed)
                 return;
 
-            _isClosed = true;
+            Volatile.Write(ref _isClosed, true);
             BufferBlock.ReturnChain(_control.Clear());
-            while (_firstReady is { } response)
+            while (_firstQueued is { } response)
             {
                 Dequeue(response);
                 response.OnAbandoned();
@@ -144,61 +134,101 @@ internal sealed class RecordOutput(BufferPool pool)
         }
     }
 
-    private bool TryCollect(out BufferBlock chain)
+    /// <summary>
+    /// Takes what the next send carries, unless one is under way. With the lock held; <see cref="SendCollected"/> follows without it.
+    /// </summary>
+    public BufferBlock? Collect()
     {
-        chain = null!;
-        var closes = false;
-        lock (Lock)
-        {
-            if (_isSending || _isClosed)
-                return false;
+        if (_isSending || _isClosed)
+            return null;
 
-            var batch = new BufferChain();
-            batch.Append(_control.Clear());
-            _controlLength = 0;
-            while (_firstReady is { } response && batch.Length < MaxSendLength)
-            {
-                Dequeue(response);
-                if (!response.TakeTurn(ref batch))
-                    Enqueue(response);
-            }
-
-            if (batch.Head is not null)
-            {
-                chain = batch.Head;
-                _sending = chain;
-                _isSending = true;
-                return true;
-            }
-
-            closes = _closesWhenSent;
-            _closesWhenSent = false;
-        }
-
-        if (closes)
-            _transport!.Close();
-        return false;
+        _sending = CollectBatch();
+        _isSending = _sending is not null;
+        Volatile.Write(ref _hasWork, _firstQueued is not null || _closesWhenSent);
+        return _sending;
     }
 
-    private void TakeBack()
+    /// <summary>Sends what was collected, and all that was queued meanwhile.</summary>
+    public void SendCollected(BufferBlock? chain)
     {
-        BufferBlock? sent;
-        lock (Lock)
+        while (chain is not null && _transport!.Send(chain))
+            chain = CollectNext(isSendOver: true);
+    }
+
+    /// <summary>Takes the blocks of the last send back, and what the next one carries.</summary>
+    private BufferBlock? CollectNext(bool isSendOver)
+    {
+        BufferBlock? sent = null;
+        BufferBlock? next = null;
+        var closes = false;
+        using (EnterLock())
         {
-            sent = _sending;
-            _sending = null;
-            _isSending = false;
+            if (isSendOver)
+            {
+                sent = _sending;
+                _sending = null;
+                _isSending = false;
+            }
+
+            next = Collect();
+            if (next is null && !_isSending && !_isClosed)
+            {
+                closes = _closesWhenSent;
+                _closesWhenSent = false;
+                Volatile.Write(ref _hasWork, false);
+            }
         }
 
         BufferBlock.ReturnChain(sent);
+        if (closes)
+            _transport!.Close();
+        return next;
+    }
+
+    private BufferBlock? CollectBatch()
+    {
+        var batch = new BufferChain();
+        batch.Append(_control.Clear());
+        _controlLength = 0;
+        while (_firstQueued is { } response && batch.Length < MaxSendLength)
+        {
+            Dequeue(response);
+            if (!response.TakeTurn(ref batch))
+                Enqueue(response);
+        }
+
+        return batch.Head;
     }
 
     private void Dequeue(ResponseOutput response)
     {
-        _firstReady = response.NextReady;
-        if (_firstReady is null)
-            _lastReady = null;
-        response.NextReady = null;
+        _firstQueued = response.NextQueued;
+        if (_firstQueued is null)
+            _lastQueued = null;
+        response.NextQueued = null;
         response.IsQueued = false;
+    }
+
+    /// <summary>The lock of the connection, until it is disposed of.</summary>
+    public readonly ref struct LockScope
+    {
+        private readonly RecordOutput _output;
+        private readonly LockRank _before;
+
+        internal LockScope(RecordOutput output)
+        {
+            _output = output;
+            if (Invariants.AreChecked)
+                _before = LockOrder.OnEntering(LockRank.Connection, output._lock.IsHeldByCurrentThread);
+            output._lock.Enter();
+        }
+
+        /// <summary>Releases the lock.</summary>
+        public void Dispose()
+        {
+            _output._lock.Exit();
+            if (Invariants.AreChecked)
+                LockOrder.OnExited(_before);
+        }
     }
 }

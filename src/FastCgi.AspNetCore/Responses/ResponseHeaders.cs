@@ -20,6 +20,18 @@ internal sealed class ResponseHeaders : HeaderCollection
         Reset();
     }
 
+    /// <summary>Takes over headers that were checked when they were set there.</summary>
+    public void TakeFrom(ResponseHeaders other) => CopyFrom(other);
+
+    /// <summary>Sets the header that makes the web server send a file, whose value is plain ASCII.</summary>
+    public void SetOffload(KeyValuePair<string, string> header)
+    {
+        foreach (var name in SendFileOffload.GetReplacedHeaders(header.Key))
+            Remove(name);
+        Remove(header.Key);
+        Append(header.Key, header.Value);
+    }
+
     /// <summary>Adds a header of the server's own, unless the application has set it.</summary>
     public void TryAppend(string name, string value)
     {

@@ -1,58 +1,75 @@
 using System.Diagnostics;
 using System.IO.Pipelines;
 using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Responses;
 
 /// <summary>
-/// The bytes of one response on their way out: a flush makes records of what is staged and moves them to the wire chain, from
-/// which the connection's outlet takes them in turns.
+/// The bytes of one response on their way out: a flush makes records of what is staged and moves them to the send queue, from which
+/// the connection's outlet takes them in turns. <c>.Ending</c> has how a response ends.
 /// </summary>
 /// <remarks>
-/// The staged part is guarded by this object's own monitor, for applications do write from several threads; the wire chain by the
-/// lock of the connection, which is taken inside it and never around it.
+/// This object is the lock of its response, because applications write from several threads: it guards what is staged, the cork and
+/// the request's body. The send queue is guarded by the lock of the connection, which is taken inside it (<see cref="LockOrder"/>).
 /// </remarks>
-internal sealed class ResponseOutput(FastCgiResponse response)
+internal sealed partial class ResponseOutput(FastCgiResponse response)
 {
     private ResponseStaging _staging;
+    private OutputCork _cork;
     private RecordOutput _connection = null!;
+    private CorkDeadlines? _deadlines;
     private ushort _requestId;
     private long _pauseLength;
     private int _heldLength;
-    private bool _isFlushHeld;
+    private int _generation;
     private bool _isDropping;
     private bool _isEnded;
     private StandardErrorStaging? _errors;
     private StandardErrorWriter? _errorWriter;
 
+    // The send queue. Its generation changes when the response ends or is dropped, with the lock of the connection held: nobody
+    // waits for it, or cancels, on behalf of a response that is over.
     private BufferChain _wire;
+    private int _wireGeneration;
     private TaskCompletionSource<FlushResult>? _waiter;
     private bool _waiterWantsAll;
     private bool _isFlushCanceled;
 
-    /// <summary>The next response in the outlet's line.</summary>
-    public ResponseOutput? NextReady { get; set; }
+    /// <summary>The next response in the outlet's queue.</summary>
+    public ResponseOutput? NextQueued { get; set; }
 
-    /// <summary>Whether the response is in the outlet's line.</summary>
+    /// <summary>Whether the response is in the outlet's queue.</summary>
     public bool IsQueued { get; set; }
+
+    /// <summary>Which use of the object this is: it changes when the request is over.</summary>
+    public int Generation => Volatile.Read(ref _generation);
 
     /// <summary>The bytes that were written and not flushed.</summary>
     public int UnflushedLength => _staging.Length - _heldLength;
+
+    /// <summary>Whether this thread has the lock of the response.</summary>
+    public bool IsLockHeld => Monitor.IsEntered(this);
+
+    /// <summary>Takes the lock of the response.</summary>
+    public LockScope EnterLock() => new(this);
 
     /// <summary>Begins the response of another request.</summary>
     /// <param name="connection">The outlet.</param>
     /// <param name="requestId">The request.</param>
     /// <param name="pauseLength">The bytes that may wait to be sent before a flush waits for them.</param>
-    public void Begin(RecordOutput connection, ushort requestId, long pauseLength)
+    /// <param name="deadlines">Who uncorks the response in time; <see langword="null"/> for nobody.</param>
+    public void Begin(RecordOutput connection, ushort requestId, long pauseLength, CorkDeadlines? deadlines)
     {
-        Debug.Assert(_wire.Head is null && !IsQueued && _waiter is null);
         _connection = connection;
         _requestId = requestId;
         _pauseLength = pauseLength;
+        _deadlines = deadlines;
         _isDropping = false;
         _isEnded = false;
         _isFlushCanceled = false;
+        _cork.Begin();
         _staging.Begin(connection.Pool, requestId);
     }
 
@@ -89,49 +106,91 @@ internal sealed class ResponseOutput(FastCgiResponse response)
     /// <summary>Whether the header block is still to be sent.</summary>
     public bool NeedsHead => _staging.NeedsHead;
 
-    /// <summary>Sends what is staged, with the header block if it was not sent. Waits while more than the limit waits to be sent.</summary>
+    /// <summary>
+    /// Queues what is staged, with the header block if it was not queued; or holds it. With the lock held;
+    /// <see cref="SendAsync"/> follows without it.
+    /// </summary>
     /// <param name="isLikelyLast">Whether the end of the response is likely to follow at once.</param>
-    /// <param name="cancellationToken">Ends the wait.</param>
-    public ValueTask<FlushResult> FlushAsync(bool isLikelyLast, CancellationToken cancellationToken)
+    /// <returns>What to send and to wait for; nothing for a flush that is held or dropped.</returns>
+    public PendingFlush Flush(bool isLikelyLast)
     {
-        lock (this)
+        Debug.Assert(IsLockHeld);
+        _staging.EndUsedLease();
+        if (_isDropping || _isEnded)
+            return default;
+
+        if (_staging.Length < _pauseLength && !Volatile.Read(ref _isFlushCanceled) && _cork.TryHold(isLikelyLast, this, _deadlines))
         {
-            _staging.EndUsedLease();
-            if (_isDropping)
-                return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
-
-            if (_staging.Length < _pauseLength && !Volatile.Read(ref _isFlushCanceled) && CanHold(isLikelyLast))
-            {
-                _isFlushHeld = true;
-                _heldLength = _staging.Length;
-                return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: _connection.IsClosed));
-            }
-
-            Commit(isEnd: false);
+            _heldLength = _staging.Length;
+            return new PendingFlush(_connection, _wireGeneration, IsHeld: true);
         }
 
-        _connection.Flush();
-        return WaitAsync(wantsAll: false, cancellationToken);
+        Queue(TakeRecords(end: null).Head);
+        return new PendingFlush(_connection, _wireGeneration, IsHeld: false);
     }
 
-    /// <summary>Puts what a held flush would have sent in the line. Harmless at any time.</summary>
-    public void CommitHeldFlush()
+    /// <summary>Sends what a flush has queued. Waits while more than the limit is queued.</summary>
+    public ValueTask<FlushResult> SendAsync(PendingFlush flush, CancellationToken cancellationToken)
     {
-        lock (this)
+        if (flush.Connection is not { } connection)
+            return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
+        if (flush.IsHeld)
+            return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: connection.IsClosed));
+
+        connection.FlushNow();
+        Task<FlushResult> task;
+        using (connection.EnterLock())
         {
-            if (_isFlushHeld)
-                Commit(isEnd: false);
+            // The response has ended meanwhile, and this object may serve another one.
+            if (flush.Generation != _wireGeneration)
+                return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: connection.IsClosed));
+
+            if (_wire.Length < _pauseLength || _isFlushCanceled)
+                return new ValueTask<FlushResult>(TakeFlushResult());
+
+            task = (_waiter ??= new TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously)).Task;
+        }
+
+        return new ValueTask<FlushResult>(cancellationToken.CanBeCanceled ? task.WaitAsync(cancellationToken) : task);
+    }
+
+    /// <summary>
+    /// The application is about to be called, by a thread that sends what is queued when it comes back: flushes are held meanwhile.
+    /// </summary>
+    /// <param name="sendsAtEnd">Whether the end of the response is sent at once all the same, because nothing follows it.</param>
+    public void Cork(bool sendsAtEnd) => _cork.Cork(sendsAtEnd);
+
+    /// <summary>The application has come back from its first call without an end: queues what is held, for the caller to send.</summary>
+    public void Yield(int generation)
+    {
+        using (EnterLock())
+        {
+            if (generation != _generation)
+                return;
+
+            _cork.Yield();
+            QueueHeld();
         }
     }
 
-    /// <summary>Sends what a held flush would have sent. Harmless at any time.</summary>
-    public void SendHeldFlush()
+    /// <summary>From now on each flush is sent at once; what is held is sent now. Harmless when that use of the object is over.</summary>
+    public void Uncork(int generation)
     {
-        CommitHeldFlush();
-        _connection.FlushNow();
+        RecordOutput connection;
+        using (EnterLock())
+        {
+            if (generation != _generation)
+                return;
+
+            connection = _connection;
+            _cork.Uncork();
+            QueueHeld();
+        }
+
+        connection.FlushNow();
     }
 
-    /// <summary>The web server's error log, as text. Call it under the monitor.</summary>
+    /// <summary>The web server's error log, as text. With the lock held.</summary>
     /// <param name="maxLength">The bytes that may be written to it.</param>
     public StandardErrorWriter OpenErrorWriter(long? maxLength)
     {
@@ -140,105 +199,52 @@ internal sealed class ResponseOutput(FastCgiResponse response)
     }
 
     /// <summary>
-    /// Writes to the web server's error log: with the header block or behind it, and not behind the end of the response. Call it under
-    /// the monitor.
+    /// Writes to the web server's error log: with the header block or behind it, and not behind the end of the response. With the lock
+    /// held.
     /// </summary>
-    public void WriteError(ReadOnlySpan<byte> line)
+    public void WriteError(ReadOnlySpan<byte> text)
     {
         if (_isDropping || _isEnded)
             return;
 
-        _errors!.Append(line);
+        _errors!.Append(text);
         if (!_staging.NeedsHead)
-            PutErrorsInLine(isEnd: false);
+            Queue(_errors.Take(isEnd: false));
     }
 
-    /// <summary>Sends what was written to the web server's error log, as far as it is in the line.</summary>
-    public void SendErrors() => _connection.Flush();
-
-    /// <summary>Ends the response: what is staged, the end of STDOUT and END_REQUEST go in the line, but are not sent yet.</summary>
-    /// <param name="status">What END_REQUEST says.</param>
-    /// <param name="isLast">Whether the web server is told not to keep the connection.</param>
-    public void End(ProtocolStatus status, bool isLast)
+    /// <summary>Sends what was written to the web server's error log, as far as it is queued.</summary>
+    public void SendErrors(int generation)
     {
-        lock (this)
+        RecordOutput? connection = null;
+        using (EnterLock())
         {
-            _staging.EndLease();
-            if (_isDropping)
-                return;
-
-            _errorWriter?.EndLine();
-            Commit(isEnd: true, status, isLast);
+            if (generation == _generation && !_cork.IsCorked)
+                connection = _connection;
         }
+
+        connection?.FlushNow();
     }
 
-    /// <summary>Puts what was flushed in the line, without the end of STDOUT, and behind it what shows that the rest is missing.</summary>
-    /// <param name="isLast">
-    /// Whether the connection is closed then: a close alone looks to nginx like the end of a response without Content-Length, but a
-    /// record that only a web server sends (ABORT_REQUEST) is an error to all front-ends. Else END_REQUEST tells of the failure.
-    /// </param>
-    public void EndCut(bool isLast)
-    {
-        lock (this)
-        {
-            if (_isDropping)
-                return;
-
-            _errorWriter?.EndLine();
-            if (MayRefuseHead)
-                ClearStaged();
-            else
-                Commit(isEnd: false);
-            PutErrorsInLine(isEnd: true);
-            _isEnded = true;
-            var block = _connection.Pool.RentBlock(RecordWriter.FixedRecordLength);
-            block.End = isLast ? ProtocolConstants.HeaderLength : RecordWriter.FixedRecordLength;
-            if (isLast)
-                RecordWriter.WriteHeader(block.UsedSpan, RecordType.AbortRequest, _requestId, contentLength: 0);
-            else
-                RecordWriter.WriteEndRequest(block.UsedSpan, _requestId, appStatus: 1, ProtocolStatus.RequestComplete);
-            lock (_connection.Lock)
-                PutInLine(block);
-        }
-    }
-
-    /// <summary>Waits until the outlet has taken everything.</summary>
-    public ValueTask<FlushResult> DrainAsync() => WaitAsync(wantsAll: true, CancellationToken.None);
-
-    /// <summary>From now on drops what is written, and what has not been sent of it. Under the connection's lock.</summary>
-    public void Drop()
-    {
-        Volatile.Write(ref _isDropping, true);
-        _connection.Remove(this);
-        OnAbandoned();
-    }
-
-    /// <summary>The request is over.</summary>
-    public void Close()
-    {
-        Debug.Assert(!IsQueued && _wire.Head is null);
-        EndHold();
-        _staging.Clear();
-        BufferBlock.ReturnChain(_errors?.Take(isEnd: false));
-        _errors = null;
-        _errorWriter?.End();
-        _errorWriter = null;
-    }
-
-    /// <summary>Makes the flush that waits, or else the next one, return as cancelled.</summary>
+    /// <summary>Makes a flush that waits, or else the next one, return as cancelled. With the lock held.</summary>
     public void CancelPendingFlush()
     {
-        lock (_connection.Lock)
+        Debug.Assert(IsLockHeld);
+        using (_connection.EnterLock())
         {
-            if (_waiter is null || _waiterWantsAll)
-                _isFlushCanceled = true;
+            if (_isEnded || _isDropping)
+                return;
+
+            if (_waiter is null)
+                Volatile.Write(ref _isFlushCanceled, true);
             else
                 CompleteWaiter(new FlushResult(isCanceled: true, isCompleted: false));
         }
     }
 
-    /// <summary>Gives up to a large record's worth of the wire chain to a send. Called by the outlet under the connection's lock.</summary>
-    /// <returns>Whether that was all.</returns>
+    /// <summary>
+    /// Takes the records of one turn: one large record, or several that fit one together. Called by the outlet with its lock held.
+    /// </summary>
+    /// <returns>Whether nothing is left.</returns>
     public bool TakeTurn(ref BufferChain batch)
     {
         var taken = 0;
@@ -253,55 +259,39 @@ internal sealed class ResponseOutput(FastCgiResponse response)
         return _wire.Head is null;
     }
 
-    /// <summary>The connection is gone. Called by the outlet under the connection's lock.</summary>
+    /// <summary>The connection is gone. Called by the outlet with its lock held.</summary>
     public void OnAbandoned()
     {
         BufferBlock.ReturnChain(_wire.Clear());
         CompleteWaiter(new FlushResult(isCanceled: false, isCompleted: true));
     }
 
-    /// <summary>Makes records of what is staged and puts them in the line.</summary>
-    private void Commit(bool isEnd, ProtocolStatus status = ProtocolStatus.RequestComplete, bool isLast = false)
+    private void QueueHeld()
     {
-        EndHold();
-        var records = new BufferChain();
-        _staging.TakeRecords(response, ref records, _errors, isEnd ? status : null, isLast);
-        _isEnded |= isEnd;
-        if (records.Head is null)
-            return;
-
-        lock (_connection.Lock)
-            PutInLine(records.Head);
+        if (_cork.IsHolding && !_isDropping)
+            Queue(TakeRecords(end: null).Head);
     }
 
-    private void PutErrorsInLine(bool isEnd)
+    /// <summary>Makes records of what is staged.</summary>
+    private BufferChain TakeRecords(ProtocolStatus? end)
     {
-        if (_errors?.Take(isEnd) is not { } records)
-            return;
-
-        lock (_connection.Lock)
-            PutInLine(records);
-    }
-
-    /// <summary>Whether the header block is still to be written, and an encoding of the application's may refuse to.</summary>
-    private bool MayRefuseHead => _staging.NeedsHead && response.HasOwnEncodings;
-
-    private bool CanHold(bool isLikelyLast)
-    {
-        // An encoding of the application's that refuses a value is an exception for the application, not for whoever sends later.
-        if (MayRefuseHead)
-            return false;
-
-        return SendDeferral.CanHold(this) || (isLikelyLast && (_isFlushHeld || _connection.TryHold(this)));
-    }
-
-    private void EndHold()
-    {
-        _isFlushHeld = false;
+        _cork.OnQueued();
         _heldLength = 0;
+        var records = new BufferChain();
+        _staging.TakeRecords(response, ref records, _errors, end);
+        return records;
     }
 
-    private void PutInLine(BufferBlock records)
+    private void Queue(BufferBlock? records)
+    {
+        if (records is null)
+            return;
+
+        using (_connection.EnterLock())
+            QueueLocked(records);
+    }
+
+    private void QueueLocked(BufferBlock records)
     {
         if (_isDropping || _connection.IsClosed)
         {
@@ -313,24 +303,6 @@ internal sealed class ResponseOutput(FastCgiResponse response)
         _connection.Enqueue(this);
     }
 
-    private ValueTask<FlushResult> WaitAsync(bool wantsAll, CancellationToken cancellationToken)
-    {
-        Task<FlushResult> task;
-        lock (_connection.Lock)
-        {
-            if (wantsAll && _wire.Head is null)
-                return default;
-            if (!wantsAll && (_wire.Length < _pauseLength || _isFlushCanceled))
-                return new ValueTask<FlushResult>(TakeFlushResult());
-
-            _waiter ??= new TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously);
-            _waiterWantsAll |= wantsAll;
-            task = _waiter.Task;
-        }
-
-        return new ValueTask<FlushResult>(cancellationToken.CanBeCanceled ? task.WaitAsync(cancellationToken) : task);
-    }
-
     private void CompleteWaiter(FlushResult result)
     {
         _waiter?.TrySetResult(result);
@@ -338,11 +310,37 @@ internal sealed class ResponseOutput(FastCgiResponse response)
         _waiterWantsAll = false;
     }
 
-    /// <summary>The result of a flush that need not wait. Under the connection's lock.</summary>
+    /// <summary>The result of a flush that need not wait. With the connection's lock held.</summary>
     private FlushResult TakeFlushResult()
     {
         var isCanceled = _isFlushCanceled;
         _isFlushCanceled = false;
         return new FlushResult(isCanceled, isCompleted: _connection.IsClosed);
+    }
+
+    /// <summary>A flush whose records are queued, or held: what is left to do without the lock.</summary>
+    public readonly record struct PendingFlush(RecordOutput? Connection, int Generation, bool IsHeld);
+
+    /// <summary>The lock of a response, until it is disposed of.</summary>
+    public readonly ref struct LockScope
+    {
+        private readonly ResponseOutput _output;
+        private readonly LockRank _before;
+
+        internal LockScope(ResponseOutput output)
+        {
+            _output = output;
+            if (Invariants.AreChecked)
+                _before = LockOrder.OnEntering(LockRank.Response, Monitor.IsEntered(output));
+            Monitor.Enter(output);
+        }
+
+        /// <summary>Releases the lock.</summary>
+        public void Dispose()
+        {
+            Monitor.Exit(_output);
+            if (Invariants.AreChecked)
+                LockOrder.OnExited(_before);
+        }
     }
 }

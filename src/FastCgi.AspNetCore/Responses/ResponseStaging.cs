@@ -134,9 +134,8 @@ internal struct ResponseStaging
     /// <param name="records">Where the records go.</param>
     /// <param name="errors">What goes to the web server's error log, behind the header block.</param>
     /// <param name="end">What END_REQUEST says if the response is complete, so that what ends it follows; else <see langword="null"/>.</param>
-    /// <param name="isLast">Whether a farewell follows that.</param>
-    public void TakeRecords(
-        FastCgiResponse response, ref BufferChain records, StandardErrorStaging? errors, ProtocolStatus? end, bool isLast = false)
+    /// <remarks>Behind the end there is room for one more record header, in the last block.</remarks>
+    public void TakeRecords(FastCgiResponse response, ref BufferChain records, StandardErrorStaging? errors, ProtocolStatus? end)
     {
         if (NeedsHead)
             PutHead(response, isEnd: end is not null);
@@ -163,7 +162,7 @@ internal struct ResponseStaging
                 Frame(block);
                 if (end is not null && errorRecords is null && next is null && block.FreeLength >= TrailerLength + FarewellLength)
                 {
-                    PutTrailer(block, end.Value, isLast);
+                    PutTrailer(block, end.Value);
                     end = null;
                 }
 
@@ -177,7 +176,7 @@ internal struct ResponseStaging
         if (end is not null)
         {
             var trailer = _pool.RentBlock(TrailerLength + FarewellLength);
-            PutTrailer(trailer, end.Value, isLast);
+            PutTrailer(trailer, end.Value);
             records.Append(trailer);
         }
     }
@@ -269,24 +268,12 @@ internal struct ResponseStaging
         return copy;
     }
 
-    private void PutTrailer(BufferBlock block, ProtocolStatus status, bool isLast)
+    private void PutTrailer(BufferBlock block, ProtocolStatus status)
     {
         var start = block.End;
         block.End += TrailerLength;
         var trailer = block.Span[start..block.End];
         RecordWriter.WriteHeader(trailer, RecordType.Stdout, _requestId, contentLength: 0);
         RecordWriter.WriteEndRequest(trailer[ProtocolConstants.HeaderLength..], _requestId, appStatus: 0, status);
-        if (isLast)
-            PutFarewell(block);
-    }
-
-    /// <summary>
-    /// The close that follows comes too late for a web server that has read END_REQUEST and sends the next request at once. But one
-    /// that finds anything behind END_REQUEST does not use the connection again: here, an empty record of management.
-    /// </summary>
-    private static void PutFarewell(BufferBlock block)
-    {
-        block.End += FarewellLength;
-        RecordWriter.WriteHeader(block.UsedSpan[^FarewellLength..], RecordType.GetValuesResult, ProtocolConstants.NullRequestId, contentLength: 0);
     }
 }

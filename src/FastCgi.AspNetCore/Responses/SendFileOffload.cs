@@ -26,6 +26,8 @@ internal sealed class SendFileOffload
     private static readonly string[] s_conditions =
         [HeaderNames.IfMatch, HeaderNames.IfNoneMatch, HeaderNames.IfModifiedSince, HeaderNames.IfUnmodifiedSince];
 
+    private static readonly string[] s_replacedByNginx = [HeaderNames.ContentRange, HeaderNames.AcceptRanges];
+
     private readonly SendFileRoot[] _roots;
     private readonly HashSet<string> _keptHeaders;
 
@@ -35,6 +37,10 @@ internal sealed class SendFileOffload
         _roots = [.. options.Roots.OrderByDescending(static root => root.Folder.Length)];
         _keptHeaders = new(s_headersOfNginx.Concat(options.PassedHeaders), StringComparer.OrdinalIgnoreCase);
     }
+
+    /// <summary>The headers that the web server makes itself of the file; nginx would repeat Accept-Ranges.</summary>
+    public static ReadOnlySpan<string> GetReplacedHeaders(string header)
+        => header == XAccelRedirect ? s_replacedByNginx : s_replacedByNginx.AsSpan(0, 1);
 
     /// <summary>Finds the header that makes the web server send the file.</summary>
     /// <param name="part">What is to be sent.</param>

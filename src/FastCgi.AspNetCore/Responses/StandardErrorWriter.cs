@@ -5,7 +5,7 @@ namespace FastCgi.AspNetCore.Responses;
 
 /// <summary>
 /// Text for the web server's error log: a record for each line, so that the web server puts its own prefix before each. Guarded by
-/// the monitor of the response's output, for errors are logged from any thread.
+/// the lock of the response, because errors are logged from any thread.
 /// </summary>
 internal sealed class StandardErrorWriter : TextWriter
 {
@@ -14,12 +14,14 @@ internal sealed class StandardErrorWriter : TextWriter
 
     private readonly ResponseOutput _output;
     private readonly StringBuilder _line = new();
+    private readonly int _generation;
     private bool _isOver;
 
     private StandardErrorWriter(ResponseOutput output)
         : base(CultureInfo.InvariantCulture)
     {
         _output = output;
+        _generation = output.Generation;
         CoreNewLine = ['\n'];
     }
 
@@ -41,17 +43,17 @@ internal sealed class StandardErrorWriter : TextWriter
 
     public override void Flush()
     {
-        lock (_output)
+        using (_output.EnterLock())
         {
             if (_isOver)
                 return;
             EndLine();
         }
 
-        _output.SendErrors();
+        _output.SendErrors(_generation);
     }
 
-    /// <summary>Ends a line that is not complete. Call it under the monitor of the output.</summary>
+    /// <summary>Ends a line that is not complete. With the lock of the response held.</summary>
     public void EndLine()
     {
         if (_line.Length == 0)
@@ -62,8 +64,8 @@ internal sealed class StandardErrorWriter : TextWriter
     }
 
     /// <summary>
-    /// The request is over: what still holds on to the writer gets an <see cref="ObjectDisposedException"/>. Call it under the monitor
-    /// of the output.
+    /// The request is over: what still holds on to the writer gets an <see cref="ObjectDisposedException"/>. With the lock of
+    /// the response held.
     /// </summary>
     public void End() => _isOver = true;
 
@@ -76,7 +78,7 @@ internal sealed class StandardErrorWriter : TextWriter
 
     private void Write(ReadOnlySpan<char> text, bool endsLine)
     {
-        lock (_output)
+        using (_output.EnterLock())
         {
             ObjectDisposedException.ThrowIf(_isOver, typeof(IFastCgiRequestFeature));
             foreach (var c in text)
@@ -85,7 +87,7 @@ internal sealed class StandardErrorWriter : TextWriter
                 EndLine();
         }
 
-        _output.SendErrors();
+        _output.SendErrors(_generation);
     }
 
     private void Append(char c)

@@ -82,9 +82,13 @@ internal sealed class PipeConnection : ConnectionTransport
     /// <inheritdoc/>
     public override void Close()
     {
+        var action = _connection.DecideEnd();
+        if (action == EndAction.None)
+            return;
+
         Volatile.Write(ref _isDraining, true);
         _context.Transport.Output.Complete();
-        if (_connection.IsInputComplete)
+        if (action != EndAction.HalfClose)
             _context.Transport.Input.CancelPendingRead();
         ResumeReceiving();
     }
@@ -123,8 +127,10 @@ internal sealed class PipeConnection : ConnectionTransport
         var ready = new ReadyRequests();
         var goOn = _connection.OnReceived(data, ref ready);
         while (!ready.IsEmpty)
-            ready.RemoveFirst().QueueToThreadPool();
+            ready.RemoveFirst().RunLater();
         _connection.Output.FlushNow();
+        foreach (var report in ready.TakeReports())
+            report();
         return goOn;
     }
 

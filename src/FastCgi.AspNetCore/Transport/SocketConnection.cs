@@ -12,9 +12,6 @@ namespace FastCgi.AspNetCore.Transport;
 /// </summary>
 internal sealed class SocketConnection : ConnectionTransport
 {
-    // What is read and dropped of a peer that goes on sending behind its last answer.
-    private const long MaxDrainLength = 64 * 1024 * 1024;
-
     // Receives that are taken at once before the requests they made ready are executed.
     private const int MaxReceivesInARow = 4;
 
@@ -31,9 +28,7 @@ internal sealed class SocketConnection : ConnectionTransport
     private readonly FastCgiConnection _connection;
     private BufferBlock? _receiveBlock;
     private List<ArraySegment<byte>>? _sendList;
-    private long _drainedLength;
     private int _lastLength;
-    private bool _isDraining;
     private int _turn = Paused;
     private bool _holdsInput;
     private int _isClosed;
@@ -116,19 +111,19 @@ internal sealed class SocketConnection : ConnectionTransport
     {
         try
         {
-            var isLeaving = _connection.IsLeaving;
-            if ((isLeaving && (Volatile.Read(ref _holdsInput) || _socket.Available > 0)) || _connection.HasRequests)
-                return;
-
-            if (isLeaving || _connection.IsInputComplete)
+            switch (_connection.DecideEnd())
             {
-                CloseSocket(isReset: isLeaving);
-                return;
+                case EndAction.None:
+                case EndAction.ResetUnlessInput when Volatile.Read(ref _holdsInput) || _socket.Available > 0:
+                    return;
+                case EndAction.HalfClose:
+                    _socket.Shutdown(SocketShutdown.Send);
+                    ResumeReceiving();
+                    return;
+                case var action:
+                    CloseSocket(isReset: action != EndAction.Close);
+                    return;
             }
-
-            Volatile.Write(ref _isDraining, true);
-            _socket.Shutdown(SocketShutdown.Send);
-            ResumeReceiving();
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {
@@ -188,14 +183,6 @@ internal sealed class SocketConnection : ConnectionTransport
             CloseSocket(isReset: false);
             OnClosed(error);
             return false;
-        }
-
-        if (Volatile.Read(ref _isDraining))
-        {
-            _drainedLength += length;
-            if (_drainedLength > MaxDrainLength)
-                CloseSocket(isReset: true);
-            return true;
         }
 
         _lastLength = length;

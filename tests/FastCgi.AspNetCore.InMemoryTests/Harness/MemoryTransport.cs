@@ -1,7 +1,6 @@
 using System.Net;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
@@ -24,9 +23,6 @@ internal sealed class MemoryTransport : ConnectionTransport
 
     /// <summary>The connection, which is told when a send that was held is over.</summary>
     public FastCgiConnection Connection { get; set; } = null!;
-
-    /// <summary>What holds flushes back, for a test that looks after them.</summary>
-    public HeldFlushes? HeldFlushes { get; set; }
 
     /// <summary>How many sends there were.</summary>
     public int SendCount { get; private set; }
@@ -63,9 +59,19 @@ internal sealed class MemoryTransport : ConnectionTransport
         }
     }
 
-    public override bool TryHold(ResponseOutput response) => HeldFlushes?.TryHold(response) ?? false;
-
-    public override void Close() => Change(() => IsClosed = true);
+    /// <summary>As in the real engines, the connection decides what becomes of it.</summary>
+    public override void Close()
+    {
+        switch (Connection.DecideEnd())
+        {
+            case EndAction.Close or EndAction.HalfClose or EndAction.ResetUnlessInput:
+                Change(() => IsClosed = true);
+                break;
+            case EndAction.Reset:
+                Reset();
+                break;
+        }
+    }
 
     /// <summary>As in the real engines, the receive that is under way ends and ends the connection, on its own thread.</summary>
     public override void Reset()

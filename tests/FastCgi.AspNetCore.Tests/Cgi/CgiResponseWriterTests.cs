@@ -167,8 +167,9 @@ public sealed class CgiResponseWriterTests
     private byte[] WriteBytes(int statusCode, string? reasonPhrase, long? contentLength = null)
     {
         var headers = _headers.ToArray();
-        var destination = new byte[CgiResponseWriter.GetMaxLength(headers, reasonPhrase, _encodingSelector)];
-        return destination[..CgiResponseWriter.Write(destination, statusCode, reasonPhrase, headers, contentLength, _encodingSelector)];
+        var fields = _encodingSelector is null ? null : CgiResponseWriter.EncodeFields(headers, _encodingSelector);
+        var destination = new byte[CgiResponseWriter.GetMaxLength(headers, reasonPhrase, fields)];
+        return destination[..CgiResponseWriter.Write(destination, statusCode, reasonPhrase, headers, fields, contentLength)];
     }
 
     /// <summary>Eight bytes for each character, as ISO-2022-JP may need with its escape sequences.</summary>

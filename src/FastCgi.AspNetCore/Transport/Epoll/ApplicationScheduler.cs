@@ -1,3 +1,4 @@
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Requests;
 using Microsoft.Extensions.Logging;
 
@@ -65,7 +66,7 @@ internal sealed class ApplicationScheduler
     {
         if (_scheduling == FastCgiApplicationScheduling.ThreadPool)
         {
-            request.QueueToThreadPool();
+            request.RunLater();
             return true;
         }
 
@@ -81,7 +82,7 @@ internal sealed class ApplicationScheduler
                 return true;
             case PathBehaviour.Awaits:
                 // It would be back there anyway: to begin there too keeps the pool's threads at work rather than on the look-out for it.
-                request.QueueToThreadPool(_executePooled);
+                ThreadRoot.Queue(request, _executePooled, request.Log);
                 return true;
             default:
                 return false;

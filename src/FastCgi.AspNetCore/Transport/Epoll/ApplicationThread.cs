@@ -1,6 +1,5 @@
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Responses;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
@@ -27,9 +26,6 @@ internal sealed class ApplicationThread(ApplicationThreads owner)
 
     /// <summary>The thread's number in the system.</summary>
     public int SystemId { get; private set; }
-
-    /// <summary>What it holds back while it runs a loop.</summary>
-    public SendDeferral Deferral { get; } = new();
 
     /// <summary>Starts the thread, which looks for work, and else is idle.</summary>
     /// <exception cref="OutOfMemoryException">The system has no thread left.</exception>

@@ -3,7 +3,6 @@ using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
@@ -20,9 +19,6 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     // Receives in a row of a peer that fills the buffer each time, before others have their turn.
     private const int MaxReceivesInARow = 16;
 
-    // What is read and dropped of a peer that goes on sending behind its last answer.
-    private const long MaxDrainLength = 64 * 1024 * 1024;
-
     // A descriptor is not closed while another thread uses it: its number might come to mean another connection.
     private const int InUse = 1;
     private const int IsToBeClosed = 2;
@@ -35,7 +31,6 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     private int _useState;
     private int _endRequest;
     private int _isQueuedToEnd;
-    private long _drainedLength;
     private bool _isDraining;
     private bool _isClosed;
     private int _error;
@@ -132,32 +127,27 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     /// <inheritdoc/>
     public override void Reset() => RequestEnd(EndRequest.Reset);
 
-    /// <inheritdoc/>
-    public override bool TryHold(ResponseOutput response) => _loop.HeldFlushes?.TryHold(response) ?? false;
-
     /// <summary>Does what <see cref="Close"/> or <see cref="Reset"/> asked for. On the thread that runs the loop.</summary>
     public void End()
     {
         Volatile.Write(ref _isQueuedToEnd, 0);
-        var isReset = Volatile.Read(ref _endRequest) == (int)EndRequest.Reset;
-        if (_isClosed || (!isReset && (_isDraining || Connection.HasRequests)))
+        if (_isClosed)
             return;
 
-        var isLeaving = Connection.IsLeaving;
-        if (isLeaving && !isReset && Libc.HasInput(_socket))
-            return;
-
-        // A web server that takes the connection up in this instant learns from a reset that it did so in vain before it has sent
-        // anything; nginx then tries again, whatever the method is.
-        if (isReset || isLeaving || Connection.IsInputComplete)
+        switch (Volatile.Read(ref _endRequest) == (int)EndRequest.Reset ? EndAction.Reset : Connection.DecideEnd())
         {
-            CloseNow(isReset || isLeaving);
-            return;
+            case EndAction.None:
+            case EndAction.ResetUnlessInput when Libc.HasInput(_socket):
+                return;
+            case EndAction.HalfClose:
+                _isDraining = true;
+                if (Libc.Shutdown(_socket, Libc.ShutdownWrite) < 0 || !Receive())
+                    CloseNow(isReset: false);
+                return;
+            case var action:
+                CloseNow(isReset: action != EndAction.Close);
+                return;
         }
-
-        _isDraining = true;
-        if (Libc.Shutdown(_socket, Libc.ShutdownWrite) < 0 || !Receive())
-            CloseNow(isReset: false);
     }
 
     /// <summary>Closes the connection. On the thread that runs the loop.</summary>
@@ -197,13 +187,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
                 return error == Libc.ErrorAgain;
             }
 
-            if (_isDraining)
-                _drainedLength += length;
-            else if (!Connection.OnReceived(new ReadOnlySpan<byte>(_loop.ReceiveBuffer, length), ref _loop.BeginReady(this)))
+            if (!Connection.OnReceived(new ReadOnlySpan<byte>(_loop.ReceiveBuffer, length), ref _loop.BeginReady(this)))
                 return true;
-
-            if (_drainedLength > MaxDrainLength)
-                return false;
 
             // A short receive has emptied the socket, and what comes later makes another event.
             if (length < EpollLoop.ReceiveBufferLength)

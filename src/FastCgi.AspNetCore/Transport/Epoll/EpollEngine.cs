@@ -34,6 +34,7 @@ internal sealed class EpollEngine
         foreach (var loop in Loops)
             _scheduler.Threads.Run(loop);
         _scheduler.Start(Loops);
+        Manager.Server.CorkDeadlines = _scheduler.Watchdog?.HeldFlushes;
         _scheduler.Threads.EnsureSpare();
     }
 

@@ -53,8 +53,8 @@ internal sealed unsafe class EpollLoop : IDisposable
     /// <summary>The connections, listeners and so on that the loop waits for.</summary>
     public int SourceCount => _sources.Count;
 
-    /// <summary>The flushes that wait for the ends of their responses, if there is somebody to look after them.</summary>
-    public HeldFlushes? HeldFlushes => _scheduler.Watchdog?.HeldFlushes;
+    /// <summary>The response of the request that the application was called for last.</summary>
+    public (ResponseOutput? Response, int Generation) CurrentResponse { get; private set; }
 
     /// <summary>The call of the application that the loop is in, or 0. Each has a number of its own.</summary>
     public long CurrentCall => Volatile.Read(ref _call);
@@ -193,25 +193,29 @@ internal sealed unsafe class EpollLoop : IDisposable
         }
 
         var output = received.Connection.Output;
-        thread.Deferral.Begin(output);
         while (!_ready.IsEmpty)
         {
             var request = _ready.RemoveFirst();
             var path = request.PathHash;
-            if (!_scheduler.TryDispatch(request, path) && !Execute(request, path, isLast: _ready.IsEmpty, thread))
+            if (!_scheduler.TryDispatch(request, path) && !Execute(request, path, output, thread))
                 return false;
         }
 
         _received = null;
-        thread.Deferral.End();
+        output.FlushNow();
+        foreach (var report in _ready.TakeReports())
+            report();
         CloseClosing();
         return true;
     }
 
     /// <returns>Whether this thread still runs the loop.</returns>
-    private bool Execute(FastCgiRequest request, int pathHash, bool isLast, ApplicationThread thread)
+    private bool Execute(FastCgiRequest request, int pathHash, RecordOutput output, ApplicationThread thread)
     {
-        thread.Deferral.Enter(request.Response.Output, isLast);
+        var response = request.Response.Output;
+        var generation = response.Generation;
+        response.Cork(sendsAtEnd: _ready.IsEmpty);
+        CurrentResponse = (response, generation);
         var call = _lastCall + 1;
         CurrentPathHash = pathHash;
         Volatile.Write(ref _lastCall, call);
@@ -222,12 +226,13 @@ internal sealed unsafe class EpollLoop : IDisposable
 
         _scheduler.OnReturned(pathHash, isAwaiting: !hasReturned);
         var isStillOurs = Interlocked.CompareExchange(ref _call, 0, call) == call;
-        thread.Deferral.Leave();
+        if (!hasReturned)
+            response.Yield(generation);
         thread.ResetExecutionContext();
         if (!isStillOurs)
         {
             // The loop has gone on meanwhile; what it flushed did not have what this request wrote since, nor ended what it asked to end.
-            thread.Deferral.End();
+            output.FlushNow();
             Wake();
         }
 

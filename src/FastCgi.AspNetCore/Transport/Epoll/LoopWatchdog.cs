@@ -138,13 +138,13 @@ internal sealed class LoopWatchdog
 
     private void HandOver(EpollLoop loop, long call)
     {
-        var thread = loop.Thread!;
+        var (response, generation) = loop.CurrentResponse;
         var path = loop.CurrentPathHash;
         if (!loop.TryTake(call))
             return;
 
         _predictor.OnLoopKept(path);
-        thread.Deferral.Rescue();
+        response?.Uncork(generation);
         _threads.Run(loop);
     }
 

@@ -1,0 +1,153 @@
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Protocol;
+using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.Responses;
+
+namespace FastCgi.AspNetCore.Connections;
+
+/// <content>How requests leave the connection, and how the connection ends: each in one step with the lock held.</content>
+internal sealed partial class FastCgiConnection
+{
+    /// <inheritdoc/>
+    public override ResponseEnd OnRequestEnding(FastCgiRequest request, bool isComplete)
+    {
+        if (!TryTakeOut(request, isComplete ? RequestPhase.Ended : RequestPhase.Cut))
+            return ResponseEnd.None;
+
+        _surplus = 0;
+        if (isComplete)
+            Interlocked.Increment(ref _unsentCount);
+        if (isComplete && (!request.KeepConnection || _manager.IsStopping))
+            _lifetime.CloseBehindLast();
+
+        var isAlone = _requests.Count == 0;
+        if (!isComplete && isAlone)
+        {
+            if (_transport.CanReset)
+                return ResponseEnd.CutByReset;
+
+            _lifetime.CloseBehindLast();
+        }
+
+        if (_lifetime.OnRequestLeft(request.IsInputOver, hasRequests: !isAlone, _manager.Now))
+            Output.CloseWhenSent();
+
+        if (!isComplete)
+            return isAlone ? ResponseEnd.CutByClose : ResponseEnd.CutByEndRequest;
+
+        return isAlone && _lifetime.Phase == ConnectionPhase.Closing && request.KeepConnection ? ResponseEnd.CompleteWithFarewell : ResponseEnd.Complete;
+    }
+
+    /// <inheritdoc/>
+    public override bool TryAbort(FastCgiRequest request, int generation, Exception reason)
+    {
+        bool isAlone;
+        using (Output.EnterLock())
+        {
+            // The object may have been given to another request, of this or of another connection.
+            if (_requests.Find(request.Id) != request || request.Generation != generation || !request.HasAllParameters)
+                return false;
+
+            Drop(request, reason);
+            isAlone = _requests.Count == 0;
+            if (isAlone)
+                _lifetime.CloseBehindLast();
+            else
+                Output.WriteEndRequest(request.Id, appStatus: 1, ProtocolStatus.RequestComplete);
+        }
+
+        if (isAlone)
+            Reset();
+        else
+            Output.FlushNow();
+        ResumeReceiving();
+        return true;
+    }
+
+    /// <inheritdoc/>
+    public override void Reset()
+    {
+        using (Output.EnterLock())
+            _lifetime.TryClose();
+
+        _transport.Reset();
+    }
+
+    /// <summary>Asked by the transport when all is sent that stood before the close, on the thread that receives.</summary>
+    public EndAction DecideEnd()
+    {
+        using (Output.EnterLock())
+            return _lifetime.OnAllSent(hasRequests: _requests.Count > 0, _manager.Now);
+    }
+
+    /// <inheritdoc/>
+    public override void OnRequestReleased(FastCgiRequest request)
+    {
+        if (Invariants.AreChecked)
+            RequireOut(request);
+
+        if (request.State.Phase == RequestPhase.Ended)
+        {
+            Interlocked.Decrement(ref _unsentCount);
+            ResumeReceiving();
+            return;
+        }
+
+        using (Output.EnterLock())
+            _lingeringCount--;
+    }
+
+    /// <inheritdoc/>
+    public override void OnBodyConsumed() => ResumeReceiving();
+
+    /// <summary>Takes a request that nobody waits for off the connection.</summary>
+    private void Drop(FastCgiRequest request, Exception reason)
+    {
+        if (!request.HasAllParameters)
+        {
+            _requests.Remove(request);
+            _halfOpenCount--;
+            request.Forget();
+        }
+        else if (TryTakeOut(request, RequestPhase.Aborted))
+        {
+            request.OnAborted(reason);
+            _server.Counters.OnRequestAborted();
+            _lifetime.OnRequestLeft(request.IsInputOver, hasRequests: _requests.Count > 0, _manager.Now);
+        }
+    }
+
+    /// <summary>The one way of a running request out of the table.</summary>
+    private bool TryTakeOut(FastCgiRequest request, RequestPhase how)
+    {
+        if (!request.State.TryLeave(how))
+            return false;
+
+        var wasThere = _requests.Remove(request);
+        if (Invariants.AreChecked)
+            Invariants.Require(wasThere, "A running request is not in the table of its connection.");
+        if (how != RequestPhase.Ended)
+            _lingeringCount++;
+        return true;
+    }
+
+    private void RequireOut(FastCgiRequest request)
+    {
+        using (Output.EnterLock())
+        {
+            Invariants.Require(_requests.Find(request.Id) != request, "A request that is over is in the table of its connection.");
+            Invariants.Require(!request.State.IsInTable, "A request that is over has not left its connection.");
+        }
+    }
+
+    /// <summary>A request has ended that never ran to its end: the connection is closed if it was the last.</summary>
+    private void CloseIfIdle(bool keepConnection)
+    {
+        if (keepConnection)
+            return;
+
+        _lifetime.CloseBehindLast();
+        if (_requests.Count == 0 && !_lifetime.IsOver)
+            Output.CloseWhenSent();
+    }
+}

@@ -1,0 +1,55 @@
+namespace FastCgi.AspNetCore.Diagnostics;
+
+/// <summary>The locks that more than one stage takes, in the order in which one thread may take them.</summary>
+internal enum LockRank : byte
+{
+    /// <summary>No such lock.</summary>
+    None,
+
+    /// <summary>Of one response: what is written, and the request's body. The application may use both from several threads.</summary>
+    Response,
+
+    /// <summary>Of one connection: its parser, its table of requests, its lifetime, and what waits to be sent.</summary>
+    Connection,
+}
+
+/// <summary>
+/// The order of locks: a response, then a connection, then one of the leaf locks, which are taken for a few instructions and never
+/// with another inside (pools, queues, lists of connections and of sources). A thread never holds two of one rank. Code of the
+/// application, of the framework, of log providers and of listeners is called with none of them held.
+/// </summary>
+internal static class LockOrder
+{
+    [ThreadStatic]
+    private static LockRank t_held;
+
+    [ThreadStatic]
+    private static int t_depth;
+
+    /// <summary>A lock is about to be taken.</summary>
+    /// <param name="rank">Its rank.</param>
+    /// <param name="isHeld">Whether this thread has it already.</param>
+    /// <returns>The rank that was held before, for <see cref="OnExited"/>.</returns>
+    public static LockRank OnEntering(LockRank rank, bool isHeld)
+    {
+        Invariants.Require(rank > t_held || (rank == t_held && isHeld), $"The lock {rank} was taken inside {t_held}.");
+        var before = t_held;
+        t_held = rank;
+        t_depth++;
+        return before;
+    }
+
+    /// <summary>A lock was released.</summary>
+    public static void OnExited(LockRank before)
+    {
+        t_held = before;
+        t_depth--;
+    }
+
+    /// <summary>Code that is not the server's own is about to be called.</summary>
+    public static void RequireNone(string what)
+    {
+        if (Invariants.AreChecked)
+            Invariants.Require(t_depth == 0, $"{what} is called while the lock {t_held} is held.");
+    }
+}

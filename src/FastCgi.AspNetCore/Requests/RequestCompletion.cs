@@ -1,0 +1,185 @@
+using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Protocol;
+using FastCgi.AspNetCore.Responses;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Http;
+
+namespace FastCgi.AspNetCore.Requests;
+
+/// <summary>
+/// The one way from "the application was called" to "in the pool". Whatever the application did or threw, the request leaves its
+/// connection exactly once: ended, aborted or cut; then its output is sent or dropped; then its callbacks are called and its context
+/// is disposed of; then, and only then, the object is put into the pool.
+/// </summary>
+internal static class RequestCompletion
+{
+    /// <summary>Completes a request whose application has returned, or was not called.</summary>
+    /// <param name="request">The request.</param>
+    /// <param name="exception">What the application threw.</param>
+    public static void Complete(FastCgiRequest request, Exception? exception)
+    {
+        // Most requests end here, without a state machine.
+        if (exception is null && CanFinishAtOnce(request) && TryFinish(request, out var isDrained) && isDrained && !request.Response.HasOnCompleted)
+        {
+            Retire(request);
+            return;
+        }
+
+        var completion = CompleteAsync(request, exception);
+        if (completion.IsCompleted)
+            completion.GetAwaiter().GetResult();
+    }
+
+    private static bool CanFinishAtOnce(FastCgiRequest request)
+        => request is { Rejection: RequestRejection.None, ApplicationError: null, IsAborted: false, Response: { IsCompleted: false, Completion: null } response }
+            && (response.HasStarted || !response.HasOnStarting) && FindLengthError(response) is null;
+
+    private static async ValueTask CompleteAsync(FastCgiRequest request, Exception? exception)
+    {
+        try
+        {
+            await EndResponseAsync(request, exception);
+        }
+        catch (Exception failure)
+        {
+            request.Log.RequestEndFailed(request.ConnectionId, request.TraceIdentifier, failure);
+        }
+
+        // The last resort of a request that is still in the table, whatever has failed: what is left of it is dropped.
+        if (request.State.IsInTable)
+            request.Connection.TryAbort(request, request.Generation, new ConnectionAbortedException("The server failed to end the request."));
+        request.CloseBodies();
+        await request.Response.Output.DrainAsync();
+        await FireOnCompletedAsync(request);
+        Retire(request);
+    }
+
+    /// <summary>Ends the response: as it is, as an error, or cut.</summary>
+    private static async ValueTask EndResponseAsync(FastCgiRequest request, Exception? exception)
+    {
+        var response = request.Response;
+        if (request.Rejection != RequestRejection.None)
+        {
+            Refuse(request);
+            return;
+        }
+
+        if (exception is not null)
+            request.TakeApplicationException(exception);
+        if (request.ApplicationError is null && response is { HasStarted: false, HasOnStarting: true } && !request.IsAborted)
+            await response.FireOnStartingAsync();
+        if (response.Completion is { } completion && await CatchAsync(completion) is { } failure)
+            request.ReportApplicationError(failure);
+        if (request.ApplicationError is null && !request.IsAborted && FindLengthError(response) is { } mismatch)
+            request.ReportApplicationError(mismatch);
+
+        if (request.IsAborted)
+        {
+            if (!response.HasStarted)
+                response.SetAbortedStatus();
+            return;
+        }
+
+        if (request.ApplicationError is null && TryFinish(request, out _))
+            return;
+        if (request.ApplicationError is not null && !response.IsCompleted)
+            Fail(request);
+    }
+
+    private static Exception? FindLengthError(FastCgiResponse response)
+    {
+        try
+        {
+            return response.GetLengthMismatch();
+        }
+        catch (Exception exception)
+        {
+            // The headers may be a dictionary of the application's.
+            return exception;
+        }
+    }
+
+    /// <summary>Ends a response that nothing is wrong with; an application that made it so that it cannot be ended is in error.</summary>
+    private static bool TryFinish(FastCgiRequest request, out bool isDrained)
+    {
+        isDrained = false;
+        try
+        {
+            isDrained = request.Response.Finish();
+            return true;
+        }
+        catch (Exception exception)
+        {
+            request.ReportApplicationError(exception);
+            return false;
+        }
+    }
+
+    private static void Fail(FastCgiRequest request)
+    {
+        var response = request.Response;
+        if (!response.HasStarted)
+        {
+            response.BecomeError(request.BadRequestStatusCode ?? StatusCodes.Status500InternalServerError);
+            response.Finish();
+        }
+        else if (request.IsAnswered)
+        {
+            // All of it is written: what fails after that does not make it a wrong response.
+            response.Finish();
+        }
+        else if (response.Cut() == ResponseEnd.CutByReset)
+        {
+            request.Connection.Reset();
+        }
+    }
+
+    private static void Refuse(FastCgiRequest request)
+    {
+        var rejection = request.Rejection;
+        var statusCode = rejection.GetStatusCode();
+        request.CountRejection(statusCode);
+        request.Log.RequestRejected(request.ConnectionId, request.Id, statusCode, rejection.GetReason());
+        request.Response.BecomeError(statusCode, rejection.GetReason() + "\n");
+        request.Response.Finish(rejection switch
+        {
+            RequestRejection.TooManyRequests => ProtocolStatus.Overloaded,
+            RequestRejection.CannotMultiplex => ProtocolStatus.CantMultiplexConnection,
+            _ => ProtocolStatus.RequestComplete,
+        });
+    }
+
+    private static async ValueTask FireOnCompletedAsync(FastCgiRequest request)
+    {
+        try
+        {
+            if (request.Response.HasOnCompleted)
+                await request.Response.FireOnCompletedAsync();
+        }
+        catch (Exception failure)
+        {
+            request.Log.RequestEndFailed(request.ConnectionId, request.TraceIdentifier, failure);
+        }
+    }
+
+    private static void Retire(FastCgiRequest request)
+    {
+        request.ReportLargeHead();
+        request.DisposeContext();
+        request.Release();
+    }
+
+    private static async ValueTask<Exception?> CatchAsync(Task task)
+    {
+        try
+        {
+            await task;
+            return null;
+        }
+        catch (Exception exception)
+        {
+            return exception;
+        }
+    }
+}
