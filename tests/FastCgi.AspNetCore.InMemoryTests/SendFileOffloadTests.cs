@@ -307,6 +307,38 @@ public sealed class SendFileOffloadTests : IDisposable
         Assert.NotNull(response["X-Accel-Redirect"]);
     }
 
+    /// <summary>To an authorizer's request a 200 means that access is allowed, and a file that the web server sends is a 200.</summary>
+    [Theory]
+    [InlineData(200, 500)]
+    [InlineData(206, 206)]
+    [InlineData(403, 403)]
+    public async Task Offload_InAnswerToAnAuthorizersRequest_IsNeverA200(int status, int expected)
+    {
+        await using var server = await TestServer.StartAsync(
+            context =>
+            {
+                context.Response.StatusCode = status;
+                return status == 206 ? PartAsync(context, 0, 1) : Whole(context);
+            },
+            options =>
+            {
+                options.Roles.Add(FastCgiRole.Authorizer);
+                options.SendFile.AddXSendfile(Root);
+                UseNginx(options.SendFile);
+            });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(
+            RecordBytes.Begin(1, role: 2),
+            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/", ("HTTP_RANGE", "bytes=0-0"))));
+
+        var response = await frontEnd.ReadResponseAsync(isStatusFirst: true);
+        Assert.Equal(expected, response.Status);
+        Assert.Null(response["X-Sendfile"]);
+        Assert.Null(response["X-Accel-Redirect"]);
+    }
+
     [Fact]
     public async Task Offload_WriteBehindIt_Refused()
     {

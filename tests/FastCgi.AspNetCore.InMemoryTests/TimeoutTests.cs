@@ -23,6 +23,43 @@ public class TimeoutTests
     }
 
     [Fact]
+    public async Task Connection_ThatNeverSendsAnything_ClosedInTheTimeOfParams()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        server.Clock.Advance(TimeSpan.FromSeconds(29));
+        Assert.False(frontEnd.Transport.IsClosed);
+        server.Clock.Advance(TimeSpan.FromSeconds(2));
+
+        Assert.True(frontEnd.Transport.IsClosed);
+    }
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task GET_VALUES_WithoutItsEnd_ResetInTheTimeOfParams(bool isAfterARequest)
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+        if (isAfterARequest)
+        {
+            frontEnd.Send(RecordBytes.Get());
+            await frontEnd.ReadResponseAsync();
+            server.Clock.Advance(TimeSpan.FromHours(1));
+        }
+
+        // A header that claims 60,000 bytes, and now and then one of them.
+        frontEnd.Send(RecordBytes.Record(9, 0, new byte[60_000])[..9]);
+        server.Clock.Advance(TimeSpan.FromSeconds(20));
+        frontEnd.Send([0]);
+        Assert.False(frontEnd.Transport.IsReset);
+        server.Clock.Advance(TimeSpan.FromSeconds(11));
+
+        Assert.True(frontEnd.Transport.IsReset);
+    }
+
+    [Fact]
     public async Task KeepAliveTimeout_IdleThatLong_ConnectionClosed()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(60));

@@ -26,6 +26,15 @@ internal static class LockOrder
     [ThreadStatic]
     private static int t_depth;
 
+    [ThreadStatic]
+    private static int t_responseCount;
+
+    [ThreadStatic]
+    private static int t_connectionCount;
+
+    /// <summary>How often this thread has taken the lock of a response, and that of a connection.</summary>
+    public static (int Response, int Connection) Counts => (t_responseCount, t_connectionCount);
+
     /// <summary>A lock is about to be taken.</summary>
     /// <param name="rank">Its rank.</param>
     /// <param name="isHeld">Whether this thread has it already.</param>
@@ -36,6 +45,10 @@ internal static class LockOrder
         var before = t_held;
         t_held = rank;
         t_depth++;
+        if (rank == LockRank.Response)
+            t_responseCount++;
+        else
+            t_connectionCount++;
         return before;
     }
 

@@ -13,8 +13,8 @@ internal abstract partial class FastCgiRequest
     /// <inheritdoc/>
     public override Exception? ApplicationError => _applicationError;
 
-    /// <summary>The status of the answer to a bad request, if the application has found it to be one.</summary>
-    public int? BadRequestStatusCode => _badRequest?.StatusCode;
+    /// <summary>The status of the answer to an application that has failed: an error, whatever an exception of a bad request says.</summary>
+    public int ErrorStatusCode => _badRequest is { StatusCode: >= 400 and <= 599 and var statusCode } ? statusCode : StatusCodes.Status500InternalServerError;
 
     /// <summary>Whether the application has written all that the client waits for.</summary>
     public bool IsAnswered => Volatile.Read(ref _isCancellationPrevented);

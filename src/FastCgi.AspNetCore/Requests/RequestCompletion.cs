@@ -121,7 +121,7 @@ internal static class RequestCompletion
         var response = request.Response;
         if (!response.HasStarted)
         {
-            response.BecomeError(request.BadRequestStatusCode ?? StatusCodes.Status500InternalServerError);
+            response.BecomeError(request.ErrorStatusCode);
             response.Finish();
         }
         else if (request.IsAnswered)

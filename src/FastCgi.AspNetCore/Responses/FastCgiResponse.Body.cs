@@ -25,8 +25,12 @@ internal sealed partial class FastCgiResponse
     {
         get
         {
-            using (_output.EnterLock())
-                return _isBodyOpen ? _writer ??= new ResponseBodyWriter(this, _generation) : new ResponseBodyWriter(this, _generation - 1);
+            // Without the lock: the generation in it decides what it may do.
+            var generation = _generation;
+            if (!_isBodyOpen)
+                return new ResponseBodyWriter(this, generation - 1);
+
+            return _writer is { } writer && writer.Generation == generation ? writer : _writer = new ResponseBodyWriter(this, generation);
         }
     }
 
@@ -35,8 +39,11 @@ internal sealed partial class FastCgiResponse
     {
         get
         {
-            using (_output.EnterLock())
-                return _isBodyOpen ? _stream ??= new ResponseBodyStream(this, _generation) : new ResponseBodyStream(this, _generation - 1);
+            var generation = _generation;
+            if (!_isBodyOpen)
+                return new ResponseBodyStream(this, generation - 1);
+
+            return _stream is { } stream && stream.Generation == generation ? stream : _stream = ResponseBodyStream.Open(this, generation);
         }
     }
 

@@ -10,6 +10,9 @@ internal sealed class ResponseBodyStream(FastCgiResponse response, int generatio
 {
     private int _generation = generation;
 
+    /// <summary>The response that it was given out for.</summary>
+    public int Generation => _generation;
+
     public override bool CanRead => false;
 
     public override bool CanSeek => false;
@@ -23,6 +26,9 @@ internal sealed class ResponseBodyStream(FastCgiResponse response, int generatio
         get => throw new NotSupportedException();
         set => throw new NotSupportedException();
     }
+
+    /// <summary>Makes a stream that a response uses again and again.</summary>
+    public static ResponseBodyStream Open(FastCgiResponse response, int generation) => new(response, generation);
 
     /// <summary>Gives the stream out for another request.</summary>
     public void Begin(int generation) => _generation = generation;

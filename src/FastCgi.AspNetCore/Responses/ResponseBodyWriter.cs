@@ -10,6 +10,9 @@ internal sealed class ResponseBodyWriter(FastCgiResponse response, int generatio
 {
     private int _generation = generation;
 
+    /// <summary>The response that it was given out for.</summary>
+    public int Generation => _generation;
+
     public override bool CanGetUnflushedBytes => true;
 
     public override long UnflushedBytes => response.GetUnflushedBytes(_generation);

@@ -1,0 +1,373 @@
+using System.Text;
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Primitives;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>
+/// A request ends exactly once, whatever the application, its middleware or its log providers do: nobody else's request gets its
+/// bytes, the web server is never left without an answer, and the server goes on.
+/// </summary>
+public sealed class RequestBoundaryTests
+{
+    private const int Large = 600_000;
+
+    // More than rest in the pool, so that each object is used again.
+    private const int Enough = 30;
+
+    [Theory]
+    [InlineData("not awaited")]
+    [InlineData("given up")]
+    [InlineData("writer completed")]
+    public async Task Complete_OfALargeResponseThatNobodyAwaits_StaysItsOwn(string how)
+    {
+        var returned = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            if (context.Request.Path != "/large")
+            {
+                await Apps.Target(context);
+                return;
+            }
+
+            var memory = context.Response.BodyWriter.GetMemory(Large);
+            Apps.Pattern(Large).CopyTo(memory);
+            context.Response.BodyWriter.Advance(Large);
+            if (how == "writer completed")
+                context.Response.BodyWriter.Complete();
+            else if (how == "given up")
+                await Assert.ThrowsAnyAsync<Exception>(() => context.Response.CompleteAsync().WaitAsync(TimeSpan.Zero));
+            else
+                _ = context.Response.CompleteAsync();
+            returned.SetResult();
+        });
+        var slow = server.Connect();
+        slow.Transport.HoldSends();
+
+        slow.Send(RecordBytes.Get(uri: "/large"));
+        await returned.Task.Within("the handler");
+        await AssertOthersAreServedAsync(server);
+        slow.Transport.ReleaseSend(goesOn: false);
+
+        Assert.Equal(Apps.Pattern(Large), (await slow.ReadResponseAsync()).Body);
+    }
+
+    [Theory]
+    [InlineData(0)]
+    [InlineData(99)]
+    [InlineData(200)]
+    [InlineData(204)]
+    [InlineData(1_000)]
+    public async Task BadRequest_WithAStatusThatIsNoError_500(int statusCode)
+    {
+        await using var server = await TestServer.StartAsync(ForBad(context => throw new BadHttpRequestException("on purpose", statusCode)));
+        server.Logs.Expected.Add("ApplicationError");
+
+        await AssertBadIsAnsweredAsync(server, 500);
+    }
+
+    [Theory]
+    [InlineData("")]
+    [InlineData("a b")]
+    [InlineData("a\r\nb")]
+    public async Task Headers_ReplacedByADictionaryWithABadName_500(string name)
+    {
+        await using var server = await TestServer.StartAsync(ForBad(context =>
+        {
+            context.Features.GetRequiredFeature<IHttpResponseFeature>().Headers = new OddHeaders(name, "x");
+            return Task.CompletedTask;
+        }));
+        server.Logs.Expected.Add("ApplicationError");
+
+        await AssertBadIsAnsweredAsync(server, 500);
+    }
+
+    [Fact]
+    public async Task Headers_ReplacedByADictionaryThatThrows_500()
+    {
+        await using var server = await TestServer.StartAsync(ForBad(context =>
+        {
+            context.Features.GetRequiredFeature<IHttpResponseFeature>().Headers = new OddHeaders(null, "x");
+            return context.Response.WriteAsync("hello");
+        }));
+        server.Logs.Expected.Add("ApplicationError");
+
+        await AssertBadIsAnsweredAsync(server, 500);
+    }
+
+    [Fact]
+    public async Task Middleware_ThatReturnsNoTask_500()
+    {
+        await using var server = await TestServer.StartAsync(ForBad(static _ => null!));
+        server.Logs.Expected.Add("ApplicationError");
+
+        await AssertBadIsAnsweredAsync(server, 500);
+    }
+
+    [Theory]
+    [InlineData("a\rb")]
+    [InlineData("a\nb")]
+    [InlineData("a\0b")]
+    public async Task ReasonPhrase_WithAControlCharacter_IsRefusedWhereItIsSet(string phrase)
+    {
+        Exception? seen = null;
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            seen = Record.Exception(() => context.Features.GetRequiredFeature<IHttpResponseFeature>().ReasonPhrase = phrase);
+            return Apps.Hello(context);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.IsType<InvalidOperationException>(seen);
+    }
+
+    [Fact]
+    public async Task CompleteAsync_WhoseHeadCannotBeWritten_ThrowsAndTheRequestEnds()
+    {
+        Exception? seen = null;
+        await using var server = await TestServer.StartAsync(ForBad(async context =>
+        {
+            context.Response.StatusCode = 101;
+            seen = await Record.ExceptionAsync(context.Response.CompleteAsync);
+        }));
+        server.Logs.Expected.Add("ApplicationError");
+
+        await AssertBadIsAnsweredAsync(server, 500);
+        Assert.IsType<InvalidOperationException>(seen);
+        Assert.Equal(0, server.Connections.CountRequests());
+    }
+
+    [Theory]
+    [InlineData("ApplicationError")]
+    [InlineData("RequestRejected")]
+    [InlineData("HeadersDropped")]
+    [InlineData("AbortRequestReceived")]
+    [InlineData("ProtocolError")]
+    [InlineData("ApplicationAborted")]
+    public async Task LogProvider_ThatThrows_ChangesNothing(string eventName)
+    {
+        await using var server = await StartWithProviderAsync(
+            ForBad(context =>
+            {
+                if (eventName == "ApplicationAborted")
+                    context.Abort();
+                context.Response.Headers["Connection"] = "close";
+                return eventName == "ApplicationError" ? throw new InvalidOperationException("on purpose") : context.Response.WriteAsync("x");
+            }),
+            name => throw new InvalidOperationException($"{name} on purpose"));
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(eventName switch
+        {
+            "RequestRejected" => RecordBytes.Get(uri: "no-path"),
+            "AbortRequestReceived" => [.. RecordBytes.Begin(), .. RecordBytes.Abort()],
+            "ProtocolError" => Encoding.ASCII.GetBytes("xyz"),
+            _ => RecordBytes.Get(uri: "/bad"),
+        });
+
+        if (eventName is "ProtocolError" or "ApplicationAborted")
+            await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsReset, "the reset");
+        else
+            await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.Sent.Length > 0, "the answer");
+        await AssertOthersAreServedAsync(server);
+    }
+
+    [Fact]
+    public async Task Abort_WhoseLogIsSlow_DoesNotReachTheNextRequest()
+    {
+        var isLogging = Waiting.Signal();
+        using var logs = new ManualResetEventSlim();
+        var aborting = Waiting.Signal();
+        var handler = Waiting.Signal();
+        await using var server = await StartWithProviderAsync(
+            ForBad(async context =>
+            {
+                _ = Task.Run(() =>
+                {
+                    context.Abort();
+                    aborting.SetResult();
+                });
+                await handler.Task;
+            }),
+            name =>
+            {
+                if (name == "ApplicationAborted")
+                {
+                    isLogging.TrySetResult();
+                    Assert.True(logs.Wait(TimeSpan.FromSeconds(20)));
+                }
+            });
+        var first = server.Connect();
+
+        first.Send(RecordBytes.Get(uri: "/bad"));
+        await isLogging.Task.Within("the log of the abort");
+        handler.SetResult();
+        var others = Enumerable.Range(0, Enough).Select(_ => server.Connect()).ToList();
+        foreach (var other in others)
+            other.Send(RecordBytes.Get(uri: "/other"));
+        logs.Set();
+        await aborting.Task.Within("the abort");
+
+        foreach (var other in others)
+        {
+            Assert.Equal("GET /other", (await other.ReadResponseAsync()).Text);
+            Assert.False(other.Transport.IsReset);
+        }
+    }
+
+    [Fact]
+    public async Task Abort_OfAnEarlierUseOfTheObject_DoesNothing()
+    {
+        FastCgiRequest? request = null;
+        var running = Waiting.Signal();
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            request = (FastCgiRequest)context.Features;
+            running.SetResult();
+            await go.Task;
+            await Apps.Hello(context);
+        });
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+        await running.Task.Within("the handler");
+
+        Assert.False(request!.Connection.TryAbort(request, request.Generation - 1, new InvalidOperationException()));
+        go.SetResult();
+
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task Encodings_Headers_AndLogs_AreAskedWithoutALock()
+    {
+        await using var server = await TestServer.StartAsync(
+            app => RunExtensions.Run(app, context =>
+            {
+                context.Features.GetRequiredFeature<IHttpResponseFeature>().Headers = new OddHeaders("X-Odd", "é");
+                context.Response.OnStarting(static () =>
+                {
+                    LockOrder.RequireNone("OnStarting");
+                    return Task.CompletedTask;
+                });
+                return context.Response.WriteAsync("hello");
+            }),
+            options => options.ResponseHeaderEncodingSelector = static _ =>
+            {
+                LockOrder.RequireNone("The choice of an encoding");
+                return Encoding.UTF8;
+            });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal("Ã©", (await frontEnd.ReadResponseAsync())["X-Odd"]);
+        Assert.Null(Invariants.FirstViolation);
+    }
+
+    [Fact]
+    public async Task GET_Plain_TakesEachLockAtMostThreeTimes()
+    {
+        await using var server = await TestServer.StartAsync(static context => context.Response.Body.WriteAsync("Hello"u8.ToArray()).AsTask());
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.ReadResponseAsync();
+        var before = LockOrder.Counts;
+
+        frontEnd.Send(RecordBytes.Get());
+
+        var after = LockOrder.Counts;
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.InRange(after.Response - before.Response, 1, 3);
+        Assert.InRange(after.Connection - before.Connection, 1, 3);
+    }
+
+    private static RequestDelegate ForBad(RequestDelegate bad) => context => context.Request.Path == "/bad" ? bad(context) : Apps.Target(context);
+
+    private static Task<TestServer> StartWithProviderAsync(RequestDelegate application, Action<string> log)
+        => TestServer.StartAsync(
+            app => app.Run(application),
+            services: services => services.AddSingleton<ILoggerProvider>(new OddProvider(log)));
+
+    private static async Task AssertBadIsAnsweredAsync(TestServer server, int statusCode)
+    {
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(uri: "/bad"));
+        Assert.Equal(statusCode, (await frontEnd.ReadResponseAsync()).Status);
+
+        // The connection lives on, and what comes late for the request that is over reaches nobody.
+        frontEnd.Send(RecordBytes.StdinStream(1, "late"u8));
+        frontEnd.Send(RecordBytes.Get(uri: "/next"));
+        Assert.Equal("GET /next", (await frontEnd.ReadResponseAsync()).Text);
+        await AssertOthersAreServedAsync(server);
+    }
+
+    private static async Task AssertOthersAreServedAsync(TestServer server)
+    {
+        var frontEnd = server.Connect();
+        for (var i = 0; i < Enough; i++)
+        {
+            frontEnd.Send(RecordBytes.Get(uri: $"/{i}"));
+            Assert.Equal($"GET /{i}", (await frontEnd.ReadResponseAsync()).Text);
+        }
+    }
+
+    /// <summary>A dictionary that does not check its names, and asks that no lock is held; without a name, one that throws.</summary>
+    private sealed class OddHeaders(string? name, string value) : HeaderDictionary, IHeaderDictionary, IEnumerable<KeyValuePair<string, StringValues>>
+    {
+        long? IHeaderDictionary.ContentLength
+        {
+            get
+            {
+                LockOrder.RequireNone("A header dictionary of the application");
+                return name is null ? throw new NotSupportedException("on purpose") : null;
+            }
+
+            set => LockOrder.RequireNone("A header dictionary of the application");
+        }
+
+        int ICollection<KeyValuePair<string, StringValues>>.Count => 1;
+
+        void ICollection<KeyValuePair<string, StringValues>>.CopyTo(KeyValuePair<string, StringValues>[] array, int arrayIndex)
+        {
+            LockOrder.RequireNone("A header dictionary of the application");
+            array[arrayIndex] = new(name ?? throw new NotSupportedException("on purpose"), value);
+        }
+
+        IEnumerator<KeyValuePair<string, StringValues>> IEnumerable<KeyValuePair<string, StringValues>>.GetEnumerator()
+        {
+            LockOrder.RequireNone("A header dictionary of the application");
+            yield return new(name ?? throw new NotSupportedException("on purpose"), value);
+        }
+    }
+
+    private sealed class OddProvider(Action<string> log) : ILoggerProvider, ILogger
+    {
+        public ILogger CreateLogger(string categoryName)
+            => categoryName.StartsWith("FastCgi", StringComparison.Ordinal) ? this : Microsoft.Extensions.Logging.Abstractions.NullLogger.Instance;
+
+        public IDisposable? BeginScope<TState>(TState state)
+            where TState : notnull => null;
+
+        public bool IsEnabled(LogLevel logLevel) => true;
+
+        public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+            => log(eventId.Name ?? "");
+
+        public void Dispose()
+        {
+        }
+    }
+}
