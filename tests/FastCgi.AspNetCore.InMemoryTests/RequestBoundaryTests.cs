@@ -148,6 +148,25 @@ public sealed class RequestBoundaryTests
         Assert.Equal(0, server.Connections.CountRequests());
     }
 
+    /// <summary>What refuses the header block throws in CompleteAsync, and not when the end is already promised.</summary>
+    [Fact]
+    public async Task CompleteAsync_WhoseHeadIsRefusedByAnEncoding_ThrowsAndTheRequestEnds()
+    {
+        var strict = Encoding.GetEncoding("us-ascii", EncoderFallback.ExceptionFallback, DecoderFallback.ExceptionFallback);
+        Exception? seen = null;
+        await using var server = await TestServer.StartAsync(
+            ForBad(async context =>
+            {
+                context.Response.Headers["X-Strict"] = "é";
+                seen = await Record.ExceptionAsync(context.Response.CompleteAsync);
+            }),
+            options => options.ResponseHeaderEncodingSelector = name => name == "X-Strict" ? strict : null);
+        server.Logs.Expected.Add("ApplicationError");
+
+        await AssertBadIsAnsweredAsync(server, 500);
+        Assert.IsType<EncoderFallbackException>(seen);
+    }
+
     [Theory]
     [InlineData("ApplicationError")]
     [InlineData("RequestRejected")]
