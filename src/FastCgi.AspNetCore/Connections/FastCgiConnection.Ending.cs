@@ -84,7 +84,7 @@ internal sealed partial class FastCgiConnection
     public override void OnRequestReleased(FastCgiRequest request)
     {
         if (Invariants.AreChecked)
-            RequireOut(request);
+            Invariants.Require(!request.State.IsInTable, "A request that is over has not left its connection.");
 
         if (request.State.Phase == RequestPhase.Ended)
         {
@@ -129,15 +129,6 @@ internal sealed partial class FastCgiConnection
         if (how != RequestPhase.Ended)
             _lingeringCount++;
         return true;
-    }
-
-    private void RequireOut(FastCgiRequest request)
-    {
-        using (Output.EnterLock())
-        {
-            Invariants.Require(_requests.Find(request.Id) != request, "A request that is over is in the table of its connection.");
-            Invariants.Require(!request.State.IsInTable, "A request that is over has not left its connection.");
-        }
     }
 
     /// <summary>A request has ended that never ran to its end: the connection is closed if it was the last.</summary>

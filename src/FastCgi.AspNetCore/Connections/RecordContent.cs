@@ -30,18 +30,29 @@ internal struct RecordContent
             return true;
 
         if (piece.IsStart)
-        {
             Return();
-            _buffer = ArrayPool<byte>.Shared.Rent(expectedLength);
-        }
 
+        Reserve(_length + piece.Content.Length);
         piece.Content.CopyTo(_buffer.AsSpan(_length));
         _length += piece.Content.Length;
         content = _buffer.AsSpan(0, _length);
         return piece.IsEnd;
     }
 
-    /// <summary>Gives the buffer back.</summary>
+    /// <summary>Grows with what has come: what the header of a record claims costs nothing.</summary>
+    private void Reserve(int length)
+    {
+        if (_buffer is not null && _buffer.Length >= length)
+            return;
+
+        var larger = ArrayPool<byte>.Shared.Rent(Math.Max(length, 2 * _length));
+        _buffer.AsSpan(0, _length).CopyTo(larger);
+        if (_buffer is not null)
+            ArrayPool<byte>.Shared.Return(_buffer);
+        _buffer = larger;
+    }
+
+    /// <summary>Returns the buffer to its pool.</summary>
     public void Return()
     {
         if (_buffer is not null)

@@ -166,15 +166,19 @@ internal abstract partial class FastCgiRequest :
     /// <summary>Reads what is there, or waits for it.</summary>
     public ValueTask<ReadResult> ReadBodyAsync(int generation, CancellationToken cancellationToken)
     {
+        ValueTask<ReadResult> read;
         using (BodyLock.EnterLock())
-            return StartReading(generation) is { } body ? body.ReadAsync(cancellationToken) : new(EmptyBody);
+            read = StartReading(generation) is { } body ? body.ReadAsync(cancellationToken) : new(EmptyBody);
+        return OnReading(read);
     }
 
     /// <summary>Reads at least so much, or to the end.</summary>
     public ValueTask<ReadResult> ReadBodyAtLeastAsync(int generation, int minimumSize, CancellationToken cancellationToken)
     {
+        ValueTask<ReadResult> read;
         using (BodyLock.EnterLock())
-            return StartReading(generation) is { } body ? body.ReadAtLeastAsync(minimumSize, cancellationToken) : new(EmptyBody);
+            read = StartReading(generation) is { } body ? body.ReadAtLeastAsync(minimumSize, cancellationToken) : new(EmptyBody);
+        return OnReading(read);
     }
 
     /// <summary>Reads what is there.</summary>
@@ -232,6 +236,14 @@ internal abstract partial class FastCgiRequest :
         if (exception is not null)
             ReportApplicationError(exception);
         Connection.OnBodyConsumed();
+    }
+
+    /// <summary>Who waits for more has examined what is there: receiving goes on, whatever the window says.</summary>
+    private ValueTask<ReadResult> OnReading(ValueTask<ReadResult> read)
+    {
+        if (!read.IsCompleted)
+            Connection.OnBodyConsumed();
+        return read;
     }
 
     private static ReadResult EmptyBody => new(ReadOnlySequence<byte>.Empty, isCanceled: false, isCompleted: true);
@@ -309,25 +321,21 @@ internal abstract partial class FastCgiRequest :
         _data?.Fail(exception);
     }
 
-    /// <summary>The application has returned: from now on it cannot read.</summary>
+    /// <summary>The application has returned: from now on it cannot read. With the lock of the response held.</summary>
     private void CloseBody()
     {
-        using (BodyLock.EnterLock())
-        {
-            if (!_isBodyOpen)
-                return;
+        if (!_isBodyOpen)
+            return;
 
-            _isBodyOpen = false;
-            _bodyGeneration++;
-            if (_body is { } body && !_isBodyReaderOver)
-                body.CompleteReader();
-            _isBodyReaderOver = true;
-        }
+        _isBodyOpen = false;
+        _bodyGeneration++;
+        if (_body is { } body && !_isBodyReaderOver)
+            body.CompleteReader();
+        _isBodyReaderOver = true;
     }
 
     private void EndBody()
     {
-        CloseBody();
         if (_body is { } body)
         {
             // A read that still waits comes back to its body whenever it likes; that body is not used again.

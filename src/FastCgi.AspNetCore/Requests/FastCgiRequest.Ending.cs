@@ -57,8 +57,11 @@ internal abstract partial class FastCgiRequest
     /// <summary>The application has returned: from now on it can neither read nor write.</summary>
     public void CloseBodies()
     {
-        Response.CloseBody();
-        CloseBody();
+        using (BodyLock.EnterLock())
+        {
+            Response.CloseBody();
+            CloseBody();
+        }
     }
 
     /// <summary>Lets hosting dispose of its context. It never throws.</summary>
@@ -68,7 +71,12 @@ internal abstract partial class FastCgiRequest
     public void Release()
     {
         Connection.OnRequestReleased(this);
-        Response.Close();
+        using (BodyLock.EnterLock())
+        {
+            Response.Close();
+            CloseBody();
+        }
+
         Parameters.End();
         EndBody();
         EndFeatures();

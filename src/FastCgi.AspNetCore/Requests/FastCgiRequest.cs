@@ -86,7 +86,6 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         KeepConnection = keepConnection;
         Rejection = RequestRejection.None;
         State.Begin();
-        Parameters.Begin();
     }
 
     /// <summary>Takes a piece of the params.</summary>
@@ -114,6 +113,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     public void Prepare()
     {
         State.Run();
+        Parameters.Open();
         if (Rejection == RequestRejection.None)
             Map();
 

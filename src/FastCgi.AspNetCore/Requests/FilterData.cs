@@ -48,7 +48,13 @@ internal sealed class FilterData : ReceivedStream
         _body.CompleteReader();
     }
 
-    protected override ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken) => _body.ReadAsync(cancellationToken);
+    protected override ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken)
+    {
+        var read = _body.ReadAsync(cancellationToken);
+        if (!read.IsCompleted)
+            _request.Connection.OnBodyConsumed();
+        return read;
+    }
 
     protected override void Advance(SequencePosition consumed)
     {

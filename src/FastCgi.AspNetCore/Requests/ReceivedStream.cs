@@ -52,7 +52,11 @@ internal abstract class ReceivedStream : Stream
             var result = await ReadResultAsync(cancellationToken).ConfigureAwait(false);
             ThrowIfCanceled(result);
             foreach (var segment in result.Buffer)
-                await destination.WriteAsync(segment, cancellationToken).ConfigureAwait(false);
+            {
+                // A write of nothing would start a response.
+                if (!segment.IsEmpty)
+                    await destination.WriteAsync(segment, cancellationToken).ConfigureAwait(false);
+            }
 
             Advance(result.Buffer.End);
             if (result.IsCompleted)

@@ -17,6 +17,7 @@ internal sealed class RequestBody
     private long? _maxLength;
     private long _receivedLength;
     private long _consumedLength;
+    private long _examinedLength;
     private ReadOnlySequence<byte> _readBuffer;
     private bool _isInputOver;
     private bool _isReaderOver;
@@ -32,8 +33,12 @@ internal sealed class RequestBody
     /// <summary>The bytes that were put in.</summary>
     public long ReceivedLength => _receivedLength;
 
-    /// <summary>The bytes that wait to be read, while there are more to come.</summary>
-    public long UnreadLength => _isInputOver || Volatile.Read(ref _isReaderOver) ? 0 : Interlocked.Read(ref _receivedLength) - Interlocked.Read(ref _consumedLength);
+    /// <summary>
+    /// The bytes that the reader has not examined, while there are more to come. What it has examined and not consumed, such as one
+    /// string of two megabytes, does not count: it waits for more (as in .NET's own pipes, and so in Kestrel).
+    /// </summary>
+    public long UnreadLength
+        => _isInputOver || Volatile.Read(ref _isReaderOver) || IsReading ? 0 : Interlocked.Read(ref _receivedLength) - Interlocked.Read(ref _examinedLength);
 
     /// <summary>Whether nothing more will be put in.</summary>
     public bool IsInputOver => _isInputOver;
@@ -48,6 +53,7 @@ internal sealed class RequestBody
         _declaredLength = declaredLength;
         _receivedLength = 0;
         _consumedLength = 0;
+        _examinedLength = 0;
         _isInputOver = false;
         _isReaderOver = false;
     }
@@ -123,10 +129,12 @@ internal sealed class RequestBody
     /// <summary>Says how far the result of the last read was used.</summary>
     public void AdvanceTo(SequencePosition consumed, SequencePosition examined)
     {
-        var length = _readBuffer.IsEmpty ? 0 : _readBuffer.Slice(0, consumed).Length;
+        var consumedLength = _readBuffer.IsEmpty ? 0 : _readBuffer.Slice(0, consumed).Length;
+        var examinedLength = _readBuffer.IsEmpty ? 0 : _readBuffer.Slice(0, examined).Length;
         _pipe.Reader.AdvanceTo(consumed, examined);
         _readBuffer = default;
-        Interlocked.Add(ref _consumedLength, length);
+        Interlocked.Exchange(ref _examinedLength, Math.Max(_examinedLength, _consumedLength + examinedLength));
+        _consumedLength += consumedLength;
     }
 
     /// <summary>Lets the read that waits, or else the next one, return as cancelled.</summary>

@@ -10,8 +10,8 @@ namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
 /// The params of one request, as the bytes that came: strings are made of them when they are asked for. They lie in memory
-/// outside the managed heap, of the very size, for a request that waits for minutes has nothing larger. Looked up under this
-/// object's own monitor, since what an application kept of an ended request may still ask.
+/// outside the managed heap, of the very size, because a request that waits for minutes has nothing larger. Looked up under this
+/// object's own lock, because an application may ask for them when its request is over.
 /// </summary>
 internal sealed unsafe class RequestParameters
 {
@@ -27,8 +27,15 @@ internal sealed unsafe class RequestParameters
     /// <summary>The bytes. For the connection and the request themselves, while the request is not over.</summary>
     public ReadOnlySpan<byte> Span => new(_bytes, Length);
 
-    /// <summary>Begins with another request.</summary>
-    public void Begin() => _isOver = false;
+    /// <summary>
+    /// All has come: from now on the application may ask. Not before, because memory moves while params are added, and an application
+    /// may still have what it was given for an earlier request.
+    /// </summary>
+    public void Open()
+    {
+        lock (this)
+            _isOver = false;
+    }
 
     /// <summary>Adds what came in a record.</summary>
     /// <param name="content">A piece of the record's content.</param>
@@ -47,7 +54,7 @@ internal sealed unsafe class RequestParameters
         Length = needed;
     }
 
-    /// <summary>The request is over: gives the memory back.</summary>
+    /// <summary>The request is over: frees the memory.</summary>
     public void End()
     {
         lock (this)

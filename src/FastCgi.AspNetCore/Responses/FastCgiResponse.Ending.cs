@@ -60,7 +60,7 @@ internal sealed partial class FastCgiResponse
         ResponseOutput.EndedResponse ended;
         using (_output.EnterLock())
         {
-            CloseBodyLocked();
+            CloseBody();
             if (IsCompleted)
                 return false;
 
@@ -77,7 +77,7 @@ internal sealed partial class FastCgiResponse
         ResponseOutput.EndedResponse ended;
         using (_output.EnterLock())
         {
-            CloseBodyLocked();
+            CloseBody();
             ended = _output.Cut();
         }
 
@@ -103,13 +103,6 @@ internal sealed partial class FastCgiResponse
         return declared is not null && !isExempt && _bytesWritten < declared
             ? new InvalidOperationException($"Response Content-Length mismatch: too few bytes written ({_bytesWritten} of {declared}).")
             : null;
-    }
-
-    /// <summary>The application has returned: from now on it cannot write.</summary>
-    public void CloseBody()
-    {
-        using (_output.EnterLock())
-            CloseBodyLocked();
     }
 
     private async ValueTask CompleteCoreAsync(int generation, Exception? exception)
@@ -220,7 +213,8 @@ internal sealed partial class FastCgiResponse
             _output.Write(Encoding.ASCII.GetBytes(body));
     }
 
-    private void CloseBodyLocked()
+    /// <summary>The application has returned: from now on it cannot write. With the lock held.</summary>
+    public void CloseBody()
     {
         if (!_isBodyOpen)
             return;

@@ -191,16 +191,14 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     /// <summary>The request leaves its connection with this response (<see cref="ResponseOwner.OnEnding"/>).</summary>
     public ResponseEnd OnEnding(bool isComplete) => _owner.OnEnding(isComplete);
 
-    /// <summary>The request is over: what still refers to the response gets an <see cref="ObjectDisposedException"/>.</summary>
+    /// <summary>
+    /// The request is over: what still refers to the response gets an <see cref="ObjectDisposedException"/>. With the lock held.
+    /// </summary>
     public void Close()
     {
-        using (_output.EnterLock())
-        {
-            _phase = Phase.Closed;
-            CloseBodyLocked();
-            _output.Close();
-        }
-
+        _phase = Phase.Closed;
+        CloseBody();
+        _output.Close();
         _onStarting.Clear();
         _onCompleted.Clear();
     }

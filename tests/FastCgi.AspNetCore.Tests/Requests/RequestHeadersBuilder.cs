@@ -11,7 +11,7 @@ internal sealed class RequestHeadersBuilder : IDisposable
     {
         Mapping = mapping ?? new CgiMapping();
         Assert.Equal(RequestRejection.None, CgiRequestMapper.Map(parameters, Mapping, out var head));
-        Parameters.Begin();
+        Parameters.Open();
         Parameters.Append(parameters, isWhole: true);
         Headers.Begin(Parameters, Mapping, head.ContentLength);
     }

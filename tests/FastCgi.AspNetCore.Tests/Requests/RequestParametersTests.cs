@@ -9,7 +9,7 @@ public sealed class RequestParametersTests : IDisposable
     private readonly CgiMapping _mapping = new();
     private readonly RequestParameters _parameters = new();
 
-    public RequestParametersTests() => _parameters.Begin();
+    public RequestParametersTests() => _parameters.Open();
 
     public void Dispose() => _parameters.End();
 
@@ -20,7 +20,7 @@ public sealed class RequestParametersTests : IDisposable
         foreach (var size in (int[])[1, 7, 511, 512, 513, 4_096, bytes.Length])
         {
             var parameters = new RequestParameters();
-            parameters.Begin();
+            parameters.Open();
             for (var start = 0; start < bytes.Length; start += size)
                 parameters.Append(bytes.AsSpan(start, Math.Min(size, bytes.Length - start)), isWhole: size == bytes.Length);
 
@@ -81,12 +81,26 @@ public sealed class RequestParametersTests : IDisposable
         Assert.Throws<ObjectDisposedException>(() => _parameters.GetHeader("A", _mapping));
     }
 
+    /// <summary>Whoever still has what it was given for an earlier request is refused while memory moves.</summary>
     [Fact]
-    public void Begin_AfterEnd_IsEmpty()
+    public void Lookup_WhileParamsAreAdded_IsRefused()
+    {
+        _parameters.End();
+        _parameters.Append(CgiParameters.Get(("A", "1")).Bytes, isWhole: false);
+
+        Assert.Throws<ObjectDisposedException>(() => _parameters.GetVariable("A", _mapping));
+        Assert.Throws<ObjectDisposedException>(() => _parameters.GetHeader("A", _mapping));
+        Assert.Throws<ObjectDisposedException>(() => _parameters.GetVariables(_mapping));
+        _parameters.Open();
+        Assert.Equal("1", _parameters.GetVariable("A", _mapping));
+    }
+
+    [Fact]
+    public void Open_AfterEnd_IsEmpty()
     {
         Append(("A", "1"));
         _parameters.End();
-        _parameters.Begin();
+        _parameters.Open();
 
         Assert.Equal(0, _parameters.Length);
         Assert.Null(_parameters.GetVariable("A", _mapping));

@@ -1,0 +1,160 @@
+using System.Buffers;
+using System.IO.Pipelines;
+using FastCgi.AspNetCore.InMemoryTests.Oracle;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>
+/// The window of a request body holds what the application has not looked at. What it has examined, and waits for the rest of, does
+/// not count: a JSON string, a form value or a buffered body may be longer than the window.
+/// </summary>
+public sealed class BodyWindowTests
+{
+    private const int Window = 10_000;
+    private const int Length = 100_000;
+
+    [Theory]
+    [InlineData("examined")]
+    [InlineData("at least")]
+    [InlineData("form")]
+    [InlineData("json")]
+    [InlineData("text")]
+    public async Task Body_ReadAsAWholeThatIsLongerThanTheWindow_Arrives(string how)
+    {
+        await using var server = await TestServer.StartAsync(
+            context => ReadAsync(context, how), static options => options.Limits.MaxRequestBufferSize = Window);
+        var frontEnd = server.Connect();
+        var body = how switch
+        {
+            "form" => Apps.Utf8("value=" + new string('x', Length)),
+            "json" => Apps.Utf8($"\"{new string('x', Length)}\""),
+            _ => Apps.Utf8(new string('x', Length)),
+        };
+
+        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams(
+            "POST",
+            "/",
+            ("CONTENT_LENGTH", $"{body.Length}"),
+            ("CONTENT_TYPE", how == "form" ? "application/x-www-form-urlencoded" : how == "json" ? "application/json" : "text/plain"))));
+        await SendInPiecesAsync(frontEnd, body, RecordBytes.Stdin);
+        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1));
+
+        Assert.Equal($"{Length}", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task Data_OfAFilterReadToTheEnd_Arrives()
+    {
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                using var data = new MemoryStream();
+                await context.Features.Get<IFastCgiFilterFeature>()!.Data.CopyToAsync(data);
+                await context.Response.WriteAsync($"{data.Length}");
+            },
+            static options =>
+            {
+                options.Roles.Add(FastCgiRole.Filter);
+                options.Limits.MaxRequestBufferSize = Window;
+            });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(
+            RecordBytes.Begin(1, role: 3),
+            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/", ("FCGI_DATA_LENGTH", $"{Length}"))),
+            RecordBytes.Record(RecordBytes.Stdin, 1));
+        await SendInPiecesAsync(frontEnd, new byte[Length], RecordBytes.Data);
+        frontEnd.Send(RecordBytes.Record(RecordBytes.Data, 1));
+
+        Assert.Equal($"{Length}", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task Body_PeekedAtAndNotExamined_PausesReceiving()
+    {
+        var peeked = Waiting.Signal();
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                var result = await context.Request.BodyReader.ReadAsync();
+                context.Request.BodyReader.AdvanceTo(result.Buffer.Start, result.Buffer.GetPosition(1));
+                peeked.SetResult();
+                await go.Task;
+            },
+            static options => options.Limits.MaxRequestBufferSize = Window);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", $"{Length}"))));
+        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[Window]));
+        await peeked.Task.Within("the look at the body");
+        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[1]));
+        Assert.False(frontEnd.IsPaused);
+        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[1]));
+        Assert.True(frontEnd.IsPaused);
+        go.SetResult();
+
+        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+    }
+
+    [Theory]
+    [InlineData("stream")]
+    [InlineData("reader")]
+    [InlineData("to writer")]
+    public async Task CopyTo_OfAnEmptyBody_WritesNothingAsKestrel(string how) => await Parity.AssertAsync(async (context, seen) =>
+    {
+        var task = how switch
+        {
+            "stream" => context.Request.Body.CopyToAsync(context.Response.Body),
+            "reader" => context.Request.BodyReader.CopyToAsync(context.Response.Body),
+            _ => context.Request.BodyReader.CopyToAsync(context.Response.BodyWriter),
+        };
+        await task;
+        seen.Note("started", context.Response.HasStarted);
+        context.Response.StatusCode = StatusCodes.Status201Created;
+        context.Response.Headers["X-Late"] = "late";
+    });
+
+    private static async Task ReadAsync(HttpContext context, string how)
+    {
+        var length = how switch
+        {
+            "form" => (await context.Request.ReadFormAsync())["value"].ToString().Length,
+            "json" => (await context.Request.ReadFromJsonAsync<string>())!.Length,
+            "text" => (await new StreamReader(context.Request.Body).ReadToEndAsync()).Length,
+            "at least" => (int)(await context.Request.BodyReader.ReadAtLeastAsync(Length)).Buffer.Length,
+            _ => await ExamineAsync(context.Request.BodyReader),
+        };
+        await context.Response.WriteAsync($"{length}");
+    }
+
+    private static async Task<int> ExamineAsync(PipeReader reader)
+    {
+        while (true)
+        {
+            var result = await reader.ReadAsync();
+            if (result.IsCompleted)
+                return (int)result.Buffer.Length;
+
+            reader.AdvanceTo(result.Buffer.Start, result.Buffer.End);
+        }
+    }
+
+    /// <summary>As a transport: sends on when it was not paused, or was resumed.</summary>
+    private static async Task SendInPiecesAsync(FrontEnd frontEnd, byte[] body, byte type)
+    {
+        var resumed = 0;
+        foreach (var piece in body.Chunk(6_000))
+        {
+            frontEnd.Send(RecordBytes.Record(type, 1, piece));
+            if (!frontEnd.IsPaused)
+                continue;
+
+            resumed++;
+            await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount >= resumed, "receiving to be resumed");
+        }
+    }
+}
