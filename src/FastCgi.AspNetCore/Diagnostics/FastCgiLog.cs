@@ -37,7 +37,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(9, LogLevel.Information, "There was no request for {Time}, so the application stops (FastCgi:IdleExit).", EventName = "IdleExit")]
     public static partial void IdleExit(this ILogger log, TimeSpan time);
 
-    [LoggerMessage(11, LogLevel.Warning, "Everybody who can reach {Address} can send requests that the application believes to come from the web server, with any client address and user. Set AllowedClients of the endpoint to the addresses of the web server, or listen on 127.0.0.1 or a unix socket.", EventName = "OpenToEverybody")]
+    [LoggerMessage(11, LogLevel.Warning, "Everybody who can reach {Address} can send requests that the application believes to come from the web server, with any client address and user. Set AllowedAddresses of the endpoint to the addresses of the web server, or listen on 127.0.0.1 or a unix socket.", EventName = "OpenToEverybody")]
     public static partial void OpenToEverybody(this ILogger log, string address);
 
     [LoggerMessage(12, LogLevel.Debug, "systemd could not be told how the server is.", EventName = "NotifyFailed")]
@@ -70,7 +70,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(35, LogLevel.Warning, "A web server asks for the role {Role}, which is not in FastCgiServerOptions.Roles; its requests are refused. Reported once.", EventName = "RoleNotServed")]
     public static partial void RoleNotServed(this ILogger log, FastCgiRole role);
 
-    [LoggerMessage(27, LogLevel.Debug, "A connection to {EndPoint} was refused: its peer is not among those that AllowedClients, AllowedUsers, AllowedGroups or FCGI_WEB_SERVER_ADDRS name.", EventName = "PeerRefused")]
+    [LoggerMessage(27, LogLevel.Debug, "A connection to {EndPoint} was refused: its peer is not among those that AllowedAddresses, AllowedUsers, AllowedGroups or FCGI_WEB_SERVER_ADDRS name.", EventName = "PeerRefused")]
     public static partial void PeerRefused(this ILogger log, EndPoint endPoint);
 
     [LoggerMessage(40, LogLevel.Error, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": An unhandled exception was thrown by the application.", EventName = "ApplicationError")]
