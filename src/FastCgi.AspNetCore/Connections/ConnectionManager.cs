@@ -16,6 +16,7 @@ internal sealed class ConnectionManager(ServerContext server)
     private readonly Lock _lock = new();
     private FastCgiConnection? _first;
     private int _count;
+    private readonly LogRateLimit _rejections = new(server.Time);
     private int _reportedRoles;
     private long _now = server.Time.GetTimestamp();
     private ITimer? _timer;
@@ -76,7 +77,8 @@ internal sealed class ConnectionManager(ServerContext server)
         }
 
         server.Counters.OnConnectionRejected();
-        server.Log.ConnectionRejected();
+        if (_rejections.TryAcquire(out var count))
+            server.Log.ConnectionRejected(count);
         return false;
     }
 
@@ -132,6 +134,8 @@ internal sealed class ConnectionManager(ServerContext server)
             foreach (var connection in ToList())
                 connection.Abort();
             await Task.WhenAny(allGone, Task.Delay(s_abortGrace, server.Time, CancellationToken.None)).ConfigureAwait(false);
+            if (Count is > 0 and var left)
+                server.Log.ConnectionsLeft(left);
         }
 
         if (_timer is not null)

@@ -2,7 +2,6 @@ using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 using System.Text;
-using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Linux;
 
@@ -25,7 +24,6 @@ internal sealed unsafe partial class SocketFile(string path, ulong device, ulong
     private const int UnixFamily = 1;
     private const int Stream = 1;
     private const int CloseOnExec = 0x80000;
-    private const int ExclusiveLock = 2;
 
     // sun_family, and the longest path with its terminator.
     private const int AddressFamilyLength = 2;
@@ -71,16 +69,6 @@ internal sealed unsafe partial class SocketFile(string path, ulong device, ulong
             throw LastError();
     }
 
-    /// <summary>Waits until no other process makes or removes the file of a socket in the same folder.</summary>
-    /// <returns>What ends it. Where the folder cannot be read, nobody is kept out.</returns>
-    public static SafeFileHandle LockFolderOf(string path)
-    {
-        var folder = Libc.Open(Path.GetDirectoryName(Path.GetFullPath(path)) ?? "/");
-        if (!folder.IsInvalid)
-            _ = flock(folder, ExclusiveLock);
-        return folder;
-    }
-
     /// <summary>Removes it, unless something else has taken its place.</summary>
     public void Remove()
     {
@@ -98,9 +86,6 @@ internal sealed unsafe partial class SocketFile(string path, ulong device, ulong
 
     [LibraryImport(Libc.Library, SetLastError = true)]
     private static partial int bind(SafeSocketHandle socket, byte* address, uint length);
-
-    [LibraryImport(Libc.Library, SetLastError = true)]
-    private static partial int flock(SafeFileHandle descriptor, int operation);
 
     [LibraryImport(Libc.Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     private static partial int lchown(string path, uint user, uint group);
