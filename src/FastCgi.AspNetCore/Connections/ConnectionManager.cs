@@ -130,16 +130,17 @@ internal sealed class ConnectionManager(ServerContext server)
         }
         catch (OperationCanceledException)
         {
+            var requests = CountRequests();
             server.Log.ConnectionsNotClosedInTime(Count);
             foreach (var connection in ToList())
                 connection.Abort();
             await Task.WhenAny(allGone, Task.Delay(s_abortGrace, server.Time, CancellationToken.None)).ConfigureAwait(false);
-            if (Count is > 0 and var left)
-                server.Log.ConnectionsLeft(left);
+            if (requests > 0 || Count > 0)
+                server.Log.StopTimedOut(requests, Count);
         }
 
-        if (_timer is not null)
-            await _timer.DisposeAsync().ConfigureAwait(false);
+        // Not awaited: a callback that is under way may wait for what runs on in the application.
+        _timer?.Dispose();
     }
 
     /// <summary>Tells once of each role that a web server asks for in vain: most likely the options were forgotten.</summary>

@@ -61,8 +61,8 @@ internal static partial class FastCgiLog
     [LoggerMessage(18, LogLevel.Warning, "The epoll engine cannot start, so the Socket engine runs: {Reason}. It needs more processor time. Set FastCgi:Transport:Engine to Socket if that is as it should be.", EventName = "EpollUnavailable")]
     public static partial void EpollUnavailable(this ILogger log, string reason);
 
-    [LoggerMessage(26, LogLevel.Warning, "The time to stop is over, and {Count} connections are left open: the application does not return from their requests.", EventName = "ConnectionsLeft")]
-    public static partial void ConnectionsLeft(this ILogger log, int count);
+    [LoggerMessage(26, LogLevel.Warning, "The time to stop is over: {Requests} requests still ran and were aborted, and {Connections} connections are left open because the application does not return. Raise HostOptions.ShutdownTimeout if requests may take longer.", EventName = "StopTimedOut")]
+    public static partial void StopTimedOut(this ILogger log, long requests, int connections);
 
     [LoggerMessage(28, LogLevel.Debug, "The system does not let {EndPoint} refuse connections before it is closed. One that comes in that instant is reset.", EventName = "AcceptQueueOpen")]
     public static partial void AcceptQueueOpen(this ILogger log, EndPoint endPoint);
