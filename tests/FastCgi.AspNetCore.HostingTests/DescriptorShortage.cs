@@ -13,6 +13,7 @@ internal sealed partial class DescriptorShortage : IDisposable
 
     public DescriptorShortage()
     {
+        StartThreads();
         Assert.Equal(0, getrlimit(DescriptorLimit, out _before));
         var highest = Directory.EnumerateFileSystemEntries("/proc/self/fd").Max(static path => int.Parse(Path.GetFileName(path), CultureInfo.InvariantCulture));
         Assert.Equal(0, setrlimit(DescriptorLimit, _before with { Soft = (nuint)highest + 1 }));
@@ -31,6 +32,17 @@ internal sealed partial class DescriptorShortage : IDisposable
     {
         _ = setrlimit(DescriptorLimit, _before);
         _taken.ForEach(static file => file.Dispose());
+    }
+
+    /// <summary>A new thread needs descriptors too, and without them .NET's thread pool ends the process: the threads must be there before.</summary>
+    private static void StartThreads()
+    {
+        const int Count = 8;
+        ThreadPool.GetMinThreads(out var workers, out var completions);
+        ThreadPool.SetMinThreads(Math.Max(workers, 2 * Count), completions);
+        using var all = new Barrier(Count);
+        Task.WaitAll(Enumerable.Range(0, Count).Select(_ => Task.Run(() => all.SignalAndWait(Waiting.Patience))));
+        ThreadPool.SetMinThreads(workers, completions);
     }
 
     [LibraryImport("libc")]

@@ -40,7 +40,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(11, LogLevel.Warning, "Everybody who can reach {Address} can send requests that the application believes to come from the web server, with any client address and user. Set AllowedAddresses of the endpoint to the addresses of the web server, or listen on 127.0.0.1 or a unix socket.", EventName = "OpenToEverybody")]
     public static partial void OpenToEverybody(this ILogger log, string address);
 
-    [LoggerMessage(12, LogLevel.Debug, "systemd could not be told how the server is.", EventName = "NotifyFailed")]
+    [LoggerMessage(12, LogLevel.Warning, "systemd could not be told how the server is, and may take it for one that does not start or does not live. Reported once a minute.", EventName = "NotifyFailed")]
     public static partial void NotifyFailed(this ILogger log, Exception exception);
 
     [LoggerMessage(13, LogLevel.Warning, "The system holds {Limit} connections to {Address} until they are accepted, not {Backlog}: in a burst of more a web server may answer 502. Raise net.core.somaxconn, or set Backlog of the endpoint.", EventName = "BacklogCut")]

@@ -81,8 +81,8 @@ internal sealed class FastCgiServer : IServer
                 listener.Start();
             PublishAddresses();
 
-            _notifier = SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log);
-            _notifier?.Ready(_listeners.Count, time);
+            _notifier = SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log, time);
+            _notifier?.Ready(_listeners.Count);
         }
         catch
         {

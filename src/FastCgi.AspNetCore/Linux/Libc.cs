@@ -18,9 +18,12 @@ internal static unsafe partial class Libc
     public const int MessageNoSignal = 0x4000;
     public const int MessagePeek = 0x2;
 
+    public const int ErrorNoEntry = 2;
     public const int ErrorInterrupted = 4;
+    public const int ErrorNoDevice = 6;
     public const int ErrorAgain = 11;
     public const int ErrorOutOfMemory = 12;
+    public const int ErrorNotAFolder = 20;
     public const int ErrorInvalid = 22;
     public const int ErrorTooManyOpenFilesInSystem = 23;
     public const int ErrorTooManyOpenFiles = 24;
@@ -50,7 +53,7 @@ internal static unsafe partial class Libc
     public static int Accept(SafeSocketHandle listener) => accept4(listener, null, null, CloseOnExec | NonBlocking);
 
     /// <summary>Opens a file or a folder for reading. The handle is invalid if the system refuses.</summary>
-    public static SafeFileHandle Open(string path) => open(path, CloseOnExec);
+    public static SafeFileHandle Open(string path, int flags = 0) => open(path, CloseOnExec | flags);
 
     /// <summary>Closes a descriptor. There is nothing to be done about an error: the descriptor is gone all the same.</summary>
     public static void Close(int descriptor) => _ = close(descriptor);

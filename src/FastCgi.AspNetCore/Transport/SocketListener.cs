@@ -69,15 +69,24 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
             }
             catch (SocketException exception)
             {
-                _failures.OnFailed(exception.NativeErrorCode);
-                await Task.Delay(AcceptFailures.RetryDelay, manager.Server.Time, _stop.Token).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+                _failures.OnFailed(ToSystemError(exception));
+                await BackOffAsync().ConfigureAwait(false);
             }
             catch (Exception exception) when (exception is OperationCanceledException or ObjectDisposedException)
             {
                 return;
             }
+            catch (Exception exception)
+            {
+                // Without descriptors or memory, anything can fail.
+                _failures.OnStartFailed(exception);
+                await BackOffAsync().ConfigureAwait(false);
+            }
         }
     }
+
+    private async Task BackOffAsync()
+        => await Task.Delay(AcceptFailures.RetryDelay, manager.Server.Time, _stop.Token).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
 
     private void OnAccepted(Socket accepted)
     {
@@ -103,6 +112,13 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
             _failures.OnStartFailed(exception);
         }
     }
+
+    private static int ToSystemError(SocketException exception) => exception.SocketErrorCode switch
+    {
+        SocketError.TooManyOpenSockets => Libc.ErrorTooManyOpenFiles,
+        SocketError.NoBufferSpaceAvailable => Libc.ErrorNoBuffers,
+        _ => exception.NativeErrorCode,
+    };
 
     /// <summary>Errors of the connection that was to be accepted, which says nothing about the next.</summary>
     private static bool IsOfOneConnection(SocketError error)

@@ -41,16 +41,8 @@ internal sealed class EpollAcceptor : IEpollSource
     {
         for (var i = 0; i < MaxAcceptsInARow && TryBegin(); i++)
         {
-            var outcome = AcceptOutcome.Failed;
-            try
-            {
-                outcome = _listener.AcceptOne();
-            }
-            finally
-            {
-                End();
-            }
-
+            var outcome = _listener.AcceptOne();
+            End();
             if (outcome == AcceptOutcome.Empty)
                 return;
             if (outcome == AcceptOutcome.Failed)

@@ -60,8 +60,21 @@ internal sealed class EpollListener : TransportListener
         _failures.Dispose();
     }
 
-    /// <summary>Accepts a connection. Any thread may call it.</summary>
+    /// <summary>Accepts a connection. Any thread may call it. Whatever fails is told here: without descriptors or memory, that can be anything.</summary>
     public AcceptOutcome AcceptOne()
+    {
+        try
+        {
+            return AcceptCore();
+        }
+        catch (Exception exception)
+        {
+            _failures.OnStartFailed(exception);
+            return AcceptOutcome.Failed;
+        }
+    }
+
+    private AcceptOutcome AcceptCore()
     {
         var descriptor = Libc.Accept(_socket.SafeHandle);
         if (descriptor >= 0)
