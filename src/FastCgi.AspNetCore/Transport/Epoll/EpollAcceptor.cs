@@ -8,7 +8,7 @@ internal sealed class EpollAcceptor : IEpollSource
     // Connections accepted at once; more have their turn behind the requests of those that are there.
     private const int MaxAcceptsInARow = 64;
 
-    private readonly EpollListener _listener;
+    private readonly Func<AcceptOutcome> _accept;
     private readonly EpollLoop _loop;
     private readonly int _descriptor;
     private readonly ITimer _retry;
@@ -16,9 +16,13 @@ internal sealed class EpollAcceptor : IEpollSource
     private bool _isAccepting;
     private TaskCompletionSource? _stopped;
 
-    public EpollAcceptor(EpollListener listener, EpollLoop loop, int descriptor, TimeProvider time)
+    /// <param name="accept">Accepts a connection, on any thread, and does not throw.</param>
+    /// <param name="loop">The loop.</param>
+    /// <param name="descriptor">The listening socket.</param>
+    /// <param name="time">The clock.</param>
+    public EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, int descriptor, TimeProvider time)
     {
-        _listener = listener;
+        _accept = accept;
         _loop = loop;
         _descriptor = descriptor;
         _retry = time.CreateTimer(static state => ((EpollAcceptor)state!).OnRetry(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
@@ -41,7 +45,7 @@ internal sealed class EpollAcceptor : IEpollSource
     {
         for (var i = 0; i < MaxAcceptsInARow && TryBegin(); i++)
         {
-            var outcome = _listener.AcceptOne();
+            var outcome = _accept();
             End();
             if (outcome == AcceptOutcome.Empty)
                 return;

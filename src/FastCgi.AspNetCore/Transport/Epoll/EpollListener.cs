@@ -40,7 +40,7 @@ internal sealed class EpollListener : TransportListener
         var descriptor = (int)_socket.Handle;
         foreach (var loop in _engine.Loops)
         {
-            var acceptor = new EpollAcceptor(this, loop, descriptor, _server.Time);
+            var acceptor = new EpollAcceptor(AcceptOne, loop, descriptor, _server.Time);
             _acceptors.Add(acceptor);
             if (!acceptor.TryStart())
                 throw new IOException($"epoll cannot wait for {EndPoint}: {Libc.GetMessage(Libc.LastError)}.");
@@ -61,7 +61,7 @@ internal sealed class EpollListener : TransportListener
     }
 
     /// <summary>Accepts a connection. Any thread may call it. Whatever fails is told here: without descriptors or memory, that can be anything.</summary>
-    public AcceptOutcome AcceptOne()
+    private AcceptOutcome AcceptOne()
     {
         try
         {
