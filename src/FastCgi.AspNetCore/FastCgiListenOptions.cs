@@ -51,13 +51,13 @@ public sealed class FastCgiListenOptions
     /// <remarks>False by default. Under systemd, <c>RuntimeDirectory=</c> does it better: it has an owner, and is removed at stop.</remarks>
     public bool CreateDirectory { get; set; }
 
-    /// <summary>The addresses and networks from which clients, which are web servers, may connect over TCP.</summary>
+    /// <summary>The addresses and networks from which web servers may connect over TCP.</summary>
     /// <remarks>
     /// Such as <c>192.0.2.1</c> and <c>10.0.0.0/8</c>. Empty by default, which lets everybody connect who can reach the port; and whoever
     /// connects is believed in all that a web server says, such as the client's address and user. In configuration it is a list, or one
     /// value with commas. What the variable FCGI_WEB_SERVER_ADDRS says is required besides.
     /// </remarks>
-    public IList<string> AllowedClients { get; } = [];
+    public IList<string> AllowedAddresses { get; } = [];
 
     /// <summary>The users, by name or number, whose processes may connect to a unix socket.</summary>
     /// <remarks>

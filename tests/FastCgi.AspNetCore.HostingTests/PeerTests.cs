@@ -15,12 +15,12 @@ public sealed class PeerTests : IDisposable
     private string UnixAddress => $"fastcgi://unix:{_folder.GetPath("app.sock")}";
 
     [Theory, EveryEngine]
-    public async Task Connect_AllowedClient_IsServed(FastCgiTransportEngine engine)
-        => await AssertServedAsync(engine, Loopback, static listen => listen.AllowedClients.Add("127.0.0.0/8"));
+    public async Task Connect_AllowedAddress_IsServed(FastCgiTransportEngine engine)
+        => await AssertServedAsync(engine, Loopback, static listen => listen.AllowedAddresses.Add("127.0.0.0/8"));
 
     [Theory, EveryEngine]
-    public async Task Connect_OtherClient_IsClosedAtOnce(FastCgiTransportEngine engine)
-        => await AssertRefusedAsync(engine, Loopback, static listen => listen.AllowedClients.Add("192.0.2.1"));
+    public async Task Connect_OtherAddress_IsClosedAtOnce(FastCgiTransportEngine engine)
+        => await AssertRefusedAsync(engine, Loopback, static listen => listen.AllowedAddresses.Add("192.0.2.1"));
 
     [Theory, EveryEngine]
     public async Task Connect_AddressOfTheVariable_IsServed(FastCgiTransportEngine engine)
@@ -62,12 +62,12 @@ public sealed class PeerTests : IDisposable
     [InlineData("fastcgi://0.0.0.0:0", "", 1)]
     [InlineData("fastcgi://0.0.0.0:0", "127.0.0.1", 0)]
     [InlineData("fastcgi://127.0.0.1:0", "", 0)]
-    public async Task Start_OnTheNetwork_WarnsUnlessClientsAreNamed(string address, string client, int warnings)
+    public async Task Start_OnTheNetwork_WarnsUnlessAddressesAreNamed(string address, string allowed, int warnings)
     {
         await using var app = Build(FastCgiTransportEngine.Auto, address, listen =>
         {
-            if (client.Length > 0)
-                listen.AllowedClients.Add(client);
+            if (allowed.Length > 0)
+                listen.AllowedAddresses.Add(allowed);
         });
         await app.StartAsync();
 

@@ -1,4 +1,7 @@
 using System.Net.Sockets;
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting.Server;
 
 namespace FastCgi.AspNetCore.HostingTests;
@@ -9,6 +12,7 @@ public sealed class StopTests : IDisposable
     private static readonly CancellationToken s_cancelled = new(canceled: true);
 
     private readonly ScratchFolder _folder = new();
+    private readonly CollectedLogs _logs = new();
     private readonly TaskCompletionSource _entered = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _go = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly TaskCompletionSource _aborted = new(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -169,13 +173,86 @@ public sealed class StopTests : IDisposable
         await Assert.ThrowsAnyAsync<SocketException>(() => FastCgiClient.GetAsync(UnixAddress));
     }
 
+    /// <summary>With Inline, the thread of the loop is in the application, and stays there.</summary>
+    [Theory, EveryEngine]
+    public async Task Stop_InlineAndAHandlerThatNeverReturns_EndsAndSaysSo(FastCgiTransportEngine engine)
+    {
+        using var never = new ManualResetEventSlim();
+        await using var app = Build(engine, static options =>
+        {
+            options.Transport.ApplicationScheduling = FastCgiApplicationScheduling.Inline;
+            options.Transport.LoopCount = 1;
+        });
+        app.MapGet("/never", () =>
+        {
+            _entered.SetResult();
+            never.Wait();
+        });
+        await app.StartAsync();
+        using var client = await FastCgiClient.ConnectAsync(UnixAddress);
+        await client.SendAsync("/never");
+        await _entered.Task.WaitAsync(Waiting.Patience);
+
+        using var patience = new CancellationTokenSource(TimeSpan.FromMilliseconds(200));
+        try
+        {
+            await GetServer(app).StopAsync(patience.Token).WaitAsync(Waiting.Patience);
+
+            Assert.StartsWith("The time to stop is over: 1 requests", Assert.Single(_logs.All, static log => log.EventName == "StopTimedOut").Message, StringComparison.Ordinal);
+            Assert.False(File.Exists(_folder.GetPath("app.sock")));
+            await Assert.ThrowsAnyAsync<SocketException>(() => FastCgiClient.ConnectAsync(UnixAddress));
+        }
+        finally
+        {
+            never.Set();
+        }
+    }
+
+    /// <summary>Whatever happened to the folder of the socket, the requests that run are finished.</summary>
+    [OrdinaryUserTheory, EveryEngine]
+    [UnsupportedOSPlatform("windows")]
+    public async Task Stop_SocketFileCannotBeRemoved_RequestThatRunsFinishes(FastCgiTransportEngine engine)
+    {
+        await using var app = await StartAsync(engine);
+        using var client = await SendSlowAsync(app);
+        File.SetUnixFileMode(_folder.Path, UnixFileMode.UserRead | UnixFileMode.UserExecute);
+
+        var stop = GetServer(app).StopAsync(default);
+        _go.SetResult();
+
+        Assert.Equal("slow", await client.ReadTextAsync());
+        await stop.WaitAsync(Waiting.Patience);
+        File.SetUnixFileMode(_folder.Path, UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute);
+        Assert.Single(_logs.All, static log => log.EventName == "SocketFileLeft");
+        await Assert.ThrowsAnyAsync<SocketException>(() => FastCgiClient.ConnectAsync(UnixAddress));
+    }
+
+    /// <summary>A listener of another library that fails is no reason to cut requests either.</summary>
+    [Theory, EveryEngine]
+    public async Task Stop_AnotherListenerFails_RequestThatRunsFinishes(FastCgiTransportEngine engine)
+    {
+        await using var app = Build(engine, static options => options.Listen(new FailingListenerFactory.EndPoint()));
+        await app.StartAsync();
+        using var client = await SendSlowAsync(app, UnixAddress);
+
+        var stop = GetServer(app).StopAsync(default);
+        _go.SetResult();
+
+        Assert.Equal("slow", await client.ReadTextAsync());
+        await stop.WaitAsync(Waiting.Patience);
+        Assert.Contains("on purpose", Assert.Single(_logs.All, static log => log.EventName == "StopStepFailed").Exception!.Message, StringComparison.Ordinal);
+    }
+
     private string UnixAddress => $"fastcgi://unix:{_folder.GetPath("app.sock")}";
 
     private static IServer GetServer(WebApplication app) => app.Services.GetRequiredService<IServer>();
 
-    private async Task<FastCgiClient> SendSlowAsync(WebApplication app)
+    private Task<FastCgiClient> SendSlowAsync(WebApplication app) => SendSlowAsync(app, Assert.Single(app.Urls));
+
+    private async Task<FastCgiClient> SendSlowAsync(WebApplication app, string address)
     {
-        var client = await FastCgiClient.ConnectAsync(Assert.Single(app.Urls));
+        Assert.Contains(address, app.Urls);
+        var client = await FastCgiClient.ConnectAsync(address);
         await client.SendAsync("/slow");
         await _entered.Task.WaitAsync(Waiting.Patience);
         return client;
@@ -188,11 +265,18 @@ public sealed class StopTests : IDisposable
         return app;
     }
 
-    private WebApplication Build(FastCgiTransportEngine engine, params string[] more)
+    private WebApplication Build(FastCgiTransportEngine engine, params string[] more) => Build(engine, static _ => { }, more);
+
+    private WebApplication Build(FastCgiTransportEngine engine, Action<FastCgiServerOptions> configure, params string[] more)
     {
         var builder = WebApplication.CreateBuilder(["--hostBuilder:reloadConfigOnChange=false"]);
-        builder.Logging.ClearProviders();
-        builder.WebHost.UseFastCgi(options => options.Transport.Engine = engine);
+        builder.Logging.ClearProviders().AddProvider(_logs);
+        builder.Services.AddSingleton<IConnectionListenerFactory, FailingListenerFactory>();
+        builder.WebHost.UseFastCgi(options =>
+        {
+            options.Transport.Engine = engine;
+            configure(options);
+        });
         builder.WebHost.UseUrls([UnixAddress, .. more]);
         var app = builder.Build();
         app.MapGet("/", static () => "fast");

@@ -19,7 +19,7 @@ public class ListenerTests
         var listener = new PipeListener(new FailingListener(), PeerPolicy.Everybody, server.Connections);
 
         listener.Start();
-        await listener.StopAsync();
+        await listener.StopAsync(default);
 
         Assert.Equal(LogLevel.Critical, Assert.Single(server.Logs.All, static log => log.EventName == "AcceptLoopFailed").Level);
         var frontEnd = server.Connect();

@@ -85,12 +85,12 @@ public sealed class ConfigurationTests
     {
         var options = Configure("""
             { "FastCgi": { "Endpoints": {
-              "A": { "Url": "fastcgi://*:9000", "AllowedClients": [ "192.0.2.1", "10.0.0.0/8" ] },
+              "A": { "Url": "fastcgi://*:9000", "AllowedAddresses": [ "192.0.2.1", "10.0.0.0/8" ] },
               "B": { "Url": "fastcgi://unix:/run/app.sock", "AllowedUsers": "www-data, 33", "AllowedGroups": "www-data" }
             } } }
             """);
 
-        Assert.Equal(["192.0.2.1", "10.0.0.0/8"], options.ListenOptions[0].AllowedClients);
+        Assert.Equal(["192.0.2.1", "10.0.0.0/8"], options.ListenOptions[0].AllowedAddresses);
         Assert.Equal(["www-data", "33"], options.ListenOptions[1].AllowedUsers);
         Assert.Equal(["www-data"], options.ListenOptions[1].AllowedGroups);
     }
@@ -222,7 +222,7 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Endpoints:Site:Mode", "4660")]
     [InlineData("FastCgi:Endpoints:Site:Mode", "")]
     [InlineData("FastCgi:Endpoints:Site:CreateDirectory", "yes")]
-    [InlineData("FastCgi:Endpoints:Site:AllowedClients", "")]
+    [InlineData("FastCgi:Endpoints:Site:AllowedAddresses", "")]
     [InlineData("FastCgi:Endpoints:Site:Url", "http://*:80")]
     [InlineData("FastCgi:Endpoints:Site:Url", "fastcgi://127.0.0.1")]
     public void Configure_BadValue_ErrorNamesThePathAndTheValue(string path, string value)

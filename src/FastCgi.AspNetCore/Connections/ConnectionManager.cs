@@ -16,6 +16,7 @@ internal sealed class ConnectionManager(ServerContext server)
     private readonly Lock _lock = new();
     private FastCgiConnection? _first;
     private int _count;
+    private readonly LogRateLimit _rejections = new(server.Time);
     private int _reportedRoles;
     private long _now = server.Time.GetTimestamp();
     private ITimer? _timer;
@@ -76,7 +77,8 @@ internal sealed class ConnectionManager(ServerContext server)
         }
 
         server.Counters.OnConnectionRejected();
-        server.Log.ConnectionRejected();
+        if (_rejections.TryAcquire(out var count))
+            server.Log.ConnectionRejected(count);
         return false;
     }
 
@@ -128,14 +130,17 @@ internal sealed class ConnectionManager(ServerContext server)
         }
         catch (OperationCanceledException)
         {
+            var requests = CountRequests();
             server.Log.ConnectionsNotClosedInTime(Count);
             foreach (var connection in ToList())
                 connection.Abort();
             await Task.WhenAny(allGone, Task.Delay(s_abortGrace, server.Time, CancellationToken.None)).ConfigureAwait(false);
+            if (requests > 0 || Count > 0)
+                server.Log.StopTimedOut(requests, Count);
         }
 
-        if (_timer is not null)
-            await _timer.DisposeAsync().ConfigureAwait(false);
+        // Not awaited: a callback that is under way may wait for what runs on in the application.
+        _timer?.Dispose();
     }
 
     /// <summary>Tells once of each role that a web server asks for in vain: most likely the options were forgotten.</summary>

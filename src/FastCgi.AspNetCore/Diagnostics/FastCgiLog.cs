@@ -10,11 +10,11 @@ namespace FastCgi.AspNetCore.Diagnostics;
 /// </summary>
 internal static partial class FastCgiLog
 {
-    [LoggerMessage(1, LogLevel.Debug, "A connection could not be accepted.", EventName = "AcceptFailed")]
-    public static partial void AcceptFailed(this ILogger log, Exception exception);
+    [LoggerMessage(1, LogLevel.Debug, "A connection to {EndPoint} was lost before it was accepted; {Count} since the last such message. Reported once a minute.", EventName = "AcceptFailed")]
+    public static partial void AcceptFailed(this ILogger log, EndPoint endPoint, long count, Exception exception);
 
-    [LoggerMessage(2, LogLevel.Warning, "No connection can be accepted on {EndPoint} for lack of resources; trying again.", EventName = "AcceptOutOfResources")]
-    public static partial void AcceptOutOfResources(this ILogger log, EndPoint endPoint, Exception exception);
+    [LoggerMessage(2, LogLevel.Warning, "Connections to {EndPoint} cannot be accepted: {Reason}. Since the last such message {Attempts} attempts failed, and {Closed} connections were closed without an answer, for which the web server answers 502; the others wait in the backlog and are tried again every 100 ms. {Advice} Reported once a minute.", EventName = "AcceptOutOfResources")]
+    public static partial void AcceptOutOfResources(this ILogger log, EndPoint endPoint, string reason, long attempts, long closed, string advice);
 
     [LoggerMessage(3, LogLevel.Critical, "No further connection is accepted on {EndPoint}: its listener failed.", EventName = "AcceptLoopFailed")]
     public static partial void AcceptLoopFailed(this ILogger log, EndPoint endPoint, Exception exception);
@@ -37,10 +37,10 @@ internal static partial class FastCgiLog
     [LoggerMessage(9, LogLevel.Information, "There was no request for {Time}, so the application stops (FastCgi:IdleExit).", EventName = "IdleExit")]
     public static partial void IdleExit(this ILogger log, TimeSpan time);
 
-    [LoggerMessage(11, LogLevel.Warning, "Everybody who can reach {Address} can send requests that the application believes to come from the web server, with any client address and user. Set AllowedClients of the endpoint to the addresses of the web server, or listen on 127.0.0.1 or a unix socket.", EventName = "OpenToEverybody")]
+    [LoggerMessage(11, LogLevel.Warning, "Everybody who can reach {Address} can send requests that the application believes to come from the web server, with any client address and user. Set AllowedAddresses of the endpoint to the addresses of the web server, or listen on 127.0.0.1 or a unix socket.", EventName = "OpenToEverybody")]
     public static partial void OpenToEverybody(this ILogger log, string address);
 
-    [LoggerMessage(12, LogLevel.Debug, "systemd could not be told how the server is.", EventName = "NotifyFailed")]
+    [LoggerMessage(12, LogLevel.Warning, "systemd could not be told how the server is, and may take it for one that does not start or does not live. Reported once a minute.", EventName = "NotifyFailed")]
     public static partial void NotifyFailed(this ILogger log, Exception exception);
 
     [LoggerMessage(13, LogLevel.Warning, "The system holds {Limit} connections to {Address} until they are accepted, not {Backlog}: in a burst of more a web server may answer 502. Raise net.core.somaxconn, or set Backlog of the endpoint.", EventName = "BacklogCut")]
@@ -49,17 +49,38 @@ internal static partial class FastCgiLog
     [LoggerMessage(14, LogLevel.Error, "The server failed in one of its own threads or callbacks. What it was about is ended; the server goes on.", EventName = "ServerFailed")]
     public static partial void ServerFailed(this ILogger log, Exception exception);
 
+    [LoggerMessage(15, LogLevel.Error, "The server stops, and this step of it failed: {Step}. The others go on.", EventName = "StopStepFailed")]
+    public static partial void StopStepFailed(this ILogger log, string step, Exception exception);
+
+    [LoggerMessage(16, LogLevel.Warning, "Another process has locked the folder {Folder} for more than {Seconds} s, so the server goes on without the lock: an instance that starts at the same moment could take the socket for one that was left behind. lslocks shows the process.", EventName = "FolderLocked")]
+    public static partial void FolderLocked(this ILogger log, string folder, double seconds);
+
+    [LoggerMessage(17, LogLevel.Warning, "The socket {Path} could not be removed. It is left there, and the next start replaces it.", EventName = "SocketFileLeft")]
+    public static partial void SocketFileLeft(this ILogger log, string path, Exception exception);
+
+    [LoggerMessage(18, LogLevel.Warning, "The epoll engine cannot start, so the Socket engine runs: {Reason}. It needs more processor time. Set FastCgi:Transport:Engine to Socket if that is as it should be.", EventName = "EpollUnavailable")]
+    public static partial void EpollUnavailable(this ILogger log, string reason);
+
+    [LoggerMessage(26, LogLevel.Warning, "The time to stop is over: {Requests} requests still ran and were aborted, and {Connections} connections are left open because the application does not return. Raise HostOptions.ShutdownTimeout if requests may take longer.", EventName = "StopTimedOut")]
+    public static partial void StopTimedOut(this ILogger log, long requests, int connections);
+
+    [LoggerMessage(28, LogLevel.Debug, "The system does not let {EndPoint} refuse connections before it is closed. One that comes in that instant is reset.", EventName = "AcceptQueueOpen")]
+    public static partial void AcceptQueueOpen(this ILogger log, EndPoint endPoint);
+
+    [LoggerMessage(29, LogLevel.Error, "A connection to {EndPoint} was accepted and closed, because the server failed to begin with it.", EventName = "ConnectionStartFailed")]
+    public static partial void ConnectionStartFailed(this ILogger log, EndPoint endPoint, Exception exception);
+
     [LoggerMessage(20, LogLevel.Debug, @"Connection id ""{ConnectionId}"": closed because of a protocol error: {Error}.", EventName = "ProtocolError")]
     public static partial void ProtocolError(this ILogger log, string connectionId, ProtocolError error);
 
-    [LoggerMessage(21, LogLevel.Warning, "{Protocol} was spoken to the FastCGI endpoint by {RemoteEndPoint}: a client or a proxy_pass that should be a fastcgi_pass. Reported once a minute.", EventName = "WrongProtocol")]
-    public static partial void WrongProtocol(this ILogger log, string protocol, string remoteEndPoint);
+    [LoggerMessage(21, LogLevel.Warning, "{Protocol} was spoken to the FastCGI endpoint by {RemoteEndPoint}: a client or a proxy_pass that should be a fastcgi_pass; {Count} since the last such message. Reported once a minute.", EventName = "WrongProtocol")]
+    public static partial void WrongProtocol(this ILogger log, string protocol, string remoteEndPoint, long count);
 
     [LoggerMessage(22, LogLevel.Debug, @"Connection id ""{ConnectionId}"": the web server aborted request {RequestId}.", EventName = "AbortRequestReceived")]
     public static partial void AbortRequestReceived(this ILogger log, string connectionId, int requestId);
 
-    [LoggerMessage(23, LogLevel.Warning, "A connection was rejected: MaxConcurrentConnections are open, or the server is stopping.", EventName = "ConnectionRejected")]
-    public static partial void ConnectionRejected(this ILogger log);
+    [LoggerMessage(23, LogLevel.Warning, "A connection was rejected, {Count} since the last such message: MaxConcurrentConnections are open, or the server is stopping. Reported once a minute.", EventName = "ConnectionRejected")]
+    public static partial void ConnectionRejected(this ILogger log, long count);
 
     [LoggerMessage(24, LogLevel.Debug, "{Count} connections were not closed in time; they are aborted.", EventName = "ConnectionsNotClosedInTime")]
     public static partial void ConnectionsNotClosedInTime(this ILogger log, int count);
@@ -70,8 +91,8 @@ internal static partial class FastCgiLog
     [LoggerMessage(35, LogLevel.Warning, "A web server asks for the role {Role}, which is not in FastCgiServerOptions.Roles; its requests are refused. Reported once.", EventName = "RoleNotServed")]
     public static partial void RoleNotServed(this ILogger log, FastCgiRole role);
 
-    [LoggerMessage(27, LogLevel.Debug, "A connection to {EndPoint} was refused: its peer is not among those that AllowedClients, AllowedUsers, AllowedGroups or FCGI_WEB_SERVER_ADDRS name.", EventName = "PeerRefused")]
-    public static partial void PeerRefused(this ILogger log, EndPoint endPoint);
+    [LoggerMessage(27, LogLevel.Debug, "A connection to {EndPoint} was refused, {Count} since the last such message: its peer is not among those that AllowedAddresses, AllowedUsers, AllowedGroups or FCGI_WEB_SERVER_ADDRS name. Reported once a minute.", EventName = "PeerRefused")]
+    public static partial void PeerRefused(this ILogger log, EndPoint endPoint, long count);
 
     [LoggerMessage(40, LogLevel.Error, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": An unhandled exception was thrown by the application.", EventName = "ApplicationError")]
     public static partial void ApplicationError(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
@@ -121,6 +142,6 @@ internal static partial class FastCgiLog
     [LoggerMessage(63, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The file {Path} is not left to the web server: {Obstacle}.", EventName = "FileStreamed")]
     public static partial void FileStreamed(this ILogger log, string connectionId, string traceIdentifier, string path, string obstacle);
 
-    [LoggerMessage(64, LogLevel.Debug, "The header block of a response has {Length} bytes. nginx answers 502 to one of more than 4 KiB, unless its configuration says: fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; Reported once for each size.", EventName = "LargeResponseHead")]
+    [LoggerMessage(64, LogLevel.Debug, "The header block of a response has {Length} bytes. nginx answers 502 to one of more than 4 KiB, unless its configuration says: fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; Reported once a minute for each size.", EventName = "LargeResponseHead")]
     public static partial void LargeResponseHead(this ILogger log, int length, int size);
 }

@@ -68,7 +68,7 @@ internal sealed class FastCgiServer : IServer
             if (_services.GetService<IMeterFactory>() is { } meters)
                 ServerMetrics.Observe(meters, _connections);
             if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
-                _engine = new EpollEngine(_connections);
+                _engine = CreateEpollEngine(_connections, isRequired: options.Transport.Engine == FastCgiTransportEngine.Epoll);
             foreach (var endpoint in plan.FastCgi)
                 _listeners.Add(await ListenAsync(endpoint, inherited, cancellationToken).ConfigureAwait(false));
 
@@ -81,8 +81,8 @@ internal sealed class FastCgiServer : IServer
                 listener.Start();
             PublishAddresses();
 
-            _notifier = SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log);
-            _notifier?.Ready(_listeners.Count, time);
+            _notifier = SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log, time);
+            _notifier?.Ready(_listeners.Count);
         }
         catch
         {
@@ -113,21 +113,58 @@ internal sealed class FastCgiServer : IServer
 
     private async Task StopCoreAsync(CancellationToken cancellationToken)
     {
-        _notifier?.Stopping();
-        foreach (var listener in _listeners)
-            await listener.StopAsync().ConfigureAwait(false);
-
+        await RunStepAsync("telling systemd", () => _notifier?.Stopping()).ConfigureAwait(false);
+        await Task.WhenAll(_listeners.Select(listener => RunStepAsync(
+            "closing the endpoint " + listener.EndPoint,
+            () => listener.StopAsync(cancellationToken).AsTask()))).ConfigureAwait(false);
         await Task.WhenAll(
-            _connections?.StopAsync(cancellationToken) ?? Task.CompletedTask,
-            _httpServer.StopAsync(cancellationToken)).ConfigureAwait(false);
-        _engine?.Stop();
-        _notifier?.Dispose();
+            RunStepAsync("finishing the requests", () => _connections?.StopAsync(cancellationToken)),
+            RunStepAsync("stopping Kestrel", () => _httpServer.StopAsync(cancellationToken))).ConfigureAwait(false);
+        await RunStepAsync("ending the threads", () => _engine?.Stop()).ConfigureAwait(false);
+        await RunStepAsync("telling systemd", () => _notifier?.Dispose()).ConfigureAwait(false);
+    }
+
+    private Task RunStepAsync(string step, Action action) => RunStepAsync(step, () =>
+    {
+        action();
+        return null;
+    });
+
+    /// <summary>Whatever a step of the stop does, the others have their turn.</summary>
+    private async Task RunStepAsync(string step, Func<Task?> action)
+    {
+        try
+        {
+            if (action() is { } task)
+                await task.ConfigureAwait(false);
+        }
+        catch (OperationCanceledException)
+        {
+            // There is no more time for it.
+        }
+        catch (Exception exception)
+        {
+            _log.StopStepFailed(step, exception);
+        }
     }
 
     private void StopWhenIdle()
     {
         _log.IdleExit(_options.Value.IdleExit.GetValueOrDefault());
         _services.GetService<IHostApplicationLifetime>()?.StopApplication();
+    }
+
+    private EpollEngine? CreateEpollEngine(ConnectionManager connections, bool isRequired)
+    {
+        try
+        {
+            return new EpollEngine(connections);
+        }
+        catch (IOException exception) when (!isRequired)
+        {
+            _log.EpollUnavailable(exception.Message);
+            return null;
+        }
     }
 
     private static bool UsesEpoll(FastCgiTransportEngine engine) => engine switch
@@ -141,7 +178,7 @@ internal sealed class FastCgiServer : IServer
     {
         if (options.EndPoint is IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint)
         {
-            var socket = SocketBinder.Listen(options, inherited);
+            var socket = SocketBinder.Listen(options, inherited, _log);
             if (PeerPolicies.IsOpen(socket.Peers, socket.EndPoint))
                 _log.OpenToEverybody(EndpointAddress.Format(socket.EndPoint));
             if (options.EndPoint is not FileHandleEndPoint && BacklogLimit.Get() is var limit && limit < options.Backlog)

@@ -219,8 +219,8 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             case "CREATEDIRECTORY":
                 listen.CreateDirectory = bool.Parse(Required(setting));
                 break;
-            case "ALLOWEDCLIENTS":
-                AddAll(setting, listen.AllowedClients);
+            case "ALLOWEDADDRESSES":
+                AddAll(setting, listen.AllowedAddresses);
                 break;
             case "ALLOWEDUSERS":
                 AddAll(setting, listen.AllowedUsers);

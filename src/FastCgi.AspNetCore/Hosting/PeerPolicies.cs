@@ -26,20 +26,20 @@ internal static class PeerPolicies
     public static PeerPolicy Create(FastCgiListenOptions options, EndPoint endPoint, string? addresses)
     {
         var isUnix = endPoint is UnixDomainSocketEndPoint;
-        if (isUnix && options.AllowedClients.Count > 0)
-            throw SocketBinder.Failure(options, "a client of a unix socket has no address. Use AllowedUsers or AllowedGroups in place of AllowedClients");
+        if (isUnix && options.AllowedAddresses.Count > 0)
+            throw SocketBinder.Failure(options, "the peer of a unix socket has no address. Use AllowedUsers or AllowedGroups in place of AllowedAddresses");
         if (!(isUnix && OperatingSystem.IsLinux()) && (options.AllowedUsers.Count > 0 || options.AllowedGroups.Count > 0))
-            throw SocketBinder.Failure(options, "users and groups are told of the clients of a unix socket on Linux only. Use AllowedClients in place of AllowedUsers and AllowedGroups");
+            throw SocketBinder.Failure(options, "only Linux tells the user and the groups of a peer, and only of a unix socket. Use AllowedAddresses in place of AllowedUsers and AllowedGroups");
 
-        var clients = new List<IReadOnlyList<IPNetwork>>();
-        if (options.AllowedClients.Count > 0)
-            clients.Add([.. options.AllowedClients.Select(text => ParseNetwork(text) ?? throw SocketBinder.Failure(options, $"'{text}' of AllowedClients is neither an address nor a network, such as 192.0.2.1 or 10.0.0.0/8"))]);
+        var networks = new List<IReadOnlyList<IPNetwork>>();
+        if (options.AllowedAddresses.Count > 0)
+            networks.Add([.. options.AllowedAddresses.Select(text => ParseNetwork(text) ?? throw SocketBinder.Failure(options, $"'{text}' of AllowedAddresses is neither an address nor a network, such as 192.0.2.1 or 10.0.0.0/8"))]);
         if (!string.IsNullOrEmpty(addresses))
-            clients.Add(ParseAddresses(options, addresses));
+            networks.Add(ParseAddresses(options, addresses));
 
         return new PeerPolicy
         {
-            Clients = clients,
+            Addresses = networks,
             Users = [.. options.AllowedUsers.Select(name => UnixSockets.Find(options, name, SystemAccounts.FindUser, "user"))],
             Groups = [.. options.AllowedGroups.Select(name => UnixSockets.Find(options, name, SystemAccounts.FindGroup, "group"))],
         };

@@ -2,6 +2,7 @@ using System.Net;
 using System.Net.Sockets;
 using FastCgi.AspNetCore.Transport;
 using Microsoft.AspNetCore.Connections;
+using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Hosting;
 
@@ -11,10 +12,11 @@ internal static class SocketBinder
     /// <summary>Binds and listens.</summary>
     /// <param name="options">The endpoint.</param>
     /// <param name="inherited">The sockets that the process was given.</param>
+    /// <param name="log">Where is told what does not keep it from listening.</param>
     /// <exception cref="IOException">The endpoint cannot be listened on; the message says why.</exception>
-    public static ListeningSocket Listen(FastCgiListenOptions options, InheritedSockets inherited)
+    public static ListeningSocket Listen(FastCgiListenOptions options, InheritedSockets inherited, ILogger log)
     {
-        var socket = Open(options, inherited);
+        var socket = Open(options, inherited, log);
         try
         {
             socket.Peers = PeerPolicies.Create(options, socket.EndPoint);
@@ -22,8 +24,7 @@ internal static class SocketBinder
         }
         catch
         {
-            socket.Remove();
-            socket.Socket.Dispose();
+            Abandon(socket, log);
             throw;
         }
     }
@@ -32,10 +33,17 @@ internal static class SocketBinder
     public static IOException Failure(FastCgiListenOptions options, string why, Exception? exception = null)
         => new($"Failed to listen on {options}: {why}.", exception);
 
-    private static ListeningSocket Open(FastCgiListenOptions options, InheritedSockets inherited)
+    /// <summary>Removes what was bound and is not used after all.</summary>
+    private static void Abandon(ListeningSocket socket, ILogger log)
+    {
+        socket.WithdrawAsync(log).AsTask().GetAwaiter().GetResult();
+        socket.Socket.Dispose();
+    }
+
+    private static ListeningSocket Open(FastCgiListenOptions options, InheritedSockets inherited, ILogger log)
     {
         if (options.EndPoint is UnixDomainSocketEndPoint unix)
-            return UnixSockets.Listen(options, unix);
+            return UnixSockets.Listen(options, unix, log);
         if (options.Mode is not null || options.Owner is not null || options.Group is not null || options.CreateDirectory)
             throw Failure(options, "Mode, Owner, Group and CreateDirectory are for the file of a unix socket, and there is none");
 

@@ -12,31 +12,36 @@ internal sealed class SystemdNotifier : IDisposable
     private readonly UnixDomainSocketEndPoint _endPoint;
     private readonly TimeSpan? _watchdogTimeout;
     private readonly ILogger _log;
+    private readonly TimeProvider _time;
+    private readonly LogRateLimit _failures;
     private ITimer? _watchdog;
 
-    private SystemdNotifier(string path, TimeSpan? watchdogTimeout, ILogger log)
+    private SystemdNotifier(string path, TimeSpan? watchdogTimeout, ILogger log, TimeProvider time)
     {
         _endPoint = EndpointAddress.ToUnixEndPoint(path);
         _watchdogTimeout = watchdogTimeout;
         _log = log;
+        _time = time;
+        _failures = new LogRateLimit(time);
     }
 
     /// <summary>Makes one, if the process was started by systemd, or by who does as it does.</summary>
     /// <param name="getVariable">Reads a variable of the environment.</param>
     /// <param name="log">Where a failure is told.</param>
+    /// <param name="time">The clock.</param>
     /// <returns><see langword="null"/> if nobody wants to know.</returns>
-    public static SystemdNotifier? Create(Func<string, string?> getVariable, ILogger log)
+    public static SystemdNotifier? Create(Func<string, string?> getVariable, ILogger log, TimeProvider time)
     {
         var path = getVariable("NOTIFY_SOCKET");
-        return path is { Length: > 1 } && path[0] is '/' or '@' ? new SystemdNotifier(path, GetWatchdogTimeout(getVariable), log) : null;
+        return path is { Length: > 1 } && path[0] is '/' or '@' ? new SystemdNotifier(path, GetWatchdogTimeout(getVariable), log, time) : null;
     }
 
     /// <summary>Says that the server listens, and from now on that it is alive, twice in the time that systemd waits for it.</summary>
-    public void Ready(int endpoints, TimeProvider time)
+    public void Ready(int endpoints)
     {
         Send(string.Create(CultureInfo.InvariantCulture, $"READY=1\nSTATUS=Serving FastCGI on {endpoints} endpoint{(endpoints == 1 ? "" : "s")}."));
         if (_watchdogTimeout is { } timeout)
-            _watchdog = time.CreateTimer(static state => ((SystemdNotifier)state!).Send("WATCHDOG=1"), this, TimeSpan.Zero, timeout / 2);
+            _watchdog = _time.CreateTimer(static state => ((SystemdNotifier)state!).Send("WATCHDOG=1"), this, TimeSpan.Zero, timeout / 2);
     }
 
     /// <summary>Says that the server stops.</summary>
@@ -59,12 +64,14 @@ internal sealed class SystemdNotifier : IDisposable
     {
         try
         {
-            using var socket = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified);
+            // Not to wait for a systemd that is busy, or gone.
+            using var socket = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified) { Blocking = false };
             socket.SendTo(Encoding.UTF8.GetBytes(message), _endPoint);
         }
-        catch (SocketException exception)
+        catch (Exception exception)
         {
-            _log.NotifyFailed(exception);
+            if (_failures.TryAcquire(out _))
+                _log.NotifyFailed(exception);
         }
     }
 }

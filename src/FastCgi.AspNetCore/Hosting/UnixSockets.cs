@@ -1,7 +1,10 @@
+using System.Diagnostics;
 using System.Net.Sockets;
 using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
+using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Hosting;
 
@@ -15,9 +18,14 @@ internal static class UnixSockets
 
     private const string InUse = "the address is already in use. Stop the process that listens there (ss -lxp shows it), or choose another path";
 
+    // Another instance has the lock for a few system calls. Whoever has it longer is not one.
+    private static readonly TimeSpan s_patienceAtStart = TimeSpan.FromSeconds(3);
+    private static readonly TimeSpan s_patienceAtStop = TimeSpan.FromMilliseconds(500);
+    private static readonly TimeSpan s_pollInterval = TimeSpan.FromMilliseconds(10);
+
     /// <summary>Binds and listens.</summary>
     /// <exception cref="IOException">The socket cannot be made; the message says why.</exception>
-    public static ListeningSocket Listen(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint)
+    public static ListeningSocket Listen(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, ILogger log)
     {
         var path = endPoint.ToString();
         try
@@ -25,7 +33,7 @@ internal static class UnixSockets
             if (path[0] == '@')
                 return ListenAbstract(options, endPoint);
 
-            return OperatingSystem.IsLinux() ? ListenFile(options, endPoint, path) : ListenElsewhere(options, endPoint, path);
+            return OperatingSystem.IsLinux() ? ListenFile(options, endPoint, path, log) : ListenElsewhere(options, endPoint, path);
         }
         catch (Exception exception) when (exception is SocketException or UnauthorizedAccessException)
         {
@@ -54,14 +62,14 @@ internal static class UnixSockets
     }
 
     [SupportedOSPlatform("linux")]
-    private static ListeningSocket ListenFile(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, string path)
+    private static ListeningSocket ListenFile(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, string path, ILogger log)
     {
         uint? user = string.IsNullOrEmpty(options.Owner) ? null : Find(options, options.Owner, SystemAccounts.FindUser, "user");
         uint? group = string.IsNullOrEmpty(options.Group) ? null : Find(options, options.Group, SystemAccounts.FindGroup, "group");
         CreateDirectory(options, path);
 
         // Between a look at what is there and the time that it listens, another instance would take it for left behind.
-        using var folder = SocketFile.LockFolderOf(path);
+        using var folder = LockFolder(path, log);
         RemoveLeftBehind(options, endPoint, path);
         var socket = Bind(options, path);
         var file = SocketFile.Find(path);
@@ -83,7 +91,7 @@ internal static class UnixSockets
         return new ListeningSocket(socket)
         {
             EndPoint = endPoint,
-            Remove = () => Remove(file, path),
+            RemoveAsync = () => RemoveAsync(file, path, log),
         };
     }
 
@@ -197,9 +205,33 @@ internal static class UnixSockets
     }
 
     [SupportedOSPlatform("linux")]
-    private static void Remove(SocketFile? file, string path)
+    private static FolderLock LockFolder(string path, ILogger log)
     {
-        using var folder = SocketFile.LockFolderOf(path);
+        var folder = new FolderLock(path);
+        var start = Stopwatch.GetTimestamp();
+        while (!folder.TryAcquire() && !IsOver(folder, start, s_patienceAtStart, log))
+            Thread.Sleep(s_pollInterval);
+        return folder;
+    }
+
+    [SupportedOSPlatform("linux")]
+    private static async ValueTask RemoveAsync(SocketFile? file, string path, ILogger log)
+    {
+        using var folder = new FolderLock(path);
+        var start = Stopwatch.GetTimestamp();
+        while (!folder.TryAcquire() && !IsOver(folder, start, s_patienceAtStop, log))
+            await Task.Delay(s_pollInterval).ConfigureAwait(false);
         file?.Remove();
+    }
+
+    /// <summary>Whether the lock was waited for long enough, which is told.</summary>
+    [SupportedOSPlatform("linux")]
+    private static bool IsOver(FolderLock folder, long start, TimeSpan patience, ILogger log)
+    {
+        if (Stopwatch.GetElapsedTime(start) < patience)
+            return false;
+
+        log.FolderLocked(folder.Folder, patience.TotalSeconds);
+        return true;
     }
 }

@@ -22,19 +22,29 @@ internal static class AcceptQueue
     /// Takes no more connections; those in the queue can still be accepted. On a unix socket, that is at once and final. TCP has no
     /// such call: a packet that asks for a connection is dropped, so that it comes again when the socket is closed, and is refused then.
     /// </summary>
-    public static async ValueTask CloseAsync(Socket socket)
+    /// <returns>Whether the system does so. A sandbox may forbid it; then a connection that comes in the instant of the close is reset.</returns>
+    public static async ValueTask<bool> TryCloseAsync(Socket socket)
     {
         if (!OperatingSystem.IsLinux())
-            return;
+            return false;
 
-        if (socket.AddressFamily == AddressFamily.Unix)
+        try
         {
-            socket.Shutdown(SocketShutdown.Receive);
-            return;
+            if (socket.AddressFamily == AddressFamily.Unix)
+            {
+                socket.Shutdown(SocketShutdown.Receive);
+                return true;
+            }
+
+            DropSyn(socket);
+        }
+        catch (SocketException)
+        {
+            return false;
         }
 
-        DropSyn(socket);
         await Task.Delay(s_handshakeTime).ConfigureAwait(false);
+        return true;
     }
 
     private static unsafe void DropSyn(Socket socket)

@@ -1,4 +1,4 @@
-using Microsoft.Win32.SafeHandles;
+using System.Net.Sockets;
 
 namespace FastCgi.AspNetCore.Linux;
 
@@ -8,21 +8,25 @@ namespace FastCgi.AspNetCore.Linux;
 /// </summary>
 internal sealed class DescriptorReserve : IDisposable
 {
-    private const string NullDevice = "/dev/null";
-
     private readonly Lock _lock = new();
-    private SafeFileHandle _spare = Libc.Open(NullDevice);
+    private EventHandle? _spare = TryOpen();
+    private bool _isDisposed;
 
     /// <summary>Accepts one connection and closes it.</summary>
-    public void AcceptAndClose(int listener)
+    /// <returns>Whether there was one, and the spare descriptor, which another thread can take in between.</returns>
+    public bool TryAcceptAndClose(SafeSocketHandle listener)
     {
         lock (_lock)
         {
-            _spare.Dispose();
+            if (_isDisposed)
+                return false;
+
+            _spare?.Dispose();
             var accepted = Libc.Accept(listener);
             if (accepted >= 0)
                 Libc.Close(accepted);
-            _spare = Libc.Open(NullDevice);
+            _spare = TryOpen();
+            return accepted >= 0;
         }
     }
 
@@ -30,6 +34,22 @@ internal sealed class DescriptorReserve : IDisposable
     public void Dispose()
     {
         lock (_lock)
-            _spare.Dispose();
+        {
+            _isDisposed = true;
+            _spare?.Dispose();
+        }
+    }
+
+    /// <summary>Any descriptor will do. This kind needs no file system.</summary>
+    private static EventHandle? TryOpen()
+    {
+        try
+        {
+            return new EventHandle();
+        }
+        catch (IOException)
+        {
+            return null;
+        }
     }
 }

@@ -1,3 +1,4 @@
+using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using Microsoft.Win32.SafeHandles;
 
@@ -17,20 +18,28 @@ internal static unsafe partial class Libc
     public const int MessageNoSignal = 0x4000;
     public const int MessagePeek = 0x2;
 
+    public const int ErrorNoEntry = 2;
     public const int ErrorInterrupted = 4;
+    public const int ErrorNoDevice = 6;
     public const int ErrorAgain = 11;
     public const int ErrorOutOfMemory = 12;
+    public const int ErrorNotAFolder = 20;
     public const int ErrorInvalid = 22;
     public const int ErrorTooManyOpenFilesInSystem = 23;
     public const int ErrorTooManyOpenFiles = 24;
     public const int ErrorConnectionAborted = 103;
-    public const int ErrorConnectionReset = 104;
     public const int ErrorNoBuffers = 105;
 
     public const int ShutdownWrite = 1;
 
     internal const string Library = "libc";
 
+    private const int ErrorProtocol = 71;
+    private const int ErrorNetworkDown = 100;
+    private const int ErrorNetworkUnreachable = 101;
+    private const int ErrorTimedOut = 110;
+    private const int ErrorHostDown = 112;
+    private const int ErrorHostUnreachable = 113;
     private const int CloseOnExec = 0x80000;
     private const int NonBlocking = 0x800;
     private const int SocketLevel = 1;
@@ -41,10 +50,10 @@ internal static unsafe partial class Libc
 
     /// <summary>Accepts a connection without blocking.</summary>
     /// <returns>The descriptor, or -1 and the error of the last call.</returns>
-    public static int Accept(int listener) => accept4(listener, null, null, CloseOnExec | NonBlocking);
+    public static int Accept(SafeSocketHandle listener) => accept4(listener, null, null, CloseOnExec | NonBlocking);
 
     /// <summary>Opens a file or a folder for reading. The handle is invalid if the system refuses.</summary>
-    public static SafeFileHandle Open(string path) => open(path, CloseOnExec);
+    public static SafeFileHandle Open(string path, int flags = 0) => open(path, CloseOnExec | flags);
 
     /// <summary>Closes a descriptor. There is nothing to be done about an error: the descriptor is gone all the same.</summary>
     public static void Close(int descriptor) => _ = close(descriptor);
@@ -63,8 +72,15 @@ internal static unsafe partial class Libc
         _ = setsockopt(socket, SocketLevel, LingerOption, linger, 2 * sizeof(int));
     }
 
+    /// <summary>What an error means.</summary>
+    public static string GetMessage(int error) => Marshal.GetPInvokeErrorMessage(error);
+
     /// <summary>The error of the last call on this thread, as an exception.</summary>
-    public static IOException GetException(string call) => new($"{call} failed: {Marshal.GetPInvokeErrorMessage(LastError)}", LastError);
+    public static IOException GetException(string call) => new($"{call} failed: {GetMessage(LastError)}", LastError);
+
+    /// <summary>Whether an error of accept is of the connection that was to be accepted (accept(2)), and says nothing about the next.</summary>
+    public static bool IsOfOneConnection(int error)
+        => error is ErrorConnectionAborted or ErrorProtocol or ErrorNetworkDown or ErrorNetworkUnreachable or ErrorTimedOut or ErrorHostDown or ErrorHostUnreachable;
 
     [LibraryImport(Library, EntryPoint = "recv", SetLastError = true)]
     public static partial nint Receive(int socket, byte* buffer, nint length, int flags);
@@ -82,7 +98,7 @@ internal static unsafe partial class Libc
     private static partial int close(int descriptor);
 
     [LibraryImport(Library, SetLastError = true)]
-    private static partial int accept4(int socket, void* address, void* length, int flags);
+    private static partial int accept4(SafeSocketHandle socket, void* address, void* length, int flags);
 
     [LibraryImport(Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     private static partial SafeFileHandle open(string path, int flags);

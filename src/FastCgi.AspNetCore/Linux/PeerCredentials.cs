@@ -28,8 +28,7 @@ internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups)
             // struct ucred: process, user, group.
             Span<uint> credentials = stackalloc uint[3];
             socket.GetRawSocketOption(SocketLevel, CredentialsOption, MemoryMarshal.AsBytes(credentials));
-            var length = socket.GetRawSocketOption(SocketLevel, GroupsOption, MemoryMarshal.AsBytes(groups.AsSpan(0, MaxGroups)));
-            return new PeerCredentials(credentials[1], [credentials[2], .. groups.AsSpan(0, length / sizeof(uint))]);
+            return new PeerCredentials(credentials[1], [credentials[2], .. groups.AsSpan(0, GetGroups(socket, groups))]);
         }
         catch (SocketException)
         {
@@ -38,6 +37,20 @@ internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups)
         finally
         {
             ArrayPool<uint>.Shared.Return(groups);
+        }
+    }
+
+    /// <summary>Asks for the supplementary groups.</summary>
+    /// <returns>Their number; none where the system does not tell, so that only the user and the group of the process count.</returns>
+    private static int GetGroups(Socket socket, uint[] groups)
+    {
+        try
+        {
+            return socket.GetRawSocketOption(SocketLevel, GroupsOption, MemoryMarshal.AsBytes(groups.AsSpan(0, MaxGroups))) / sizeof(uint);
+        }
+        catch (SocketException)
+        {
+            return 0;
         }
     }
 }

@@ -2,7 +2,6 @@ using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 using System.Text;
-using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Linux;
 
@@ -11,21 +10,20 @@ namespace FastCgi.AspNetCore.Linux;
 /// For Linux.
 /// </summary>
 /// <param name="path">Its path.</param>
-/// <param name="device">The device it lies on.</param>
-/// <param name="inode">Its number there. With the device, it tells it from another file of the same path.</param>
+/// <param name="identity">What tells it from another file of the same path; <see langword="null"/> where the system does not tell.</param>
 /// <param name="isSocket">Whether it is a socket.</param>
 [SupportedOSPlatform("linux")]
-internal sealed unsafe partial class SocketFile(string path, ulong device, ulong inode, bool isSocket)
+internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIdentity? identity, bool isSocket)
 {
     private const int CurrentFolder = -100;
     private const int NoFollow = 0x100;
+    private const int OpenNonBlocking = 0x800;
     private const uint TypeAndInode = 0x1 | 0x100;
     private const int FileTypeMask = 0xF000;
     private const int SocketType = 0xC000;
     private const int UnixFamily = 1;
     private const int Stream = 1;
     private const int CloseOnExec = 0x80000;
-    private const int ExclusiveLock = 2;
 
     // sun_family, and the longest path with its terminator.
     private const int AddressFamilyLength = 2;
@@ -38,12 +36,32 @@ internal sealed unsafe partial class SocketFile(string path, ulong device, ulong
     /// <returns><see langword="null"/> if there is nothing.</returns>
     public static SocketFile? Find(string path)
     {
-        Statx status;
-        return statx(CurrentFolder, path, NoFollow, TypeAndInode, &status) != 0 ? null : new SocketFile(
-            path,
-            ((ulong)status.DeviceMajor << 32) | status.DeviceMinor,
-            status.Inode,
-            (status.Mode & FileTypeMask) == SocketType);
+        try
+        {
+            Statx status;
+            if (statx(CurrentFolder, path, NoFollow, TypeAndInode, &status) == 0)
+                return new SocketFile(path, new FileIdentity(status.DeviceMajor, status.DeviceMinor, status.Inode), (status.Mode & FileTypeMask) == SocketType);
+            if (Libc.LastError is Libc.ErrorNoEntry or Libc.ErrorNotAFolder)
+                return null;
+        }
+        catch (EntryPointNotFoundException)
+        {
+            // glibc has it since 2.28.
+        }
+
+        return FindWithoutStatus(path);
+    }
+
+    /// <summary>The same where the system does not tell the status of a file: a socket is what cannot be opened because there is no such device.</summary>
+    public static SocketFile? FindWithoutStatus(string path)
+    {
+        if (new FileInfo(path).LinkTarget is not null)
+            return new SocketFile(path, identity: null, isSocket: false);
+
+        using var opened = Libc.Open(path, OpenNonBlocking);
+        return opened.IsInvalid && Libc.LastError is Libc.ErrorNoEntry or Libc.ErrorNotAFolder
+            ? null
+            : new SocketFile(path, identity: null, opened.IsInvalid && Libc.LastError == Libc.ErrorNoDevice);
     }
 
     /// <summary>Makes a socket with a file. It does not listen yet, so nobody can connect.</summary>
@@ -71,20 +89,10 @@ internal sealed unsafe partial class SocketFile(string path, ulong device, ulong
             throw LastError();
     }
 
-    /// <summary>Waits until no other process makes or removes the file of a socket in the same folder.</summary>
-    /// <returns>What ends it. Where the folder cannot be read, nobody is kept out.</returns>
-    public static SafeFileHandle LockFolderOf(string path)
-    {
-        var folder = Libc.Open(Path.GetDirectoryName(Path.GetFullPath(path)) ?? "/");
-        if (!folder.IsInvalid)
-            _ = flock(folder, ExclusiveLock);
-        return folder;
-    }
-
-    /// <summary>Removes it, unless something else has taken its place.</summary>
+    /// <summary>Removes it, unless something else has taken its place. Where that cannot be told, it stays, and the next start replaces it.</summary>
     public void Remove()
     {
-        if (Find(path) is { } found && found.IsSame(device, inode))
+        if (identity is not null && Find(path)?.Identity == identity)
             File.Delete(path);
     }
 
@@ -94,13 +102,10 @@ internal sealed unsafe partial class SocketFile(string path, ulong device, ulong
         return new IOException(Marshal.GetPInvokeErrorMessage(error), error);
     }
 
-    private bool IsSame(ulong otherDevice, ulong otherInode) => device == otherDevice && inode == otherInode;
+    private FileIdentity? Identity => identity;
 
     [LibraryImport(Libc.Library, SetLastError = true)]
     private static partial int bind(SafeSocketHandle socket, byte* address, uint length);
-
-    [LibraryImport(Libc.Library, SetLastError = true)]
-    private static partial int flock(SafeFileHandle descriptor, int operation);
 
     [LibraryImport(Libc.Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     private static partial int lchown(string path, uint user, uint group);
@@ -110,6 +115,9 @@ internal sealed unsafe partial class SocketFile(string path, ulong device, ulong
 
     [LibraryImport(Libc.Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     private static partial int statx(int folder, string path, int flags, uint mask, Statx* status);
+
+    /// <summary>A file's device and its number there.</summary>
+    public sealed record FileIdentity(uint DeviceMajor, uint DeviceMinor, ulong Inode);
 
     /// <summary>struct statx, which is the same on every processor.</summary>
     [StructLayout(LayoutKind.Sequential, Size = 256)]

@@ -11,7 +11,14 @@ internal static class TcpOptions
         if (socket.AddressFamily == AddressFamily.Unix)
             return;
 
-        socket.NoDelay = true;
-        socket.SetSocketOption(SocketOptionLevel.Socket, SocketOptionName.KeepAlive, true);
+        try
+        {
+            socket.NoDelay = true;
+            socket.SetSocketOption(SocketOptionLevel.Socket, SocketOptionName.KeepAlive, true);
+        }
+        catch (SocketException)
+        {
+            // Of another kind than TCP, or the peer has gone. The options make it better, and are not needed.
+        }
     }
 }

@@ -9,7 +9,34 @@ namespace FastCgi.AspNetCore.Linux;
 internal readonly partial record struct ThreadStatus(bool IsSleeping, long ProcessorTime)
 {
     /// <summary>The system's number of the thread that asks.</summary>
-    public static int GetThreadId() => gettid();
+    /// <returns>0 where the system does not tell.</returns>
+    public static int GetThreadId()
+    {
+        try
+        {
+            return gettid();
+        }
+        catch (EntryPointNotFoundException)
+        {
+            // glibc has it since 2.30, and .NET runs on older ones.
+            return ReadThreadId();
+        }
+    }
+
+    /// <summary>The number of the thread that asks, as /proc tells.</summary>
+    /// <returns>0 where it does not.</returns>
+    public static int ReadThreadId()
+    {
+        try
+        {
+            var target = Path.GetFileName(new FileInfo("/proc/thread-self").LinkTarget);
+            return int.TryParse(target, NumberStyles.None, CultureInfo.InvariantCulture, out var id) ? id : 0;
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            return 0;
+        }
+    }
 
     /// <summary>Reads the status of a thread.</summary>
     /// <param name="systemId">The thread's number in the system.</param>
@@ -41,9 +68,9 @@ internal readonly partial record struct ThreadStatus(bool IsSleeping, long Proce
             length = RandomAccess.Read(file, buffer, fileOffset: 0);
             return true;
         }
-        catch (IOException)
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
-            // The thread has ended.
+            // The thread has ended, there is no descriptor left, or /proc is hidden.
             return false;
         }
     }

@@ -35,6 +35,7 @@ internal sealed class ServerContext
             SendFileOffload = options.SendFile.Roots.Count > 0 ? new SendFileOffload(options.SendFile) : null,
             Log = SafeLogger.Wrap(log),
             Time = time,
+            LargeHeads = new LargeHeadReport(time),
             MaxDescriptors = maxDescriptors,
         };
         return pool.Server;
@@ -63,7 +64,7 @@ internal sealed class ServerContext
 
     public BufferPool Buffers { get; } = new();
 
-    public LargeHeadReport LargeHeads { get; } = new();
+    public required LargeHeadReport LargeHeads { get; init; }
 
     public ServerCounters Counters { get; } = new();
 

@@ -1,6 +1,8 @@
 using System.Net;
 using System.Net.Sockets;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Linux;
+using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Transport;
 
@@ -23,16 +25,24 @@ internal sealed class ListeningSocket(Socket socket)
     /// <summary>Whether the next process is given it too, so that connections can wait for that one.</summary>
     public bool IsPassedOn { get; init; }
 
-    /// <summary>Removes what it is found by.</summary>
-    public Action Remove { get; init; } = static () => { };
+    /// <summary>Removes the file that it is found by.</summary>
+    public Func<ValueTask> RemoveAsync { get; init; } = static () => ValueTask.CompletedTask;
 
-    /// <summary>Lets no more connections come, if that is ours to decide.</summary>
+    /// <summary>Lets no more connections come, if that is ours to decide. What fails of it is told; the rest is done.</summary>
     /// <returns>Whether to accept those that wait.</returns>
-    public async ValueTask<bool> WithdrawAsync()
+    public async ValueTask<bool> WithdrawAsync(ILogger log)
     {
-        Remove();
-        if (!IsShared)
-            await AcceptQueue.CloseAsync(socket).ConfigureAwait(false);
+        try
+        {
+            await RemoveAsync().ConfigureAwait(false);
+        }
+        catch (Exception exception)
+        {
+            log.SocketFileLeft(EndPoint.ToString()!, exception);
+        }
+
+        if (!IsShared && !await AcceptQueue.TryCloseAsync(socket).ConfigureAwait(false))
+            log.AcceptQueueOpen(EndPoint);
         return !IsPassedOn;
     }
 }

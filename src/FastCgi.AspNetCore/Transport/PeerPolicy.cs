@@ -10,8 +10,8 @@ internal sealed class PeerPolicy
     /// <summary>Lets everybody connect.</summary>
     public static PeerPolicy Everybody { get; } = new();
 
-    /// <summary>Lists of the networks whose clients may connect over TCP. A client must be in each list; without a list, any may.</summary>
-    public IReadOnlyList<IReadOnlyList<IPNetwork>> Clients { get; init; } = [];
+    /// <summary>Lists of the networks from which web servers may connect over TCP. An address must be in each list; without a list, any may.</summary>
+    public IReadOnlyList<IReadOnlyList<IPNetwork>> Addresses { get; init; } = [];
 
     /// <summary>The users who may connect to a unix socket.</summary>
     public IReadOnlyList<uint> Users { get; init; } = [];
@@ -20,7 +20,7 @@ internal sealed class PeerPolicy
     public IReadOnlyList<uint> Groups { get; init; } = [];
 
     /// <summary>Whether it keeps anybody out.</summary>
-    public bool IsRestricted => Clients.Count > 0 || Users.Count > 0 || Groups.Count > 0;
+    public bool IsRestricted => Addresses.Count > 0 || Users.Count > 0 || Groups.Count > 0;
 
     /// <summary>Whether the peer of a connection may connect. What cannot be told is refused.</summary>
     public bool Allows(Socket connection)
@@ -30,11 +30,11 @@ internal sealed class PeerPolicy
         if (connection.AddressFamily != AddressFamily.Unix)
             return Users.Count == 0 && Groups.Count == 0 && Allows(GetRemoteEndPoint(connection));
 
-        return Clients.Count == 0 && OperatingSystem.IsLinux() && PeerCredentials.Get(connection) is { } peer && Allows(peer);
+        return Addresses.Count == 0 && OperatingSystem.IsLinux() && PeerCredentials.Get(connection) is { } peer && Allows(peer);
     }
 
     /// <summary>Whether the peer with an address may connect.</summary>
-    public bool Allows(EndPoint? peer) => Clients.Count == 0 || (peer is IPEndPoint ip && Clients.All(list => Contains(list, ip.Address)));
+    public bool Allows(EndPoint? peer) => Addresses.Count == 0 || (peer is IPEndPoint ip && Addresses.All(list => Contains(list, ip.Address)));
 
     /// <summary>Whether a process may connect.</summary>
     public bool Allows(PeerCredentials peer) => Users.Contains(peer.User) || peer.Groups.Any(Groups.Contains);

@@ -8,6 +8,7 @@ namespace FastCgi.AspNetCore.Transport;
 /// <summary>Accepts connections of any transport that is registered as <see cref="IConnectionListenerFactory"/>.</summary>
 internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peers, ConnectionManager manager) : TransportListener
 {
+    private readonly LogRateLimit _refused = new(manager.Server.Time);
     private Task _accepting = Task.CompletedTask;
 
     /// <inheritdoc/>
@@ -21,11 +22,11 @@ internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peer
     }
 
     /// <inheritdoc/>
-    public override async ValueTask StopAsync()
+    public override async ValueTask StopAsync(CancellationToken cancellationToken)
     {
-        await listener.UnbindAsync().ConfigureAwait(false);
-        await _accepting.ConfigureAwait(false);
-        await listener.DisposeAsync().ConfigureAwait(false);
+        await listener.UnbindAsync(cancellationToken).AsTask().WaitAsync(cancellationToken).ConfigureAwait(false);
+        await _accepting.WaitAsync(cancellationToken).ConfigureAwait(false);
+        await listener.DisposeAsync().AsTask().WaitAsync(cancellationToken).ConfigureAwait(false);
     }
 
     private async Task AcceptAsync()
@@ -36,7 +37,8 @@ internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peer
             {
                 if (!peers.Allows(context.RemoteEndPoint))
                 {
-                    manager.Server.Log.PeerRefused(EndPoint);
+                    if (_refused.TryAcquire(out var count))
+                        manager.Server.Log.PeerRefused(EndPoint, count);
                     context.Abort();
                     continue;
                 }

@@ -1,7 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
 using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.Transport;
@@ -11,10 +10,11 @@ namespace FastCgi.AspNetCore.Transport;
 /// <param name="manager">The connections of the server.</param>
 internal sealed class SocketListener(ListeningSocket listeningSocket, ConnectionManager manager) : TransportListener
 {
-    // How long to wait for descriptors or memory to come back before the next attempt.
-    private static readonly TimeSpan s_retryDelay = TimeSpan.FromMilliseconds(100);
+    // More than any accept queue has: without the system's help to close it, new ones may come all the time.
+    private const int MaxRest = 65_536;
 
     private readonly Socket _socket = listeningSocket.Socket;
+    private readonly AcceptFailures _failures = new(listeningSocket.Socket, listeningSocket.EndPoint, manager.Server);
     private readonly CancellationTokenSource _stop = new();
     private Task? _accepting;
 
@@ -29,16 +29,16 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
     }
 
     /// <inheritdoc/>
-    public override async ValueTask StopAsync()
+    public override async ValueTask StopAsync(CancellationToken cancellationToken)
     {
         await _stop.CancelAsync().ConfigureAwait(false);
         if (_accepting is not null)
-            await _accepting.ConfigureAwait(false);
-        if (await listeningSocket.WithdrawAsync().ConfigureAwait(false) && _accepting is not null)
+            await _accepting.WaitAsync(cancellationToken).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        if (await listeningSocket.WithdrawAsync(manager.Server.Log).ConfigureAwait(false) && _accepting is not null)
             AcceptRest();
 
         _socket.Dispose();
-        _stop.Dispose();
+        _failures.Dispose();
     }
 
     private void AcceptRest()
@@ -46,7 +46,7 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
         try
         {
             _socket.Blocking = false;
-            while (true)
+            for (var i = 0; i < MaxRest; i++)
                 OnAccepted(_socket.Accept());
         }
         catch (SocketException)
@@ -63,38 +63,62 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
             {
                 OnAccepted(await _socket.AcceptAsync(_stop.Token).ConfigureAwait(false));
             }
-            catch (OperationCanceledException)
-            {
-                return;
-            }
             catch (SocketException exception) when (IsOfOneConnection(exception.SocketErrorCode))
             {
-                manager.Server.Log.AcceptFailed(exception);
+                _failures.OnLost(exception);
             }
             catch (SocketException exception)
             {
-                manager.Server.Log.AcceptOutOfResources(EndPoint, exception);
-                await Task.Delay(s_retryDelay, manager.Server.Time).ConfigureAwait(false);
+                _failures.OnFailed(ToSystemError(exception));
+                await BackOffAsync().ConfigureAwait(false);
+            }
+            catch (Exception exception) when (exception is OperationCanceledException or ObjectDisposedException)
+            {
+                return;
+            }
+            catch (Exception exception)
+            {
+                // Without descriptors or memory, anything can fail.
+                _failures.OnStartFailed(exception);
+                await BackOffAsync().ConfigureAwait(false);
             }
         }
     }
 
+    private async Task BackOffAsync()
+        => await Task.Delay(AcceptFailures.RetryDelay, manager.Server.Time, _stop.Token).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+
     private void OnAccepted(Socket accepted)
     {
-        if (!listeningSocket.Peers.Allows(accepted))
+        try
         {
-            manager.Server.Log.PeerRefused(EndPoint);
-            accepted.Dispose();
-            return;
-        }
+            if (!listeningSocket.Peers.Allows(accepted))
+            {
+                _failures.OnPeerRefused();
+                accepted.Dispose();
+                return;
+            }
 
-        TcpOptions.Set(accepted);
-        var connection = new SocketConnection(accepted, manager);
-        if (manager.TryAdd(connection.Connection))
-            connection.Start();
-        else
+            TcpOptions.Set(accepted);
+            var connection = new SocketConnection(accepted, manager);
+            if (manager.TryAdd(connection.Connection))
+                connection.Start();
+            else
+                accepted.Dispose();
+        }
+        catch (Exception exception)
+        {
             accepted.Dispose();
+            _failures.OnStartFailed(exception);
+        }
     }
+
+    private static int ToSystemError(SocketException exception) => exception.SocketErrorCode switch
+    {
+        SocketError.TooManyOpenSockets => Libc.ErrorTooManyOpenFiles,
+        SocketError.NoBufferSpaceAvailable => Libc.ErrorNoBuffers,
+        _ => exception.NativeErrorCode,
+    };
 
     /// <summary>Errors of the connection that was to be accepted, which says nothing about the next.</summary>
     private static bool IsOfOneConnection(SocketError error)

@@ -12,5 +12,6 @@ internal abstract class TransportListener
     public abstract void Start();
 
     /// <summary>Stops to accept connections and lets go of the endpoint. Those that were accepted live on.</summary>
-    public abstract ValueTask StopAsync();
+    /// <param name="cancellationToken">Ends the wait for what does not end by itself.</param>
+    public abstract ValueTask StopAsync(CancellationToken cancellationToken);
 }

@@ -32,9 +32,9 @@ public sealed class PeerPoliciesTests
     [InlineData("10.0.0.0/8", "10.0.0.1", "10.0.0.1", true)]
     [InlineData("10.0.0.0/8", "10.0.0.1", "10.0.0.2", false)]
     [InlineData("10.0.0.0/8", "192.0.2.1", "192.0.2.1", false)]
-    public void Allows_Address_AsTheListsSay(string clients, string? variable, string address, bool isAllowed)
+    public void Allows_Address_AsTheListsSay(string allowed, string? variable, string address, bool isAllowed)
     {
-        var policy = PeerPolicies.Create(Tcp(clients.Split(' ', StringSplitOptions.RemoveEmptyEntries)), s_tcp, variable);
+        var policy = PeerPolicies.Create(Tcp(allowed.Split(' ', StringSplitOptions.RemoveEmptyEntries)), s_tcp, variable);
 
         Assert.Equal(isAllowed, policy.Allows(new IPEndPoint(IPAddress.Parse(address), 50_000)));
     }
@@ -46,11 +46,11 @@ public sealed class PeerPoliciesTests
     [InlineData("192.0.2.256")]
     [InlineData("10.0.0.0/33")]
     [InlineData("")]
-    public void Create_BadClient_ErrorNamesIt(string client)
+    public void Create_BadAddress_ErrorNamesIt(string address)
     {
-        var error = Assert.Throws<IOException>(() => PeerPolicies.Create(Tcp(client), s_tcp, null));
+        var error = Assert.Throws<IOException>(() => PeerPolicies.Create(Tcp(address), s_tcp, null));
 
-        Assert.Contains($"'{client}' of AllowedClients", error.Message, StringComparison.Ordinal);
+        Assert.Contains($"'{address}' of AllowedAddresses", error.Message, StringComparison.Ordinal);
     }
 
     [Theory]
@@ -88,7 +88,7 @@ public sealed class PeerPoliciesTests
     public void Create_ListsOfTheOtherKindOfSocket_Error()
     {
         Assert.Contains("AllowedUsers or AllowedGroups", Assert.Throws<IOException>(() => PeerPolicies.Create(Tcp("192.0.2.1"), s_unix, null)).Message, StringComparison.Ordinal);
-        Assert.Contains("Use AllowedClients", Assert.Throws<IOException>(() => PeerPolicies.Create(Unix("0", "0"), s_tcp, null)).Message, StringComparison.Ordinal);
+        Assert.Contains("Use AllowedAddresses", Assert.Throws<IOException>(() => PeerPolicies.Create(Unix("0", "0"), s_tcp, null)).Message, StringComparison.Ordinal);
     }
 
     [Theory]
@@ -98,18 +98,18 @@ public sealed class PeerPoliciesTests
     [InlineData("127.0.0.1", "", false)]
     [InlineData("::1", "", false)]
     [InlineData("0.0.0.0", "10.0.0.0/8", false)]
-    public void IsOpen_Address_UnlessLoopbackOrRestricted(string address, string client, bool isOpen)
+    public void IsOpen_Address_UnlessLoopbackOrRestricted(string address, string allowed, bool isOpen)
     {
-        var policy = PeerPolicies.Create(Tcp(client.Split(' ', StringSplitOptions.RemoveEmptyEntries)), s_tcp, null);
+        var policy = PeerPolicies.Create(Tcp(allowed.Split(' ', StringSplitOptions.RemoveEmptyEntries)), s_tcp, null);
 
         Assert.Equal(isOpen, PeerPolicies.IsOpen(policy, new IPEndPoint(IPAddress.Parse(address), 9000)));
     }
 
-    private static FastCgiListenOptions Tcp(params string[] clients)
+    private static FastCgiListenOptions Tcp(params string[] addresses)
     {
         var options = new FastCgiListenOptions(s_tcp);
-        foreach (var client in clients)
-            options.AllowedClients.Add(client);
+        foreach (var address in addresses)
+            options.AllowedAddresses.Add(address);
         return options;
     }
 

@@ -34,7 +34,7 @@ public sealed class SystemdNotifierTests : IDisposable
         Listen(isAbstract);
         using var notifier = Create()!;
 
-        notifier.Ready(2, TimeProvider.System);
+        notifier.Ready(2);
         Assert.Equal("READY=1\nSTATUS=Serving FastCGI on 2 endpoints.", Receive());
 
         notifier.Stopping();
@@ -53,7 +53,7 @@ public sealed class SystemdNotifierTests : IDisposable
         _environment["WATCHDOG_PID"] = process == "own" ? Environment.ProcessId.ToString(CultureInfo.InvariantCulture) : process;
         using var notifier = Create()!;
 
-        notifier.Ready(1, TimeProvider.System);
+        notifier.Ready(1);
 
         Assert.StartsWith("READY=1\n", Receive(), StringComparison.Ordinal);
         Assert.Equal("WATCHDOG=1", Receive());
@@ -69,9 +69,9 @@ public sealed class SystemdNotifierTests : IDisposable
         Listen();
         _environment["WATCHDOG_USEC"] = time;
         _environment["WATCHDOG_PID"] = process;
-        using var notifier = Create()!;
+        using var notifier = Create(new NoTimers())!;
 
-        notifier.Ready(1, new NoTimers());
+        notifier.Ready(1);
 
         Assert.StartsWith("READY=1\n", Receive(), StringComparison.Ordinal);
     }
@@ -82,7 +82,7 @@ public sealed class SystemdNotifierTests : IDisposable
         _environment["NOTIFY_SOCKET"] = Path.Combine(_folder.FullName, "notify");
         using var notifier = Create()!;
 
-        notifier.Ready(1, TimeProvider.System);
+        notifier.Ready(1);
 
         Assert.Equal("NotifyFailed", Assert.Single(_log.Entries).Event);
     }
@@ -93,7 +93,7 @@ public sealed class SystemdNotifierTests : IDisposable
         _folder.Delete(recursive: true);
     }
 
-    private SystemdNotifier? Create() => SystemdNotifier.Create(_environment.GetValueOrDefault, _log);
+    private SystemdNotifier? Create(TimeProvider? time = null) => SystemdNotifier.Create(_environment.GetValueOrDefault, _log, time ?? TimeProvider.System);
 
     private void Listen(bool isAbstract = false)
     {

@@ -2,17 +2,22 @@ using System.Diagnostics;
 using System.Net.Sockets;
 using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Hosting;
+using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
 
 namespace FastCgi.AspNetCore.Tests.Hosting;
 
 /// <summary>Unix sockets, with the system's own files.</summary>
-[UnsupportedOSPlatform("windows")]
+[SupportedOSPlatform("linux")]
 public sealed class UnixSocketsTests : IDisposable
 {
     private const UnixFileMode UserAndGroup = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead | UnixFileMode.GroupWrite;
 
     private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("fastcgi-");
+
+    private readonly LogCollector _log = new();
 
     private string SocketPath => Path.Combine(_folder.FullName, "app.sock");
 
@@ -129,28 +134,60 @@ public sealed class UnixSocketsTests : IDisposable
     }
 
     [Fact]
-    public void Remove_OwnFile_IsRemoved()
+    public async Task Remove_OwnFile_IsRemoved()
     {
         var listening = Listen();
         using var socket = listening.Socket;
 
-        listening.Remove();
+        await listening.RemoveAsync();
 
         Assert.False(File.Exists(SocketPath));
     }
 
     [Fact]
-    public void Remove_AnotherFileAtThePath_IsLeftAlone()
+    public async Task Remove_AnotherFileAtThePath_IsLeftAlone()
     {
         var listening = Listen();
         using (var socket = listening.Socket)
         {
             File.Delete(SocketPath);
             File.WriteAllText(SocketPath, "precious");
-            listening.Remove();
+            await listening.RemoveAsync();
         }
 
         Assert.Equal("precious", File.ReadAllText(SocketPath));
+    }
+
+    /// <summary>Anybody who can read the folder can lock it, for as long as he likes.</summary>
+    [Fact]
+    public async Task ListenAndRemove_FolderIsLockedForEver_GoOnAfterAWhileAndSaySo()
+    {
+        using var folder = new FolderLock(SocketPath);
+        Assert.True(folder.TryAcquire());
+
+        var listening = await Task.Run(() => Listen()).WaitAsync(TimeSpan.FromSeconds(30));
+        using var socket = listening.Socket;
+        AssertAccepts(SocketPath);
+        await Task.Run(async () => await listening.RemoveAsync()).WaitAsync(TimeSpan.FromSeconds(30));
+
+        Assert.False(File.Exists(SocketPath));
+        Assert.Equal(2, _log.Entries.Count(static entry => entry is { Level: LogLevel.Warning, Event: "FolderLocked" }));
+        Assert.All(_log.Entries, entry => Assert.Contains(_folder.FullName, entry.Message, StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public async Task Listen_FolderIsLockedForAWhile_WaitsForIt()
+    {
+        var folder = new FolderLock(SocketPath);
+        Assert.True(folder.TryAcquire());
+        var listening = Task.Run(() => Listen());
+        Assert.False(File.Exists(SocketPath));
+
+        folder.Dispose();
+
+        using var socket = (await listening.WaitAsync(TimeSpan.FromSeconds(30))).Socket;
+        AssertAccepts(SocketPath);
+        Assert.Empty(_log.Entries);
     }
 
     [Fact]
@@ -209,7 +246,7 @@ public sealed class UnixSocketsTests : IDisposable
         var options = new FastCgiServerOptions();
         options.ListenLocalhost(1, static listen => listen.Group = "www-data");
 
-        var error = Assert.Throws<IOException>(() => SocketBinder.Listen(options.ListenOptions[0], new InheritedSockets([])));
+        var error = Assert.Throws<IOException>(() => SocketBinder.Listen(options.ListenOptions[0], new InheritedSockets([]), NullLogger.Instance));
 
         Assert.Contains("for the file of a unix socket", error.Message, StringComparison.Ordinal);
     }
@@ -220,11 +257,11 @@ public sealed class UnixSocketsTests : IDisposable
             _folder.Delete(recursive: true);
     }
 
-    private static ListeningSocket Listen(string path, Action<FastCgiListenOptions> configure)
+    private ListeningSocket Listen(string path, Action<FastCgiListenOptions> configure)
     {
         var options = new FastCgiServerOptions();
         options.ListenUnixSocket(path, configure);
-        return SocketBinder.Listen(options.ListenOptions.Single(), new InheritedSockets([]));
+        return SocketBinder.Listen(options.ListenOptions.Single(), new InheritedSockets([]), _log);
     }
 
     private ListeningSocket Listen(Action<FastCgiListenOptions>? configure = null) => Listen(SocketPath, configure ?? (static _ => { }));

@@ -1,87 +1,114 @@
-using System.Net;
-using System.Net.Sockets;
-using System.Runtime.InteropServices;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>What one loop does for one listener.</summary>
-internal sealed class EpollAcceptor(EpollEngine engine, EpollLoop loop, int listener, bool isTcp, EndPoint endPoint, PeerPolicy peers) : IEpollSource
+/// <summary>What one loop does for one listener. It can be stopped without the thread of the loop, which the application may keep.</summary>
+internal sealed class EpollAcceptor : IEpollSource
 {
     // Connections accepted at once; more have their turn behind the requests of those that are there.
     private const int MaxAcceptsInARow = 64;
 
+    private readonly Func<AcceptOutcome> _accept;
+    private readonly EpollLoop _loop;
+    private readonly int _descriptor;
+    private readonly ITimer _retry;
+    private readonly Lock _lock = new();
+    private bool _isAccepting;
+    private TaskCompletionSource? _stopped;
+
+    /// <param name="accept">Accepts a connection, on any thread, and does not throw.</param>
+    /// <param name="loop">The loop.</param>
+    /// <param name="descriptor">The listening socket.</param>
+    /// <param name="time">The clock.</param>
+    public EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, int descriptor, TimeProvider time)
+    {
+        _accept = accept;
+        _loop = loop;
+        _descriptor = descriptor;
+        _retry = time.CreateTimer(static state => ((EpollAcceptor)state!).OnRetry(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+    }
+
     /// <inheritdoc/>
     public ulong Key { get; set; }
+
+    /// <summary>Begins to wait for connections.</summary>
+    /// <returns>Whether the system can; if not, <see cref="Libc.LastError"/> says why.</returns>
+    public bool TryStart()
+    {
+        // A system that does not know the flag wakes all loops for each connection.
+        return _loop.Add(this, _descriptor, Libc.EpollIn | Libc.EpollExclusive)
+            || (Libc.LastError == Libc.ErrorInvalid && _loop.Add(this, _descriptor, Libc.EpollIn));
+    }
 
     /// <inheritdoc/>
     public void OnEvent(uint events)
     {
-        for (var i = 0; i < MaxAcceptsInARow && TryAccept(); i++)
+        for (var i = 0; i < MaxAcceptsInARow && TryBegin(); i++)
         {
+            var outcome = _accept();
+            End();
+            if (outcome == AcceptOutcome.Empty)
+                return;
+            if (outcome == AcceptOutcome.Failed)
+            {
+                BackOff();
+                return;
+            }
         }
     }
 
-    /// <summary>Accepts no more. On the thread of the loop.</summary>
-    /// <param name="acceptsRest">Whether to accept those that wait before.</param>
-    public void Stop(bool acceptsRest)
+    /// <summary>Accepts no more. Any thread may call it.</summary>
+    /// <returns>Completed when the connection that is being accepted, if there is one, has begun.</returns>
+    public Task StopAsync()
     {
-        while (acceptsRest && TryAccept())
+        lock (_lock)
         {
-        }
+            if (_stopped is not null)
+                return _stopped.Task;
 
-        loop.Forget(this, listener);
+            _stopped = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            if (!_isAccepting)
+                _stopped.SetResult();
+            _loop.Forget(this, _descriptor);
+            _retry.Dispose();
+            return _stopped.Task;
+        }
     }
 
-    /// <returns>Whether there may be more.</returns>
-    private bool TryAccept()
+    private bool TryBegin()
     {
-        var descriptor = Libc.Accept(listener);
-        if (descriptor >= 0)
+        lock (_lock)
+            return _isAccepting = _stopped is null;
+    }
+
+    private void End()
+    {
+        lock (_lock)
         {
-            OnAccepted(descriptor);
-            return true;
+            _isAccepting = false;
+            _stopped?.TrySetResult();
         }
-
-        var error = Libc.LastError;
-        if (error is Libc.ErrorInterrupted or Libc.ErrorConnectionAborted)
-            return true;
-
-        // A socket that refuses connections says that it is invalid when it has no more.
-        if (error is not (Libc.ErrorAgain or Libc.ErrorInvalid))
-            OnFailed(error);
-        return false;
     }
 
-    private void OnAccepted(int descriptor)
+    /// <summary>Waits for no connection until some time has passed: with one that cannot be accepted, the event would come again and again.</summary>
+    private void BackOff()
     {
-        if (peers.IsRestricted && !IsAllowed(descriptor))
+        lock (_lock)
         {
-            engine.Manager.Server.Log.PeerRefused(endPoint);
-            Libc.Close(descriptor);
-            return;
+            if (_stopped is not null)
+                return;
+
+            _loop.Forget(this, _descriptor);
+            _retry.Change(AcceptFailures.RetryDelay, Timeout.InfiniteTimeSpan);
         }
-
-        var connection = new EpollConnection(engine.GetLeastLoaded(), descriptor, isTcp, engine.Manager);
-        if (engine.Manager.TryAdd(connection.Connection))
-            connection.Start();
-        else
-            Libc.Close(descriptor);
     }
 
-    private bool IsAllowed(int descriptor)
+    private void OnRetry()
     {
-        using var socket = new Socket(new SafeSocketHandle(descriptor, ownsHandle: false));
-        return peers.Allows(socket);
-    }
-
-    private void OnFailed(int error)
-    {
-        engine.Manager.Server.Log.AcceptOutOfResources(endPoint, new IOException(Marshal.GetPInvokeErrorMessage(error)));
-        // With a connection that waits, the event would come again and again: it is better to let it go.
-        if (error is Libc.ErrorTooManyOpenFiles or Libc.ErrorTooManyOpenFilesInSystem)
-            engine.Reserve.AcceptAndClose(listener);
+        lock (_lock)
+        {
+            if (_stopped is null && !TryStart())
+                _retry.Change(AcceptFailures.RetryDelay, Timeout.InfiniteTimeSpan);
+        }
     }
 }

@@ -1,6 +1,5 @@
 using System.Net.Sockets;
 using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
@@ -15,7 +14,19 @@ internal sealed class EpollEngine
         Manager = manager;
         var options = manager.Server.Options.Transport;
         _scheduler = new ApplicationScheduler(options, manager.Server.Log);
-        Loops = [.. Enumerable.Range(0, options.LoopCount).Select(_ => new EpollLoop(_scheduler))];
+        var loops = new List<EpollLoop>();
+        try
+        {
+            while (loops.Count < options.LoopCount)
+                loops.Add(new EpollLoop(_scheduler));
+        }
+        catch
+        {
+            loops.ForEach(static loop => loop.Dispose());
+            throw;
+        }
+
+        Loops = loops;
     }
 
     /// <summary>The connections of the server.</summary>
@@ -23,9 +34,6 @@ internal sealed class EpollEngine
 
     /// <summary>The loops.</summary>
     public IReadOnlyList<EpollLoop> Loops { get; }
-
-    /// <summary>What is left when there are no descriptors.</summary>
-    public DescriptorReserve Reserve { get; } = new();
 
     /// <summary>Starts the loops.</summary>
     public void Start()
@@ -65,7 +73,5 @@ internal sealed class EpollEngine
             else
                 loop.Dispose();
         }
-
-        Reserve.Dispose();
     }
 }

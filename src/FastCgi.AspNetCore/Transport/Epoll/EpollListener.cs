@@ -1,26 +1,34 @@
 using System.Net;
 using System.Net.Sockets;
-using System.Runtime.InteropServices;
-using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>Accepts connections for the epoll engine: all loops wait for them, and each goes to the loop that has the fewest.</summary>
 internal sealed class EpollListener : TransportListener
 {
+    // More than any accept queue has: without the system's help to close it, new ones may come all the time.
+    private const int MaxRest = 65_536;
+
     private readonly EpollEngine _engine;
+    private readonly ServerContext _server;
     private readonly ListeningSocket _listeningSocket;
     private readonly Socket _socket;
-    private readonly List<(EpollLoop Loop, EpollAcceptor Acceptor)> _acceptors = [];
+    private readonly bool _isTcp;
+    private readonly AcceptFailures _failures;
+    private readonly List<EpollAcceptor> _acceptors = [];
 
     public EpollListener(EpollEngine engine, ListeningSocket listeningSocket)
     {
         _engine = engine;
+        _server = engine.Manager.Server;
         _listeningSocket = listeningSocket;
         _socket = listeningSocket.Socket;
         _socket.Blocking = false;
+        _isTcp = _socket.AddressFamily != AddressFamily.Unix;
         TcpOptions.Set(_socket);
+        _failures = new AcceptFailures(_socket, EndPoint, _server);
     }
 
     /// <inheritdoc/>
@@ -30,33 +38,105 @@ internal sealed class EpollListener : TransportListener
     public override void Start()
     {
         var descriptor = (int)_socket.Handle;
-        var isTcp = _socket.AddressFamily != AddressFamily.Unix;
         foreach (var loop in _engine.Loops)
         {
-            var acceptor = new EpollAcceptor(_engine, loop, descriptor, isTcp, EndPoint, _listeningSocket.Peers);
-            if (!loop.Add(acceptor, descriptor, Libc.EpollIn | Libc.EpollExclusive))
-                throw new IOException($"epoll cannot wait for {EndPoint}.", new IOException(Marshal.GetPInvokeErrorMessage(Libc.LastError)));
-            _acceptors.Add((loop, acceptor));
+            var acceptor = new EpollAcceptor(AcceptOne, loop, descriptor, _server.Time);
+            _acceptors.Add(acceptor);
+            if (!acceptor.TryStart())
+                throw new IOException($"epoll cannot wait for {EndPoint}: {Libc.GetMessage(Libc.LastError)}.");
         }
     }
 
     /// <inheritdoc/>
-    public override async ValueTask StopAsync()
+    public override async ValueTask StopAsync(CancellationToken cancellationToken)
     {
-        var acceptsRest = await _listeningSocket.WithdrawAsync().ConfigureAwait(false);
-
-        // On their own threads, so that none of them accepts while the socket is closed.
-        foreach (var (loop, acceptor) in _acceptors)
-        {
-            var done = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            loop.Post(() =>
-            {
-                acceptor.Stop(acceptsRest);
-                done.SetResult();
-            });
-            await done.Task.ConfigureAwait(false);
-        }
+        var acceptsRest = await _listeningSocket.WithdrawAsync(_server.Log).ConfigureAwait(false);
+        var stopped = Task.WhenAll(_acceptors.Select(static acceptor => acceptor.StopAsync()));
+        await stopped.WaitAsync(cancellationToken).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        if (acceptsRest && _acceptors.Count > 0)
+            AcceptRest();
 
         _socket.Dispose();
+        _failures.Dispose();
+    }
+
+    /// <summary>Accepts a connection. Any thread may call it. Whatever fails is told here: without descriptors or memory, that can be anything.</summary>
+    private AcceptOutcome AcceptOne()
+    {
+        try
+        {
+            return AcceptCore();
+        }
+        catch (Exception exception)
+        {
+            _failures.OnStartFailed(exception);
+            return AcceptOutcome.Failed;
+        }
+    }
+
+    private AcceptOutcome AcceptCore()
+    {
+        var descriptor = Libc.Accept(_socket.SafeHandle);
+        if (descriptor >= 0)
+        {
+            OnAccepted(descriptor);
+            return AcceptOutcome.Taken;
+        }
+
+        var error = Libc.LastError;
+        // A socket that refuses connections says that it is invalid when it has no more.
+        if (error is Libc.ErrorAgain or Libc.ErrorInvalid)
+            return AcceptOutcome.Empty;
+        if (error == Libc.ErrorInterrupted)
+            return AcceptOutcome.Taken;
+        if (Libc.IsOfOneConnection(error))
+        {
+            _failures.OnLost(new SocketException(error, Libc.GetMessage(error)));
+            return AcceptOutcome.Taken;
+        }
+
+        _failures.OnFailed(error);
+        return AcceptOutcome.Failed;
+    }
+
+    private void AcceptRest()
+    {
+        for (var i = 0; i < MaxRest && AcceptOne() == AcceptOutcome.Taken; i++)
+        {
+        }
+    }
+
+    private void OnAccepted(int descriptor)
+    {
+        EpollConnection? connection = null;
+        try
+        {
+            if (_listeningSocket.Peers.IsRestricted && !IsAllowed(descriptor))
+            {
+                _failures.OnPeerRefused();
+                Libc.Close(descriptor);
+                return;
+            }
+
+            connection = new EpollConnection(_engine.GetLeastLoaded(), descriptor, _isTcp, _engine.Manager);
+            if (_engine.Manager.TryAdd(connection.Connection))
+                connection.Start();
+            else
+                Libc.Close(descriptor);
+        }
+        catch (Exception exception)
+        {
+            if (connection is null)
+                Libc.Close(descriptor);
+            else
+                connection.Reset();
+            _failures.OnStartFailed(exception);
+        }
+    }
+
+    private bool IsAllowed(int descriptor)
+    {
+        using var socket = new Socket(new SafeSocketHandle(descriptor, ownsHandle: false));
+        return _listeningSocket.Peers.Allows(socket);
     }
 }

@@ -41,7 +41,8 @@ internal sealed unsafe class EpollLoop : IDisposable
         _scheduler = scheduler;
         ReceiveBuffer = (byte*)NativeMemory.Alloc(ReceiveBufferLength);
         _wakeUp = new WakeUp();
-        Add(_wakeUp, _wakeUp.Descriptor, Libc.EpollIn);
+        if (!Add(_wakeUp, _wakeUp.Descriptor, Libc.EpollIn))
+            throw Libc.GetException("epoll_ctl");
     }
 
     /// <summary>Where received bytes lie until they are parsed.</summary>

@@ -43,13 +43,16 @@ internal sealed class EpollSources
         }
     }
 
-    /// <summary>Removes a source.</summary>
+    /// <summary>Removes a source. Whoever comes second finds that its use of the number is over, and changes nothing.</summary>
     public void Remove(IEpollSource source)
     {
         lock (_lock)
         {
             var index = (int)(uint)source.Key;
             ref var entry = ref _entries[index];
+            if (entry.Source is null || entry.Generation != (uint)(source.Key >> 32))
+                return;
+
             entry.Source = null;
             entry.Generation++;
             entry.NextFree = _firstFree;

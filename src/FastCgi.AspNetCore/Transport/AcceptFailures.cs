@@ -1,0 +1,79 @@
+using System.Globalization;
+using System.Net;
+using System.Net.Sockets;
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Requests;
+
+namespace FastCgi.AspNetCore.Transport;
+
+/// <summary>What a listener does with connections that it cannot take, and tells of them: a message of each kind once a minute.</summary>
+internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerContext server) : IDisposable
+{
+    // Connections closed at once when there are no descriptors; more have their turn after the delay.
+    private const int MaxClosedInARow = 64;
+
+    private readonly DescriptorReserve? _reserve = OperatingSystem.IsLinux() ? new() : null;
+    private readonly LogRateLimit _lost = new(server.Time);
+    private readonly LogRateLimit _refused = new(server.Time);
+    private readonly LogRateLimit _failed = new(server.Time);
+    private readonly LogRateLimit _startsFailed = new(server.Time);
+    private long _closed;
+
+    /// <summary>How long to wait for descriptors or memory to come back before the next attempt.</summary>
+    public static TimeSpan RetryDelay { get; } = TimeSpan.FromMilliseconds(100);
+
+    /// <summary>A connection was lost before it was accepted. That says nothing about the next.</summary>
+    public void OnLost(SocketException exception)
+    {
+        if (_lost.TryAcquire(out var count))
+            server.Log.AcceptFailed(endPoint, count, exception);
+    }
+
+    /// <summary>A peer connected that may not.</summary>
+    public void OnPeerRefused()
+    {
+        if (_refused.TryAcquire(out var count))
+            server.Log.PeerRefused(endPoint, count);
+    }
+
+    /// <summary>The server failed with a connection that it had accepted.</summary>
+    public void OnStartFailed(Exception exception)
+    {
+        if (_startsFailed.TryAcquire(out _))
+            server.Log.ConnectionStartFailed(endPoint, exception);
+    }
+
+    /// <summary>
+    /// The system cannot give us connections; the listener waits for <see cref="RetryDelay"/> now. Without descriptors, those that wait
+    /// are closed, so that the web server learns of it at once.
+    /// </summary>
+    public void OnFailed(int error)
+    {
+        if (IsOutOfDescriptors(error) && _reserve is not null)
+            Interlocked.Add(ref _closed, CloseWaiting(_reserve));
+        if (_failed.TryAcquire(out var attempts))
+            server.Log.AcceptOutOfResources(endPoint, Libc.GetMessage(error), attempts, Interlocked.Exchange(ref _closed, 0), Advise(error));
+    }
+
+    /// <inheritdoc/>
+    public void Dispose() => _reserve?.Dispose();
+
+    private static bool IsOutOfDescriptors(int error) => error is Libc.ErrorTooManyOpenFiles or Libc.ErrorTooManyOpenFilesInSystem;
+
+    private static string Advise(int error) => error switch
+    {
+        Libc.ErrorTooManyOpenFiles => string.Create(CultureInfo.InvariantCulture, $"The process may have {DescriptorLimit.Get()} descriptors: raise LimitNOFILE= of the systemd unit, or ulimit -n."),
+        Libc.ErrorTooManyOpenFilesInSystem => "The system has no descriptor left for any process: raise fs.file-max (sysctl).",
+        Libc.ErrorNoBuffers or Libc.ErrorOutOfMemory => "The system has no memory left for sockets: raise the memory of the machine or of the container (MemoryMax=), or net.ipv4.tcp_mem.",
+        _ => "See accept(2) for the error; a sandbox (SystemCallFilter=, seccomp) may forbid the call.",
+    };
+
+    private int CloseWaiting(DescriptorReserve reserve)
+    {
+        var count = 0;
+        while (count < MaxClosedInARow && reserve.TryAcceptAndClose(socket.SafeHandle))
+            count++;
+        return count;
+    }
+}
