@@ -1,6 +1,7 @@
 using System.Text;
 using BenchmarkDotNet.Attributes;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Testing;
 using FastCgi.AspNetCore.Transport;
@@ -24,6 +25,7 @@ public class RequestBenchmark
     private byte[] _post = [];
     private BenchmarkTransport _transport = null!;
     private FastCgiConnection _connection = null!;
+    private RequestScheduler _scheduler = null!;
 
     /// <summary>Opens the connection, and checks the answers before anything is timed.</summary>
     [GlobalSetup]
@@ -32,6 +34,10 @@ public class RequestBenchmark
         _get = RecordBytes.Get(uri: "/plaintext?a=b");
         _post = RecordBytes.Post(1, "/upload", new byte[1_024]);
         var context = ServerContext.Create(new FastCgiServerOptions(), new Application(), NullLogger.Instance, TimeProvider.System);
+        _scheduler = new RequestScheduler(context.Options.Transport, LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
+        context.Runner = _scheduler;
+        context.CorkDeadlines = _scheduler.Watchdog;
+        _scheduler.Start();
         _transport = new BenchmarkTransport { Kept = [] };
         _connection = new FastCgiConnection(new ConnectionManager(context), _transport);
 
@@ -59,7 +65,7 @@ public class RequestBenchmark
     {
         var ready = new ReadyRequests();
         _connection.OnReceived(request, ref ready);
-        InlineExecution.Run(ref ready, _connection.Output);
+        _scheduler.Run(ref ready, _connection.Output);
         return _transport.SentLength;
     }
 

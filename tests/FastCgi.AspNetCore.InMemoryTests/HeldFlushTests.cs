@@ -1,4 +1,4 @@
-using FastCgi.AspNetCore.Transport;
+using FastCgi.AspNetCore.Responses;
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
@@ -9,12 +9,10 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// <summary>Flushes of handlers that came back from await: the one that is likely the last waits a moment for the end of the response.</summary>
 public class HeldFlushTests
 {
-    private readonly HeldFlushes _heldFlushes = new(wakeWatch: static () => { });
+    private readonly ManualDeadlines _deadlines = new();
     private readonly TaskCompletionSource _sent = Waiting.Signal();
     private readonly TaskCompletionSource _written = Waiting.Signal();
     private readonly TaskCompletionSource _finish = Waiting.Signal();
-
-    public HeldFlushTests() => _heldFlushes.SetWatched(true);
 
     [Theory]
     [InlineData(true)]
@@ -60,12 +58,12 @@ public class HeldFlushTests
         var frontEnd = Request(server);
         await _written.Task.Within("the write");
 
-        Assert.Equal(1, _heldFlushes.SendOverdue());
+        Assert.Equal(1, _deadlines.UncorkAll());
 
         Assert.EndsWith("hello", Text(await frontEnd.ReadRecordAsync()), StringComparison.Ordinal);
         _finish.SetResult();
         Assert.Empty((await frontEnd.ReadRecordAsync()).Content);
-        Assert.Equal(0, _heldFlushes.SendOverdue());
+        Assert.Equal(0, _deadlines.UncorkAll());
     }
 
     [Fact]
@@ -81,7 +79,7 @@ public class HeldFlushTests
         });
         var frontEnd = Request(server);
         await _written.Task.Within("the first write");
-        _heldFlushes.SendOverdue();
+        _deadlines.UncorkAll();
         Assert.EndsWith("first", Text(await frontEnd.ReadRecordAsync()), StringComparison.Ordinal);
 
         next.SetResult();
@@ -116,7 +114,7 @@ public class HeldFlushTests
     [Fact]
     public async Task Flush_ThatNobodyLooksAfter_IsSentAtOnce()
     {
-        _heldFlushes.SetWatched(false);
+        _deadlines.AreKept = false;
         await AssertSentAtOnceAsync("hello", static response => response.WriteAsync("hello"));
     }
 
@@ -145,26 +143,10 @@ public class HeldFlushTests
         await _written.Task.Within("the write");
 
         frontEnd.Close();
-        _heldFlushes.SendOverdue();
+        _deadlines.UncorkAll();
         _finish.SetResult();
 
         Assert.Empty(frontEnd.Transport.Sent);
-    }
-
-    [Fact]
-    public async Task TryHold_AgainAndAgainWithoutAWatch_WakesIt()
-    {
-        var wakeUps = 0;
-        var heldFlushes = new HeldFlushes(() => wakeUps++);
-        await using var server = await TestServer.StartAsync(static context => context.Response.WriteAsync("hello"));
-        var response = server.Context.Requests.Rent();
-
-        // Two that follow each other within milliseconds; on a busy machine not every two do.
-        for (var i = 0; i < 1_000 && wakeUps == 0; i++)
-            Assert.False(heldFlushes.TryAdd(response.Response.Output, response.Response.Output.Generation));
-
-        Assert.Equal(1, wakeUps);
-        server.Context.Requests.Return(response);
     }
 
     private static Task WriteHelloAsync(HttpResponse response, bool hasLength)
@@ -199,11 +181,34 @@ public class HeldFlushTests
 
     private FrontEnd Request(TestServer server)
     {
-        server.Context.CorkDeadlines = _heldFlushes;
+        server.Context.CorkDeadlines = _deadlines;
         var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
         // The thread that called the application sends what was flushed until then.
         _sent.SetResult();
         return frontEnd;
+    }
+
+    /// <summary>Deadlines that come when the test says so.</summary>
+    private sealed class ManualDeadlines : CorkDeadlines
+    {
+        private readonly List<(ResponseOutput Response, int Generation)> _corked = [];
+
+        public bool AreKept { get; set; } = true;
+
+        public override bool TryAdd(ResponseOutput response, int generation)
+        {
+            if (AreKept)
+                _corked.Add((response, generation));
+            return AreKept;
+        }
+
+        public int UncorkAll()
+        {
+            var corked = _corked.ToList();
+            _corked.Clear();
+            corked.ForEach(static entry => entry.Response.Uncork(entry.Generation));
+            return corked.Count;
+        }
     }
 }

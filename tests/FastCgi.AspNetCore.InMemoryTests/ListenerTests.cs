@@ -16,7 +16,7 @@ public class ListenerTests
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
         server.Logs.Expected.Add("AcceptLoopFailed");
-        var listener = new PipeListener(new FailingListener(), PeerPolicy.Everybody, server.Connections);
+        var listener = new PipeListener(new FailingListener(), PeerPolicy.Everybody, server.Connections, server.Scheduler);
 
         listener.Start();
         await listener.StopAsync(default);

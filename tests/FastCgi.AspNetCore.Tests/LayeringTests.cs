@@ -15,13 +15,14 @@ public sealed partial class LayeringTests
     private const string Root = "";
 
     /// <summary>The stages, each above those it may refer to.</summary>
-    private static readonly string[] s_stages = ["Hosting", "Transport", "Connections", "Requests", "Responses", "Cgi", "Protocol"];
+    private static readonly string[] s_stages = ["Hosting", "Transport", "Execution", "Connections", "Requests", "Responses", "Cgi", "Protocol"];
 
     private static readonly Dictionary<string, string[]> s_allowed = new()
     {
         [Root] = ["Hosting", "Authentication", "Diagnostics"],
         ["Hosting"] = [.. Below("Hosting"), "Linux"],
         ["Transport"] = [.. Below("Transport"), "Linux"],
+        ["Execution"] = Below("Execution"),
         ["Connections"] = Below("Connections"),
         ["Requests"] = Below("Requests"),
         ["Responses"] = Below("Responses"),

@@ -2,6 +2,7 @@ using System.Diagnostics.Metrics;
 using System.Net;
 using System.Net.Sockets;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Requests;
@@ -31,6 +32,7 @@ internal sealed class FastCgiServer : IServer
     private readonly Lock _stopLock = new();
     private readonly CancellationTokenSource _patience = new();
     private ConnectionManager? _connections;
+    private RequestScheduler? _scheduler;
     private EpollEngine? _engine;
     private SystemdNotifier? _notifier;
     private Task? _stopping;
@@ -64,11 +66,15 @@ internal sealed class FastCgiServer : IServer
             var plan = EndpointPlan.Make(options, _addresses, configuration, hasHttpEndpoints, inherited, _log);
 
             var time = _services.GetService<TimeProvider>() ?? TimeProvider.System;
-            _connections = new ConnectionManager(ServerContext.Create(options, application, _log, time, DescriptorLimit.Get()));
+            var server = ServerContext.Create(options, application, _log, time, DescriptorLimit.Get());
+            _connections = new ConnectionManager(server);
+            _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(server.Log), time, server.Log);
+            server.Runner = _scheduler;
+            server.CorkDeadlines = _scheduler.Watchdog;
             if (_services.GetService<IMeterFactory>() is { } meters)
                 ServerMetrics.Observe(meters, _connections);
             if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
-                _engine = CreateEpollEngine(_connections, isRequired: options.Transport.Engine == FastCgiTransportEngine.Epoll);
+                _engine = CreateEpollEngine(_connections, _scheduler, isRequired: options.Transport.Engine == FastCgiTransportEngine.Epoll);
             foreach (var endpoint in plan.FastCgi)
                 _listeners.Add(await ListenAsync(endpoint, inherited, cancellationToken).ConfigureAwait(false));
 
@@ -77,6 +83,7 @@ internal sealed class FastCgiServer : IServer
 
             _connections.Start(StopWhenIdle);
             _engine?.Start();
+            _scheduler.Start();
             foreach (var listener in _listeners)
                 listener.Start();
             PublishAddresses();
@@ -114,13 +121,15 @@ internal sealed class FastCgiServer : IServer
     private async Task StopCoreAsync(CancellationToken cancellationToken)
     {
         await RunStepAsync("telling systemd", () => _notifier?.Stopping()).ConfigureAwait(false);
+        await RunStepAsync("taking queues from handlers", () => _scheduler?.BeginStop()).ConfigureAwait(false);
         await Task.WhenAll(_listeners.Select(listener => RunStepAsync(
             "closing the endpoint " + listener.EndPoint,
             () => listener.StopAsync(cancellationToken).AsTask()))).ConfigureAwait(false);
         await Task.WhenAll(
             RunStepAsync("finishing the requests", () => _connections?.StopAsync(cancellationToken)),
             RunStepAsync("stopping Kestrel", () => _httpServer.StopAsync(cancellationToken))).ConfigureAwait(false);
-        await RunStepAsync("ending the threads", () => _engine?.Stop()).ConfigureAwait(false);
+        await RunStepAsync("ending the threads", () => _scheduler?.Stop()).ConfigureAwait(false);
+        await RunStepAsync("ending the loops", () => _engine?.Stop()).ConfigureAwait(false);
         await RunStepAsync("telling systemd", () => _notifier?.Dispose()).ConfigureAwait(false);
     }
 
@@ -154,11 +163,11 @@ internal sealed class FastCgiServer : IServer
         _services.GetService<IHostApplicationLifetime>()?.StopApplication();
     }
 
-    private EpollEngine? CreateEpollEngine(ConnectionManager connections, bool isRequired)
+    private EpollEngine? CreateEpollEngine(ConnectionManager connections, RequestScheduler scheduler, bool isRequired)
     {
         try
         {
-            return new EpollEngine(connections);
+            return new EpollEngine(connections, scheduler);
         }
         catch (IOException exception) when (!isRequired)
         {
@@ -183,7 +192,7 @@ internal sealed class FastCgiServer : IServer
                 _log.OpenToEverybody(EndpointAddress.Format(socket.EndPoint));
             if (options.EndPoint is not FileHandleEndPoint && BacklogLimit.Get() is var limit && limit < options.Backlog)
                 _log.BacklogCut(limit, options.Backlog, EndpointAddress.Format(socket.EndPoint));
-            return _engine is null ? new SocketListener(socket, _connections!) : _engine.Listen(socket);
+            return _engine is null ? new SocketListener(socket, _connections!, _scheduler!) : _engine.Listen(socket);
         }
 
         // As Kestrel: the factory registered last that can bind it.
@@ -192,7 +201,7 @@ internal sealed class FastCgiServer : IServer
             if (factory is not IConnectionListenerFactorySelector selector || selector.CanBind(options.EndPoint))
             {
                 var peers = PeerPolicies.Create(options, options.EndPoint);
-                return new PipeListener(await factory.BindAsync(options.EndPoint, cancellationToken).ConfigureAwait(false), peers, _connections!);
+                return new PipeListener(await factory.BindAsync(options.EndPoint, cancellationToken).ConfigureAwait(false), peers, _connections!, _scheduler!);
             }
         }
 

@@ -59,8 +59,8 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     /// <summary>When BEGIN_REQUEST came, by the clock of the server.</summary>
     public long BeganAt { get; set; }
 
-    /// <summary>A number that is the same for requests of the same path.</summary>
-    public int PathHash => _head.Path?.GetHashCode(StringComparison.Ordinal) ?? 0;
+    /// <summary>The path behind the base; <see langword="null"/> if the request is rejected.</summary>
+    public string? Path => _head.Path;
 
     /// <inheritdoc/>
     public override IHeaderDictionary RequestHeaders => _headers;

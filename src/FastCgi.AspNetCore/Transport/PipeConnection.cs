@@ -3,24 +3,27 @@ using System.IO.Pipelines;
 using System.Net;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Execution;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>
 /// A connection over anything that moves bytes through a pair of pipes: named pipes, connection middleware, a transport of the
-/// user's own. The application runs on the thread pool.
+/// user's own. The application is called on the thread pool.
 /// </summary>
 internal sealed class PipeConnection : ConnectionTransport
 {
     private readonly ConnectionContext _context;
     private readonly FastCgiConnection _connection;
+    private readonly RequestScheduler _scheduler;
     private readonly SemaphoreSlim _resume = new(0);
     private bool _isDraining;
     private int _isClosed;
 
-    public PipeConnection(ConnectionContext context, ConnectionManager manager)
+    public PipeConnection(ConnectionContext context, ConnectionManager manager, RequestScheduler scheduler)
     {
+        _scheduler = scheduler;
         _context = context;
         _connection = new FastCgiConnection(manager, this);
     }
@@ -113,24 +116,21 @@ internal sealed class PipeConnection : ConnectionTransport
             if (result.IsCanceled || (result.IsCompleted && result.Buffer.IsEmpty))
                 return;
 
-            var goOn = true;
-            foreach (var segment in result.Buffer)
-                goOn = Volatile.Read(ref _isDraining) || Take(segment.Span);
+            var goOn = Take(result.Buffer);
             input.AdvanceTo(result.Buffer.End);
             if (!goOn)
                 await _resume.WaitAsync().ConfigureAwait(false);
         }
     }
 
-    private bool Take(ReadOnlySpan<byte> data)
+    private bool Take(ReadOnlySequence<byte> data)
     {
         var ready = new ReadyRequests();
-        var goOn = _connection.OnReceived(data, ref ready);
-        while (!ready.IsEmpty)
-            ready.RemoveFirst().RunLater();
-        _connection.Output.FlushNow();
-        foreach (var report in ready.TakeReports())
-            report();
+        var goOn = true;
+        foreach (var segment in data)
+            goOn = Volatile.Read(ref _isDraining) || _connection.OnReceived(segment.Span, ref ready);
+        // Not here, for the end of the connection must be noticed while a handler works.
+        _scheduler.RunOnThreadPool(ref ready, _connection.Output);
         return goOn;
     }
 

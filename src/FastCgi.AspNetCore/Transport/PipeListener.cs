@@ -1,12 +1,13 @@
 using System.Net;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Execution;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>Accepts connections of any transport that is registered as <see cref="IConnectionListenerFactory"/>.</summary>
-internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peers, ConnectionManager manager) : TransportListener
+internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peers, ConnectionManager manager, RequestScheduler scheduler) : TransportListener
 {
     private readonly LogRateLimit _refused = new(manager.Server.Time);
     private Task _accepting = Task.CompletedTask;
@@ -43,7 +44,7 @@ internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peer
                     continue;
                 }
 
-                var connection = new PipeConnection(context, manager);
+                var connection = new PipeConnection(context, manager, scheduler);
                 if (manager.TryAdd(connection.Connection))
                     _ = connection.RunAsync();
                 else

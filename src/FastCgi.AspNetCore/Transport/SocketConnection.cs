@@ -2,6 +2,7 @@ using System.Net;
 using System.Net.Sockets;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Execution;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Transport;
@@ -26,6 +27,7 @@ internal sealed class SocketConnection : ConnectionTransport
     private readonly SocketAsyncEventArgs _receive = new(/* without execution context */ true);
     private readonly SocketAsyncEventArgs _send = new(/* without execution context */ true);
     private readonly FastCgiConnection _connection;
+    private readonly RequestScheduler _scheduler;
     private BufferBlock? _receiveBlock;
     private List<ArraySegment<byte>>? _sendList;
     private int _lastLength;
@@ -33,8 +35,9 @@ internal sealed class SocketConnection : ConnectionTransport
     private bool _holdsInput;
     private int _isClosed;
 
-    public SocketConnection(Socket socket, ConnectionManager manager)
+    public SocketConnection(Socket socket, ConnectionManager manager, RequestScheduler scheduler)
     {
+        _scheduler = scheduler;
         _socket = socket;
         _pool = manager.Server.Buffers;
         _receive.Completed += (_, _) => OnReceived();
@@ -162,14 +165,14 @@ internal sealed class SocketConnection : ConnectionTransport
         {
             if (!TakeReceived(ref ready) || StartReceive())
             {
-                InlineExecution.Run(ref ready, _connection.Output);
+                _scheduler.Run(ref ready, _connection.Output);
                 return;
             }
         }
 
         // The peer sends faster than we parse: others go on with that while this thread runs what is ready.
         ThreadPool.UnsafeQueueUserWorkItem(static connection => connection.OnReceived(), this, preferLocal: false);
-        InlineExecution.Run(ref ready, _connection.Output);
+        _scheduler.Run(ref ready, _connection.Output);
     }
 
     /// <returns>Whether to receive further.</returns>

@@ -1,6 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.Transport;
@@ -8,7 +9,8 @@ namespace FastCgi.AspNetCore.Transport;
 /// <summary>Accepts connections for the Socket engine.</summary>
 /// <param name="listeningSocket">A socket that listens.</param>
 /// <param name="manager">The connections of the server.</param>
-internal sealed class SocketListener(ListeningSocket listeningSocket, ConnectionManager manager) : TransportListener
+/// <param name="scheduler">Runs the application.</param>
+internal sealed class SocketListener(ListeningSocket listeningSocket, ConnectionManager manager, RequestScheduler scheduler) : TransportListener
 {
     // More than any accept queue has: without the system's help to close it, new ones may come all the time.
     private const int MaxRest = 65_536;
@@ -100,7 +102,7 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
             }
 
             TcpOptions.Set(accepted);
-            var connection = new SocketConnection(accepted, manager);
+            var connection = new SocketConnection(accepted, manager, scheduler);
             if (manager.TryAdd(connection.Connection))
                 connection.Start();
             else

@@ -1,9 +1,9 @@
 using System.Buffers.Binary;
 using System.Text;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.InMemoryTests.Oracle;
 using FastCgi.AspNetCore.Testing;
-using FastCgi.AspNetCore.Transport;
 using Microsoft.AspNetCore.Connections;
 using Xunit;
 
@@ -26,10 +26,12 @@ internal sealed record WireResponse(int Status, string StatusLine, IReadOnlyList
 internal sealed class FrontEnd
 {
     private readonly FastCgiConnection _connection;
+    private readonly RequestScheduler _scheduler;
     private int _position;
 
-    public FrontEnd(MemoryTransport transport, FastCgiConnection connection)
+    public FrontEnd(MemoryTransport transport, FastCgiConnection connection, RequestScheduler scheduler)
     {
+        _scheduler = scheduler;
         Transport = transport;
         transport.Connection = connection;
         _connection = connection;
@@ -48,7 +50,7 @@ internal sealed class FrontEnd
     {
         var ready = new ReadyRequests();
         IsPaused = !_connection.OnReceived(parts.SelectMany(static part => part).ToArray(), ref ready);
-        InlineExecution.Run(ref ready, _connection.Output);
+        _scheduler.Run(ref ready, _connection.Output);
     }
 
     /// <summary>Pushes bytes one receive each.</summary>

@@ -1,6 +1,8 @@
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Testing;
+using FastCgi.AspNetCore.Transport;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
@@ -34,6 +36,8 @@ internal sealed class TestServer : IAsyncDisposable
 
     public ConnectionManager Connections => _server.Connections;
 
+    public RequestScheduler Scheduler => _server.Scheduler;
+
     public ServerContext Context => _server.Connections.Server;
 
     /// <summary>How often the server has found that it may exit.</summary>
@@ -49,7 +53,8 @@ internal sealed class TestServer : IAsyncDisposable
     {
         var logs = new CollectedLogs();
         var clock = new FakeClock();
-        var options = new FastCgiServerOptions();
+        // On the thread that pushes the bytes, so that a test that sees no await need not wait.
+        var options = new FastCgiServerOptions { Transport = { ApplicationScheduling = FastCgiApplicationScheduling.Inline } };
         configure?.Invoke(options);
         var host = new HostBuilder()
             .ConfigureLogging(logging => logging.AddProvider(logs).SetMinimumLevel(LogLevel.Debug))
@@ -71,7 +76,7 @@ internal sealed class TestServer : IAsyncDisposable
         var transport = new MemoryTransport();
         var connection = new FastCgiConnection(Connections, transport);
         Assert.True(Connections.TryAdd(connection), "The connection was rejected.");
-        return new FrontEnd(transport, connection);
+        return new FrontEnd(transport, connection, _server.Scheduler);
     }
 
     /// <summary>Stops as a host does.</summary>
@@ -89,6 +94,8 @@ internal sealed class TestServer : IAsyncDisposable
     {
         public ConnectionManager Connections { get; private set; } = null!;
 
+        public RequestScheduler Scheduler { get; private set; } = null!;
+
         public int IdleCount { get; private set; }
 
         public IFeatureCollection Features { get; } = new FeatureCollection();
@@ -96,12 +103,22 @@ internal sealed class TestServer : IAsyncDisposable
         public Task StartAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
             where TContext : notnull
         {
-            Connections = new ConnectionManager(ServerContext.Create(options, application, loggerFactory.CreateLogger("FastCgi.AspNetCore"), clock));
+            var log = loggerFactory.CreateLogger("FastCgi.AspNetCore");
+            var server = ServerContext.Create(options, application, log, clock);
+            Connections = new ConnectionManager(server);
+            Scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(server.Log), TimeProvider.System, server.Log);
+            server.Runner = Scheduler;
+            server.CorkDeadlines = Scheduler.Watchdog;
+            Scheduler.Start();
             Connections.Start(() => IdleCount++);
             return Task.CompletedTask;
         }
 
-        public Task StopAsync(CancellationToken cancellationToken) => Connections.StopAsync(new CancellationToken(canceled: true));
+        public async Task StopAsync(CancellationToken cancellationToken)
+        {
+            await Connections.StopAsync(new CancellationToken(canceled: true));
+            Scheduler.Stop();
+        }
 
         public void Dispose()
         {

@@ -65,12 +65,16 @@ public sealed class RefusedCallTests
     [Fact]
     public void ThreadId_FromProc_IsThatOfTheSystem()
     {
-        Assert.NotEqual(0, ThreadStatus.GetThreadId());
-        Assert.Equal(ThreadStatus.GetThreadId(), ThreadStatus.ReadThreadId());
+        Assert.NotEqual(0, ThreadClock.GetThreadId());
+        Assert.Equal(ThreadClock.GetThreadId(), ThreadClock.ReadThreadId());
     }
 
     [Fact]
-    public void ThreadStatus_NoSuchThread_IsNotTold() => Assert.False(ThreadStatus.TryRead(0, out _));
+    public void GetProcessorTime_NoSuchThread_IsNotTold()
+    {
+        Assert.Equal(-1, ThreadClock.GetProcessorTime(0));
+        Assert.Equal(-1, ThreadClock.GetProcessorTime(int.MaxValue / 16));
+    }
 
     [Fact]
     public void BacklogLimit_NotToBeRead_None()

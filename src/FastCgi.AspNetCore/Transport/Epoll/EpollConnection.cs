@@ -19,16 +19,15 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     // Receives in a row of a peer that fills the buffer each time, before others have their turn.
     private const int MaxReceivesInARow = 16;
 
-    // A descriptor is not closed while another thread uses it: its number might come to mean another connection.
-    private const int InUse = 1;
-    private const int IsToBeClosed = 2;
+    // In the count of uses: no more begin, and whoever ends the last one closes the descriptor.
+    private const int IsClosing = 1 << 30;
 
     private readonly EpollLoop _loop;
     private readonly int _socket;
     private readonly bool _isTcp;
     private BufferBlock? _unsent;
     private int _unsentOffset;
-    private int _useState;
+    private int _uses;
     private int _endRequest;
     private int _isQueuedToEnd;
     private bool _isDraining;
@@ -107,18 +106,11 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if (!BeginUse())
             return true;
 
-        _unsentOffset = 0;
-        var rest = SocketSend.Send(_socket, chain, ref _unsentOffset, out var isLost);
-        if (rest is not null)
-        {
-            Volatile.Write(ref _unsent, rest);
-            _loop.Modify(this, _socket, Interest | Libc.EpollOut);
-        }
-
+        var isSent = Send(chain, offset: 0, out var isLost);
         EndUse();
         if (isLost)
             RequestEnd(EndRequest.Reset);
-        return rest is null;
+        return isSent;
     }
 
     /// <inheritdoc/>
@@ -162,10 +154,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
         if (isReset && _isTcp)
             Libc.ResetOnClose(_socket);
-        if ((Interlocked.Or(ref _useState, IsToBeClosed) & InUse) == 0)
-            Libc.Close(_socket);
-        if (Interlocked.Exchange(ref _unsent, null) is not null)
-            Connection.Output.OnSent();
+        if (Interlocked.Or(ref _uses, IsClosing) == 0)
+            CloseSocket();
     }
 
     /// <returns>Whether the connection is still open.</returns>
@@ -211,43 +201,67 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
     private void ContinueSend()
     {
-        if (Volatile.Read(ref _unsent) is not { } unsent)
+        if (Volatile.Read(ref _unsent) is null || !BeginUse())
             return;
 
-        if (!BeginUse())
-            return;
+        var isSent = false;
+        var isLost = false;
+        if (Interlocked.Exchange(ref _unsent, null) is { } unsent)
+        {
+            isSent = Send(unsent, _unsentOffset, out isLost);
+            if (isSent && !isLost)
+                _loop.Modify(this, _socket, Interest);
+        }
 
-        var rest = SocketSend.Send(_socket, unsent, ref _unsentOffset, out var isLost);
-        Volatile.Write(ref _unsent, rest);
-        if (rest is null)
-            _loop.Modify(this, _socket, Interest);
         EndUse();
         if (isLost)
             RequestEnd(EndRequest.Reset);
-        if (rest is null)
+        if (isSent)
             Connection.Output.OnSent();
     }
 
-    /// <summary>Begins to use the descriptor. Another thread that does so, to send or to receive further, is done in a system call's time.</summary>
+    /// <summary>Sends what the socket takes, and has the loop send the rest. In a use of the descriptor.</summary>
+    /// <returns>Whether all is sent, or lost; if not, the chain belongs to whoever takes it out of its field.</returns>
+    private bool Send(BufferBlock chain, int offset, out bool isLost)
+    {
+        var rest = SocketSend.Send(_socket, chain, ref offset, out isLost);
+        if (rest is null)
+            return true;
+
+        _unsentOffset = offset;
+        Volatile.Write(ref _unsent, rest);
+        _loop.Modify(this, _socket, Interest | Libc.EpollOut);
+        return false;
+    }
+
+    /// <summary>Begins to use the descriptor: it is not closed meanwhile, and its number does not come to mean another connection.</summary>
     /// <returns>Whether the connection is still open.</returns>
     private bool BeginUse()
     {
-        var spin = new SpinWait();
-        while (true)
+        var uses = Volatile.Read(ref _uses);
+        while ((uses & IsClosing) == 0)
         {
-            var state = Interlocked.CompareExchange(ref _useState, InUse, 0);
-            if (state == 0)
+            var before = Interlocked.CompareExchange(ref _uses, uses + 1, uses);
+            if (before == uses)
                 return true;
-            if ((state & IsToBeClosed) != 0)
-                return false;
-            spin.SpinOnce();
+            uses = before;
         }
+
+        return false;
     }
 
     private void EndUse()
     {
-        if (Interlocked.CompareExchange(ref _useState, 0, InUse) != InUse)
-            Libc.Close(_socket);
+        if (Interlocked.Decrement(ref _uses) == IsClosing)
+            CloseSocket();
+    }
+
+    /// <summary>Exactly once, when the last use has ended and none can begin: nobody else has the descriptor, nor the chain.</summary>
+    private void CloseSocket()
+    {
+        Libc.Close(_socket);
+        if (Interlocked.Exchange(ref _unsent, null) is not null)
+            Connection.Output.OnSent();
     }
 
     private void RequestEnd(EndRequest request)

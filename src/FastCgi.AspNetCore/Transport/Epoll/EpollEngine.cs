@@ -1,24 +1,25 @@
 using System.Net.Sockets;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Execution;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>The engine for Linux: a few loops over epoll, and threads for handlers that keep theirs.</summary>
+/// <summary>The engine for Linux: a few loops over epoll.</summary>
 internal sealed class EpollEngine
 {
-    private readonly ApplicationScheduler _scheduler;
+    private readonly RequestScheduler _scheduler;
     private bool _isStarted;
 
-    public EpollEngine(ConnectionManager manager)
+    public EpollEngine(ConnectionManager manager, RequestScheduler scheduler)
     {
         Manager = manager;
+        _scheduler = scheduler;
         var options = manager.Server.Options.Transport;
-        _scheduler = new ApplicationScheduler(options, manager.Server.Log);
         var loops = new List<EpollLoop>();
         try
         {
             while (loops.Count < options.LoopCount)
-                loops.Add(new EpollLoop(_scheduler));
+                loops.Add(new EpollLoop(scheduler, manager.Server.Log));
         }
         catch
         {
@@ -40,10 +41,10 @@ internal sealed class EpollEngine
     {
         _isStarted = true;
         foreach (var loop in Loops)
-            _scheduler.Threads.Run(loop);
-        _scheduler.Start(Loops);
-        Manager.Server.CorkDeadlines = _scheduler.Watchdog?.HeldFlushes;
-        _scheduler.Threads.EnsureSpare();
+        {
+            _scheduler.Watchdog.Add(loop);
+            _scheduler.Workers.Run(loop);
+        }
     }
 
     /// <summary>Makes a listener of a socket that listens.</summary>
@@ -65,7 +66,6 @@ internal sealed class EpollEngine
     /// <summary>Stops the loops, when the connections are closed.</summary>
     public void Stop()
     {
-        _scheduler.Stop();
         foreach (var loop in Loops)
         {
             if (_isStarted)

@@ -1,44 +1,45 @@
 using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Responses;
+using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>
-/// One loop over epoll: receives, parses, and runs the application inline. What it has taken in hand, its batch, belongs to the loop
-/// and not to a thread, so that when the application keeps a thread, another one takes the loop with the rest of the batch.
+/// One loop over epoll: receives, parses, and hands over what became ready. Its events, like the batch of requests, belong to the
+/// loop and not to a thread: when the application keeps a thread, another one goes on with the loop.
 /// </summary>
-internal sealed unsafe class EpollLoop : IDisposable
+internal sealed unsafe class EpollLoop : RunQueue, IDisposable
 {
     /// <summary>The bytes of one receive: those of the largest record and its header.</summary>
     public const int ReceiveBufferLength = 64 * 1024;
 
     private const int MaxEvents = 256;
 
-    private readonly ApplicationScheduler _scheduler;
+    private readonly RequestScheduler _scheduler;
+    private readonly ILogger _log;
     private readonly EpollSources _sources = new();
     private readonly WakeUp _wakeUp;
     private readonly EpollHandle _epoll = new();
     private readonly EpollEvent* _events = (EpollEvent*)NativeMemory.AllocZeroed(MaxEvents + 1, (nuint)sizeof(EpollEvent));
 
-    // The batch.
+    // What the thread that owns the loop works on.
     private int _eventCount;
     private int _nextEvent;
     private ReadyRequests _ready;
     private EpollConnection? _received;
     private EpollConnection? _closing;
 
-    // 0, or the number of the call of the application that the thread of the loop is in.
-    private long _call;
-    private long _lastCall;
     private EpollConnection? _firstToEnd;
+    private int _isWaiting;
     private bool _isStopping;
 
-    public EpollLoop(ApplicationScheduler scheduler)
+    public EpollLoop(RequestScheduler scheduler, ILogger log)
     {
         _scheduler = scheduler;
+        _log = log;
         ReceiveBuffer = (byte*)NativeMemory.Alloc(ReceiveBufferLength);
         _wakeUp = new WakeUp();
         if (!Add(_wakeUp, _wakeUp.Descriptor, Libc.EpollIn))
@@ -48,42 +49,28 @@ internal sealed unsafe class EpollLoop : IDisposable
     /// <summary>Where received bytes lie until they are parsed.</summary>
     public byte* ReceiveBuffer { get; }
 
-    /// <summary>The thread that runs the loop now.</summary>
-    public ApplicationThread? Thread { get; private set; }
-
     /// <summary>The connections, listeners and so on that the loop waits for.</summary>
     public int SourceCount => _sources.Count;
 
-    /// <summary>The response of the request that the application was called for last.</summary>
-    public (ResponseOutput? Response, int Generation) CurrentResponse { get; private set; }
+    /// <inheritdoc/>
+    public override bool IsEndless => true;
 
-    /// <summary>The call of the application that the loop is in, or 0. Each has a number of its own.</summary>
-    public long CurrentCall => Volatile.Read(ref _call);
-
-    /// <summary>The calls of the application so far.</summary>
-    public long CallCount => Volatile.Read(ref _lastCall);
-
-    /// <summary>The path of the request that the application was called for last.</summary>
-    public int CurrentPathHash { get; private set; }
-
-    /// <summary>Runs the loop until it stops, which gives back what it holds, or until another thread has taken it.</summary>
-    public void Run(ApplicationThread thread)
+    /// <inheritdoc/>
+    public override bool Continue()
     {
-        Thread = thread;
-        while (FinishBatch(thread))
+        while (FinishEvents())
         {
             if (Volatile.Read(ref _isStopping))
             {
                 Dispose();
-                return;
+                return true;
             }
 
             Wait();
         }
-    }
 
-    /// <summary>Takes the loop from a thread that the application keeps in the given call, to give it to another.</summary>
-    public bool TryTake(long call) => Interlocked.CompareExchange(ref _call, 0, call) == call;
+        return false;
+    }
 
     /// <summary>Waits for a source from now on. Any thread may call it.</summary>
     /// <returns>Whether the system could.</returns>
@@ -120,7 +107,7 @@ internal sealed unsafe class EpollLoop : IDisposable
     /// <summary>Closes a connection when the requests that its last bytes made ready were executed.</summary>
     public void CloseAfterBatch(EpollConnection connection) => _closing = connection;
 
-    /// <summary>Lets the thread of the loop end a connection. Any thread may call it.</summary>
+    /// <summary>Has the thread of the loop end a connection. Any thread may call it.</summary>
     public void QueueToEnd(EpollConnection connection)
     {
         EpollConnection? first;
@@ -131,7 +118,8 @@ internal sealed unsafe class EpollLoop : IDisposable
         }
         while (Interlocked.CompareExchange(ref _firstToEnd, connection, first) != first);
 
-        if (ApplicationThread.Current?.Loop != this)
+        // A loop that does not wait looks before it waits. Which thread asks says nothing: its loop may have been taken.
+        if (Volatile.Read(ref _isWaiting) != 0 && Interlocked.Exchange(ref _isWaiting, 0) != 0)
             Wake();
     }
 
@@ -152,7 +140,7 @@ internal sealed unsafe class EpollLoop : IDisposable
         Wake();
     }
 
-    /// <summary>Gives back what the loop holds, when no thread runs it: not any more, or never.</summary>
+    /// <summary>Frees what the loop owns, when no thread runs it: not any more, or never.</summary>
     public void Dispose()
     {
         _epoll.Dispose();
@@ -164,87 +152,64 @@ internal sealed unsafe class EpollLoop : IDisposable
     private void Wait()
     {
         _nextEvent = 0;
-        _eventCount = _epoll.Wait(_events, MaxEvents, timeoutMilliseconds: -1);
+        _eventCount = 0;
+        // Either whoever queues a connection sees that we wait, or we see the connection.
+        Interlocked.Exchange(ref _isWaiting, 1);
+        if (Volatile.Read(ref _firstToEnd) is null)
+            _eventCount = _epoll.Wait(_events, MaxEvents, timeoutMilliseconds: -1);
+        Volatile.Write(ref _isWaiting, 0);
     }
 
-    /// <returns>Whether this thread still runs the loop.</returns>
-    private bool FinishBatch(ApplicationThread thread)
+    /// <returns>Whether this thread still owns the loop.</returns>
+    private bool FinishEvents()
     {
-        while (ExecuteReady(thread))
+        while (true)
         {
+            CloseClosing();
             EndQueued();
             if (_nextEvent == _eventCount)
                 return true;
 
-            // The place moves on first, so that whoever takes the loop takes it behind this event.
+            // The place moves on first, so that whoever takes the loop goes on behind this event.
             var next = EpollEvent.At(_events, _nextEvent++);
-            _sources.Find(next->Data)?.OnEvent(next->Events);
-        }
+            if (_sources.Find(next->Data) is { } source)
+                OnEvent(source, next->Events);
+            if (_received is not { } received)
+                continue;
 
-        return false;
-    }
-
-    /// <returns>Whether this thread still runs the loop.</returns>
-    private bool ExecuteReady(ApplicationThread thread)
-    {
-        if (_received is not { } received)
-        {
-            CloseClosing();
-            return true;
-        }
-
-        var output = received.Connection.Output;
-        while (!_ready.IsEmpty)
-        {
-            var request = _ready.RemoveFirst();
-            var path = request.PathHash;
-            if (!_scheduler.TryDispatch(request, path) && !Execute(request, path, output, thread))
+            _received = null;
+            if (!_scheduler.Run(this, ref _ready, received.Connection.Output))
                 return false;
         }
-
-        _received = null;
-        output.FlushNow();
-        foreach (var report in _ready.TakeReports())
-            report();
-        CloseClosing();
-        return true;
     }
 
-    /// <returns>Whether this thread still runs the loop.</returns>
-    private bool Execute(FastCgiRequest request, int pathHash, RecordOutput output, ApplicationThread thread)
+    /// <summary>What fails in the event of one connection ends that connection.</summary>
+    private void OnEvent(IEpollSource source, uint events)
     {
-        var response = request.Response.Output;
-        var generation = response.Generation;
-        response.Cork(sendsAtEnd: _ready.IsEmpty);
-        CurrentResponse = (response, generation);
-        var call = _lastCall + 1;
-        CurrentPathHash = pathHash;
-        Volatile.Write(ref _lastCall, call);
-        Volatile.Write(ref _call, call);
-        _scheduler.OnActivity();
-
-        var hasReturned = request.Execute();
-
-        _scheduler.OnReturned(pathHash, isAwaiting: !hasReturned);
-        var isStillOurs = Interlocked.CompareExchange(ref _call, 0, call) == call;
-        if (!hasReturned)
-            response.Yield(generation);
-        thread.ResetExecutionContext();
-        if (!isStillOurs)
+        try
         {
-            // The loop has gone on meanwhile; what it flushed did not have what this request wrote since, nor ended what it asked to end.
-            output.FlushNow();
-            Wake();
+            source.OnEvent(events);
         }
-
-        return isStillOurs;
+        catch (Exception exception)
+        {
+            OnFailed(source as EpollConnection, exception);
+        }
     }
 
     private void CloseClosing()
     {
-        var closing = _closing;
+        if (_closing is not { } closing)
+            return;
+
         _closing = null;
-        closing?.CloseNow(isReset: false);
+        try
+        {
+            closing.CloseNow(isReset: false);
+        }
+        catch (Exception exception)
+        {
+            _log.ServerFailed(exception);
+        }
     }
 
     private void EndQueued()
@@ -256,8 +221,29 @@ internal sealed unsafe class EpollLoop : IDisposable
         {
             var next = connection.NextToEnd;
             connection.NextToEnd = null;
-            connection.End();
+            try
+            {
+                connection.End();
+            }
+            catch (Exception exception)
+            {
+                OnFailed(connection, exception);
+            }
+
             connection = next;
+        }
+    }
+
+    private void OnFailed(EpollConnection? connection, Exception exception)
+    {
+        try
+        {
+            _log.ServerFailed(exception);
+            connection?.CloseNow(isReset: true);
+        }
+        catch (Exception failure)
+        {
+            _log.ServerFailed(failure);
         }
     }
 }

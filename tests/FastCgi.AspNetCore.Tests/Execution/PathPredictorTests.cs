@@ -1,30 +1,31 @@
-using FastCgi.AspNetCore.Transport.Epoll;
+using FastCgi.AspNetCore.Execution;
+using Microsoft.Extensions.Logging.Abstractions;
 using Xunit;
 
-namespace FastCgi.AspNetCore.Tests.Transport;
+namespace FastCgi.AspNetCore.Tests.Execution;
 
 public sealed class PathPredictorTests
 {
     private const int Path = 4711;
 
-    private readonly PathPredictor _predictor = new();
+    private readonly PathPredictor _predictor = new(new SystemThreadPlatform(NullLogger.Instance), TimeProvider.System);
 
     [Fact]
     public void Predict_NothingKnown_Returns() => Assert.Equal(PathBehaviour.Returns, _predictor.Predict(Path));
 
     [Fact]
-    public void Predict_LoopKeptOnce_KeepsThread()
+    public void Predict_StalledOnce_KeepsThread()
     {
-        _predictor.OnLoopKept(Path);
+        _predictor.OnStalled(Path);
 
         Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(Path));
         Assert.Equal(PathBehaviour.Returns, _predictor.Predict(Path + 1));
     }
 
     [Fact]
-    public void Predict_LoopKeptThenTwoThatDidNotKeep_Returns()
+    public void Predict_StalledThenTwoThatDidNotKeep_Returns()
     {
-        _predictor.OnLoopKept(Path);
+        _predictor.OnStalled(Path);
         _predictor.OnExecuted(Path, hasKeptThread: false);
         Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(Path));
 
@@ -68,7 +69,7 @@ public sealed class PathPredictorTests
     {
         for (var i = 0; i < 3; i++)
             _predictor.OnReturned(Path, isAwaiting: true);
-        _predictor.OnLoopKept(Path);
+        _predictor.OnStalled(Path);
 
         Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(Path));
     }
@@ -76,7 +77,7 @@ public sealed class PathPredictorTests
     [Fact]
     public void Predict_NegativeHash_IsAPathLikeAnother()
     {
-        _predictor.OnLoopKept(-1);
+        _predictor.OnStalled(-1);
 
         Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(-1));
     }

@@ -1,20 +1,20 @@
 using System.Collections.Concurrent;
 using FastCgi.AspNetCore.Requests;
 
-namespace FastCgi.AspNetCore.Transport.Epoll;
+namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// Lets the first request of an application run alone. It makes what all need, such as the table of routes, and those that come
+/// Runs the first request of an application alone. It makes what all need, such as the table of routes, and those that come
 /// meanwhile would await it, and come back on the thread pool: hundreds at once after a restart, to handlers that may block.
 /// </summary>
-internal sealed class ColdStart(ApplicationThreads threads)
+internal sealed class ColdStart(WorkerPool workers, TimeProvider time)
 {
-    // A first request that is not back by then has something of its own to wait for.
-    private const long MaxMilliseconds = 500;
-
     private const int Cold = 0;
     private const int FirstIsRunning = 1;
     private const int Warm = 2;
+
+    // A first request that is not back by then has something of its own to wait for.
+    private static readonly TimeSpan s_maxTime = TimeSpan.FromMilliseconds(500);
 
     private readonly ConcurrentQueue<FastCgiRequest> _early = new();
     private int _state;
@@ -23,8 +23,8 @@ internal sealed class ColdStart(ApplicationThreads threads)
     /// <summary>Whether the first request is running.</summary>
     public bool IsFirstRunning => Volatile.Read(ref _state) == FirstIsRunning;
 
-    /// <summary>Keeps a request back while the first one is running.</summary>
-    /// <returns>Whether the request may run now; if not, it will be given a thread.</returns>
+    /// <summary>Queues a request while the first one is running.</summary>
+    /// <returns>Whether the request may run now; if not, it gets a thread later.</returns>
     public bool TryPass(FastCgiRequest request)
     {
         if (Volatile.Read(ref _state) == Warm)
@@ -32,7 +32,7 @@ internal sealed class ColdStart(ApplicationThreads threads)
 
         if (Interlocked.CompareExchange(ref _state, FirstIsRunning, Cold) == Cold)
         {
-            Volatile.Write(ref _startedAt, Environment.TickCount64);
+            Volatile.Write(ref _startedAt, time.GetTimestamp());
             return true;
         }
 
@@ -49,18 +49,18 @@ internal sealed class ColdStart(ApplicationThreads threads)
             End();
     }
 
-    /// <summary>Keeps nobody back any longer if the first request takes too long.</summary>
+    /// <summary>Queues nothing any longer if the first request takes too long.</summary>
     public void EndIfLate()
     {
-        if (IsFirstRunning && Volatile.Read(ref _startedAt) is > 0 and var startedAt && Environment.TickCount64 - startedAt > MaxMilliseconds)
+        if (IsFirstRunning && Volatile.Read(ref _startedAt) is > 0 and var startedAt && time.GetElapsedTime(startedAt) > s_maxTime)
             End();
     }
 
-    /// <summary>Keeps nobody back any longer.</summary>
+    /// <summary>Queues nothing any longer.</summary>
     public void End()
     {
         Volatile.Write(ref _state, Warm);
-        // The write must be seen by whoever puts a request in after we found none.
+        // The write must be seen by whoever queues a request after we found none.
         Interlocked.MemoryBarrier();
         RunEarly();
     }
@@ -68,6 +68,6 @@ internal sealed class ColdStart(ApplicationThreads threads)
     private void RunEarly()
     {
         while (_early.TryDequeue(out var request))
-            threads.Run(request);
+            workers.Run(request);
     }
 }

@@ -1,0 +1,269 @@
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.Responses;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.Execution;
+
+/// <summary>
+/// Runs the application, for every engine. The transport hands over the requests that one receive made ready; they are run on its
+/// thread, or on another that suits them better, and then what they wrote is sent.
+/// </summary>
+internal sealed class RequestScheduler : RequestRunner
+{
+    // Whoever waits on the thread pool for less has met a lock, or the garbage collector.
+    private static readonly TimeSpan s_shortWait = TimeSpan.FromMilliseconds(1);
+
+    private readonly FastCgiApplicationScheduling _scheduling;
+    private readonly ThreadPlatform _platform;
+    private readonly ILogger _log;
+    private readonly ColdStart _coldStart;
+    private readonly ReceiveQueuePool _receiveQueues;
+    private readonly Action<FastCgiRequest> _executeOnThreadPool;
+
+    public RequestScheduler(FastCgiTransportOptions options, ThreadPlatform platform, TimeProvider time, ILogger log)
+    {
+        _scheduling = options.ApplicationScheduling;
+        _platform = platform;
+        _log = log;
+        Predictor = new PathPredictor(platform, time);
+        Workers = new WorkerPool(this, options.MaxApplicationThreads, options.LoopCount, platform, time, log);
+        _coldStart = new ColdStart(Workers, time);
+        Watchdog = new StallWatchdog(Workers, Predictor, _coldStart, platform, log) { TakesQueues = _scheduling == FastCgiApplicationScheduling.Auto };
+        _receiveQueues = new ReceiveQueuePool(this, Watchdog);
+        _executeOnThreadPool = ExecuteOnThreadPool;
+    }
+
+    /// <summary>The threads of the room.</summary>
+    public WorkerPool Workers { get; }
+
+    /// <summary>Watches the calls of the application.</summary>
+    public StallWatchdog Watchdog { get; }
+
+    /// <summary>Predicts what requests do.</summary>
+    public PathPredictor Predictor { get; }
+
+    /// <summary>Starts the threads.</summary>
+    public void Start()
+    {
+        Watchdog.Start();
+        if (_scheduling == FastCgiApplicationScheduling.Auto)
+            Workers.EnsureSpare();
+    }
+
+    /// <summary>
+    /// The server stops: whatever the options say, a queue that the application stalls gets another thread, so that the rest can end.
+    /// </summary>
+    public void BeginStop()
+    {
+        Workers.BeginStop();
+        Watchdog.BeginStop();
+        _coldStart.End();
+    }
+
+    /// <summary>Ends the threads, when the connections are closed. It may be called more than once.</summary>
+    public void Stop()
+    {
+        Watchdog.Stop();
+        _coldStart.End();
+        Workers.Stop();
+    }
+
+    /// <summary>Runs requests on the thread of a queue that is endless, and sends what they wrote.</summary>
+    /// <param name="queue">The queue, whose batch before has ended.</param>
+    /// <param name="ready">The requests; empty afterwards.</param>
+    /// <param name="output">The outlet of their connection.</param>
+    /// <returns>
+    /// Whether this thread still owns the queue. If not, another thread goes on with it, and this one must leave it at once.
+    /// </returns>
+    public bool Run(RunQueue queue, ref ReadyRequests ready, RecordOutput output)
+    {
+        if (ready is { IsEmpty: true, HasReports: false })
+        {
+            output.FlushNow();
+            return true;
+        }
+
+        queue.Begin(ref ready, output);
+        return RunBatch(queue);
+    }
+
+    /// <summary>Runs requests on the thread that received them, and sends what they wrote.</summary>
+    /// <param name="ready">The requests; empty afterwards.</param>
+    /// <param name="output">The outlet of their connection.</param>
+    public void Run(ref ReadyRequests ready, RecordOutput output)
+    {
+        if (ready is { IsEmpty: true, HasReports: false })
+        {
+            output.FlushNow();
+            return;
+        }
+
+        var queue = _receiveQueues.Rent();
+        queue.Begin(ref ready, output);
+        Continue(queue);
+    }
+
+    /// <summary>Runs requests on the thread pool, for an engine that must go on, and sends what they wrote.</summary>
+    /// <param name="ready">The requests; empty afterwards.</param>
+    /// <param name="output">The outlet of their connection.</param>
+    public void RunOnThreadPool(ref ReadyRequests ready, RecordOutput output)
+    {
+        if (ready is { IsEmpty: true, HasReports: false })
+        {
+            output.FlushNow();
+            return;
+        }
+
+        var queue = _receiveQueues.Rent();
+        queue.Begin(ref ready, output);
+        ThreadRoot.Queue(queue);
+    }
+
+    /// <summary>Runs a request that has waited for its turn, on another thread.</summary>
+    public override void Run(FastCgiRequest request)
+    {
+        if (_scheduling == FastCgiApplicationScheduling.Auto && Predictor.Predict(PathKey.Compute(request.Path)) == PathBehaviour.KeepsThread)
+            Workers.Run(request);
+        else
+            ExecuteLater(request);
+    }
+
+    /// <summary>Goes on with a queue, on a thread that owns it from now on, until it ends or is taken.</summary>
+    /// <returns>Whether it has ended; if not, it was taken, and this thread must not touch it any more.</returns>
+    public bool Continue(RunQueue queue)
+    {
+        queue.Probe = Watchdog.TakesQueues ? _platform.ProbeThisThread() : null;
+        return RunBatch(queue) && queue.Continue();
+    }
+
+    /// <summary>Begins with a queue on the thread pool.</summary>
+    public void ContinueOnThreadPool(RunQueue queue) => ThreadRoot.Run((Scheduler: this, Queue: queue), static state => state.Scheduler.Continue(state.Queue), _log);
+
+    /// <summary>Executes a request on a thread of its own.</summary>
+    public void Execute(FastCgiRequest request)
+    {
+        var context = ExecutionContext.Capture();
+        Predictor.Execute(request, TimeSpan.Zero);
+        Restore(context);
+    }
+
+    /// <returns>Whether this thread still owns the queue.</returns>
+    private bool RunBatch(RunQueue queue)
+    {
+        if (queue.Output is not { } output)
+            return true;
+
+        while (!queue.IsEmpty)
+        {
+            var request = queue.RemoveFirst();
+            var pathKey = PathKey.Compute(request.Path);
+            if (!TryDispatch(request, pathKey) && !Call(queue, request, pathKey, output))
+                return false;
+        }
+
+        output.FlushNow();
+        if (queue.TakeReports() is { Count: > 0 } reports && !Report(queue, reports))
+            return false;
+
+        queue.End();
+        return true;
+    }
+
+    /// <summary>Log providers are code of the application too: one that blocks keeps the thread, and the queue is taken from it.</summary>
+    /// <returns>Whether this thread still owns the queue.</returns>
+    private bool Report(RunQueue queue, IReadOnlyList<Action> reports)
+    {
+        var call = queue.Enter(response: null, generation: 0, pathKey: 0);
+        Watchdog.OnActivity();
+        foreach (var report in reports)
+            ThreadRoot.Run(report, static report => report(), _log);
+        return queue.TryLeave(call);
+    }
+
+    /// <returns>Whether this thread still owns the queue.</returns>
+    private bool Call(RunQueue queue, FastCgiRequest request, int pathKey, RecordOutput output)
+    {
+        var response = request.Response.Output;
+        var generation = response.Generation;
+        response.Cork(sendsAtEnd: queue.IsEmpty);
+        var context = ExecutionContext.Capture();
+        var call = queue.Enter(response, generation, pathKey);
+        Watchdog.OnActivity();
+
+        var hasReturned = Execute(request, response, generation);
+
+        _coldStart.OnReturned();
+        Predictor.OnReturned(pathKey, isAwaiting: !hasReturned);
+        var isOurs = queue.TryLeave(call);
+        if (!hasReturned)
+            response.Yield(generation);
+        Restore(context);
+        // Whoever took the queue may have sent before this request queued the last of its own.
+        if (!isOurs)
+            output.FlushNow();
+        return isOurs;
+    }
+
+    private bool Execute(FastCgiRequest request, ResponseOutput response, int generation)
+    {
+        try
+        {
+            return request.Execute();
+        }
+        catch (Exception exception)
+        {
+            _log.ServerFailed(exception);
+            response.Uncork(generation);
+            return true;
+        }
+    }
+
+    /// <summary>Gives a request to another thread, if this one is not for it.</summary>
+    /// <returns>Whether it was.</returns>
+    private bool TryDispatch(FastCgiRequest request, int pathKey)
+    {
+        if (_scheduling == FastCgiApplicationScheduling.ThreadPool)
+        {
+            ExecuteLater(request);
+            return true;
+        }
+
+        if (_scheduling == FastCgiApplicationScheduling.Inline)
+            return false;
+        if (!_coldStart.TryPass(request))
+            return true;
+
+        switch (Predictor.Predict(pathKey))
+        {
+            case PathBehaviour.KeepsThread:
+                Workers.Run(request);
+                return true;
+            case PathBehaviour.Awaits:
+                // It would be back there anyway: to begin there too keeps the pool's threads at work rather than on the look-out for it.
+                ExecuteLater(request);
+                return true;
+            default:
+                return false;
+        }
+    }
+
+    private void ExecuteLater(FastCgiRequest request) => ThreadRoot.Queue(request, _executeOnThreadPool, _log);
+
+    /// <summary>The pool has few threads: a handler that blocks there gets one of ours before long.</summary>
+    private void ExecuteOnThreadPool(FastCgiRequest request)
+    {
+        if (_scheduling == FastCgiApplicationScheduling.Auto)
+            Predictor.Execute(request, s_shortWait);
+        else
+            request.Execute();
+    }
+
+    /// <summary>What the application set in its execution context ends with its call.</summary>
+    private static void Restore(ExecutionContext? context)
+    {
+        if (context is not null)
+            ExecutionContext.Restore(context);
+    }
+}

@@ -1,0 +1,42 @@
+using System.Diagnostics;
+using FastCgi.AspNetCore.Diagnostics;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.Execution;
+
+/// <summary>The threads of .NET, on any system. What a thread does is not to be seen there, so time alone tells.</summary>
+internal class SystemThreadPlatform(ILogger log) : ThreadPlatform
+{
+    private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(10);
+
+    /// <inheritdoc/>
+    public override void Start(string name, ThreadBody body) => ThreadRoot.Start(name, () => Run(body), log);
+
+    /// <inheritdoc/>
+    public override void StartOnThreadPool(ThreadBody body) => ThreadRoot.Queue((Platform: this, Body: body), static state => state.Platform.Run(state.Body), log);
+
+    /// <inheritdoc/>
+    public override ThreadProbe? ProbeThisThread() => null;
+
+    /// <inheritdoc/>
+    public override ThreadUsage GetUsageOfThisThread() => new((long)Stopwatch.GetElapsedTime(0).TotalMicroseconds, Sleeps: 0);
+
+    private void Run(ThreadBody body)
+    {
+        while (Step(body) is { } wait)
+            body.Wait(wait);
+    }
+
+    private TimeSpan? Step(ThreadBody body)
+    {
+        try
+        {
+            return body.Step();
+        }
+        catch (Exception exception)
+        {
+            log.ServerFailed(exception);
+            return s_pauseAfterFailure;
+        }
+    }
+}

@@ -1,0 +1,317 @@
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Requests;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.Execution;
+
+/// <summary>
+/// The threads of the room. One is always spare, and whoever takes the last spare thread starts another, so that a burst of handlers
+/// that block finds a thread each at once: a thread pool that grows by one or two a second is what makes a site stand still.
+/// </summary>
+/// <remarks>
+/// A thread that executes a request which others need not wait for holds a reservation, of which there are as many as the option
+/// says: for a request that was predicted to keep its thread, or because its queue was taken from it. An endless queue runs on one
+/// thread more, which holds none. So there are never more threads in the application than reservations and endless queues.
+/// Requests without a reservation wait; so does a queue that is to be taken, which comes first when one is released.
+/// </remarks>
+internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, int endlessQueues, ThreadPlatform platform, TimeProvider time, ILogger log)
+{
+    // More at once only wait for each other: the system makes the threads of a process one by one.
+    private const int MaxStartsAtOnce = 16;
+
+    private static readonly TimeSpan s_reportInterval = TimeSpan.FromMinutes(1);
+
+    private readonly Lock _lock = new();
+    private readonly List<Worker> _idle = [];
+    private readonly Queue<RunQueue> _waitingQueues = new();
+    private readonly Queue<FastCgiRequest> _waitingRequests = new();
+    private int _count;
+    private int _startingCount;
+    private int _endlessCount;
+    private int _reservedCount;
+    private bool _isReservationWanted;
+    private bool _isUnbounded;
+    private bool _isStopping;
+    private long _reportedAt;
+
+    /// <summary>The threads that exist, or are starting.</summary>
+    public int Count
+    {
+        get
+        {
+            lock (_lock)
+                return _count;
+        }
+    }
+
+    /// <summary>The reservations that are in use.</summary>
+    public int ReservedCount
+    {
+        get
+        {
+            lock (_lock)
+                return _reservedCount;
+        }
+    }
+
+    /// <summary>The requests that wait for a thread.</summary>
+    public int WaitingCount
+    {
+        get
+        {
+            lock (_lock)
+                return _waitingRequests.Count;
+        }
+    }
+
+    /// <summary>Gives a queue a thread. Whoever took it from another thread has made a reservation before.</summary>
+    public void Run(RunQueue queue)
+    {
+        Worker? idle;
+        var starts = false;
+        lock (_lock)
+        {
+            idle = TakeIdle();
+            if (idle is not null)
+            {
+                idle.Assign(queue, request: null);
+            }
+            else
+            {
+                _waitingQueues.Enqueue(queue);
+                starts = TryCountStart(_waitingQueues.Count);
+            }
+        }
+
+        idle?.Wake();
+        if (starts)
+            Start();
+    }
+
+    /// <summary>Gives a request a thread.</summary>
+    public void Run(FastCgiRequest request)
+    {
+        Worker? idle = null;
+        bool isThreadComing;
+        lock (_lock)
+        {
+            if (_waitingRequests.Count == 0 && HasReservation)
+                idle = TakeIdle();
+            if (idle is not null)
+            {
+                _reservedCount++;
+                idle.Assign(queue: null, request);
+            }
+            else
+            {
+                _waitingRequests.Enqueue(request);
+            }
+
+            isThreadComing = _startingCount > 0;
+        }
+
+        // To start a thread takes its time, and this may be a loop: it leaves that to the threads that are starting.
+        if (idle is not null)
+            idle.Wake();
+        else if (!isThreadComing)
+            EnsureSpare();
+    }
+
+    /// <summary>Makes a reservation, for a thread whose queue is about to be taken.</summary>
+    /// <returns>Whether there was one left; if not, the next that is released is for such a thread.</returns>
+    public bool TryReserve()
+    {
+        lock (_lock)
+        {
+            // When the server stops, nothing may stand in its way.
+            if (_reservedCount < maxReserved || _isUnbounded)
+            {
+                _reservedCount++;
+                return true;
+            }
+
+            _isReservationWanted = true;
+            return false;
+        }
+    }
+
+    /// <summary>Releases a reservation.</summary>
+    public void Release()
+    {
+        lock (_lock)
+            _reservedCount--;
+    }
+
+    /// <summary>The watchdog has looked at all queues, and reserved for those that it wanted to take.</summary>
+    public void OnLooked()
+    {
+        List<Worker>? woken = null;
+        lock (_lock)
+        {
+            if (_reservedCount < maxReserved)
+                _isReservationWanted = false;
+            while (HasReservation && _waitingRequests.Count > 0 && TakeIdle() is { } idle)
+            {
+                _reservedCount++;
+                idle.Assign(queue: null, _waitingRequests.Dequeue());
+                (woken ??= []).Add(idle);
+            }
+        }
+
+        woken?.ForEach(static worker => worker.Wake());
+    }
+
+    /// <summary>Starts a thread if none is spare, unless as many are starting as are wanted.</summary>
+    public void EnsureSpare()
+    {
+        bool starts;
+        lock (_lock)
+        {
+            var wanted = Math.Min(_waitingRequests.Count, maxReserved - _reservedCount) + _waitingQueues.Count;
+            starts = _idle.Count == 0 && !_isStopping && TryCountStart(Math.Clamp(wanted, 1, MaxStartsAtOnce));
+        }
+
+        if (starts)
+            Start();
+    }
+
+    /// <summary>The server stops: no queue waits for a reservation any longer.</summary>
+    public void BeginStop()
+    {
+        lock (_lock)
+            _isUnbounded = true;
+    }
+
+    /// <summary>Ends the idle threads, and the others when they become idle. It may be called more than once.</summary>
+    public void Stop()
+    {
+        List<Worker> idle;
+        lock (_lock)
+        {
+            _isStopping = true;
+            idle = [.. _idle];
+        }
+
+        foreach (var worker in idle)
+            worker.Wake();
+    }
+
+    /// <summary>A new thread has begun.</summary>
+    public void OnStarted()
+    {
+        lock (_lock)
+            _startingCount--;
+    }
+
+    /// <summary>A thread leaves an endless queue, or begins with it.</summary>
+    public void CountEndless(int change)
+    {
+        lock (_lock)
+            _endlessCount += change;
+    }
+
+    /// <summary>Gives a thread that has nothing to do what waits for a thread.</summary>
+    /// <returns>Whether anything did; if not, the thread is idle now, or at its end.</returns>
+    public bool TryFindWork(Worker worker)
+    {
+        lock (_lock)
+        {
+            if (_waitingQueues.TryDequeue(out var queue))
+            {
+                worker.Assign(queue, request: null);
+                return true;
+            }
+
+            if (HasReservation && _waitingRequests.TryDequeue(out var request))
+            {
+                _reservedCount++;
+                worker.Assign(queue: null, request);
+                return true;
+            }
+
+            if (worker.IsGuest)
+                _count--;
+            else
+                _idle.Add(worker);
+            return false;
+        }
+    }
+
+    /// <summary>A thread has been idle for long.</summary>
+    /// <returns>Whether it may end.</returns>
+    public bool TryRetire(Worker worker)
+    {
+        lock (_lock)
+        {
+            if ((_idle.Count == 1 && !_isStopping) || !_idle.Remove(worker))
+                return false;
+
+            _count--;
+            return true;
+        }
+    }
+
+    private bool HasReservation => _reservedCount < maxReserved && !_isReservationWanted;
+
+    /// <summary>Counts a thread that is about to be started, if it is wanted and there may be one more.</summary>
+    private bool TryCountStart(int wanted)
+    {
+        if (_startingCount >= wanted || (_count >= (long)maxReserved + endlessQueues && !_isUnbounded))
+            return false;
+
+        _startingCount++;
+        _count++;
+        return true;
+    }
+
+    /// <summary>Starts a thread that was counted.</summary>
+    private void Start()
+    {
+        try
+        {
+            platform.Start("FastCgi worker", new Worker(this, scheduler));
+        }
+        catch (Exception exception) when (exception is OutOfMemoryException or ThreadStartException)
+        {
+            OnStartFailed(exception);
+        }
+    }
+
+    /// <summary>
+    /// What waits is for the threads that exist; but a queue cannot wait for handlers that block, nor a request for threads that never
+    /// come back, so they go to the thread pool.
+    /// </summary>
+    private void OnStartFailed(Exception exception)
+    {
+        int count;
+        bool needsGuest;
+        bool isReported;
+        lock (_lock)
+        {
+            _startingCount--;
+            count = --_count;
+            needsGuest = _idle.Count == 0 && (_waitingQueues.Count > 0 || (_waitingRequests.Count > 0 && _count - _endlessCount <= 0));
+            if (needsGuest)
+                _count++;
+            isReported = _reportedAt == 0 || time.GetElapsedTime(_reportedAt) >= s_reportInterval;
+            if (isReported)
+                _reportedAt = time.GetTimestamp();
+        }
+
+        if (needsGuest)
+            platform.StartOnThreadPool(new Worker(this, scheduler) { IsGuest = true });
+        if (isReported)
+            log.ThreadsOutOfResources(count, exception);
+    }
+
+    /// <summary>The thread that has become idle last, whose stack and caches are warm.</summary>
+    private Worker? TakeIdle()
+    {
+        if (_idle.Count == 0)
+            return null;
+
+        var worker = _idle[^1];
+        _idle.RemoveAt(_idle.Count - 1);
+        return worker;
+    }
+}
