@@ -77,6 +77,21 @@ internal sealed class WebServer : IDisposable
         return new ReceivedRecord(header[1], BinaryPrimitives.ReadUInt16BigEndian(header.AsSpan(2)), content[..^header[6]]);
     }
 
+    /// <summary>Reads until the server has closed the connection, in whatever way.</summary>
+    public async Task ReadToEndAsync()
+    {
+        try
+        {
+            while (await ReadRecordAsync() is not null)
+            {
+            }
+        }
+        catch (IOException)
+        {
+            // Reset.
+        }
+    }
+
     /// <summary>Closes the connection so that it looks lost.</summary>
     public void Reset()
     {
