@@ -52,6 +52,9 @@ internal sealed class RequestScheduler : RequestRunner
             Workers.EnsureSpare();
     }
 
+    /// <summary>Runs requests at once, though no request has returned yet.</summary>
+    public void EndColdStart() => _coldStart.End();
+
     /// <summary>
     /// The server stops: whatever the options say, a queue that the application stalls gets another thread, so that the rest can end.
     /// </summary>

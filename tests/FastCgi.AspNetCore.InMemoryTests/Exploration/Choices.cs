@@ -1,0 +1,65 @@
+namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
+
+/// <summary>
+/// The choices of one run: first those of a prefix, then always the first. Depth first, the next run changes the last choice that has
+/// an alternative left. Choices that deviate from the usual order cost, and their number is bounded.
+/// </summary>
+internal sealed class Choices
+{
+    private readonly List<int> _made = [];
+    private readonly List<int> _counts = [];
+    private int[] _prefix = [];
+    private int _deviations;
+
+    /// <summary>How many choices of a run may deviate from the usual order.</summary>
+    public int MaxDeviations { get; init; }
+
+    /// <summary>The choices of this run.</summary>
+    public IReadOnlyList<int> Made => _made;
+
+    /// <summary>Begins a run with a prefix.</summary>
+    public void Begin(int[] prefix)
+    {
+        _prefix = prefix;
+        _made.Clear();
+        _counts.Clear();
+        _deviations = 0;
+    }
+
+    /// <summary>Chooses one of several variants of the run, which costs nothing.</summary>
+    public int Vary(int count) => Make(count);
+
+    /// <summary>Chooses who goes on: 0 is the usual one.</summary>
+    public int Deviate(int count)
+    {
+        var made = Make(_deviations < MaxDeviations ? count : 1);
+        if (made != 0)
+            _deviations++;
+        return made;
+    }
+
+    /// <summary>The prefix of the next run.</summary>
+    /// <returns><see langword="null"/> if there is none.</returns>
+    public int[]? Next()
+    {
+        for (var i = _made.Count - 1; i >= 0; i--)
+        {
+            if (_made[i] + 1 < _counts[i])
+                return [.. _made.Take(i), _made[i] + 1];
+        }
+
+        return null;
+    }
+
+    private int Make(int count)
+    {
+        var index = _made.Count;
+        var made = index < _prefix.Length ? _prefix[index] : 0;
+        if (made >= count)
+            throw new InvalidOperationException($"Choice {index} of the schedule is {made}, but there are {count} only: the schedule is not of this code.");
+
+        _made.Add(made);
+        _counts.Add(count);
+        return made;
+    }
+}

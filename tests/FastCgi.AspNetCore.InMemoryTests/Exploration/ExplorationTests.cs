@@ -1,0 +1,64 @@
+using System.Globalization;
+using FastCgi.AspNetCore.Requests;
+using Microsoft.Extensions.Logging.Abstractions;
+using Xunit;
+using Xunit.Abstractions;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
+
+/// <summary>
+/// All schedules of a small world, up to a number of deviations from the usual order: two connections, three requests (two of them
+/// multiplexed), and one event from outside. Each request ends once, with its own body; what is flushed leaves within two looks of the
+/// watchdog; nobody waits longer for another's handler; and nothing is left behind.
+/// </summary>
+/// <remarks>FASTCGI_EXPLORED_SCHEDULES sets how many are explored at the most, and FASTCGI_DEVIATIONS how many deviations they may have.</remarks>
+public class ExplorationTests(ITestOutputHelper output)
+{
+    private readonly ScriptedApplication _application = new();
+
+    [Fact]
+    public void Schedules_OfThreeRequests_KeepThePromises()
+    {
+        var max = GetSetting("FASTCGI_EXPLORED_SCHEDULES", 20_000);
+        var choices = new Choices { MaxDeviations = GetSetting("FASTCGI_DEVIATIONS", 1) };
+        var server = CreateServer();
+        int[]? prefix = [];
+        var count = 0;
+        for (; prefix is not null && count < max; count++)
+        {
+            Run(server, choices, prefix);
+            prefix = choices.Next();
+        }
+
+        output.WriteLine($"{count} schedules explored{(prefix is null ? ", which are all" : "")}.");
+        Assert.True(count > 1_000);
+    }
+
+    private static int GetSetting(string name, int usual)
+        => int.Parse(Environment.GetEnvironmentVariable(name) ?? $"{usual}", CultureInfo.InvariantCulture);
+
+    private ServerContext CreateServer() => ServerContext.Create(new FastCgiServerOptions(), _application, NullLogger.Instance, TimeProvider.System);
+
+    private void Run(ServerContext server, Choices choices, int[] prefix)
+    {
+        choices.Begin(prefix);
+        try
+        {
+            RunOnce(server, choices, trace: null);
+        }
+        catch (Exception exception)
+        {
+            int[] schedule = [.. choices.Made];
+            var trace = new List<string>();
+            choices.Begin(schedule);
+            var again = Record.Exception(() => RunOnce(CreateServer(), choices, trace));
+            Assert.Fail($"The schedule [{string.Join(", ", schedule)}] fails: {exception}{Environment.NewLine}{string.Join(Environment.NewLine, trace)}{Environment.NewLine}Again: {again?.Message}");
+        }
+    }
+
+    private void RunOnce(ServerContext server, Choices choices, List<string>? trace)
+    {
+        new VirtualWorld(server, _application, choices, trace).Run();
+        Assert.Equal(0, server.Buffers.RentedCount);
+    }
+}

@@ -1,0 +1,142 @@
+using System.Text;
+using FastCgi.AspNetCore.Requests;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
+
+/// <summary>What a handler does with the thread that calls it.</summary>
+internal enum HandlerBehaviour
+{
+    Returns,
+    Blocks,
+    Awaits,
+}
+
+/// <summary>One request's handler: it writes two parts, flushes both, and does something in between.</summary>
+internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBehaviour behaviour)
+{
+    // Longer than the watchdog needs.
+    private const int BlockedLooks = 8;
+
+    private TaskCompletionSource? _answer;
+    private int _flushedAt;
+    private string _flushed = "";
+    private int _contexts;
+    private int _ends;
+
+    public char Word => word;
+
+    public VirtualConnection Connection { get; set; } = null!;
+
+    public bool HasBegun { get; private set; }
+
+    /// <summary>The features of the request, while the application works on it.</summary>
+    public IFeatureCollection? Features { get; private set; }
+
+    public bool IsOver => _ends > 0;
+
+    /// <summary>Whether the request was aborted before its handler was called, or never came.</summary>
+    public bool IsDropped => !HasBegun && (Connection.IsClosed || IsAborted);
+
+    public bool IsAborted { get; set; }
+
+    public bool IsAwaiting => _answer is not null;
+
+    public void EndAwait()
+    {
+        var answer = _answer!;
+        _answer = null;
+        answer.SetResult();
+    }
+
+    public void Abort()
+    {
+        IsAborted = true;
+        Features!.Get<IHttpRequestLifetimeFeature>()!.Abort();
+    }
+
+    public void Begin(IFeatureCollection features)
+    {
+        _contexts++;
+        Features = features;
+    }
+
+    public void End()
+    {
+        _ends++;
+        Features = null;
+    }
+
+    public async Task RunAsync()
+    {
+        HasBegun = true;
+        await WriteAsync("1");
+        switch (behaviour)
+        {
+            case HandlerBehaviour.Blocks:
+                var until = machine.Looks + BlockedLooks;
+                machine.Block(() => machine.Looks >= until);
+                break;
+            case HandlerBehaviour.Awaits:
+                _answer = new TaskCompletionSource();
+                await _answer.Task;
+                break;
+        }
+
+        await WriteAsync("2");
+        Features = null;
+    }
+
+    /// <summary>What was flushed must be sent, unless it was only just flushed.</summary>
+    public void CheckFlushes(int maxLooks)
+    {
+        if (Features is null || _flushed.Length == 0 || Connection.IsClosed || Connection.IsSending || IsAborted || machine.Looks - _flushedAt < maxLooks)
+            return;
+
+        if (!Encoding.ASCII.GetString([.. Connection.Sent]).Contains(_flushed, StringComparison.Ordinal))
+            throw new InvalidOperationException($"{_flushed} was flushed at look {_flushedAt}, and is not sent at look {machine.Looks}.");
+    }
+
+    public void CheckEnd()
+    {
+        if (_contexts != _ends || _contexts > 1)
+            throw new InvalidOperationException($"/{word} has begun {_contexts} times and ended {_ends} times.");
+        if (_contexts == 0 && !Connection.IsClosed && !IsAborted)
+            throw new InvalidOperationException($"/{word} has never begun.");
+    }
+
+    private async Task WriteAsync(string part)
+    {
+        var text = $"<{word}{part}>";
+        await Features!.Get<IHttpResponseBodyFeature>()!.Writer.WriteAsync(Encoding.ASCII.GetBytes(text));
+        _flushedAt = machine.Looks;
+        _flushed = text;
+        machine.Point($"flushed {text}");
+    }
+}
+
+/// <summary>Runs the scripts.</summary>
+internal sealed class ScriptedApplication : IHttpApplication<HandlerScript>
+{
+    public IReadOnlyList<HandlerScript> Scripts { get; set; } = [];
+
+    public VirtualMachine Machine { get; set; } = null!;
+
+    public HandlerScript CreateContext(IFeatureCollection contextFeatures)
+    {
+        var path = contextFeatures.Get<IHttpRequestFeature>()!.Path;
+        var script = Scripts.Single(script => script.Word == path[^1]);
+        script.Begin(contextFeatures);
+        Machine.Point("call begins");
+        return script;
+    }
+
+    public Task ProcessRequestAsync(HandlerScript context) => context.RunAsync();
+
+    public void DisposeContext(HandlerScript context, Exception? exception)
+    {
+        context.End();
+        Machine.Point("call ends");
+    }
+}

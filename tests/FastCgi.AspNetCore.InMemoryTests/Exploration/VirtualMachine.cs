@@ -1,0 +1,215 @@
+namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
+
+/// <summary>Something that runs on a machine whose schedule is chosen: a thread, or an event from outside.</summary>
+internal sealed class VirtualThread(string name, Func<bool> canStep, Action step)
+{
+    public string Name => name;
+
+    /// <summary>The order in which it runs usually; the least first.</summary>
+    public int Rank { get; init; }
+
+    /// <summary>Whether it is in the middle of a step, its stack kept.</summary>
+    public bool IsSuspended { get; set; }
+
+    /// <summary>Whether what it waits for has come; <see langword="null"/> if it waits for a processor only.</summary>
+    public Func<bool>? Condition { get; set; }
+
+    /// <summary>Until this look it does not get a processor, unless a choice says so.</summary>
+    public int DelayedUntil { get; set; }
+
+    /// <summary>What lets the real thread that has its stack go on.</summary>
+    public SemaphoreSlim Baton { get; } = new(0);
+
+    public bool CanStep => IsSuspended ? Condition?.Invoke() ?? true : canStep();
+
+    /// <summary>Whether it sleeps, as the system would say.</summary>
+    public bool IsSleeping => IsSuspended && Condition is not null;
+
+    public void Step() => step();
+}
+
+/// <summary>
+/// Runs virtual threads so that exactly one goes on at any time, and which one is a choice. A step runs on whatever real thread has the
+/// baton; only one that is interrupted in the middle keeps its real thread, and another one takes the baton.
+/// </summary>
+internal sealed class VirtualMachine(Choices choices)
+{
+    // What nothing can take so many steps of goes round in circles.
+    private const int MaxSteps = 5_000;
+
+    private readonly List<VirtualThread> _threads = [];
+    private readonly List<VirtualThread> _runnable = [];
+    private Exception? _failure;
+    private int _steps;
+
+    /// <summary>The thread that has the baton.</summary>
+    public VirtualThread? Current { get; private set; }
+
+    /// <summary>The looks of the watchdog so far, which is the time.</summary>
+    public int Looks { get; set; }
+
+    /// <summary>The looks since anything but time went on.</summary>
+    public int QuietLooks { get; private set; }
+
+    /// <summary>What was done, for the report of a failure; <see langword="null"/> if nobody wants to know.</summary>
+    public List<string>? Trace { get; init; }
+
+    /// <summary>What the threads' continuations are posted to.</summary>
+    public SynchronizationContext? Context { get; init; }
+
+    /// <summary>Called whenever nothing but the passing of time goes on.</summary>
+    public Action? OnQuiet { get; set; }
+
+    private SemaphoreSlim IsOver { get; } = new(0);
+
+    public void Add(VirtualThread thread) => _threads.Add(thread);
+
+    /// <summary>Runs until nothing can go on.</summary>
+    public void Run()
+    {
+        RealThreads.Run(Loop);
+        if (!IsOver.Wait(TimeSpan.FromSeconds(20)))
+            throw new TimeoutException($"A real thread is blocked. {Describe()}");
+        if (_failure is not null)
+            throw new InvalidOperationException($"{_failure.Message} {Describe()}", _failure);
+    }
+
+    /// <summary>A place in the middle of a step where another thread may come first.</summary>
+    public void Point(string name)
+    {
+        if (Current is not { } thread)
+            return;
+
+        switch (choices.Deviate(3))
+        {
+            case 1:
+                Suspend(thread, name, condition: null, delay: 0);
+                break;
+            case 2:
+                Suspend(thread, name, condition: null, delay: 6);
+                break;
+        }
+    }
+
+    /// <summary>Blocks the thread that has the baton.</summary>
+    public void Block(Func<bool> condition) => Suspend(Current ?? throw new InvalidOperationException("Nobody runs."), "blocks", condition, delay: 0);
+
+    public void Fail(Exception exception) => _failure ??= exception;
+
+    private void Suspend(VirtualThread thread, string where, Func<bool>? condition, int delay)
+    {
+        Trace?.Add($"{thread.Name} stops: {where}");
+        thread.IsSuspended = true;
+        thread.Condition = condition;
+        thread.DelayedUntil = Looks + delay;
+        Current = null;
+        RealThreads.Run(Loop);
+        thread.Baton.Wait();
+        thread.IsSuspended = false;
+        thread.Condition = null;
+        Current = thread;
+        Trace?.Add($"{thread.Name} goes on: {where}");
+    }
+
+    private void Loop()
+    {
+        SynchronizationContext.SetSynchronizationContext(Context);
+        try
+        {
+            while (_failure is null && Choose() is { } next)
+            {
+                if (next.IsSuspended)
+                {
+                    // Its own real thread goes on, and with it its loop.
+                    next.Baton.Release();
+                    return;
+                }
+
+                Current = next;
+                Trace?.Add($"{next.Name} begins");
+                next.Step();
+                Current = null;
+            }
+        }
+        catch (Exception exception)
+        {
+            Fail(exception);
+        }
+
+        IsOver.Release();
+    }
+
+    private VirtualThread? Choose()
+    {
+        if (++_steps > MaxSteps)
+            throw new InvalidOperationException("The run does not end.");
+
+        _runnable.Clear();
+        foreach (var thread in _threads)
+        {
+            if (thread.CanStep)
+                _runnable.Add(thread);
+        }
+
+        if (_runnable.Count == 0)
+            return null;
+
+        _runnable.Sort((a, b) => GetRank(a).CompareTo(GetRank(b)));
+        var isQuiet = _runnable[0].Rank == VirtualWorld.WatchdogRank && !_threads.Exists(static thread => thread.IsSuspended && thread.Condition is null);
+        if (isQuiet)
+            OnQuiet?.Invoke();
+        QuietLooks = isQuiet ? QuietLooks + 1 : 0;
+        return _runnable[choices.Deviate(_runnable.Count)];
+    }
+
+    private int GetRank(VirtualThread thread)
+    {
+        if (!thread.IsSuspended)
+            return thread.Rank;
+
+        // Who was interrupted comes behind those who are ready, and, if it is for long, behind some looks of the watchdog.
+        return thread.DelayedUntil > Looks ? VirtualWorld.WatchdogRank + 1 : VirtualWorld.InterruptedRank;
+    }
+
+    private string Describe() => Trace is null ? "" : string.Join(Environment.NewLine, Trace);
+}
+
+/// <summary>Real threads that wait for something to run, used again and again.</summary>
+internal static class RealThreads
+{
+    private static readonly Stack<RealThread> s_idle = new();
+
+    public static void Run(Action action)
+    {
+        RealThread? thread;
+        lock (s_idle)
+            s_idle.TryPop(out thread);
+        (thread ?? new RealThread()).Run(action);
+    }
+
+    private sealed class RealThread
+    {
+        private Action? _action;
+
+        private SemaphoreSlim Work { get; } = new(0);
+
+        public RealThread() => new Thread(Main) { IsBackground = true, Name = "virtual" }.Start();
+
+        public void Run(Action action)
+        {
+            _action = action;
+            Work.Release();
+        }
+
+        private void Main()
+        {
+            while (true)
+            {
+                Work.Wait();
+                _action!();
+                lock (s_idle)
+                    s_idle.Push(this);
+            }
+        }
+    }
+}

@@ -1,0 +1,175 @@
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Execution;
+using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.Logging.Abstractions;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
+
+/// <summary>What happens in a run besides the requests.</summary>
+internal enum OutsideEvent
+{
+    None,
+    PeerCloses,
+    AbortRecord,
+    AbortFromElsewhere,
+    Stop,
+    ShortSends,
+}
+
+/// <summary>
+/// One run: a server with one loop, two connections and three requests, two of them multiplexed. What the handlers do, and what happens
+/// besides, is chosen, and so is who goes on when.
+/// </summary>
+internal sealed class VirtualWorld
+{
+    public const int WorkerRank = 1;
+    public const int OutsideRank = 3;
+    public const int InterruptedRank = 5;
+    public const int WatchdogRank = 6;
+
+    // The room's promise: within two looks.
+    private const int MaxQuietLooks = 2;
+
+    // With threads that wait for a processor: a look that sees the call first, three in the same call, and one that was under way.
+    private const int MaxLooks = 5;
+
+    private readonly Choices _choices;
+    private readonly VirtualMachine _machine;
+    private readonly RequestScheduler _scheduler;
+    private readonly ConnectionManager _manager;
+    private readonly VirtualLoop _loop;
+    private readonly VirtualConnection[] _connections;
+    private readonly HandlerScript[] _scripts;
+    private readonly OutsideEvent _event;
+    private readonly PostedWork _posted = new();
+
+    public VirtualWorld(ServerContext server, ScriptedApplication application, Choices choices, List<string>? trace = null, int maxApplicationThreads = 1_000)
+    {
+        _choices = choices;
+        _machine = new VirtualMachine(choices) { Trace = trace, Context = _posted, OnQuiet = OnQuiet };
+        var platform = new VirtualPlatform(_machine) { MayLook = () => !IsDone };
+        var options = new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = maxApplicationThreads };
+        _scheduler = new RequestScheduler(options, platform, new VirtualTime(_machine), NullLogger.Instance);
+        server.Runner = _scheduler;
+        server.CorkDeadlines = _scheduler.Watchdog;
+        _manager = new ConnectionManager(server);
+        _loop = new VirtualLoop(_scheduler, _machine);
+
+        _scripts = [.. Enumerable.Range(0, 3).Select(i => new HandlerScript(_machine, "abc"[i], (HandlerBehaviour)choices.Vary(3)))];
+        application.Scripts = _scripts;
+        application.Machine = _machine;
+        _event = (OutsideEvent)choices.Vary(Enum.GetValues<OutsideEvent>().Length);
+        _connections = [.. "AB".Select(name => new VirtualConnection($"{name}", _loop, _manager, _machine, _event == OutsideEvent.ShortSends))];
+        _scripts[0].Connection = _scripts[1].Connection = _connections[0];
+        _scripts[2].Connection = _connections[1];
+        _loop.Add(_connections[0], [.. RecordBytes.Get(1, "/a"), .. RecordBytes.Get(2, "/b")]);
+        _loop.Add(_connections[1], RecordBytes.Get(1, "/c"));
+
+        // A server that has run for a while: no cold start.
+        _scheduler.EndColdStart();
+        _scheduler.Watchdog.Add(_loop);
+        AddThreads();
+        _scheduler.Watchdog.Start();
+        _scheduler.Workers.EnsureSpare();
+    }
+
+    private bool IsDone => Array.TrueForAll(_scripts, static script => script.IsOver || script.IsDropped) && !_loop.HasWork;
+
+    /// <summary>Runs to the end, and checks what has come of it.</summary>
+    public void Run()
+    {
+        _machine.Run();
+        foreach (var script in _scripts)
+            script.CheckEnd();
+        foreach (var connection in _connections)
+        {
+            SentRecords.Check(connection, [.. _scripts.Where(script => script.Connection == connection)], _event);
+            connection.OnClosed(isByPeer: true);
+        }
+
+        Check(_scheduler.Workers.ReservedCount == 0, $"{_scheduler.Workers.ReservedCount} reservations are left.");
+        Check(_loop.CurrentCall == 0, "The loop is still in a call.");
+    }
+
+    private static void Check(bool isSo, string what)
+    {
+        if (!isSo)
+            throw new InvalidOperationException(what);
+    }
+
+    private void AddThreads()
+    {
+        _machine.Add(new VirtualThread("loop event", () => _loop is { IsOwned: false, HasWork: true }, _loop.Wake) { Rank = WorkerRank });
+        _machine.Add(new VirtualThread("thread pool", () => _posted.HasWork, _posted.RunNext) { Rank = WorkerRank });
+        foreach (var connection in _connections)
+            _machine.Add(new VirtualThread($"room for {connection.Name}", () => connection.CanContinueSend, connection.ContinueSend) { Rank = OutsideRank });
+        foreach (var script in _scripts)
+            _machine.Add(new VirtualThread($"answer for {script.Word}", () => script.IsAwaiting, script.EndAwait) { Rank = OutsideRank });
+
+        var hasHappened = _event is OutsideEvent.None or OutsideEvent.ShortSends;
+        _machine.Add(new VirtualThread($"{_event}", () => !hasHappened && CanHappen(), () =>
+        {
+            hasHappened = true;
+            Happen();
+        })
+        { Rank = OutsideRank });
+    }
+
+    private bool CanHappen() => _event != OutsideEvent.AbortFromElsewhere || _scripts[0].Features is not null;
+
+    private void Happen()
+    {
+        switch (_event)
+        {
+            case OutsideEvent.PeerCloses:
+                _loop.Add(_connections[0], null);
+                break;
+            case OutsideEvent.AbortRecord:
+                _loop.Add(_connections[0], RecordBytes.Abort(1));
+                break;
+            case OutsideEvent.AbortFromElsewhere:
+                _scripts[0].Abort();
+                break;
+            case OutsideEvent.Stop:
+                _scheduler.BeginStop();
+                _ = _manager.StopAsync(CancellationToken.None);
+                break;
+        }
+    }
+
+    private void OnQuiet()
+    {
+        foreach (var script in _scripts)
+        {
+            if (_machine.QuietLooks >= MaxQuietLooks)
+                Check(script.HasBegun || script.IsDropped, $"/{script.Word} has not begun, though nothing but time goes on.");
+            script.CheckFlushes(_machine.QuietLooks >= MaxQuietLooks ? 0 : MaxLooks);
+        }
+    }
+
+    /// <summary>The time, in which each look takes a millisecond.</summary>
+    private sealed class VirtualTime(VirtualMachine machine) : TimeProvider
+    {
+        public override long TimestampFrequency => 1_000;
+
+        public override long GetTimestamp() => machine.Looks + 1;
+    }
+
+    /// <summary>What comes back from await.</summary>
+    private sealed class PostedWork : SynchronizationContext
+    {
+        private readonly Queue<(SendOrPostCallback Callback, object? State)> _queue = new();
+
+        public bool HasWork => _queue.Count > 0;
+
+        public void RunNext()
+        {
+            var (callback, state) = _queue.Dequeue();
+            callback(state);
+        }
+
+        public override void Post(SendOrPostCallback d, object? state) => _queue.Enqueue((d, state));
+    }
+}
