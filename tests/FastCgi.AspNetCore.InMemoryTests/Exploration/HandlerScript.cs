@@ -13,13 +13,14 @@ internal enum HandlerBehaviour
     Awaits,
 }
 
-/// <summary>One request's handler: it writes two parts, flushes both, and does something in between.</summary>
+/// <summary>One request's handler: it writes two parts, flushes both, and does something behind each.</summary>
 internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBehaviour behaviour)
 {
     // Longer than the watchdog needs.
-    private const int BlockedLooks = 8;
+    private const int WaitingLooks = 8;
 
     private TaskCompletionSource? _answer;
+    private int _awaitedAt;
     private int _flushedAt;
     private string _flushed = "";
     private int _contexts;
@@ -42,6 +43,9 @@ internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBe
     public bool IsAborted { get; set; }
 
     public bool IsAwaiting => _answer is not null;
+
+    /// <summary>Whether what the handler awaits takes as long as what others block on.</summary>
+    public bool IsAnswerLate => machine.Looks < _awaitedAt + WaitingLooks;
 
     public void EndAwait()
     {
@@ -72,19 +76,9 @@ internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBe
     {
         HasBegun = true;
         await WriteAsync("1");
-        switch (behaviour)
-        {
-            case HandlerBehaviour.Blocks:
-                var until = machine.Looks + BlockedLooks;
-                machine.Block(() => machine.Looks >= until);
-                break;
-            case HandlerBehaviour.Awaits:
-                _answer = new TaskCompletionSource();
-                await _answer.Task;
-                break;
-        }
-
+        await WaitAsync();
         await WriteAsync("2");
+        await WaitAsync();
         Features = null;
     }
 
@@ -104,6 +98,23 @@ internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBe
             throw new InvalidOperationException($"/{word} has begun {_contexts} times and ended {_ends} times.");
         if (_contexts == 0 && !Connection.IsClosed && !IsAborted)
             throw new InvalidOperationException($"/{word} has never begun.");
+    }
+
+    private Task WaitAsync()
+    {
+        switch (behaviour)
+        {
+            case HandlerBehaviour.Blocks:
+                var until = machine.Looks + WaitingLooks;
+                machine.Block(() => machine.Looks >= until);
+                return Task.CompletedTask;
+            case HandlerBehaviour.Awaits:
+                _awaitedAt = machine.Looks;
+                _answer = new TaskCompletionSource();
+                return _answer.Task;
+            default:
+                return Task.CompletedTask;
+        }
     }
 
     private async Task WriteAsync(string part)

@@ -8,6 +8,9 @@ internal sealed class VirtualThread(string name, Func<bool> canStep, Action step
     /// <summary>The order in which it runs usually; the least first.</summary>
     public int Rank { get; init; }
 
+    /// <summary>Whether it usually comes behind the watchdog now: it may run, but takes its time.</summary>
+    public Func<bool>? IsLate { get; init; }
+
     /// <summary>Whether it is in the middle of a step, its stack kept.</summary>
     public bool IsSuspended { get; set; }
 
@@ -155,17 +158,18 @@ internal sealed class VirtualMachine(Choices choices)
             return null;
 
         _runnable.Sort((a, b) => GetRank(a).CompareTo(GetRank(b)));
-        var isQuiet = _runnable[0].Rank == VirtualWorld.WatchdogRank && !_threads.Exists(static thread => thread.IsSuspended && thread.Condition is null);
+        var isQuiet = GetRank(_runnable[0]) == VirtualWorld.WatchdogRank && !_threads.Exists(static thread => thread.IsSuspended && thread.Condition is null);
         if (isQuiet)
             OnQuiet?.Invoke();
-        QuietLooks = isQuiet ? QuietLooks + 1 : 0;
-        return _runnable[choices.Deviate(_runnable.Count)];
+        var chosen = _runnable[choices.Deviate(_runnable.Count)];
+        QuietLooks = isQuiet && chosen == _runnable[0] ? QuietLooks + 1 : 0;
+        return chosen;
     }
 
     private int GetRank(VirtualThread thread)
     {
         if (!thread.IsSuspended)
-            return thread.Rank;
+            return thread.IsLate?.Invoke() ?? false ? VirtualWorld.WatchdogRank + 1 : thread.Rank;
 
         // Who was interrupted comes behind those who are ready, and, if it is for long, behind some looks of the watchdog.
         return thread.DelayedUntil > Looks ? VirtualWorld.WatchdogRank + 1 : VirtualWorld.InterruptedRank;

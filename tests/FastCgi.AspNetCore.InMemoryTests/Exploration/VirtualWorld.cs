@@ -106,7 +106,7 @@ internal sealed class VirtualWorld
         foreach (var connection in _connections)
             _machine.Add(new VirtualThread($"room for {connection.Name}", () => connection.CanContinueSend, connection.ContinueSend) { Rank = OutsideRank });
         foreach (var script in _scripts)
-            _machine.Add(new VirtualThread($"answer for {script.Word}", () => script.IsAwaiting, script.EndAwait) { Rank = OutsideRank });
+            _machine.Add(new VirtualThread($"answer for {script.Word}", () => script.IsAwaiting, script.EndAwait) { Rank = OutsideRank, IsLate = () => script.IsAnswerLate });
 
         var hasHappened = _event is OutsideEvent.None or OutsideEvent.ShortSends;
         _machine.Add(new VirtualThread($"{_event}", () => !hasHappened && CanHappen(), () =>
@@ -127,6 +127,7 @@ internal sealed class VirtualWorld
                 _loop.Add(_connections[0], null);
                 break;
             case OutsideEvent.AbortRecord:
+                _scripts[0].IsAborted = true;
                 _loop.Add(_connections[0], RecordBytes.Abort(1));
                 break;
             case OutsideEvent.AbortFromElsewhere:

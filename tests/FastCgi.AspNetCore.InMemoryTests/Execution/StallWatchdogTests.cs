@@ -1,0 +1,221 @@
+using FastCgi.AspNetCore.Execution;
+using Microsoft.Extensions.Logging.Abstractions;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Execution;
+
+/// <summary>What the watchdog makes of calls, look by look.</summary>
+public class StallWatchdogTests
+{
+    private readonly SteppedPlatform _platform = new();
+    private readonly FakeProbe _probe = new() { Sleeps = false };
+    private readonly RequestScheduler _scheduler;
+    private readonly TestQueue _queue;
+
+    public StallWatchdogTests()
+    {
+        _scheduler = CreateScheduler(FastCgiApplicationScheduling.Auto);
+        _queue = new TestQueue { Probe = _probe };
+        _scheduler.Watchdog.Add(_queue);
+    }
+
+    [Fact]
+    public void Look_SameCallOnSleepingThread_TakesQueueAtTheSecond()
+    {
+        var call = Enter();
+        _probe.Sleeps = true;
+
+        _scheduler.Watchdog.Look();
+        Assert.Equal(call, _queue.CurrentCall);
+        _scheduler.Watchdog.Look();
+
+        Assert.Equal(0, _queue.CurrentCall);
+        Assert.False(_queue.TryLeave(call));
+        Assert.Equal(1, _scheduler.Workers.ReservedCount);
+        RunWorkers();
+        Assert.Equal(1, _queue.ContinueCount);
+    }
+
+    [Fact]
+    public void Look_SameCallOnComputingThread_TakesQueueAtTheSecond()
+    {
+        var call = Enter();
+        _scheduler.Watchdog.Look();
+        _probe.Time += 1_000_000;
+        _scheduler.Watchdog.Look();
+
+        Assert.False(_queue.TryLeave(call));
+    }
+
+    [Fact]
+    public void Look_SameCallOnThreadThatWaitsForAProcessor_LeavesQueue()
+    {
+        var call = Enter();
+        for (var i = 0; i < 100; i++)
+        {
+            // Now and then it gets one for a moment.
+            _probe.Time += i % 10 == 0 ? 10_000 : 0;
+            _scheduler.Watchdog.Look();
+        }
+
+        Assert.True(_queue.TryLeave(call));
+    }
+
+    /// <summary>Where /proc is hidden, or no descriptor is left, time tells.</summary>
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public void Look_SystemDoesNotTellWhatTheThreadDoes_TakesQueueAtTheFourth(bool hasProbe)
+    {
+        _queue.Probe = hasProbe ? new FakeProbe { Time = -1, Sleeps = null } : null;
+        var call = Enter();
+        for (var i = 0; i < 3; i++)
+            _scheduler.Watchdog.Look();
+        Assert.Equal(call, _queue.CurrentCall);
+
+        _scheduler.Watchdog.Look();
+
+        Assert.False(_queue.TryLeave(call));
+    }
+
+    [Fact]
+    public void Look_OtherCallEachTime_LeavesQueue()
+    {
+        _probe.Sleeps = true;
+        for (var i = 0; i < 10; i++)
+        {
+            var call = Enter();
+            Assert.Equal(1, _scheduler.Watchdog.Look().Calls);
+            Assert.True(_queue.TryLeave(call));
+        }
+
+        Assert.Equal(0, _scheduler.Watchdog.Look().Calls);
+    }
+
+    [Fact]
+    public void Look_NoReservationLeft_TakesQueueWhenThereIsOne()
+    {
+        for (var i = 0; i < 2; i++)
+            Assert.True(_scheduler.Workers.TryReserve());
+        var call = Enter();
+        _probe.Sleeps = true;
+        for (var i = 0; i < 10; i++)
+            _scheduler.Watchdog.Look();
+        Assert.Equal(call, _queue.CurrentCall);
+
+        _scheduler.Workers.Release();
+        _scheduler.Watchdog.Look();
+
+        Assert.Equal(0, _queue.CurrentCall);
+    }
+
+    [Fact]
+    public void Look_Inline_TakesQueueOnlyWhenTheServerStops()
+    {
+        var scheduler = CreateScheduler(FastCgiApplicationScheduling.Inline);
+        scheduler.Watchdog.Add(_queue);
+        var call = Enter();
+        _probe.Sleeps = true;
+        for (var i = 0; i < 10; i++)
+            scheduler.Watchdog.Look();
+        Assert.Equal(call, _queue.CurrentCall);
+
+        scheduler.BeginStop();
+        scheduler.Watchdog.Look();
+
+        Assert.Equal(0, _queue.CurrentCall);
+    }
+
+    [Fact]
+    public void Look_QueueThatEndsWithTheCall_NeedsNoThread()
+    {
+        var queue = new TestQueue(isEndless: false) { Probe = _probe };
+        _scheduler.Watchdog.Add(queue);
+        var call = queue.Enter(response: null, generation: 0, pathKey: 0);
+        _probe.Sleeps = true;
+        _scheduler.Watchdog.Look();
+        _scheduler.Watchdog.Look();
+
+        Assert.False(queue.TryLeave(call));
+        Assert.Equal(1, queue.ContinueCount);
+        Assert.Empty(_platform.Started);
+        Assert.Equal(0, _scheduler.Workers.ReservedCount);
+    }
+
+    [Fact]
+    public void Step_NothingForLong_ParksUntilActivity()
+    {
+        var watchdog = Park();
+        Assert.True(_scheduler.Watchdog.IsParked);
+        Assert.False(watchdog.IsWoken);
+
+        Enter();
+        _scheduler.Watchdog.OnActivity();
+
+        Assert.True(watchdog.IsWoken);
+        watchdog.TakeWake();
+        Assert.Equal(StallWatchdog.ShortInterval, watchdog.Step());
+    }
+
+    /// <summary>Whoever begins in this instant may not have seen that it must wake the watchdog.</summary>
+    [Fact]
+    public void Step_CallBeginsWhileItParks_DoesNotPark()
+    {
+        _scheduler.Watchdog.Start();
+        var watchdog = Assert.Single(_platform.Started);
+        for (var i = 0; i < 49; i++)
+            Assert.True(watchdog.Step() > TimeSpan.Zero);
+        // Nobody is told of the call.
+        Enter();
+
+        Assert.NotEqual(Timeout.InfiniteTimeSpan, watchdog.Step());
+        Assert.False(_scheduler.Watchdog.IsParked);
+    }
+
+    [Fact]
+    public void Stop_WhileParked_EndsTheThread()
+    {
+        var watchdog = Park();
+
+        _scheduler.Watchdog.Stop();
+        _scheduler.Watchdog.Stop();
+
+        Assert.True(watchdog.IsWoken);
+        watchdog.TakeWake();
+        Assert.Null(watchdog.Step());
+        // A handler may outlive the server.
+        _scheduler.Watchdog.OnActivity();
+        _scheduler.Stop();
+    }
+
+    private ThreadBody Park()
+    {
+        _scheduler.Watchdog.Start();
+        var watchdog = Assert.Single(_platform.Started);
+        for (var i = 0; i < 100; i++)
+        {
+            if (watchdog.Step() == Timeout.InfiniteTimeSpan)
+                return watchdog;
+        }
+
+        throw new InvalidOperationException("It does not park.");
+    }
+
+    private RequestScheduler CreateScheduler(FastCgiApplicationScheduling scheduling)
+    {
+        var options = new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = 2, ApplicationScheduling = scheduling };
+        return new RequestScheduler(options, _platform, TimeProvider.System, NullLogger.Instance);
+    }
+
+    private long Enter() => _queue.Enter(response: null, generation: 0, pathKey: 0);
+
+    private void RunWorkers()
+    {
+        foreach (var worker in _platform.Started.ToList())
+        {
+            while (worker.Step() == TimeSpan.Zero)
+            {
+            }
+        }
+    }
+}

@@ -1,0 +1,62 @@
+using FastCgi.AspNetCore.Execution;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Execution;
+
+/// <summary>Threads that go on when the test says so.</summary>
+internal sealed class SteppedPlatform : ThreadPlatform
+{
+    /// <summary>The threads that were started.</summary>
+    public List<ThreadBody> Started { get; } = [];
+
+    /// <summary>What was given to the thread pool instead.</summary>
+    public List<ThreadBody> OnThreadPool { get; } = [];
+
+    /// <summary>Whether the system has threads.</summary>
+    public bool HasThreads { get; set; } = true;
+
+    /// <summary>What the thread that asks shows of itself.</summary>
+    public FakeProbe? Probe { get; set; } = new();
+
+    public override void Start(string name, ThreadBody body)
+    {
+        if (!HasThreads)
+            throw new OutOfMemoryException("No thread is left.");
+        Started.Add(body);
+    }
+
+    public override void StartOnThreadPool(ThreadBody body) => OnThreadPool.Add(body);
+
+    public override ThreadProbe? ProbeThisThread() => Probe;
+
+    public override ThreadUsage GetUsageOfThisThread() => default;
+}
+
+/// <summary>A thread that does what the test says.</summary>
+internal sealed class FakeProbe : ThreadProbe
+{
+    public long Time { get; set; }
+
+    public bool? Sleeps { get; set; }
+
+    public override long ProcessorTime => Time;
+
+    public override bool? IsSleeping => Sleeps;
+}
+
+/// <summary>A queue without requests, whose calls the test makes.</summary>
+internal sealed class TestQueue(bool isEndless = true) : RunQueue
+{
+    /// <summary>How often a thread went on with it.</summary>
+    public int ContinueCount { get; private set; }
+
+    /// <summary>What the thread does then.</summary>
+    public Func<bool> OnContinue { get; set; } = static () => true;
+
+    public override bool IsEndless => isEndless;
+
+    public override bool Continue()
+    {
+        ContinueCount++;
+        return OnContinue();
+    }
+}
