@@ -22,7 +22,7 @@ public sealed class EpollEngineTests
     public async Task Start_EpollTakesNoDescriptor_ThatConnectionEndsAndNoOther()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Transport.LoopCount = 1);
-        var engine = new EpollEngine(server.Connections);
+        var engine = new EpollEngine(server.Connections, server.Scheduler);
         engine.Start();
         var listener = engine.Listen(Listen());
         listener.Start();
@@ -47,7 +47,7 @@ public sealed class EpollEngineTests
     public async Task Accept_Fails_TriesAgainByTheClockAndNoSooner()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Transport.LoopCount = 1);
-        var engine = new EpollEngine(server.Connections);
+        var engine = new EpollEngine(server.Connections, server.Scheduler);
         engine.Start();
         var other = engine.Listen(Listen());
         other.Start();

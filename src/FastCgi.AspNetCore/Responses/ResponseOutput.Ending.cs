@@ -66,17 +66,14 @@ internal sealed partial class ResponseOutput
         return Leave(records, isComplete: false);
     }
 
-    /// <summary>Completes when the outlet has taken everything, or the connection is gone.</summary>
-    public ValueTask<FlushResult> DrainAsync()
+    /// <summary>
+    /// Completes when the outlet has taken everything, or the connection is gone. It was seen with the lock of the connection held then,
+    /// so that the outlet has done with this object.
+    /// </summary>
+    public async ValueTask DrainAsync()
     {
-        using (_connection.EnterLock())
-        {
-            if (_wire.Head is null)
-                return default;
-
-            _waiterWantsAll = true;
-            return new((_waiter ??= new TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously)).Task);
-        }
+        while (WaitForDrain() is { } drain)
+            await drain;
     }
 
     /// <summary>From now on drops what is written, and what has not been sent of it. With the connection's lock held.</summary>
@@ -101,6 +98,18 @@ internal sealed partial class ResponseOutput
         _errors = null;
         _errorWriter?.End();
         _errorWriter = null;
+    }
+
+    private Task<FlushResult>? WaitForDrain()
+    {
+        using (_connection.EnterLock())
+        {
+            if (_wire.Head is null)
+                return null;
+
+            _waiterWantsAll = true;
+            return (_waiter ??= new TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously)).Task;
+        }
     }
 
     private EndedResponse Leave(BufferChain records, bool isComplete)

@@ -254,9 +254,11 @@ internal sealed partial class ResponseOutput(FastCgiResponse response)
             batch.Append(_wire.RemoveFirst());
         }
 
-        if (_waiterWantsAll ? _wire.Head is null : _wire.Length < _pauseLength)
+        var isAll = _wire.Head is null;
+        // At last: whoever waits may have the object serve another request at once.
+        if (_waiterWantsAll ? isAll : _wire.Length < _pauseLength)
             CompleteWaiter(default);
-        return _wire.Head is null;
+        return isAll;
     }
 
     /// <summary>The connection is gone. Called by the outlet with its lock held.</summary>
@@ -305,9 +307,10 @@ internal sealed partial class ResponseOutput(FastCgiResponse response)
 
     private void CompleteWaiter(FlushResult result)
     {
-        _waiter?.TrySetResult(result);
+        var waiter = _waiter;
         _waiter = null;
         _waiterWantsAll = false;
+        waiter?.TrySetResult(result);
     }
 
     /// <summary>The result of a flush that need not wait. With the connection's lock held.</summary>
