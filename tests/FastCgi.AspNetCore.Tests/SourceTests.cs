@@ -27,6 +27,23 @@ public sealed class SourceTests
         Assert.DoesNotContain(files, static file => File.ReadLines(file).Count() > MaxLines);
     }
 
+    /// <summary>What a thread, a callback or a timer throws must not end the process, so that they begin in one place.</summary>
+    [Theory]
+    [InlineData("new Thread(")]
+    [InlineData("UserWorkItem(")]
+    [InlineData(".CreateTimer(")]
+    [InlineData("new Timer(")]
+    [InlineData("Task.Run(")]
+    [InlineData("Task.Factory")]
+    [InlineData("async void")]
+    public void Threads_CallbacksAndTimers_BeginInThreadRoot(string start)
+    {
+        var files = Directory.EnumerateFiles(Repository.GetPath("src/FastCgi.AspNetCore"), "*.cs", SearchOption.AllDirectories)
+            .Where(static file => Path.GetFileName(file) != "ThreadRoot.cs" && !file.Contains("/obj/", StringComparison.Ordinal));
+
+        Assert.DoesNotContain(files, file => File.ReadAllText(file).Contains(start, StringComparison.Ordinal));
+    }
+
     [Fact]
     public void LogMessages_Ids_AreUniqueAndGiven()
     {

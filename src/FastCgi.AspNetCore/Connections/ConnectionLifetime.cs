@@ -149,6 +149,10 @@ internal struct ConnectionLifetime
         }
     }
 
+    /// <summary>The transport has looked for input of a connection that is leaving, and found none.</summary>
+    /// <returns>Whether to reset it; if not, a request has come all the same.</returns>
+    public bool TryEndLeaving() => Phase == ConnectionPhase.Leaving && TryClose();
+
     /// <summary>Bytes have come behind the last answer.</summary>
     /// <returns>Whether to receive on; if not, the connection is reset.</returns>
     public bool OnDrained(int length) => (_drainedLength += length) <= MaxDrainLength;

@@ -54,9 +54,7 @@ internal sealed class ConnectionManager(ServerContext server)
     public void Start(Action onIdle)
     {
         _onIdle = server.Options.IdleExit is null ? null : onIdle;
-        // What the host had in its execution context at the start, log scopes say, is not for requests.
-        using (ExecutionContext.SuppressFlow())
-            _timer = server.Time.CreateTimer(static state => ((ConnectionManager)state!).OnTick(), this, s_tick, s_tick);
+        _timer = ThreadRoot.StartTimer(server.Time, this, static manager => manager.OnTick(), s_tick, s_tick, server.Log);
     }
 
     /// <summary>Adds a connection that was accepted.</summary>
@@ -170,7 +168,7 @@ internal sealed class ConnectionManager(ServerContext server)
         var connections = Interlocked.Exchange(ref _tickList, null) ?? [];
         AddTo(connections);
         foreach (var connection in connections)
-            connection.OnTick();
+            ThreadRoot.Run(connection, static connection => connection.OnTick(), server.Log, static connection => connection.Reset());
 
         var isTooLarge = connections.Capacity > MinTickListLength && connections.Count < connections.Capacity / 4;
         connections.Clear();

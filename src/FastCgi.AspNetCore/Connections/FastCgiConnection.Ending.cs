@@ -73,11 +73,18 @@ internal sealed partial class FastCgiConnection
         _transport.Reset();
     }
 
-    /// <summary>Asked by the transport when all is sent that stood before the close, on the thread that receives.</summary>
+    /// <summary>Asked by the transport when all is sent that stood before the close.</summary>
     public EndAction DecideEnd()
     {
         using (Output.EnterLock())
             return _lifetime.OnAllSent(hasRequests: _requests.Count > 0, _manager.Now);
+    }
+
+    /// <inheritdoc cref="ConnectionLifetime.TryEndLeaving"/>
+    public bool TryEndLeaving()
+    {
+        using (Output.EnterLock())
+            return _lifetime.TryEndLeaving();
     }
 
     /// <inheritdoc/>

@@ -41,7 +41,7 @@ internal sealed class SystemdNotifier : IDisposable
     {
         Send(string.Create(CultureInfo.InvariantCulture, $"READY=1\nSTATUS=Serving FastCGI on {endpoints} endpoint{(endpoints == 1 ? "" : "s")}."));
         if (_watchdogTimeout is { } timeout)
-            _watchdog = _time.CreateTimer(static state => ((SystemdNotifier)state!).Send("WATCHDOG=1"), this, TimeSpan.Zero, timeout / 2);
+            _watchdog = ThreadRoot.StartTimer(_time, this, static notifier => notifier.Send("WATCHDOG=1"), TimeSpan.Zero, timeout / 2, _log);
     }
 
     /// <summary>Says that the server stops.</summary>

@@ -18,7 +18,8 @@ internal sealed class PipeConnection : ConnectionTransport
     private readonly FastCgiConnection _connection;
     private readonly RequestScheduler _scheduler;
     private readonly SemaphoreSlim _resume = new(0);
-    private bool _isDraining;
+    private bool _isLeaving;
+    private bool _isEnding;
     private int _isClosed;
 
     public PipeConnection(ConnectionContext context, ConnectionManager manager, RequestScheduler scheduler)
@@ -85,14 +86,25 @@ internal sealed class PipeConnection : ConnectionTransport
     /// <inheritdoc/>
     public override void Close()
     {
-        var action = _connection.DecideEnd();
-        if (action == EndAction.None)
-            return;
+        switch (_connection.DecideEnd())
+        {
+            case EndAction.None:
+                return;
+            case EndAction.HalfClose:
+                _context.Transport.Output.Complete();
+                break;
+            case EndAction.ResetUnlessInput:
+                // The read that is under way comes back with what there is, if anything.
+                Volatile.Write(ref _isLeaving, true);
+                _context.Transport.Input.CancelPendingRead();
+                break;
+            default:
+                Volatile.Write(ref _isEnding, true);
+                _context.Transport.Output.Complete();
+                _context.Transport.Input.CancelPendingRead();
+                break;
+        }
 
-        Volatile.Write(ref _isDraining, true);
-        _context.Transport.Output.Complete();
-        if (action != EndAction.HalfClose)
-            _context.Transport.Input.CancelPendingRead();
         ResumeReceiving();
     }
 
@@ -102,6 +114,7 @@ internal sealed class PipeConnection : ConnectionTransport
         if (Interlocked.Exchange(ref _isClosed, 1) != 0)
             return;
 
+        Volatile.Write(ref _isEnding, true);
         _context.Abort(new ConnectionAbortedException("The connection was closed by the server."));
         _context.Transport.Input.CancelPendingRead();
         ResumeReceiving();
@@ -113,23 +126,29 @@ internal sealed class PipeConnection : ConnectionTransport
         while (true)
         {
             var result = await input.ReadAsync().ConfigureAwait(false);
-            if (result.IsCanceled || (result.IsCompleted && result.Buffer.IsEmpty))
+            if (result.Buffer.IsEmpty && MustEnd(in result))
                 return;
 
             var goOn = Take(result.Buffer);
             input.AdvanceTo(result.Buffer.End);
+            if (Volatile.Read(ref _isEnding))
+                return;
             if (!goOn)
                 await _resume.WaitAsync().ConfigureAwait(false);
         }
     }
+
+    /// <summary>Whether a read that brought nothing is the last.</summary>
+    private bool MustEnd(in ReadResult result)
+        => result.IsCompleted || Volatile.Read(ref _isEnding) || (Volatile.Read(ref _isLeaving) && _connection.TryEndLeaving());
 
     private bool Take(ReadOnlySequence<byte> data)
     {
         var ready = new ReadyRequests();
         var goOn = true;
         foreach (var segment in data)
-            goOn = Volatile.Read(ref _isDraining) || _connection.OnReceived(segment.Span, ref ready);
-        // Not here, for the end of the connection must be noticed while a handler works.
+            goOn = _connection.OnReceived(segment.Span, ref ready);
+        // Not here, because the end of the connection must be noticed while a handler works.
         _scheduler.RunOnThreadPool(ref ready, _connection.Output);
         return goOn;
     }

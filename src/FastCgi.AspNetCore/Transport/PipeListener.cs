@@ -18,8 +18,7 @@ internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peer
     /// <inheritdoc/>
     public override void Start()
     {
-        using (ExecutionContext.SuppressFlow())
-            _accepting = Task.Run(AcceptAsync);
+        _accepting = ThreadRoot.Start(AcceptAsync, manager.Server.Log);
     }
 
     /// <inheritdoc/>
@@ -46,7 +45,7 @@ internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peer
 
                 var connection = new PipeConnection(context, manager, scheduler);
                 if (manager.TryAdd(connection.Connection))
-                    _ = connection.RunAsync();
+                    _ = ThreadRoot.Start(connection.RunAsync, manager.Server.Log);
                 else
                     context.Abort();
             }

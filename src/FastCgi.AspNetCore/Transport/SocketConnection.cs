@@ -2,8 +2,10 @@ using System.Net;
 using System.Net.Sockets;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Execution;
 using Microsoft.AspNetCore.Connections;
+using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Transport;
 
@@ -28,6 +30,7 @@ internal sealed class SocketConnection : ConnectionTransport
     private readonly SocketAsyncEventArgs _send = new(/* without execution context */ true);
     private readonly FastCgiConnection _connection;
     private readonly RequestScheduler _scheduler;
+    private readonly ILogger _log;
     private BufferBlock? _receiveBlock;
     private List<ArraySegment<byte>>? _sendList;
     private int _lastLength;
@@ -40,8 +43,9 @@ internal sealed class SocketConnection : ConnectionTransport
         _scheduler = scheduler;
         _socket = socket;
         _pool = manager.Server.Buffers;
-        _receive.Completed += (_, _) => OnReceived();
-        _send.Completed += (_, _) => OnSent();
+        _log = manager.Server.Log;
+        _receive.Completed += (_, _) => ThreadRoot.Run(this, static connection => connection.OnReceived(), _log, static connection => connection.OnFailed());
+        _send.Completed += (_, _) => ThreadRoot.Run(this, static connection => connection.OnSent(), _log, static connection => connection.OnFailed());
         _connection = new FastCgiConnection(manager, this);
     }
 
@@ -74,7 +78,7 @@ internal sealed class SocketConnection : ConnectionTransport
     public override void ResumeReceiving()
     {
         if (Interlocked.Exchange(ref _turn, Resumed) == Paused && !StartReceive())
-            ThreadPool.UnsafeQueueUserWorkItem(static connection => connection.OnReceived(), this, preferLocal: false);
+            QueueReceived();
     }
 
     /// <inheritdoc/>
@@ -117,7 +121,7 @@ internal sealed class SocketConnection : ConnectionTransport
             switch (_connection.DecideEnd())
             {
                 case EndAction.None:
-                case EndAction.ResetUnlessInput when Volatile.Read(ref _holdsInput) || _socket.Available > 0:
+                case EndAction.ResetUnlessInput when Volatile.Read(ref _holdsInput) || _socket.Available > 0 || !_connection.TryEndLeaving():
                     return;
                 case EndAction.HalfClose:
                     _socket.Shutdown(SocketShutdown.Send);
@@ -171,8 +175,18 @@ internal sealed class SocketConnection : ConnectionTransport
         }
 
         // The peer sends faster than we parse: others go on with that while this thread runs what is ready.
-        ThreadPool.UnsafeQueueUserWorkItem(static connection => connection.OnReceived(), this, preferLocal: false);
+        QueueReceived();
         _scheduler.Run(ref ready, _connection.Output);
+    }
+
+    private void QueueReceived()
+        => ThreadRoot.Queue(this, static connection => connection.OnReceived(), _log, static connection => connection.OnFailed());
+
+    /// <summary>What fails in an event of this connection ends it, and no other.</summary>
+    private void OnFailed()
+    {
+        CloseSocket(isReset: true);
+        OnClosed(SocketError.OperationAborted);
     }
 
     /// <returns>Whether to receive further.</returns>

@@ -1,6 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Linux;
 
@@ -26,8 +27,7 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
     /// <inheritdoc/>
     public override void Start()
     {
-        using (ExecutionContext.SuppressFlow())
-            _accepting = Task.Run(AcceptAsync);
+        _accepting = ThreadRoot.Start(AcceptAsync, manager.Server.Log);
     }
 
     /// <inheritdoc/>

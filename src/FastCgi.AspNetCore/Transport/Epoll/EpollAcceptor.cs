@@ -1,3 +1,4 @@
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
@@ -25,7 +26,7 @@ internal sealed class EpollAcceptor : IEpollSource
         _accept = accept;
         _loop = loop;
         _descriptor = descriptor;
-        _retry = time.CreateTimer(static state => ((EpollAcceptor)state!).OnRetry(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        _retry = ThreadRoot.StartTimer(time, this, static acceptor => acceptor.OnRetry(), Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan, loop.Log);
     }
 
     /// <inheritdoc/>

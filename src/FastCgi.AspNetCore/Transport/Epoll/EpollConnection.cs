@@ -129,7 +129,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         switch (Volatile.Read(ref _endRequest) == (int)EndRequest.Reset ? EndAction.Reset : Connection.DecideEnd())
         {
             case EndAction.None:
-            case EndAction.ResetUnlessInput when Libc.HasInput(_socket):
+            case EndAction.ResetUnlessInput when Libc.HasInput(_socket) || !Connection.TryEndLeaving():
                 return;
             case EndAction.HalfClose:
                 _isDraining = true;

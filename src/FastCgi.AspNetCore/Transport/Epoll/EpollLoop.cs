@@ -46,6 +46,9 @@ internal sealed unsafe class EpollLoop : RunQueue, IDisposable
             throw Libc.GetException("epoll_ctl");
     }
 
+    /// <summary>The log of the server.</summary>
+    public ILogger Log => _log;
+
     /// <summary>Where received bytes lie until they are parsed.</summary>
     public byte* ReceiveBuffer { get; }
 
