@@ -25,6 +25,12 @@ internal class SystemThreadPlatform(ILogger log) : ThreadPlatform
     {
         while (Step(body) is { } wait)
             body.Wait(wait);
+        OnEnding();
+    }
+
+    /// <summary>This thread has come to its end, or goes back to the thread pool.</summary>
+    protected virtual void OnEnding()
+    {
     }
 
     private TimeSpan? Step(ThreadBody body)

@@ -42,11 +42,11 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
             return pool.TryRetire(this) ? null : IdleTime;
         }
 
-        if (pool.TryFindWork(this))
+        if (pool.TryFindWork(this, out var isAtEnd))
             return TimeSpan.Zero;
 
-        _isIdle = true;
-        return IsGuest ? null : IdleTime;
+        _isIdle = !isAtEnd;
+        return isAtEnd ? null : IdleTime;
     }
 
     private bool RunNext()

@@ -211,9 +211,12 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
     }
 
     /// <summary>Gives a thread that has nothing to do what waits for a thread.</summary>
-    /// <returns>Whether anything did; if not, the thread is idle now, or at its end.</returns>
-    public bool TryFindWork(Worker worker)
+    /// <param name="worker">The thread.</param>
+    /// <param name="isAtEnd">Whether the thread is at its end; if not, it is idle now.</param>
+    /// <returns>Whether anything did.</returns>
+    public bool TryFindWork(Worker worker, out bool isAtEnd)
     {
+        isAtEnd = false;
         lock (_lock)
         {
             if (_waitingQueues.TryDequeue(out var queue))
@@ -229,7 +232,8 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
                 return true;
             }
 
-            if (worker.IsGuest)
+            isAtEnd = worker.IsGuest || _isStopping;
+            if (isAtEnd)
                 _count--;
             else
                 _idle.Add(worker);

@@ -1,14 +1,15 @@
+using System.Globalization;
 using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>
-/// Whether a thread sleeps, as its file in /proc tells. The file is opened once, by the thread itself: later there may be no
-/// descriptor left.
+/// Whether a thread of this process sleeps, as its file in /proc tells. A file that is opened early is still there when no descriptor
+/// is left.
 /// </summary>
-internal sealed class ThreadStateFile : IDisposable
+internal sealed class ThreadStateFile(int threadId) : IDisposable
 {
-    private readonly SafeFileHandle _file = Libc.Open("/proc/thread-self/stat");
+    private readonly SafeFileHandle _file = Libc.Open(string.Create(CultureInfo.InvariantCulture, $"/proc/self/task/{threadId}/stat"));
 
     /// <summary>Whether the thread sleeps; <see langword="null"/> where the system does not tell. It costs some microseconds.</summary>
     public bool? IsSleeping

@@ -7,7 +7,6 @@ namespace FastCgi.AspNetCore.Transport;
 /// <summary>Threads on Linux, which tells what they are doing.</summary>
 internal sealed class LinuxThreadPlatform(ILogger log) : SystemThreadPlatform(log)
 {
-    // Of threads of the pool too, so that it ends with the thread, and with it its descriptor.
     [ThreadStatic]
     private static Probe? t_probe;
 
@@ -24,13 +23,40 @@ internal sealed class LinuxThreadPlatform(ILogger log) : SystemThreadPlatform(lo
         return new ThreadUsage(microseconds, switches);
     }
 
-    private sealed class Probe : ThreadProbe
+    /// <inheritdoc/>
+    protected override void OnEnding()
+    {
+        t_probe?.Dispose();
+        t_probe = null;
+    }
+
+    private sealed class Probe : ThreadProbe, IDisposable
     {
         private readonly int _threadId = ThreadClock.GetThreadId();
-        private readonly ThreadStateFile _state = new();
+
+        // Not for threads of the pool, which nobody tells us the end of.
+        private readonly ThreadStateFile? _state;
+
+        public Probe()
+        {
+            if (!Thread.CurrentThread.IsThreadPoolThread)
+                _state = new ThreadStateFile(_threadId);
+        }
 
         public override long ProcessorTime => ThreadClock.GetProcessorTime(_threadId);
 
-        public override bool? IsSleeping => _state.IsSleeping;
+        public override bool? IsSleeping
+        {
+            get
+            {
+                if (_state is not null)
+                    return _state.IsSleeping;
+
+                using var state = new ThreadStateFile(_threadId);
+                return state.IsSleeping;
+            }
+        }
+
+        public void Dispose() => _state?.Dispose();
     }
 }

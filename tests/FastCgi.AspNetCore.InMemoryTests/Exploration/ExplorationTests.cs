@@ -1,4 +1,5 @@
 using System.Globalization;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Requests;
 using Microsoft.Extensions.Logging.Abstractions;
 using Xunit;
@@ -60,5 +61,6 @@ public class ExplorationTests(ITestOutputHelper output)
     {
         new VirtualWorld(server, _application, choices, trace).Run();
         Assert.Equal(0, server.Buffers.RentedCount);
+        Assert.Null(Invariants.FirstViolation?.ToString());
     }
 }
