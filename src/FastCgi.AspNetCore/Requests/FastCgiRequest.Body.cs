@@ -50,27 +50,27 @@ internal abstract partial class FastCgiRequest :
     {
         get
         {
-            if (_extras?.Body is not { } replaced)
+            if (_lazy?.Body is not { } replaced)
                 return OwnBodyReader;
 
-            if (Extras.BodyReader is null)
+            if (Lazy.BodyReader is null)
             {
-                Extras.BodyReader = PipeReader.Create(replaced);
-                Response.OnCompleted(static async reader => await ((PipeReader)reader).CompleteAsync(), Extras.BodyReader);
+                Lazy.BodyReader = PipeReader.Create(replaced);
+                Response.OnCompleted(static async reader => await ((PipeReader)reader).CompleteAsync(), Lazy.BodyReader);
             }
 
-            return Extras.BodyReader;
+            return Lazy.BodyReader;
         }
     }
 
     Stream IHttpRequestFeature.Body
     {
-        get => _extras?.Body ?? OwnBodyStream;
+        get => _lazy?.Body ?? OwnBodyStream;
         set
         {
             ThrowIfOver();
-            Extras.Body = ReferenceEquals(value, _bodyStream) ? null : value;
-            Extras.BodyReader = null;
+            Lazy.Body = ReferenceEquals(value, _bodyStream) ? null : value;
+            Lazy.BodyReader = null;
         }
     }
 

@@ -4,7 +4,7 @@ namespace FastCgi.AspNetCore.Requests;
 internal abstract partial class FastCgiRequest : IFastCgiRequestFeature
 {
     IReadOnlyList<KeyValuePair<string, string>> IFastCgiRequestFeature.Parameters
-        => Extras.ParameterList ??= Parameters.GetVariables(Server.Mapping);
+        => Lazy.ParameterList ??= Parameters.GetVariables(Server.Mapping);
 
     TextWriter IFastCgiRequestFeature.StandardError => Response.OpenStandardError(Server.Options.Limits.MaxStandardErrorSize);
 }

@@ -21,11 +21,11 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 
     CancellationToken IHttpRequestLifetimeFeature.RequestAborted
     {
-        get => _extras?.AbortedToken ?? GetAbortedToken();
+        get => _lazy?.AbortedToken ?? GetAbortedToken();
         set
         {
             ThrowIfOver();
-            Extras.AbortedToken = value;
+            Lazy.AbortedToken = value;
         }
     }
 

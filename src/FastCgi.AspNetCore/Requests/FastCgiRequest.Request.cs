@@ -12,7 +12,7 @@ internal abstract partial class FastCgiRequest :
     IServerVariablesFeature,
     IBadRequestExceptionFeature
 {
-    private RequestExtras? _extras;
+    private LazyRequestState? _lazy;
     private string? _traceIdentifier;
     private string _scheme = Uri.UriSchemeHttp;
     private uint _sequence;
@@ -59,21 +59,21 @@ internal abstract partial class FastCgiRequest :
 
     string IHttpRequestFeature.RawTarget
     {
-        get => Extras.RawTarget ??= Parameters.GetRawTarget(Server.Mapping);
+        get => Lazy.RawTarget ??= Parameters.GetRawTarget(Server.Mapping);
         set
         {
             ThrowIfOver();
-            Extras.RawTarget = value;
+            Lazy.RawTarget = value;
         }
     }
 
     IHeaderDictionary IHttpRequestFeature.Headers
     {
-        get => _extras?.Headers ?? _headers;
+        get => _lazy?.Headers ?? _headers;
         set
         {
             ThrowIfOver();
-            Extras.Headers = value;
+            Lazy.Headers = value;
         }
     }
 
@@ -89,11 +89,11 @@ internal abstract partial class FastCgiRequest :
 
     string IHttpConnectionFeature.ConnectionId
     {
-        get => _extras?.ConnectionId ?? Connection.Id;
+        get => _lazy?.ConnectionId ?? Connection.Id;
         set
         {
             ThrowIfOver();
-            Extras.ConnectionId = value;
+            Lazy.ConnectionId = value;
         }
     }
 
@@ -128,24 +128,24 @@ internal abstract partial class FastCgiRequest :
 
     /// <summary>Absent when the client does not talk TLS to the front-end.</summary>
     private TlsConnection? TlsConnection
-        => _head.IsHttps ? Extras.TlsConnection ??= new TlsConnection(Parameters, Server.Mapping, Server.Options.AllowAnyClientCertificate, Server.Log) : null;
+        => _head.IsHttps ? Lazy.TlsConnection ??= new TlsConnection(Parameters, Server.Mapping, Server.Options.AllowAnyClientCertificate, Server.Log) : null;
 
     private TlsHandshake? TlsHandshake
-        => _head.IsHttps ? Extras.TlsHandshake ??= new TlsHandshake(Parameters, Server.Mapping) : null;
+        => _head.IsHttps ? Lazy.TlsHandshake ??= new TlsHandshake(Parameters, Server.Mapping) : null;
 
     private RequestAddresses Addresses
     {
         get
         {
             ThrowIfOver();
-            return Extras.Addresses ??= new RequestAddresses(Parameters, Server.Mapping);
+            return Lazy.Addresses ??= new RequestAddresses(Parameters, Server.Mapping);
         }
     }
 
     /// <summary>What the application's choice of an encoding threw while the params were mapped: it is the result of the request.</summary>
-    protected Exception? MappingError => _extras?.MappingError;
+    protected Exception? MappingError => _lazy?.MappingError;
 
-    private RequestExtras Extras => _extras ??= new RequestExtras();
+    private LazyRequestState Lazy => _lazy ??= new LazyRequestState();
 
     /// <summary>The request line, as middleware has left it.</summary>
     private ref RequestHead Head
@@ -162,7 +162,7 @@ internal abstract partial class FastCgiRequest :
         get
         {
             ArgumentException.ThrowIfNullOrEmpty(variableName);
-            if (_extras?.SetVariables is { } variables && variables.TryGetValue(variableName, out var set))
+            if (_lazy?.SetVariables is { } variables && variables.TryGetValue(variableName, out var set))
                 return set;
 
             return Parameters.GetVariable(variableName, Server.Mapping);
@@ -172,7 +172,7 @@ internal abstract partial class FastCgiRequest :
         {
             ArgumentException.ThrowIfNullOrEmpty(variableName);
             ThrowIfOver();
-            (Extras.SetVariables ??= new(StringComparer.OrdinalIgnoreCase))[variableName] = value;
+            (Lazy.SetVariables ??= new(StringComparer.OrdinalIgnoreCase))[variableName] = value;
         }
     }
 
@@ -191,7 +191,7 @@ internal abstract partial class FastCgiRequest :
     private void EndRequestLine()
     {
         _head = default;
-        _extras?.Clear();
+        _lazy?.Clear();
         _traceIdentifier = null;
     }
 }

@@ -152,7 +152,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         {
             // The application chooses encodings of headers; its error is reported when it would have run, outside of all locks.
             _head = default;
-            Extras.MappingError = exception;
+            Lazy.MappingError = exception;
         }
     }
 }

@@ -195,7 +195,7 @@ internal sealed partial class FastCgiResponse
         if (length is null)
         {
             // Without a Content-Length, most responses are written at once.
-            return _bytesWritten > 0 && !_isBufferingDisabled && _output.NeedsHead;
+            return _bytesWritten > 0 && !_isBufferingDisabled && _output.NeedsHeaderBlock;
         }
 
         if (length != _bytesWritten)

@@ -104,7 +104,7 @@ internal sealed partial class ResponseOutput(FastCgiResponse response)
     }
 
     /// <summary>Whether the header block is still to be sent.</summary>
-    public bool NeedsHead => _staging.NeedsHead;
+    public bool NeedsHeaderBlock => _staging.NeedsHeaderBlock;
 
     /// <summary>
     /// Queues what is staged, with the header block if it was not queued; or holds it. With the lock held;
@@ -208,7 +208,7 @@ internal sealed partial class ResponseOutput(FastCgiResponse response)
             return;
 
         _errors!.Append(text);
-        if (!_staging.NeedsHead)
+        if (!_staging.NeedsHeaderBlock)
             Queue(_errors.Take(isEnd: false));
     }
 

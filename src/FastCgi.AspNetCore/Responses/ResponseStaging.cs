@@ -20,14 +20,14 @@ internal struct ResponseStaging
 
     private BufferPool _pool;
     private ushort _requestId;
-    private BufferBlock? _head;
-    private BufferBlock? _tail;
+    private BufferBlock? _first;
+    private BufferBlock? _last;
     private byte[]? _scratch;
     private int _leasedLength;
     private bool _isLeaseUsed;
 
     /// <summary>Whether the header block is still to be written.</summary>
-    public bool NeedsHead { get; private set; }
+    public bool NeedsHeaderBlock { get; private set; }
 
     /// <summary>The bytes that are staged, the header block not counted.</summary>
     public int Length { get; private set; }
@@ -35,10 +35,10 @@ internal struct ResponseStaging
     /// <summary>Begins with another response.</summary>
     public void Begin(BufferPool pool, ushort requestId)
     {
-        Debug.Assert(_head is null);
+        Debug.Assert(_first is null);
         _pool = pool;
         _requestId = requestId;
-        NeedsHead = true;
+        NeedsHeaderBlock = true;
     }
 
     /// <summary>Memory to write to, of at least <paramref name="sizeHint"/> bytes.</summary>
@@ -58,8 +58,8 @@ internal struct ResponseStaging
 
         _scratch = null;
         EnsureFree(sizeHint);
-        _leasedLength = _tail!.FreeLength;
-        return _tail.FreeMemory;
+        _leasedLength = _last!.FreeLength;
+        return _last.FreeMemory;
     }
 
     /// <summary>
@@ -103,7 +103,7 @@ internal struct ResponseStaging
         _leasedLength -= count;
         Length += count;
         if (count > 0)
-            _tail!.End += count;
+            _last!.End += count;
     }
 
     /// <summary>Stages bytes.</summary>
@@ -113,9 +113,9 @@ internal struct ResponseStaging
         Length += bytes.Length;
         while (!bytes.IsEmpty)
         {
-            EnsureFree(_tail is null ? Math.Min(bytes.Length, MaxLeaseLength - HeadReserve) : 1);
-            var count = Math.Min(bytes.Length, _tail!.FreeLength);
-            _tail.Append(bytes[..count]);
+            EnsureFree(_last is null ? Math.Min(bytes.Length, MaxLeaseLength - HeadReserve) : 1);
+            var count = Math.Min(bytes.Length, _last!.FreeLength);
+            _last.Append(bytes[..count]);
             bytes = bytes[count..];
         }
     }
@@ -123,8 +123,8 @@ internal struct ResponseStaging
     /// <summary>Drops what is staged.</summary>
     public void Clear()
     {
-        BufferBlock.ReturnChain(_head);
-        _head = _tail = null;
+        BufferBlock.ReturnChain(_first);
+        _first = _last = null;
         Length = 0;
         EndLease();
     }
@@ -137,13 +137,13 @@ internal struct ResponseStaging
     /// <remarks>Behind the end there is room for one more record header, in the last block.</remarks>
     public void TakeRecords(FastCgiResponse response, ref BufferChain records, StandardErrorStaging? errors, ProtocolStatus? end)
     {
-        if (NeedsHead)
+        if (NeedsHeaderBlock)
             PutHead(response, isEnd: end is not null);
 
         var errorRecords = errors?.Take(isEnd: end is not null);
-        var block = _head;
-        var leased = _leasedLength > 0 && _scratch is null ? _tail : null;
-        _head = _tail = null;
+        var block = _first;
+        var leased = _leasedLength > 0 && _scratch is null ? _last : null;
+        _first = _last = null;
         Length = 0;
         while (block is not null)
         {
@@ -183,55 +183,55 @@ internal struct ResponseStaging
 
     private void EnsureFree(int length)
     {
-        if (_tail is not null && _tail.FreeLength >= length)
+        if (_last is not null && _last.FreeLength >= length)
             return;
 
-        var hasHeadRoom = NeedsHead && _head is null && length <= BufferPool.LargeBlockSize - HeadReserve;
+        var hasHeadRoom = NeedsHeaderBlock && _first is null && length <= BufferPool.LargeBlockSize - HeadReserve;
         var reserve = hasHeadRoom ? HeadReserve : ProtocolConstants.HeaderLength;
         // Whoever has filled a small block is likely to fill a large one.
-        AppendBlock(_pool.RentBlock(_head is null ? reserve + length : BufferPool.LargeBlockSize), reserve);
+        AppendBlock(_pool.RentBlock(_first is null ? reserve + length : BufferPool.LargeBlockSize), reserve);
     }
 
     private void AppendBlock(BufferBlock block, int start)
     {
         block.Start = block.End = start;
-        if (_tail is null)
-            _head = block;
+        if (_last is null)
+            _first = block;
         else
-            _tail.Next = block;
-        _tail = block;
+            _last.Next = block;
+        _last = block;
     }
 
     private void PutHead(FastCgiResponse response, bool isEnd)
     {
         var maxLength = response.GetMaxHeadLength();
         var contentLength = isEnd ? response.GetFinalContentLength(Length) : null;
-        if (_head is { Start: HeadReserve } first && maxLength <= HeadReserve - ProtocolConstants.HeaderLength)
+        if (_first is { Start: HeadReserve } first && maxLength <= HeadReserve - ProtocolConstants.HeaderLength)
         {
             var length = response.WriteHead(first.Span[ProtocolConstants.HeaderLength..HeadReserve], contentLength);
             first.Start = HeadReserve - length;
             first.Span.Slice(ProtocolConstants.HeaderLength, length).CopyTo(first.UsedSpan);
-            NeedsHead = false;
+            NeedsHeaderBlock = false;
             return;
         }
 
         var head = new byte[maxLength];
         var headLength = response.WriteHead(head, contentLength);
-        NeedsHead = false;
+        NeedsHeaderBlock = false;
         PutBefore(head.AsSpan(0, headLength));
     }
 
     /// <summary>Puts a header block that does not fit the room in front of the body into blocks of its own.</summary>
     private void PutBefore(ReadOnlySpan<byte> head)
     {
-        var body = _head;
-        var bodyTail = _tail;
-        _head = _tail = null;
+        var body = _first;
+        var bodyTail = _last;
+        _first = _last = null;
         do
         {
             AppendBlock(_pool.RentBlock(Math.Min(ProtocolConstants.HeaderLength + head.Length, BufferPool.LargeBlockSize)), ProtocolConstants.HeaderLength);
-            var count = Math.Min(head.Length, _tail!.FreeLength);
-            _tail.Append(head[..count]);
+            var count = Math.Min(head.Length, _last!.FreeLength);
+            _last.Append(head[..count]);
             head = head[count..];
         }
         while (!head.IsEmpty);
@@ -239,15 +239,15 @@ internal struct ResponseStaging
         if (body is null)
             return;
 
-        if (body == bodyTail && body.Length <= _tail.FreeLength - TrailerLength - FarewellLength && _leasedLength == 0)
+        if (body == bodyTail && body.Length <= _last.FreeLength - TrailerLength - FarewellLength && _leasedLength == 0)
         {
-            _tail.Append(body.UsedSpan);
+            _last.Append(body.UsedSpan);
             body.Return();
             return;
         }
 
-        _tail.Next = body;
-        _tail = bodyTail;
+        _last.Next = body;
+        _last = bodyTail;
     }
 
     private void Frame(BufferBlock block)
@@ -264,7 +264,7 @@ internal struct ResponseStaging
         copy.Start = copy.End = ProtocolConstants.HeaderLength;
         copy.Append(block.UsedSpan);
         block.Start = block.End;
-        _head = _tail = block;
+        _first = _last = block;
         return copy;
     }
 

@@ -11,8 +11,8 @@ namespace FastCgi.AspNetCore.Responses;
 internal sealed class StandardErrorStaging(BufferPool pool, ushort requestId, long? maxLength)
 {
     private long _freeLength = maxLength ?? long.MaxValue;
-    private BufferBlock? _head;
-    private BufferBlock? _tail;
+    private BufferBlock? _first;
+    private BufferBlock? _last;
     private bool _isOpen;
 
     /// <summary>Stages a record, or what the limit leaves of it.</summary>
@@ -34,26 +34,26 @@ internal sealed class StandardErrorStaging(BufferPool pool, ushort requestId, lo
         if (isEnd && _isOpen)
             AppendRecord(content: default);
 
-        var head = _head;
-        _head = _tail = null;
+        var head = _first;
+        _first = _last = null;
         return head;
     }
 
     private void AppendRecord(ReadOnlySpan<byte> content)
     {
         var length = ProtocolConstants.HeaderLength + content.Length;
-        if (_tail is null || _tail.FreeLength < length)
+        if (_last is null || _last.FreeLength < length)
         {
             var block = pool.RentBlock(length);
-            if (_tail is null)
-                _head = block;
+            if (_last is null)
+                _first = block;
             else
-                _tail.Next = block;
-            _tail = block;
+                _last.Next = block;
+            _last = block;
         }
 
-        RecordWriter.WriteHeader(_tail.FreeSpan, RecordType.Stderr, requestId, content.Length);
-        _tail.End += ProtocolConstants.HeaderLength;
-        _tail.Append(content);
+        RecordWriter.WriteHeader(_last.FreeSpan, RecordType.Stderr, requestId, content.Length);
+        _last.End += ProtocolConstants.HeaderLength;
+        _last.Append(content);
     }
 }

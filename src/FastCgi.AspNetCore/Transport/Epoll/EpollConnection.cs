@@ -28,7 +28,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     private BufferBlock? _unsent;
     private int _unsentOffset;
     private int _uses;
-    private int _endRequest;
+    private int _closeKind;
     private int _isQueuedToEnd;
     private bool _isDraining;
     private bool _isClosed;
@@ -42,7 +42,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         Connection = new FastCgiConnection(manager, this);
     }
 
-    private enum EndRequest
+    private enum CloseKind
     {
         None,
         Close,
@@ -109,15 +109,15 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         var isSent = Send(chain, offset: 0, out var isLost);
         EndUse();
         if (isLost)
-            RequestEnd(EndRequest.Reset);
+            RequestClose(CloseKind.Reset);
         return isSent;
     }
 
     /// <inheritdoc/>
-    public override void Close() => RequestEnd(EndRequest.Close);
+    public override void Close() => RequestClose(CloseKind.Close);
 
     /// <inheritdoc/>
-    public override void Reset() => RequestEnd(EndRequest.Reset);
+    public override void Reset() => RequestClose(CloseKind.Reset);
 
     /// <summary>Does what <see cref="Close"/> or <see cref="Reset"/> asked for. On the thread that runs the loop.</summary>
     public void End()
@@ -126,7 +126,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if (_isClosed)
             return;
 
-        switch (Volatile.Read(ref _endRequest) == (int)EndRequest.Reset ? EndAction.Reset : Connection.DecideEnd())
+        switch (Volatile.Read(ref _closeKind) == (int)CloseKind.Reset ? EndAction.Reset : Connection.DecideEnd())
         {
             case EndAction.None:
             case EndAction.ResetUnlessInput when Libc.HasInput(_socket) || !Connection.TryEndLeaving():
@@ -215,7 +215,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
         EndUse();
         if (isLost)
-            RequestEnd(EndRequest.Reset);
+            RequestClose(CloseKind.Reset);
         if (isSent)
             Connection.Output.OnSent();
     }
@@ -264,12 +264,12 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             Connection.Output.OnSent();
     }
 
-    private void RequestEnd(EndRequest request)
+    private void RequestClose(CloseKind kind)
     {
-        if (request == EndRequest.Reset)
-            Volatile.Write(ref _endRequest, (int)EndRequest.Reset);
+        if (kind == CloseKind.Reset)
+            Volatile.Write(ref _closeKind, (int)CloseKind.Reset);
         else
-            Interlocked.CompareExchange(ref _endRequest, (int)request, (int)EndRequest.None);
+            Interlocked.CompareExchange(ref _closeKind, (int)kind, (int)CloseKind.None);
 
         if (Interlocked.Exchange(ref _isQueuedToEnd, 1) == 0)
             _loop.QueueToEnd(this);

@@ -7,7 +7,7 @@ namespace FastCgi.AspNetCore.Requests;
 /// What few applications ask of a request, or replace in it. Made when it is first needed, so that a request that waits for minutes
 /// does not carry it, and kept with the request object for the next one.
 /// </summary>
-internal sealed class RequestExtras
+internal sealed class LazyRequestState
 {
     /// <summary>The headers that middleware has put in place of the request's.</summary>
     public IHeaderDictionary? Headers { get; set; }
