@@ -35,6 +35,21 @@ public class ExplorationTests(ITestOutputHelper output)
         Assert.True(count > 1_000);
     }
 
+    /// <summary>Schedules that a defect once failed at; behind the choices that are given, all is as usual.</summary>
+    [Theory]
+    [InlineData("a flush of a handler that blocks stays behind when its thread is taken", 0, 0, 1, 0)]
+    [InlineData("a flush of a handler that awaits is not sent when the batch ends", 0, 0, 2, 0)]
+    [InlineData("the second of two requests waits for the first, which blocks", 1, 0, 0, 0)]
+    [InlineData("the answer of the first request waits for the second, which blocks", 0, 1, 0, 0)]
+    [InlineData("a handler that blocks is aborted from elsewhere", 1, 1, 1, 3)]
+    [InlineData("the server stops while handlers block", 1, 1, 1, 4)]
+    [InlineData("the web server closes while handlers block and await", 1, 2, 1, 1)]
+    public void Schedule_WithAName_KeepsThePromises(string name, params int[] choices)
+    {
+        output.WriteLine(name);
+        Run(CreateServer(), new Choices(), choices);
+    }
+
     private static int GetSetting(string name, int usual)
         => int.Parse(Environment.GetEnvironmentVariable(name) ?? $"{usual}", CultureInfo.InvariantCulture);
 
