@@ -1,6 +1,6 @@
 namespace FastCgi.AspNetCore;
 
-/// <summary>Where the epoll engine runs the application.</summary>
+/// <summary>Where the application runs.</summary>
 public enum FastCgiApplicationScheduling
 {
     /// <summary>

@@ -7,7 +7,7 @@ public sealed class FastCgiTransportOptions
     /// <remarks><see cref="FastCgiTransportEngine.Auto"/> by default.</remarks>
     public FastCgiTransportEngine Engine { get; set; }
 
-    /// <summary>Where the epoll engine runs the application.</summary>
+    /// <summary>Where the application runs.</summary>
     /// <remarks><see cref="FastCgiApplicationScheduling.Auto"/> by default.</remarks>
     public FastCgiApplicationScheduling ApplicationScheduling { get; set; }
 
@@ -24,7 +24,12 @@ public sealed class FastCgiTransportOptions
         }
     } = Math.Clamp(Environment.ProcessorCount / 2, 1, 16);
 
-    /// <summary>The most threads on which the epoll engine runs handlers that block or compute. Further ones wait.</summary>
+    /// <summary>
+    /// The most threads for handlers that block or compute. Each loop of the epoll engine has one thread more, which is never given to such
+    /// a handler: when a handler keeps it, it counts as one of these, and the loop gets another. So there are at the most this many and
+    /// <see cref="LoopCount"/> threads in the application, not counting those of the .NET thread pool. Further requests that are likely
+    /// to keep a thread wait until one is free; and a loop whose handler keeps it waits for it.
+    /// </summary>
     /// <remarks>1,000 by default. At least 1.</remarks>
     /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
     public int MaxApplicationThreads

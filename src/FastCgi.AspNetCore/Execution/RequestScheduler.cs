@@ -166,10 +166,11 @@ internal sealed class RequestScheduler : RequestRunner
                 return false;
         }
 
-        output.FlushNow();
+        // Before the send: whoever sees the answer finds its line in the log. Where a log provider blocks, the watchdog sends.
         if (queue.TakeReports() is { Count: > 0 } reports && !Report(queue, reports))
             return false;
 
+        output.FlushNow();
         queue.End();
         return true;
     }

@@ -273,7 +273,7 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
     {
         try
         {
-            platform.Start("FastCgi worker", new Worker(this, scheduler));
+            platform.Start("FastCgi application", new Worker(this, scheduler));
         }
         catch (Exception exception) when (exception is OutOfMemoryException or ThreadStartException)
         {

@@ -35,7 +35,6 @@ internal sealed class VirtualWorld
     // With threads that wait for a processor: a look that sees the call first, three in the same call, and one that was under way.
     private const int MaxLooks = 5;
 
-    private readonly Choices _choices;
     private readonly VirtualMachine _machine;
     private readonly RequestScheduler _scheduler;
     private readonly ConnectionManager _manager;
@@ -44,10 +43,11 @@ internal sealed class VirtualWorld
     private readonly HandlerScript[] _scripts;
     private readonly OutsideEvent _event;
     private readonly PostedWork _posted = new();
+    private readonly bool _hasThreads;
 
     public VirtualWorld(ServerContext server, ScriptedApplication application, Choices choices, List<string>? trace = null, int maxApplicationThreads = 1_000)
     {
-        _choices = choices;
+        _hasThreads = maxApplicationThreads >= 3;
         _machine = new VirtualMachine(choices) { Trace = trace, Context = _posted, OnQuiet = OnQuiet };
         var platform = new VirtualPlatform(_machine) { MayLook = () => !IsDone };
         var options = new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = maxApplicationThreads };
@@ -144,7 +144,8 @@ internal sealed class VirtualWorld
     {
         foreach (var script in _scripts)
         {
-            if (_machine.QuietLooks >= MaxQuietLooks)
+            // With fewer threads than handlers that block, requests do wait.
+            if (_machine.QuietLooks >= MaxQuietLooks && _hasThreads)
                 Check(script.HasBegun || script.IsDropped, $"/{script.Word} has not begun, though nothing but time goes on.");
             script.CheckFlushes(_machine.QuietLooks >= MaxQuietLooks ? 0 : MaxLooks);
         }

@@ -19,15 +19,12 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     // Receives in a row of a peer that fills the buffer each time, before others have their turn.
     private const int MaxReceivesInARow = 16;
 
-    // In the count of uses: no more begin, and whoever ends the last one closes the descriptor.
-    private const int IsClosing = 1 << 30;
-
     private readonly EpollLoop _loop;
     private readonly int _socket;
     private readonly bool _isTcp;
     private BufferBlock? _unsent;
     private int _unsentOffset;
-    private int _uses;
+    private UseCount _uses;
     private int _closeKind;
     private int _isQueuedToEnd;
     private bool _isDraining;
@@ -154,7 +151,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
         if (isReset && _isTcp)
             Libc.ResetOnClose(_socket);
-        if (Interlocked.Or(ref _uses, IsClosing) == 0)
+        if (_uses.Close())
             CloseSocket();
     }
 
@@ -236,23 +233,11 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
     /// <summary>Begins to use the descriptor: it is not closed meanwhile, and its number does not come to mean another connection.</summary>
     /// <returns>Whether the connection is still open.</returns>
-    private bool BeginUse()
-    {
-        var uses = Volatile.Read(ref _uses);
-        while ((uses & IsClosing) == 0)
-        {
-            var before = Interlocked.CompareExchange(ref _uses, uses + 1, uses);
-            if (before == uses)
-                return true;
-            uses = before;
-        }
-
-        return false;
-    }
+    private bool BeginUse() => _uses.TryBegin();
 
     private void EndUse()
     {
-        if (Interlocked.Decrement(ref _uses) == IsClosing)
+        if (_uses.End())
             CloseSocket();
     }
 
