@@ -55,6 +55,7 @@ internal struct ConnectionLifetime
     private long _drainedLength;
     private bool _isInputMissing;
     private bool _isInputComplete;
+    private bool _dropsInput;
 
     /// <summary>The phase.</summary>
     public ConnectionPhase Phase { get; private set; }
@@ -70,6 +71,9 @@ internal struct ConnectionLifetime
 
     /// <summary>Whether the connection is at its end, so that only its transport's close is to come.</summary>
     public readonly bool IsOver => Phase >= ConnectionPhase.Draining;
+
+    /// <summary>Whether what is received is dropped, within the bounds of <see cref="OnDrained"/>.</summary>
+    public readonly bool DropsInput => _dropsInput || Phase == ConnectionPhase.Draining;
 
     /// <summary>Begins.</summary>
     public void Begin(long now) => IdleSince = now;
@@ -96,6 +100,13 @@ internal struct ConnectionLifetime
     {
         if (Phase == ConnectionPhase.Open)
             Phase = ConnectionPhase.Closing;
+    }
+
+    /// <summary>What was received is no FastCGI: one answer is sent, and nothing more is looked at.</summary>
+    public void CloseBehindRefusal()
+    {
+        CloseBehindLast();
+        _dropsInput = true;
     }
 
     /// <summary>A request has left the table, and its end, if it has one, is queued.</summary>

@@ -29,9 +29,7 @@ internal sealed partial class FastCgiConnection
             _lifetime.CloseBehindLast();
         }
 
-        if (_lifetime.OnRequestLeft(request.IsInputOver, hasRequests: !isAlone, _manager.Now))
-            Output.CloseWhenSent();
-
+        OnRequestLeft(request.IsInputOver);
         if (!isComplete)
             return isAlone ? ResponseEnd.CutByClose : ResponseEnd.CutByEndRequest;
 
@@ -41,7 +39,7 @@ internal sealed partial class FastCgiConnection
     /// <inheritdoc/>
     public override bool TryAbort(FastCgiRequest request, int generation, Exception reason)
     {
-        bool isAlone;
+        var resets = false;
         using (Output.EnterLock())
         {
             // The object may have been given to another request, of this or of another connection.
@@ -49,14 +47,16 @@ internal sealed partial class FastCgiConnection
                 return false;
 
             Drop(request, reason);
-            isAlone = _requests.Count == 0;
-            if (isAlone)
-                _lifetime.CloseBehindLast();
-            else
+            var isAlone = _requests.Count == 0;
+            if (!isAlone)
                 Output.WriteEndRequest(request.Id, appStatus: 1, ProtocolStatus.RequestComplete);
+            else if (!_transport.CanReset && Output.IsIdle)
+                CutByRecord(request.Id);
+            else
+                resets = true;
         }
 
-        if (isAlone)
+        if (resets)
             Reset();
         else
             Output.FlushNow();
@@ -77,7 +77,14 @@ internal sealed partial class FastCgiConnection
     public EndAction DecideEnd()
     {
         using (Output.EnterLock())
-            return _lifetime.OnAllSent(hasRequests: _requests.Count > 0, _manager.Now);
+        {
+            if (Output.IsIdle)
+                return _lifetime.OnAllSent(hasRequests: _requests.Count > 0, _manager.Now);
+
+            // A request has come since, and its answer is being sent: the transport is told again behind it.
+            Output.CloseWhenSent();
+            return EndAction.None;
+        }
     }
 
     /// <inheritdoc cref="ConnectionLifetime.TryEndLeaving"/>
@@ -115,13 +122,28 @@ internal sealed partial class FastCgiConnection
             _requests.Remove(request);
             _halfOpenCount--;
             request.Forget();
+            OnRequestLeft(isInputOver: false);
         }
         else if (TryTakeOut(request, RequestPhase.Aborted))
         {
             request.OnAborted(reason);
             _server.Counters.OnRequestAborted();
-            _lifetime.OnRequestLeft(request.IsInputOver, hasRequests: _requests.Count > 0, _manager.Now);
+            OnRequestLeft(request.IsInputOver);
         }
+    }
+
+    /// <summary>Where nobody sees a reset, a record that only a web server sends shows that the response is cut.</summary>
+    private void CutByRecord(ushort id)
+    {
+        _lifetime.CloseBehindLast();
+        RecordWriter.WriteHeader(Output.WriteControl(ProtocolConstants.HeaderLength), RecordType.AbortRequest, id, contentLength: 0);
+        Output.CloseWhenSent();
+    }
+
+    private void OnRequestLeft(bool isInputOver)
+    {
+        if (_lifetime.OnRequestLeft(isInputOver, hasRequests: _requests.Count > 0, _manager.Now))
+            Output.CloseWhenSent();
     }
 
     /// <summary>The one way of a running request out of the table.</summary>
@@ -141,11 +163,9 @@ internal sealed partial class FastCgiConnection
     /// <summary>A request has ended that never ran to its end: the connection is closed if it was the last.</summary>
     private void CloseIfIdle(bool keepConnection)
     {
-        if (keepConnection)
-            return;
-
-        _lifetime.CloseBehindLast();
-        if (_requests.Count == 0 && !_lifetime.IsOver)
+        if (!keepConnection)
+            _lifetime.CloseBehindLast();
+        if (_requests.Count == 0 && _lifetime.Phase == ConnectionPhase.Closing)
             Output.CloseWhenSent();
     }
 }

@@ -44,7 +44,7 @@ internal sealed partial class FastCgiConnection
         while (!ready.IsEmpty)
             ready.RemoveFirst().Execute();
         foreach (var report in ready.TakeReports())
-            report();
+            ThreadRoot.Run(report, static report => report(), _server.Log);
         ResumeReceiving();
         Output.FlushNow();
         if (isOverdue)

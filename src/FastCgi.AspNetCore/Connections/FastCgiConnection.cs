@@ -93,7 +93,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
         var error = ProtocolError.None;
         using (Output.EnterLock())
         {
-            if (_lifetime.Phase == ConnectionPhase.Draining)
+            if (_lifetime.DropsInput)
             {
                 if (_lifetime.OnDrained(data.Length))
                     return true;
@@ -243,7 +243,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
 
         using (Output.EnterLock())
         {
-            _lifetime.CloseBehindLast();
+            _lifetime.CloseBehindRefusal();
             var answer = WrongProtocolReport.HttpAnswer;
             answer.CopyTo(Output.WriteControl(answer.Length));
             Output.CloseWhenSent();

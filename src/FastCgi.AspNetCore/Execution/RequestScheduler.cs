@@ -148,8 +148,9 @@ internal sealed class RequestScheduler : RequestRunner
     public void Execute(FastCgiRequest request)
     {
         var context = ExecutionContext.Capture();
+        var synchronizationContext = SynchronizationContext.Current;
         Predictor.Execute(request, TimeSpan.Zero);
-        Restore(context);
+        Restore(context, synchronizationContext);
     }
 
     /// <returns>Whether this thread still owns the queue.</returns>
@@ -193,6 +194,7 @@ internal sealed class RequestScheduler : RequestRunner
         var generation = response.Generation;
         response.Cork(sendsAtEnd: queue.IsEmpty);
         var context = ExecutionContext.Capture();
+        var synchronizationContext = SynchronizationContext.Current;
         var call = queue.Enter(response, generation, pathKey);
         Watchdog.OnActivity();
 
@@ -203,7 +205,7 @@ internal sealed class RequestScheduler : RequestRunner
         var isOurs = queue.TryLeave(call);
         if (!hasReturned)
             response.Yield(generation);
-        Restore(context);
+        Restore(context, synchronizationContext);
         // Whoever took the queue may have sent before this request queued the last of its own.
         if (!isOurs)
             output.FlushNow();
@@ -265,9 +267,11 @@ internal sealed class RequestScheduler : RequestRunner
     }
 
     /// <summary>What the application set in its execution context ends with its call.</summary>
-    private static void Restore(ExecutionContext? context)
+    private static void Restore(ExecutionContext? context, SynchronizationContext? synchronizationContext)
     {
         if (context is not null)
             ExecutionContext.Restore(context);
+        if (SynchronizationContext.Current != synchronizationContext)
+            SynchronizationContext.SetSynchronizationContext(synchronizationContext);
     }
 }

@@ -19,6 +19,7 @@ internal static unsafe partial class Libc
     public const int MessagePeek = 0x2;
 
     public const int ErrorNoEntry = 2;
+    public const int ErrorAccessDenied = 13;
     public const int ErrorInterrupted = 4;
     public const int ErrorNoDevice = 6;
     public const int ErrorAgain = 11;

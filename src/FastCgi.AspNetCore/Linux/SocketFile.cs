@@ -41,7 +41,8 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
             Statx status;
             if (statx(CurrentFolder, path, NoFollow, TypeAndInode, &status) == 0)
                 return new SocketFile(path, new FileIdentity(status.DeviceMajor, status.DeviceMinor, status.Inode), (status.Mode & FileTypeMask) == SocketType);
-            if (Libc.LastError is Libc.ErrorNoEntry or Libc.ErrorNotAFolder)
+            // In a folder that may not be searched there is nothing for us, as the bind that follows says.
+            if (Libc.LastError is Libc.ErrorNoEntry or Libc.ErrorNotAFolder or Libc.ErrorAccessDenied)
                 return null;
         }
         catch (EntryPointNotFoundException)

@@ -151,9 +151,9 @@ internal abstract partial class FastCgiRequest :
     public Action RefuseBody()
     {
         const RequestRejection Reason = RequestRejection.RequestBodyBacklog;
-        var (connectionId, length) = (Connection.Id, UnreadBodyLength);
+        var (log, connectionId, traceIdentifier, length) = (Server.Log, Connection.Id, TraceIdentifier, UnreadBodyLength);
         FailBody(new BadHttpRequestException(Reason.GetReason(), Reason.GetStatusCode()));
-        return () => Server.Log.RequestBodyRefused(connectionId, TraceIdentifier, length);
+        return () => log.RequestBodyRefused(connectionId, traceIdentifier, length);
     }
 
     /// <summary>Throws unless the application may use synchronous reads.</summary>
@@ -223,6 +223,8 @@ internal abstract partial class FastCgiRequest :
     /// <summary>The application says that it will not read any more.</summary>
     public void CompleteBody(int generation, Exception? exception)
     {
+        Action? log = null;
+        RequestConnection connection;
         using (BodyLock.EnterLock())
         {
             ThrowIfStale(generation);
@@ -231,11 +233,13 @@ internal abstract partial class FastCgiRequest :
 
             _isBodyReaderOver = true;
             GetBody()?.CompleteReader();
+            connection = Connection;
+            if (exception is not null)
+                log = RecordApplicationError(exception);
         }
 
-        if (exception is not null)
-            ReportApplicationError(exception);
-        Connection.OnBodyConsumed();
+        log?.Invoke();
+        connection.OnBodyConsumed();
     }
 
     /// <summary>Who waits for more has examined what is there: receiving goes on, whatever the window says.</summary>

@@ -20,17 +20,24 @@ internal abstract partial class FastCgiRequest
     public bool IsAnswered => Volatile.Read(ref _isCancellationPrevented);
 
     /// <inheritdoc/>
-    public override void ReportApplicationError(Exception exception)
+    public override Action RecordApplicationError(Exception exception)
     {
+        var (log, connectionId, traceIdentifier) = (Server.Log, Connection.Id, TraceIdentifier);
         // Whoever waits for a client that has gone is told so by an exception, which is no error.
         if (IsAborted && exception is OperationCanceledException or IOException)
-        {
-            Server.Log.RequestAborted(Connection.Id, TraceIdentifier);
-            return;
-        }
+            return () => log.RequestAborted(connectionId, traceIdentifier);
 
         _applicationError = _applicationError is null ? exception : new AggregateException(_applicationError, exception).Flatten();
-        Server.Log.ApplicationError(Connection.Id, TraceIdentifier, exception);
+        return () => log.ApplicationError(connectionId, traceIdentifier, exception);
+    }
+
+    /// <summary>Records and logs an error of the application, for the completion of the request.</summary>
+    public void ReportApplicationError(Exception exception)
+    {
+        Action log;
+        using (BodyLock.EnterLock())
+            log = RecordApplicationError(exception);
+        log();
     }
 
     /// <summary>Records what the application threw, which may be the answer to a bad request.</summary>

@@ -60,7 +60,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
 
     RouteValueDictionary IRouteValuesFeature.RouteValues
     {
-        get => _routeValues ??= [];
+        get => _isOver ? [] : _routeValues ??= [];
         set
         {
             ThrowIfOver();
@@ -232,6 +232,9 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     {
         // DefaultHttpContext keeps features by revision: it must not take those of the request before for ours.
         Revision++;
+        _endpoint = null;
+        _routeValues = null;
+        _traceIdentifier = null;
         _isOver = false;
     }
 

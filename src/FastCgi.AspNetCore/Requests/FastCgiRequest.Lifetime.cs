@@ -29,18 +29,24 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         }
     }
 
-    /// <summary>Which use of the object this is: it changes when the object is put into the pool.</summary>
-    public int Generation => Volatile.Read(ref _generation);
+    /// <inheritdoc/>
+    public override int Generation => Volatile.Read(ref _generation);
 
     /// <summary>Whether the request was aborted before its response was complete.</summary>
     public bool IsAborted => State.Phase == RequestPhase.Aborted;
 
     /// <inheritdoc/>
-    public override void Abort()
+    void IHttpRequestLifetimeFeature.Abort()
     {
         // In this order: a thread that comes late, when the object serves another request, is found out by the generation.
         var generation = Generation;
         ThrowIfOver();
+        Abort(generation);
+    }
+
+    /// <inheritdoc/>
+    public override void Abort(int generation)
+    {
         var connection = Connection;
         var traceIdentifier = TraceIdentifier;
         var reason = new ConnectionAbortedException("The connection was aborted by the application via HttpContext.Abort().");

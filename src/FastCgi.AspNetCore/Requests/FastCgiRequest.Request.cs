@@ -124,7 +124,17 @@ internal abstract partial class FastCgiRequest :
     Exception? IBadRequestExceptionFeature.Error => _badRequest;
 
     /// <summary>The request's name in logs.</summary>
-    public override string TraceIdentifier => _traceIdentifier ??= GetFrontEndIdentifier() ?? $"{Connection.Id}:{_sequence:X8}";
+    public override string TraceIdentifier
+    {
+        get
+        {
+            // Of a request that is over nothing is kept: the object is the next one's.
+            if (_isOver)
+                return _traceIdentifier ?? string.Empty;
+
+            return _traceIdentifier ??= GetFrontEndIdentifier() ?? $"{Connection.Id}:{_sequence:X8}";
+        }
+    }
 
     /// <summary>Absent when the client does not talk TLS to the front-end.</summary>
     private TlsConnection? TlsConnection

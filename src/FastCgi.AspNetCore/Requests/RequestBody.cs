@@ -114,7 +114,11 @@ internal sealed class RequestBody
 
     /// <summary>Reads at least so much, or to the end.</summary>
     public ValueTask<ReadResult> ReadAtLeastAsync(int minimumSize, CancellationToken cancellationToken)
-        => NoteAsync(_pipe.Reader.ReadAtLeastAsync(minimumSize, cancellationToken));
+    {
+        // No more is waited for than what shows that the body is too large.
+        var mostSize = _maxLength is { } limit ? Math.Clamp(limit + 1 - _consumedLength, 0, int.MaxValue) : int.MaxValue;
+        return NoteAsync(_pipe.Reader.ReadAtLeastAsync((int)Math.Min(minimumSize, mostSize), cancellationToken));
+    }
 
     /// <summary>Reads what is there.</summary>
     public bool TryRead(out ReadResult result)

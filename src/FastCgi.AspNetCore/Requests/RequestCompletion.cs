@@ -119,9 +119,8 @@ internal static class RequestCompletion
     private static void Fail(FastCgiRequest request)
     {
         var response = request.Response;
-        if (!response.HasStarted)
+        if (response.TryBecomeError(request.ErrorStatusCode))
         {
-            response.BecomeError(request.ErrorStatusCode);
             response.Finish();
         }
         else if (request.IsAnswered)
@@ -141,7 +140,7 @@ internal static class RequestCompletion
         var statusCode = rejection.GetStatusCode();
         request.CountRejection(statusCode);
         request.Log.RequestRejected(request.ConnectionId, request.Id, statusCode, rejection.GetReason());
-        request.Response.BecomeError(statusCode, rejection.GetReason() + "\n");
+        request.Response.TryBecomeError(statusCode, rejection.GetReason() + "\n");
         request.Response.Finish(rejection switch
         {
             RequestRejection.TooManyRequests => ProtocolStatus.Overloaded,

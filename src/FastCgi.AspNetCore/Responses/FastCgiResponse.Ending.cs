@@ -85,11 +85,22 @@ internal sealed partial class FastCgiResponse
         return ended.End;
     }
 
-    /// <summary>Makes another response of one that has not started: an answer of the server's own, without a body.</summary>
-    public void BecomeError(int statusCode, string? body = null)
+    /// <summary>
+    /// Makes another response of one that has not started: an answer of the server's own, without a body unless one is given. The
+    /// application can write no more.
+    /// </summary>
+    /// <returns>Whether the response had not started.</returns>
+    public bool TryBecomeError(int statusCode, string? body = null)
     {
         using (_output.EnterLock())
+        {
+            CloseBody();
+            if (HasStarted)
+                return false;
+
             BecomeErrorLocked(statusCode, body);
+            return true;
+        }
     }
 
     /// <summary>Sets the status of a response that was aborted before it started, for logs and metrics.</summary>
@@ -116,9 +127,7 @@ internal sealed partial class FastCgiResponse
 
         if (exception is not null)
         {
-            _owner.ReportApplicationError(new ConnectionAbortedException("The BodyPipe was completed with an exception.", exception));
-            if (HasStarted)
-                _owner.Abort();
+            Fail(generation, new ConnectionAbortedException("The BodyPipe was completed with an exception.", exception));
         }
         else if (!HasStarted && HasOnStarting)
         {
@@ -127,6 +136,23 @@ internal sealed partial class FastCgiResponse
 
         if (TryFinish(generation, out var ended) && !OnEnded(ended))
             await _output.DrainAsync();
+    }
+
+    private void Fail(int generation, Exception exception)
+    {
+        Action log;
+        int? aborted = null;
+        using (_output.EnterLock())
+        {
+            ThrowIfStale(generation);
+            log = _owner.RecordApplicationError(exception);
+            if (HasStarted)
+                aborted = _owner.Generation;
+        }
+
+        log();
+        if (aborted is { } requestGeneration)
+            _owner.Abort(requestGeneration);
     }
 
     /// <returns>Whether there is an end to send.</returns>

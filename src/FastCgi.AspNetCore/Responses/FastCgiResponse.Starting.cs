@@ -32,13 +32,15 @@ internal sealed partial class FastCgiResponse
             }
             catch (Exception exception)
             {
+                Action log;
                 using (_output.EnterLock())
                 {
                     ThrowIfStale(generation);
                     _onStarting.Clear();
+                    log = _owner.RecordApplicationError(exception);
                 }
 
-                _owner.ReportApplicationError(exception);
+                log();
                 return;
             }
         }

@@ -34,6 +34,9 @@ internal sealed class RecordOutput(BufferPool pool)
     /// <summary>The bytes of queued records that belong to no response. With the lock held.</summary>
     public int ControlLength => _controlLength;
 
+    /// <summary>Whether nothing is queued or being sent. With the lock held.</summary>
+    public bool IsIdle => !_isSending && _firstQueued is null && _control.Head is null;
+
     /// <summary>Whether this thread has the lock.</summary>
     public bool IsLockHeld => _lock.IsHeldByCurrentThread;
 

@@ -27,8 +27,15 @@ internal abstract class ResponseOwner
     /// <summary>What went wrong in the application so far, so that its response cannot be what it should.</summary>
     public abstract Exception? ApplicationError { get; }
 
-    /// <summary>Records and logs an error of the application that it may not see itself.</summary>
-    public abstract void ReportApplicationError(Exception exception);
+    /// <summary>Which use of the object this is: it changes when the object is put into the pool.</summary>
+    public abstract int Generation { get; }
+
+    /// <summary>
+    /// Records an error of the application that it may not see itself. With the lock of the response held, and the generation checked: an
+    /// error that comes late is not the next request's.
+    /// </summary>
+    /// <returns>Logs it. No lock is held when it is called.</returns>
+    public abstract Action RecordApplicationError(Exception exception);
 
     /// <summary>The application has written as much as it declared, or there is no body: the client has, or will have, all it waits for.</summary>
     public abstract void OnAnswered();
@@ -41,6 +48,6 @@ internal abstract class ResponseOwner
     /// <returns>How it ends; <see cref="ResponseEnd.None"/> if the request has left the connection before.</returns>
     public abstract ResponseEnd OnEnding(bool isComplete);
 
-    /// <summary>Ends the request at once, so that the client sees that the response is cut.</summary>
-    public abstract void Abort();
+    /// <summary>Ends that use of the request at once, so that the client sees that the response is cut.</summary>
+    public abstract void Abort(int generation);
 }

@@ -93,7 +93,10 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if (!BeginUse())
             return;
 
-        _loop.Modify(this, _socket, Volatile.Read(ref _unsent) is null ? Interest : Interest | Libc.EpollOut);
+        _loop.Modify(this, _socket, Interest);
+        // A thread that meets a full socket in this instant has asked for the event before it was taken back.
+        if (Volatile.Read(ref _unsent) is not null)
+            _loop.Modify(this, _socket, Interest | Libc.EpollOut);
         EndUse();
     }
 
