@@ -11,6 +11,9 @@ internal enum HandlerBehaviour
     Returns,
     Blocks,
     Awaits,
+
+    /// <summary>Awaits before it writes, so that its first flush is likely to be the last.</summary>
+    AwaitsFirst,
 }
 
 /// <summary>One request's handler: it writes two parts, flushes both, and does something behind each.</summary>
@@ -75,6 +78,8 @@ internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBe
     public async Task RunAsync()
     {
         HasBegun = true;
+        if (behaviour == HandlerBehaviour.AwaitsFirst)
+            await WaitAsync();
         await WriteAsync("1");
         await WaitAsync();
         await WriteAsync("2");
@@ -108,7 +113,7 @@ internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBe
                 var until = machine.Looks + WaitingLooks;
                 machine.Block(() => machine.Looks >= until);
                 return Task.CompletedTask;
-            case HandlerBehaviour.Awaits:
+            case HandlerBehaviour.Awaits or HandlerBehaviour.AwaitsFirst:
                 _awaitedAt = machine.Looks;
                 _answer = new TaskCompletionSource();
                 return _answer.Task;

@@ -57,7 +57,7 @@ internal sealed class VirtualWorld
         _manager = new ConnectionManager(server);
         _loop = new VirtualLoop(_scheduler, _machine);
 
-        _scripts = [.. Enumerable.Range(0, 3).Select(i => new HandlerScript(_machine, "abc"[i], (HandlerBehaviour)choices.Vary(3)))];
+        _scripts = [.. Enumerable.Range(0, 3).Select(i => new HandlerScript(_machine, "abc"[i], (HandlerBehaviour)choices.Vary(Enum.GetValues<HandlerBehaviour>().Length)))];
         application.Scripts = _scripts;
         application.Machine = _machine;
         _event = (OutsideEvent)choices.Vary(Enum.GetValues<OutsideEvent>().Length);
