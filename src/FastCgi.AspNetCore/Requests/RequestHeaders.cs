@@ -16,6 +16,7 @@ internal sealed class RequestHeaders : HeaderCollection
     private CgiMapping _mapping = null!;
     private long? _knownContentLength;
     private string? _madeUpHost;
+    private bool _isHostMadeUp;
     private bool _hidesTransferEncoding;
     private bool _isLoaded;
 
@@ -38,6 +39,7 @@ internal sealed class RequestHeaders : HeaderCollection
         // The body was de-chunked by the front-end; a length beside the header would look like an attack.
         _hidesTransferEncoding = contentLength is not null;
         _isLoaded = false;
+        _isHostMadeUp = false;
         _madeUpHost = null;
     }
 
@@ -101,7 +103,13 @@ internal sealed class RequestHeaders : HeaderCollection
         if (sent.Count > 0 && !string.IsNullOrEmpty(sent[^1]))
             return sent[^1];
 
-        return (_madeUpHost ??= MakeUpHost()) ?? sent;
+        if (!_isHostMadeUp)
+        {
+            _madeUpHost = MakeUpHost();
+            _isHostMadeUp = true;
+        }
+
+        return _madeUpHost ?? sent;
     }
 
     private string? MakeUpHost()
@@ -116,10 +124,9 @@ internal sealed class RequestHeaders : HeaderCollection
         return port is null or "" or "80" or "443" ? name : $"{name}:{port}";
     }
 
-    /// <summary>Apache renames the variable when it rewrites internally.</summary>
     private StringValues GetAuthorization()
     {
         var sent = _parameters.GetHeader(Known.Authorization, _mapping);
-        return sent.Count > 0 ? sent : _parameters.GetVariable("REDIRECT_HTTP_AUTHORIZATION", _mapping);
+        return sent.Count > 0 ? sent : _parameters.GetRenamedAuthorization(_mapping);
     }
 }

@@ -19,6 +19,7 @@ internal sealed unsafe class RequestParameters
 
     private byte* _bytes;
     private int _capacity;
+    private HeaderIndex _headers;
     private bool _isOver = true;
 
     /// <summary>The bytes that have come.</summary>
@@ -60,6 +61,7 @@ internal sealed unsafe class RequestParameters
         lock (this)
         {
             _isOver = true;
+            _headers.Clear();
             NativeMemory.Free(_bytes);
             _bytes = null;
             _capacity = 0;
@@ -109,22 +111,44 @@ internal sealed unsafe class RequestParameters
     {
         lock (this)
         {
+            var parameters = Readable();
             var values = StringValues.Empty;
             var isContentType = name.Equals(Known.ContentType, StringComparison.OrdinalIgnoreCase);
             if (!isContentType && HeaderNames.IsIgnored(name))
                 return values;
 
-            var reader = new NameValuePairReader(Readable());
-            while (reader.TryRead(out var variable, out var value))
+            _headers.Build(parameters);
+            var hash = HeaderNames.Hash(name);
+            for (var position = 0; _headers.TryFind(hash, ref position, out var offset);)
             {
-                var isMatch = isContentType
-                    ? variable.SequenceEqual("CONTENT_TYPE"u8) && !value.IsEmpty
-                    : HeaderNames.IsVariableOf(variable, name);
-                if (isMatch)
-                    values = isContentType ? mapping.DecodeHeader(name, value) : Join(values, name, mapping.DecodeHeader(name, value));
+                new NameValuePairReader(parameters[offset..]).TryRead(out var variable, out var value);
+                if (!isContentType && HeaderNames.IsVariableOf(variable, name))
+                    values = Join(values, name, mapping.DecodeHeader(name, value));
+                else if (isContentType && variable.SequenceEqual("CONTENT_TYPE"u8) && !value.IsEmpty)
+                    values = mapping.DecodeHeader(name, value);
             }
 
             return values;
+        }
+    }
+
+    /// <summary>Authorization as Apache names it when it rewrites internally.</summary>
+    public string? GetRenamedAuthorization(CgiMapping mapping)
+    {
+        lock (this)
+        {
+            var parameters = Readable();
+            string? found = null;
+            _headers.Build(parameters);
+            var hash = HeaderNames.Hash(HeaderNames.RenamedAuthorization);
+            for (var position = 0; _headers.TryFind(hash, ref position, out var offset);)
+            {
+                new NameValuePairReader(parameters[offset..]).TryRead(out var variable, out var value);
+                if (HeaderNames.IsRenamedAuthorization(variable))
+                    found = mapping.DecodeVariable(value);
+            }
+
+            return found;
         }
     }
 
