@@ -29,7 +29,7 @@ internal sealed partial class FastCgiConnection
             _lifetime.CloseBehindLast();
         }
 
-        OnRequestLeft(request.IsInputOver);
+        OnRequestLeft(request.Input.IsOver);
         if (!isComplete)
             return isAlone ? ResponseEnd.CutByClose : ResponseEnd.CutByEndRequest;
 
@@ -128,7 +128,7 @@ internal sealed partial class FastCgiConnection
         {
             request.OnAborted(reason);
             _server.Counters.OnRequestAborted();
-            OnRequestLeft(request.IsInputOver);
+            OnRequestLeft(request.Input.IsOver);
         }
     }
 

@@ -81,11 +81,11 @@ internal sealed partial class FastCgiConnection
         }
         else if (piece.IsEmptyRecord)
         {
-            request.EndStdin();
+            request.Input.EndStdin();
         }
         else
         {
-            request.AppendBody(piece.Content);
+            request.Input.AppendStdin(piece.Content);
         }
     }
 
@@ -95,9 +95,9 @@ internal sealed partial class FastCgiConnection
             return;
 
         if (piece.IsEmptyRecord)
-            request.EndData();
+            request.Input.EndData();
         else
-            request.AppendData(piece.Content);
+            request.Input.AppendData(piece.Content);
     }
 
     private void OnAbortRequest(in RecordPiece piece, ref ReadyRequests ready)

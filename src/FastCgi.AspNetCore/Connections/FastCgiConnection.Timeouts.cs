@@ -104,8 +104,8 @@ internal sealed partial class FastCgiConnection
         _surplus = 0;
         foreach (var request in _requests.ToList())
         {
-            if (request.UnreadBodyLength > BodyWindow)
-                ready.Report(request.RefuseBody());
+            if (request.Input.UnreadLength > BodyWindow)
+                ready.Report(request.Input.Refuse());
         }
     }
 

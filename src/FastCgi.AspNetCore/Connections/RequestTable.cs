@@ -48,11 +48,11 @@ internal struct RequestTable
     /// <summary>The most bytes that one of the requests has left unread.</summary>
     public readonly long GetMaxUnreadBodyLength()
     {
-        var length = _single?.UnreadBodyLength ?? 0;
+        var length = _single?.Input.UnreadLength ?? 0;
         if (_others is { Count: > 0 })
         {
             foreach (var request in _others.Values)
-                length = Math.Max(length, request.UnreadBodyLength);
+                length = Math.Max(length, request.Input.UnreadLength);
         }
 
         return length;

@@ -35,7 +35,7 @@ internal abstract partial class FastCgiRequest
     public void ReportApplicationError(Exception exception)
     {
         Action log;
-        using (BodyLock.EnterLock())
+        using (Response.Output.EnterLock())
             log = RecordApplicationError(exception);
         log();
     }
@@ -64,10 +64,10 @@ internal abstract partial class FastCgiRequest
     /// <summary>The application has returned: from now on it can neither read nor write.</summary>
     public void CloseBodies()
     {
-        using (BodyLock.EnterLock())
+        using (Response.Output.EnterLock())
         {
             Response.CloseBody();
-            CloseBody();
+            Input.Close();
         }
     }
 
@@ -78,16 +78,15 @@ internal abstract partial class FastCgiRequest
     public void Release()
     {
         Connection.OnRequestReleased(this);
-        using (BodyLock.EnterLock())
+        using (Response.Output.EnterLock())
         {
             Response.Close();
-            CloseBody();
+            Input.Close();
         }
 
         Parameters.End();
-        EndBody();
+        Input.End();
         EndFeatures();
-        EndRole();
         EndRequestLine();
         ResetLifetime();
         _applicationError = null;

@@ -67,7 +67,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     /// </summary>
     public void OnAborted(Exception reason)
     {
-        FailBody(reason);
+        Input.Fail(reason);
         Response.Output.Drop();
         if (Volatile.Read(ref _abortedSource) is { } source && !IsAnswered)
             Cancel(source);

@@ -5,13 +5,11 @@ namespace FastCgi.AspNetCore.Requests;
 /// <content>What is different about requests in the other roles than Responder.</content>
 internal abstract partial class FastCgiRequest : IFastCgiFilterFeature
 {
-    private FilterData? _data;
-
     /// <inheritdoc/>
     public override bool CanAnswerOk
         => Role != FastCgiRole.Authorizer || _endpoint?.Metadata.GetMetadata<FastCgiRoleAttribute>()?.Role == FastCgiRole.Authorizer;
 
-    Stream IFastCgiFilterFeature.Data => _data ?? throw new ObjectDisposedException(nameof(IFastCgiFilterFeature));
+    Stream IFastCgiFilterFeature.Data => Input.Data ?? throw new ObjectDisposedException(nameof(IFastCgiFilterFeature));
 
     long? IFastCgiFilterFeature.DataLength => GetNumber("FCGI_DATA_LENGTH");
 
@@ -20,25 +18,15 @@ internal abstract partial class FastCgiRequest : IFastCgiFilterFeature
             ? DateTimeOffset.FromUnixTimeSeconds(seconds)
             : null;
 
-    /// <summary>Takes content of DATA. Under the lock of the connection.</summary>
-    public void AppendData(ReadOnlySpan<byte> content) => _data?.Append(content);
-
-    /// <summary>DATA has ended. Under the lock of the connection.</summary>
-    public void EndData() => _data?.EndInput();
-
-    private void BeginRole()
+    private void BeginInput()
     {
         // The body goes to whoever answers the request; an authorizer gets none, whatever its params say.
         if (Role == FastCgiRole.Authorizer)
             _head.ContentLength = null;
-        if (Role == FastCgiRole.Filter)
-            _data = FilterData.Begin(this, Server.Buffers, GetNumber("FCGI_DATA_LENGTH"));
-    }
 
-    private void EndRole()
-    {
-        _data?.End();
-        _data = null;
+        Input.Begin(_head.ContentLength, Server.Options.Limits.MaxRequestBodySize);
+        if (Role == FastCgiRole.Filter)
+            Input.BeginData(GetNumber("FCGI_DATA_LENGTH"));
     }
 
     private long? GetNumber(string name)

@@ -8,7 +8,7 @@ namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
 /// One request: the params while they come, then the feature collection that the application works with. The object serves one
-/// request after another. Its parts: <c>.Features</c> is the collection, <c>.Request</c> what came, <c>.Body</c> the request body,
+/// request after another. Its parts: <c>.Features</c> is the collection, <c>.Request</c> what came, <c>.Body</c> the request body as features,
 /// <c>.Lifetime</c> how it is aborted; <see cref="FastCgiRequest{TContext}"/> runs the application.
 /// </summary>
 internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollection
@@ -21,6 +21,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         Server = server;
         Response = new FastCgiResponse(this);
         Parameters = new RequestParameters();
+        Input = new RequestInput(this);
     }
 
     /// <summary>What the requests of the server share.</summary>
@@ -117,7 +118,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         if (Rejection == RequestRejection.None)
             Map();
 
-        BeginRole();
+        BeginInput();
         var options = Server.Options;
         Response.Begin(Connection.Output, Id, new ResponseSettings
         {
@@ -132,7 +133,6 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         _headers.Begin(Parameters, Server.Mapping, _head.ContentLength);
         BeginFeatures();
         BeginRequestLine();
-        BeginBody();
     }
 
     /// <summary>Calls the application, or answers a request that is rejected. It never throws.</summary>

@@ -3,17 +3,23 @@ using System.IO.Pipelines;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>What the application has as <c>Request.Body</c>: another view of what <see cref="RequestBodyReader"/> reads.</summary>
-internal sealed class RequestBodyStream(FastCgiRequest request, int generation) : ReceivedStream
+internal sealed class RequestBodyStream(RequestInput input, int generation) : ReceivedStream
 {
     private int _generation = generation;
+
+    /// <summary>The request that it was given out for.</summary>
+    public int Generation => _generation;
+
+    /// <summary>Makes a stream that request after request uses.</summary>
+    public static RequestBodyStream Open(RequestInput input, int generation) => new(input, generation);
 
     /// <summary>Gives the stream out for another request.</summary>
     public void Begin(int generation) => _generation = generation;
 
     protected override ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken)
-        => request.ReadBodyAsync(_generation, cancellationToken);
+        => input.ReadAsync(_generation, cancellationToken);
 
-    protected override void Advance(SequencePosition consumed) => request.AdvanceBody(_generation, consumed, consumed);
+    protected override void Advance(SequencePosition consumed) => input.AdvanceTo(_generation, consumed, consumed);
 
-    protected override void ThrowIfSynchronousIONotAllowed() => request.ThrowIfSynchronousIONotAllowed();
+    protected override void ThrowIfSynchronousIONotAllowed() => input.ThrowIfSynchronousIONotAllowed();
 }

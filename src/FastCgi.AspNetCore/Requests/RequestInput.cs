@@ -1,0 +1,374 @@
+using System.Buffers;
+using System.IO.Pipelines;
+using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Responses;
+using Microsoft.AspNetCore.Http;
+
+namespace FastCgi.AspNetCore.Requests;
+
+/// <summary>
+/// What the web server sends of a request behind its params: STDIN, which is the request body, and DATA in the role Filter. The
+/// connection puts it in with its own lock held. What the application calls has the generation it was given out for, takes the lock
+/// of the response, and takes that of the connection inside it. The object serves one request after another.
+/// </summary>
+internal sealed class RequestInput(FastCgiRequest request)
+{
+    private const long UnknownLength = -1;
+
+    private RequestBody? _body;
+    private RequestBody? _spareBody;
+    private FilterData? _data;
+    private RequestBodyReader? _reader;
+    private RequestBodyStream? _stream;
+    private Exception? _error;
+    private long? _maxBodySize;
+    private long _declaredLength;
+    private int _generation;
+    private bool _isOpen;
+    private bool _isStdinOver;
+    private bool _isReaderOver;
+    private bool _hasStartedReading;
+    private bool _isStaleUseSeen;
+
+    /// <summary>Whether the end of the streams has come, or none is to come.</summary>
+    public bool IsOver => _isStdinOver && _data is null or { IsInputOver: true };
+
+    /// <summary>The bytes that the application has not examined, while there are more to come. With the lock of the connection held.</summary>
+    public long UnreadLength => Math.Max(_body?.UnreadLength ?? 0, _data?.UnreadLength ?? 0);
+
+    /// <summary>Whether there is a body, as far as is known; <see langword="null"/> while nothing of STDIN has come.</summary>
+    public bool? HasBody
+    {
+        get
+        {
+            if (_declaredLength != UnknownLength)
+                return _declaredLength > 0;
+
+            if (_isStdinOver)
+                return _body is { ReceivedLength: > 0 };
+
+            return _body is null ? null : true;
+        }
+    }
+
+    /// <summary>Whether the application has read from the body.</summary>
+    public bool HasStartedReading => _hasStartedReading;
+
+    /// <summary>The most bytes of the body that may be read.</summary>
+    public long? MaxBodySize
+    {
+        get => _maxBodySize;
+        set
+        {
+            if (_hasStartedReading)
+                throw new InvalidOperationException("The maximum request body size cannot be modified after the app has already started reading from the request body.");
+            if (value is not null)
+                ArgumentOutOfRangeException.ThrowIfNegative(value.Value);
+            _maxBodySize = value;
+        }
+    }
+
+    /// <summary>The body, to read from.</summary>
+    public RequestBodyReader Reader
+    {
+        get
+        {
+            // Without the lock: the generation in it decides what it may do. The generation first, because it changes last.
+            var generation = Volatile.Read(ref _generation);
+            if (!Volatile.Read(ref _isOpen))
+                return new RequestBodyReader(this, generation - 1);
+
+            return _reader is { } reader && reader.Generation == generation ? reader : _reader = new RequestBodyReader(this, generation);
+        }
+    }
+
+    /// <inheritdoc cref="Reader"/>
+    public RequestBodyStream Stream
+    {
+        get
+        {
+            var generation = Volatile.Read(ref _generation);
+            if (!Volatile.Read(ref _isOpen))
+                return RequestBodyStream.Open(this, generation - 1);
+
+            return _stream is { } stream && stream.Generation == generation ? stream : _stream = RequestBodyStream.Open(this, generation);
+        }
+    }
+
+    /// <summary>The file that a web server gives to a filter.</summary>
+    public FilterData? Data => _data;
+
+    // What is used behind the lock, such as the connection, is taken with it held: the object may serve another request then.
+    // One lock for all that the application does to a request and its response: one more object would be one for each that waits.
+    private ResponseOutput ResponseLock => request.Response.Output;
+
+    private static ReadResult EmptyBody => new(ReadOnlySequence<byte>.Empty, isCanceled: false, isCompleted: true);
+
+    /// <summary>Begins with the input of another request. With the lock of the connection held.</summary>
+    /// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if only the end of STDIN tells.</param>
+    /// <param name="maxBodySize">The most bytes of the body that may be read, unless the application changes it.</param>
+    public void Begin(long? declaredLength, long? maxBodySize)
+    {
+        _declaredLength = declaredLength ?? UnknownLength;
+        _maxBodySize = maxBodySize;
+        // No web server sends STDIN to an authorizer, and most not even its end.
+        _isStdinOver = request.Role == FastCgiRole.Authorizer;
+        _isReaderOver = false;
+        _hasStartedReading = false;
+        // Without the lock of the response: nobody has the new generation yet.
+        if (_isStaleUseSeen)
+        {
+            _reader = null;
+            _stream = null;
+        }
+
+        _reader?.Begin(_generation);
+        _stream?.Begin(_generation);
+        Volatile.Write(ref _isOpen, true);
+    }
+
+    /// <summary>Begins with the file of a filter, too. With the lock of the connection held.</summary>
+    /// <param name="length">FCGI_DATA_LENGTH, if it is known.</param>
+    public void BeginData(long? length)
+    {
+        var body = new RequestBody(request.Connection.Output.Pool);
+        body.Begin(length);
+        _data = FilterData.Open(this, body);
+    }
+
+    /// <summary>Takes content of STDIN. With the lock of the connection held.</summary>
+    public void AppendStdin(ReadOnlySpan<byte> content)
+    {
+        if (!_isStdinOver && _declaredLength != 0)
+            (_body ??= CreateBody()).Append(content);
+    }
+
+    /// <summary>STDIN has ended. With the lock of the connection held.</summary>
+    public void EndStdin()
+    {
+        if (_isStdinOver)
+            return;
+
+        _isStdinOver = true;
+        if (_body is null && _declaredLength > 0)
+            _body = CreateBody();
+        _body?.EndInput();
+    }
+
+    /// <summary>Takes content of DATA. With the lock of the connection held.</summary>
+    public void AppendData(ReadOnlySpan<byte> content) => _data?.Append(content);
+
+    /// <summary>DATA has ended. With the lock of the connection held.</summary>
+    public void EndData() => _data?.EndInput();
+
+    /// <summary>The body has kept the other requests waiting for too long: no more of it is taken. With the lock of the connection held.</summary>
+    /// <returns>What is to be reported, outside of the lock.</returns>
+    public Action Refuse()
+    {
+        const RequestRejection Reason = RequestRejection.RequestBodyBacklog;
+        var (log, connectionId, traceIdentifier, length) = (request.Log, request.ConnectionId, request.TraceIdentifier, UnreadLength);
+        Fail(new BadHttpRequestException(Reason.GetReason(), Reason.GetStatusCode()));
+        return () => log.RequestBodyRefused(connectionId, traceIdentifier, length);
+    }
+
+    /// <summary>The rest will not come: reads fail. With the lock of the connection held.</summary>
+    public void Fail(Exception exception)
+    {
+        _error = exception;
+        _body?.Fail(exception);
+        _data?.Fail(exception);
+    }
+
+    /// <summary>Throws unless the application may use synchronous reads.</summary>
+    public void ThrowIfSynchronousIONotAllowed()
+    {
+        if (!request.Response.AllowSynchronousIO)
+            throw new InvalidOperationException("Synchronous operations are disallowed. Call ReadAsync or set AllowSynchronousIO to true instead.");
+    }
+
+    /// <summary>Reads what is there, or waits for it.</summary>
+    public ValueTask<ReadResult> ReadAsync(int generation, CancellationToken cancellationToken)
+    {
+        ValueTask<ReadResult> read;
+        RequestConnection connection;
+        using (ResponseLock.EnterLock())
+        {
+            read = StartReading(generation) is { } body ? body.ReadAsync(cancellationToken) : new(EmptyBody);
+            connection = request.Connection;
+        }
+
+        // Who waits for more has examined what is there: receiving goes on.
+        if (!read.IsCompleted)
+            connection.OnBodyConsumed();
+        return read;
+    }
+
+    /// <summary>Reads at least so much, or to the end.</summary>
+    public ValueTask<ReadResult> ReadAtLeastAsync(int generation, int minimumSize, CancellationToken cancellationToken)
+    {
+        ValueTask<ReadResult> read;
+        RequestConnection connection;
+        using (ResponseLock.EnterLock())
+        {
+            read = StartReading(generation) is { } body ? body.ReadAtLeastAsync(minimumSize, cancellationToken) : new(EmptyBody);
+            connection = request.Connection;
+        }
+
+        // Who waits for more has examined what is there: receiving goes on.
+        if (!read.IsCompleted)
+            connection.OnBodyConsumed();
+        return read;
+    }
+
+    /// <summary>Reads what is there.</summary>
+    public bool TryRead(int generation, out ReadResult result)
+    {
+        using (ResponseLock.EnterLock())
+        {
+            if (StartReading(generation) is { } body)
+                return body.TryRead(out result);
+        }
+
+        result = EmptyBody;
+        return true;
+    }
+
+    /// <summary>Says how far the result of the last read was used.</summary>
+    public void AdvanceTo(int generation, SequencePosition consumed, SequencePosition examined)
+    {
+        RequestConnection connection;
+        using (ResponseLock.EnterLock())
+        {
+            ThrowIfStale(generation);
+            if (_isReaderOver)
+                throw new InvalidOperationException("No reading operation to complete.");
+            if (_body is null)
+                return;
+            _body.AdvanceTo(consumed, examined);
+            connection = request.Connection;
+        }
+
+        connection.OnBodyConsumed();
+    }
+
+    /// <summary>Lets the read that waits, or else the next one, return as cancelled.</summary>
+    public void CancelPendingRead(int generation)
+    {
+        using (ResponseLock.EnterLock())
+        {
+            ThrowIfStale(generation);
+            GetBody()?.CancelPendingRead();
+        }
+    }
+
+    /// <summary>The application says that it will not read any more.</summary>
+    public void CompleteReader(int generation, Exception? exception)
+    {
+        Action? log = null;
+        RequestConnection connection;
+        using (ResponseLock.EnterLock())
+        {
+            ThrowIfStale(generation);
+            if (_isReaderOver)
+                return;
+
+            _isReaderOver = true;
+            GetBody()?.CompleteReader();
+            connection = request.Connection;
+            if (exception is not null)
+                log = request.RecordApplicationError(exception);
+        }
+
+        log?.Invoke();
+        connection.OnBodyConsumed();
+    }
+
+    /// <summary>The application has looked at what has come: receiving may go on. Without a lock.</summary>
+    public void OnExamined() => request.Connection.OnBodyConsumed();
+
+    /// <summary>The application has returned: from now on it cannot read. With the lock of the response held.</summary>
+    public void Close()
+    {
+        if (!_isOpen)
+            return;
+
+        Volatile.Write(ref _isOpen, false);
+        Volatile.Write(ref _generation, _generation + 1);
+        if (_body is { } body && !_isReaderOver)
+            body.CompleteReader();
+        _isReaderOver = true;
+    }
+
+    /// <summary>The request is over, and closed: nobody else uses this object.</summary>
+    public void End()
+    {
+        if (_body is { } body)
+        {
+            // A read that still waits comes back to its body whenever it likes; that body is not used again.
+            var isReading = body.IsReading;
+            body.Fail(new ObjectDisposedException(nameof(HttpRequest)));
+            if (!isReading)
+            {
+                body.Reset();
+                _spareBody = body;
+            }
+        }
+
+        _data?.End();
+        _data = null;
+        _body = null;
+        _error = null;
+    }
+
+    private RequestBody? StartReading(int generation)
+    {
+        ThrowIfStale(generation);
+        if (_isReaderOver)
+            throw new InvalidOperationException("Reading is not allowed after the reader was completed.");
+
+        var body = GetBody();
+        if (body is null)
+            return null;
+
+        body.BeginRead(_maxBodySize);
+        _hasStartedReading = true;
+        return body;
+    }
+
+    /// <returns>The body, or <see langword="null"/> where there is none.</returns>
+    private RequestBody? GetBody()
+    {
+        if (_body is not null)
+            return _body;
+
+        using (request.Connection.Output.EnterLock())
+        {
+            if (_body is null && !_isStdinOver && _declaredLength != 0)
+            {
+                _body = CreateBody();
+                if (_error is not null)
+                    _body.Fail(_error);
+            }
+
+            return _body;
+        }
+    }
+
+    private RequestBody CreateBody()
+    {
+        var body = _spareBody ?? new RequestBody(request.Connection.Output.Pool);
+        _spareBody = null;
+        body.Begin(_declaredLength == UnknownLength ? null : _declaredLength);
+        return body;
+    }
+
+    private void ThrowIfStale(int generation)
+    {
+        if (_isOpen && generation == _generation)
+            return;
+
+        _isStaleUseSeen = true;
+        throw new ObjectDisposedException(nameof(HttpRequest), "The request body cannot be used after the request has ended.");
+    }
+}
