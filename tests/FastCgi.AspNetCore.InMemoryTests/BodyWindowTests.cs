@@ -118,6 +118,40 @@ public sealed class BodyWindowTests
         context.Response.Headers["X-Late"] = "late";
     });
 
+    /// <summary>The application reads on one thread while the connection pauses on another; no clock ticks that would mend a lost wake-up.</summary>
+    [Fact]
+    public async Task Body_ReadWhileReceivingPauses_NoWakeUpIsLost()
+    {
+        const int Pieces = 20_000;
+        await using var server = await TestServer.StartAsync(Apps.BodyHash, static options => options.Limits.MaxRequestBufferSize = 10);
+        var frontEnd = server.Connect();
+        var body = Apps.Pattern(11 * Pieces);
+
+        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("TRANSFER_ENCODING", "chunked"))));
+        await SendInPiecesAsync(frontEnd, body, RecordBytes.Stdin, length: 11);
+        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1));
+
+        Assert.Equal(Apps.HashOf(body), (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Theory]
+    [InlineData(0)]
+    [InlineData(5)]
+    public async Task CopyTo_DestinationThatFails_RestCanBeReadAsKestrel(int taken)
+    {
+        var answer = await Parity.AssertAsync(
+            async (context, seen) =>
+            {
+                context.Response.StatusCode = StatusCodes.Status202Accepted;
+                await context.Request.Body.ReadExactlyAsync(new byte[taken]);
+                await seen.TryAsync("copy", () => context.Request.Body.CopyToAsync(new FailingStream()));
+                seen.Note("rest", await new StreamReader(context.Request.Body).ReadToEndAsync());
+            },
+            new TestRequest("POST") { Body = "0123456789"u8.ToArray() });
+
+        Assert.Equal("rest: " + "0123456789"[taken..], answer.Observed[1]);
+    }
+
     private static async Task ReadAsync(HttpContext context, string how)
     {
         var length = how switch
@@ -144,10 +178,10 @@ public sealed class BodyWindowTests
     }
 
     /// <summary>As a transport: sends on when it was not paused, or was resumed.</summary>
-    private static async Task SendInPiecesAsync(FrontEnd frontEnd, byte[] body, byte type)
+    private static async Task SendInPiecesAsync(FrontEnd frontEnd, byte[] body, byte type, int length = 6_000)
     {
         var resumed = 0;
-        foreach (var piece in body.Chunk(6_000))
+        foreach (var piece in body.Chunk(length))
         {
             frontEnd.Send(RecordBytes.Record(type, 1, piece));
             if (!frontEnd.IsPaused)
@@ -156,5 +190,11 @@ public sealed class BodyWindowTests
             resumed++;
             await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount >= resumed, "receiving to be resumed");
         }
+    }
+
+    private sealed class FailingStream : MemoryStream
+    {
+        public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
+            => ValueTask.FromException(new IOException("on purpose"));
     }
 }

@@ -188,8 +188,11 @@ internal sealed partial class FastCgiConnection : RequestConnection
         if (_isReceivePaused || CanReceive())
             return;
 
-        Volatile.Write(ref _isReceivePaused, true);
         _pausedSince = _manager.Now;
+        _isReceivePaused = true;
+        // An application that has read meanwhile has not seen the pause, and will not end it.
+        Interlocked.MemoryBarrier();
+        _isReceivePaused = !CanReceive();
     }
 
     private bool CanReceive()

@@ -51,14 +51,26 @@ internal abstract class ReceivedStream : Stream
         {
             var result = await ReadResultAsync(cancellationToken).ConfigureAwait(false);
             ThrowIfCanceled(result);
-            foreach (var segment in result.Buffer)
+            var consumed = result.Buffer.Start;
+            try
             {
-                // A write of nothing would start a response.
-                if (!segment.IsEmpty)
-                    await destination.WriteAsync(segment, cancellationToken).ConfigureAwait(false);
+                var next = consumed;
+                while (result.Buffer.TryGet(ref next, out var segment))
+                {
+                    // A write of nothing would start a response.
+                    if (!segment.IsEmpty)
+                        await destination.WriteAsync(segment, cancellationToken).ConfigureAwait(false);
+                    consumed = next;
+                }
+
+                consumed = result.Buffer.End;
+            }
+            finally
+            {
+                // Where the destination fails, the rest can be read again.
+                Advance(consumed);
             }
 
-            Advance(result.Buffer.End);
             if (result.IsCompleted)
                 return;
         }

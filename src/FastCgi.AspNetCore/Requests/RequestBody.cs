@@ -18,6 +18,7 @@ internal sealed class RequestBody
     private long _receivedLength;
     private long _consumedLength;
     private long _examinedLength;
+    private long _wantedLength;
     private ReadOnlySequence<byte> _readBuffer;
     private bool _isInputOver;
     private bool _isReaderOver;
@@ -35,10 +36,12 @@ internal sealed class RequestBody
 
     /// <summary>
     /// The bytes that the reader has not examined, while there are more to come. What it has examined and not consumed, such as one
-    /// string of two megabytes, does not count: it waits for more (as in .NET's own pipes, and so in Kestrel).
+    /// string of two megabytes, does not count, because it waits for more (as in .NET's own pipes, and so in Kestrel); nor does what a
+    /// read waits for that wants a number of bytes.
     /// </summary>
-    public long UnreadLength
-        => _isInputOver || Volatile.Read(ref _isReaderOver) || IsReading ? 0 : Interlocked.Read(ref _receivedLength) - Interlocked.Read(ref _examinedLength);
+    public long UnreadLength => _isInputOver || Volatile.Read(ref _isReaderOver)
+        ? 0
+        : Math.Max(0, Volatile.Read(ref _receivedLength) - Math.Max(Volatile.Read(ref _examinedLength), Volatile.Read(ref _wantedLength)));
 
     /// <summary>Whether nothing more will be put in.</summary>
     public bool IsInputOver => _isInputOver;
@@ -54,6 +57,7 @@ internal sealed class RequestBody
         _receivedLength = 0;
         _consumedLength = 0;
         _examinedLength = 0;
+        _wantedLength = 0;
         _isInputOver = false;
         _isReaderOver = false;
     }
@@ -74,7 +78,7 @@ internal sealed class RequestBody
             _pipe.Writer.Advance(content.Length);
         }
 
-        Interlocked.Add(ref _receivedLength, content.Length);
+        Volatile.Write(ref _receivedLength, _receivedLength + content.Length);
         if (_receivedLength == _declaredLength)
             CompleteInput(exception: null);
         else
@@ -110,14 +114,15 @@ internal sealed class RequestBody
 
     /// <summary>Reads what is there, or waits for it.</summary>
     public ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken)
-        => NoteAsync(_pipe.Reader.ReadAsync(cancellationToken));
+        => NoteAsync(_pipe.Reader.ReadAsync(cancellationToken), minimumSize: 0);
 
     /// <summary>Reads at least so much, or to the end.</summary>
     public ValueTask<ReadResult> ReadAtLeastAsync(int minimumSize, CancellationToken cancellationToken)
     {
-        // No more is waited for than what shows that the body is too large.
-        var mostSize = _maxLength is { } limit ? Math.Clamp(limit + 1 - _consumedLength, 0, int.MaxValue) : int.MaxValue;
-        return NoteAsync(_pipe.Reader.ReadAtLeastAsync((int)Math.Min(minimumSize, mostSize), cancellationToken));
+        // No more is waited for than what shows that the body is too large. Not limit + 1, which may be too large for a number.
+        if (_maxLength is { } limit && limit - _consumedLength < minimumSize)
+            minimumSize = (int)(limit - _consumedLength) + 1;
+        return NoteAsync(_pipe.Reader.ReadAtLeastAsync(minimumSize, cancellationToken), minimumSize);
     }
 
     /// <summary>Reads what is there.</summary>
@@ -130,7 +135,7 @@ internal sealed class RequestBody
         return true;
     }
 
-    /// <summary>Says how far the result of the last read was used.</summary>
+    /// <summary>Says how far the result of the last read was used. Whoever then asks whether receiving is paused sees it the right way.</summary>
     public void AdvanceTo(SequencePosition consumed, SequencePosition examined)
     {
         var consumedLength = _readBuffer.IsEmpty ? 0 : _readBuffer.Slice(0, consumed).Length;
@@ -147,7 +152,7 @@ internal sealed class RequestBody
     /// <summary>Nobody will read any more.</summary>
     public void CompleteReader(Exception? exception = null)
     {
-        Volatile.Write(ref _isReaderOver, true);
+        Interlocked.Exchange(ref _isReaderOver, true);
         _readBuffer = default;
         _pipe.Reader.Complete(exception);
     }
@@ -169,18 +174,21 @@ internal sealed class RequestBody
     /// <summary>The error of a body that ended before its declared length.</summary>
     public static BadHttpRequestException UnexpectedEnd() => new("Unexpected end of request content.", StatusCodes.Status400BadRequest);
 
-    private async ValueTask<ReadResult> NoteAsync(ValueTask<ReadResult> read)
+    private async ValueTask<ReadResult> NoteAsync(ValueTask<ReadResult> read, int minimumSize)
     {
         if (read.IsCompletedSuccessfully)
             return Note(read.Result);
 
         Volatile.Write(ref _isReading, true);
+        // The pipe counts from what was examined.
+        Interlocked.Exchange(ref _wantedLength, _examinedLength + minimumSize);
         try
         {
             return Note(await read.ConfigureAwait(false));
         }
         finally
         {
+            Volatile.Write(ref _wantedLength, 0);
             Volatile.Write(ref _isReading, false);
         }
     }
