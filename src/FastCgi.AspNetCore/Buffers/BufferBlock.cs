@@ -4,8 +4,8 @@ using System.Runtime.InteropServices;
 namespace FastCgi.AspNetCore.Buffers;
 
 /// <summary>
-/// A block of bytes and the range of it that is in use. Blocks form chains, and a chain can be read as a
-/// <see cref="ReadOnlySequence{T}"/> or sent with one system call.
+/// A block of bytes and the range of it that is in use. Blocks form chains, and the system can send a chain with one call. A block has
+/// one owner at a time.
 /// </summary>
 internal sealed class BufferBlock : IMemoryOwner<byte>
 {
@@ -22,7 +22,7 @@ internal sealed class BufferBlock : IMemoryOwner<byte>
         Address = Marshal.UnsafeAddrOfPinnedArrayElement(array, offset);
     }
 
-    /// <summary>Makes a block that no pool owns, for sizes that no pool keeps.</summary>
+    /// <summary>Makes a block that no pool owns, for sizes that are not pooled.</summary>
     internal BufferBlock(int length)
     {
         _array = GC.AllocateUninitializedArray<byte>(length, pinned: true);
@@ -85,7 +85,7 @@ internal sealed class BufferBlock : IMemoryOwner<byte>
         End += bytes.Length;
     }
 
-    /// <summary>Gives the block back to its pool. Nothing may use it afterwards.</summary>
+    /// <summary>Returns the block to its pool. Nothing may use it afterwards.</summary>
     /// <exception cref="InvalidOperationException">The block is in its pool already.</exception>
     public void Return()
     {
@@ -102,7 +102,7 @@ internal sealed class BufferBlock : IMemoryOwner<byte>
         Slab.Pool.Return(this);
     }
 
-    /// <summary>Gives back every block of the chain that begins with <paramref name="head"/>.</summary>
+    /// <summary>Returns every block of the chain that begins with <paramref name="head"/>.</summary>
     public static void ReturnChain(BufferBlock? head)
     {
         while (head is not null)

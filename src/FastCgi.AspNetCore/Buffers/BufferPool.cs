@@ -3,8 +3,8 @@ using System.Buffers;
 namespace FastCgi.AspNetCore.Buffers;
 
 /// <summary>
-/// The buffers of one server: small blocks for header blocks, short bodies and what is left over of a receive, large blocks for
-/// the rest. A large block holds the header and the aligned content of the largest record.
+/// The buffers of one server: small blocks for header blocks and short bodies, large blocks for long bodies and for what is received.
+/// A large block holds a record with the most content that needs no padding.
 /// </summary>
 internal sealed class BufferPool : MemoryPool<byte>
 {
@@ -37,7 +37,7 @@ internal sealed class BufferPool : MemoryPool<byte>
     /// <inheritdoc/>
     public override IMemoryOwner<byte> Rent(int minBufferSize = -1) => RentBlock(minBufferSize);
 
-    /// <summary>Lets go of slabs that a past peak has left. Call it every few seconds.</summary>
+    /// <summary>Frees slabs that a past peak has left. Call it every few seconds.</summary>
     public void Trim()
     {
         _small.Trim();

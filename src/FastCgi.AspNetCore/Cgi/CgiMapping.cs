@@ -69,6 +69,11 @@ internal sealed class CgiMapping
         return Utf8.IsValid(value) ? Encoding.UTF8.GetString(value) : Encoding.Latin1.GetString(value);
     }
 
+    /// <summary>The text of a server variable, of which cookies and credentials are not shared.</summary>
+    /// <inheritdoc cref="DecodeVariable(ReadOnlySpan{byte})"/>
+    public string DecodeVariable(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value)
+        => HeaderNames.IsPersonalVariable(name) && Ascii.IsValid(value) ? Encoding.ASCII.GetString(value) : DecodeVariable(value);
+
     /// <summary>Encodings that replace what they cannot decode take any value; those that throw are asked here, not in the application.</summary>
     private static bool CanDecode(Encoding encoding, ReadOnlySpan<byte> value)
     {

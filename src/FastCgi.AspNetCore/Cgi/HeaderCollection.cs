@@ -8,11 +8,11 @@ using Known = Microsoft.Net.Http.Headers.HeaderNames;
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>
-/// Headers in the order they came: a small array that is searched through, which is what a dozen entries want, with an index
-/// behind it for collections that grow large. Names compare ordinal and without regard to case. <c>Content-Length</c> as text and
+/// Headers in the order they were added: an array that is searched from its start, which is fast for a dozen entries; a dictionary
+/// helps where there are more than <see cref="IndexThreshold"/>. Names compare ordinal and without regard to case. <c>Content-Length</c> as text and
 /// <see cref="ContentLength"/> are one value.
 /// </summary>
-/// <remarks>The array is kept when the collection is cleared, so that the next request fills it again.</remarks>
+/// <remarks>The next request uses the array again, unless it has become larger than <see cref="MaxKeptCapacity"/>.</remarks>
 internal abstract class HeaderCollection : IHeaderDictionary
 {
     private const int IndexThreshold = 24;

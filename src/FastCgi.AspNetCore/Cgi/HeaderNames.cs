@@ -101,6 +101,11 @@ internal static class HeaderNames
         _ => false,
     };
 
+    /// <summary>Whether the value of a variable belongs to one client alone.</summary>
+    public static bool IsPersonalVariable(ReadOnlySpan<byte> variable)
+        => IsVariableOf(variable, Known.Cookie) || IsVariableOf(variable, Known.Authorization) || IsVariableOf(variable, Known.ProxyAuthorization)
+            || IsRenamedAuthorization(variable);
+
     private static bool IsSame(byte inVariable, char inHeader)
         => inVariable == '_' ? inHeader == '-' : inVariable == inHeader || ((inVariable ^ inHeader) == 0x20 && char.IsAsciiLetter(inHeader));
 

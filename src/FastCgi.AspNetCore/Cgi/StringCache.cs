@@ -4,10 +4,14 @@ using System.Text;
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>
-/// Strings that were made before, found again by their ASCII bytes: requests repeat paths, hosts and header values. A fixed table
-/// that newer strings overwrite, so that a peer cannot make it grow; races only cost a string.
+/// Strings that were made before, found again by their ASCII bytes: requests repeat paths, hosts and header values. The table has a
+/// fixed size, and a new string takes the place of an old one, so that a peer cannot make it grow. Threads share it without a lock:
+/// at worst a string is made twice.
 /// </summary>
-/// <remarks>Not for what belongs to one client alone, such as cookies: it would stay in memory and rarely be found again.</remarks>
+/// <remarks>
+/// Not for cookies and credentials (<see cref="HeaderNames.IsPersonal"/>), which would stay in memory for as long as nothing takes
+/// their place. Query strings and addresses of clients do come here.
+/// </remarks>
 internal sealed class StringCache
 {
     private const int Size = 1_024;
@@ -34,7 +38,7 @@ internal sealed class StringCache
         return created;
     }
 
-    /// <summary>Of the length and of both ends, where strings that are alike differ.</summary>
+    /// <summary>Made of the length and of eight bytes at each end: of longer strings the middle does not count.</summary>
     private static uint Hash(ReadOnlySpan<byte> bytes)
     {
         ulong head, tail;

@@ -9,8 +9,9 @@ namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
 /// What the web server sends of a request behind its params: STDIN, which is the request body, and DATA in the role Filter. The
-/// connection puts it in with its own lock held. What the application calls has the generation it was given out for, takes the lock
-/// of the response, and takes that of the connection inside it. The object serves one request after another.
+/// connection puts it in with its own lock held. What the application calls for the body has the generation it was given out for and
+/// takes the lock of the response, and that of the connection inside it; the stream of DATA is made for one request and takes none.
+/// The object serves one request after another.
 /// </summary>
 internal sealed class RequestInput(FastCgiRequest request)
 {

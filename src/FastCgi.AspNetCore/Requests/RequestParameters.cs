@@ -79,7 +79,7 @@ internal sealed unsafe class RequestParameters
             while (reader.TryRead(out var variable, out var value))
             {
                 if (variable.Length == name.Length && Ascii.EqualsIgnoreCase(variable, name))
-                    found = mapping.DecodeVariable(value);
+                    found = mapping.DecodeVariable(variable, value);
             }
 
             return found;
@@ -101,7 +101,7 @@ internal sealed unsafe class RequestParameters
             var variables = new List<KeyValuePair<string, string>>();
             var reader = new NameValuePairReader(Readable());
             while (reader.TryRead(out var name, out var value))
-                variables.Add(new(mapping.DecodeVariable(name), mapping.DecodeVariable(value)));
+                variables.Add(new(mapping.DecodeVariable(name), mapping.DecodeVariable(name, value)));
             return variables;
         }
     }
@@ -145,7 +145,7 @@ internal sealed unsafe class RequestParameters
             {
                 new NameValuePairReader(parameters[offset..]).TryRead(out var variable, out var value);
                 if (HeaderNames.IsRenamedAuthorization(variable))
-                    found = mapping.DecodeVariable(value);
+                    found = mapping.DecodeVariable(variable, value);
             }
 
             return found;

@@ -61,6 +61,24 @@ public sealed class RequestParametersTests : IDisposable
         Assert.Equal("-----BEGIN\n\tMII=\r\n\0-----", _parameters.GetVariable("SSL_CLIENT_CERT", _mapping));
     }
 
+    [Theory]
+    [InlineData("HTTP_COOKIE", false)]
+    [InlineData("HTTP_AUTHORIZATION", false)]
+    [InlineData("HTTP_PROXY_AUTHORIZATION", false)]
+    [InlineData("REDIRECT_HTTP_AUTHORIZATION", false)]
+    [InlineData("HTTP_HOST", true)]
+    [InlineData("REMOTE_ADDR", true)]
+    public void GetVariable_OfCookiesAndCredentials_IsNotShared(string name, bool isShared)
+    {
+        Append((name, "a value"));
+
+        Assert.Equal(isShared, ReferenceEquals(_parameters.GetVariable(name, _mapping), _parameters.GetVariable(name, _mapping)));
+        Assert.Equal(isShared, ReferenceEquals(_parameters.GetVariables(_mapping)[^1].Value, _parameters.GetVariables(_mapping)[^1].Value));
+        Assert.Equal("a value", _parameters.GetVariable(name, _mapping));
+        if (name == HeaderNames.RenamedAuthorization)
+            Assert.NotSame(_parameters.GetRenamedAuthorization(_mapping), _parameters.GetRenamedAuthorization(_mapping));
+    }
+
     [Fact]
     public void GetRawTarget_IsTheMappers()
     {
