@@ -231,25 +231,35 @@ internal sealed partial class FastCgiConnection : RequestConnection
     private void Fail(ProtocolError error, ref ReadyRequests ready)
     {
         _server.Counters.OnProtocolError(error);
-        ready.Report(() =>
+        if (error == ProtocolError.HttpOnFastCgiPort)
         {
-            _server.Log.ProtocolError(Id, error);
-            if (error is ProtocolError.HttpOnFastCgiPort or ProtocolError.TlsOnFastCgiPort)
-                _manager.WrongProtocol.Report(_server.Log, error, _transport.RemoteEndPoint);
-        });
-
-        if (error != ProtocolError.HttpOnFastCgiPort)
+            using (Output.EnterLock())
+                _lifetime.CloseBehindRefusal();
+        }
+        else
         {
             Reset();
-            return;
         }
+
+        ready.Report(() => Report(error));
+    }
+
+    /// <summary>The log first: whoever sees the answer finds the line that explains it.</summary>
+    private void Report(ProtocolError error)
+    {
+        _server.Log.ProtocolError(Id, error);
+        if (error is ProtocolError.HttpOnFastCgiPort or ProtocolError.TlsOnFastCgiPort)
+            _manager.WrongProtocol.Report(_server.Log, error, _transport.RemoteEndPoint);
+        if (error != ProtocolError.HttpOnFastCgiPort)
+            return;
 
         using (Output.EnterLock())
         {
-            _lifetime.CloseBehindRefusal();
             var answer = WrongProtocolReport.HttpAnswer;
             answer.CopyTo(Output.WriteControl(answer.Length));
             Output.CloseWhenSent();
         }
+
+        Output.FlushNow();
     }
 }

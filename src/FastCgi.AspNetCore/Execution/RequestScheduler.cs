@@ -167,11 +167,10 @@ internal sealed class RequestScheduler : RequestRunner
                 return false;
         }
 
-        // Before the send: whoever sees the answer finds its line in the log. Where a log provider blocks, the watchdog sends.
+        output.FlushNow();
         if (queue.TakeReports() is { Count: > 0 } reports && !Report(queue, reports))
             return false;
 
-        output.FlushNow();
         queue.End();
         return true;
     }
