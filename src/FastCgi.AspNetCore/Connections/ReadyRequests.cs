@@ -48,8 +48,10 @@ internal struct ReadyRequests
     /// <summary>Takes what is to be logged. No lock is held when it is called.</summary>
     public IReadOnlyList<Action> TakeReports()
     {
-        var reports = _reports;
+        if (_reports is not { } reports)
+            return [];
+
         _reports = null;
-        return reports ?? [];
+        return reports;
     }
 }

@@ -1,3 +1,5 @@
+using System.Diagnostics.CodeAnalysis;
+
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>
@@ -22,9 +24,14 @@ internal static class Invariants
     /// <summary>Throws unless something is so. Call it only where <see cref="AreChecked"/>.</summary>
     public static void Require(bool isSo, string what)
     {
-        if (isSo)
-            return;
+        if (!isSo)
+            Fail(what);
+    }
 
+    /// <summary>Throws, and records the violation.</summary>
+    [DoesNotReturn]
+    public static void Fail(string what)
+    {
         var violation = new InvariantException(what);
         Interlocked.CompareExchange(ref s_firstViolation, violation, null);
         throw violation;

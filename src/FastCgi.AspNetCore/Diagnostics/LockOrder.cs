@@ -41,7 +41,8 @@ internal static class LockOrder
     /// <returns>The rank that was held before, for <see cref="OnExited"/>.</returns>
     public static LockRank OnEntering(LockRank rank, bool isHeld)
     {
-        Invariants.Require(rank > t_held || (rank == t_held && isHeld), $"The lock {rank} was taken inside {t_held}.");
+        if (rank < t_held || (rank == t_held && !isHeld))
+            Invariants.Fail($"The lock {rank} was taken inside {t_held}.");
         var before = t_held;
         t_held = rank;
         t_depth++;
@@ -62,7 +63,7 @@ internal static class LockOrder
     /// <summary>Code that is not the server's own is about to be called.</summary>
     public static void RequireNone(string what)
     {
-        if (Invariants.AreChecked)
-            Invariants.Require(t_depth == 0, $"{what} is called while the lock {t_held} is held.");
+        if (Invariants.AreChecked && t_depth != 0)
+            Invariants.Fail($"{what} is called while the lock {t_held} is held.");
     }
 }

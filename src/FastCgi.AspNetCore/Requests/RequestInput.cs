@@ -307,9 +307,11 @@ internal sealed class RequestInput(FastCgiRequest request)
         if (_body is { } body)
         {
             // A read that still waits comes back to its body whenever it likes; that body is not used again.
-            var isReading = body.IsReading;
-            body.Fail(new ObjectDisposedException(nameof(HttpRequest)));
-            if (!isReading)
+            if (body.IsReading)
+            {
+                body.Fail(new ObjectDisposedException(nameof(HttpRequest)));
+            }
+            else
             {
                 body.Reset();
                 _spareBody = body;
