@@ -1,4 +1,5 @@
 using System.Text;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Http;
 using Xunit;
@@ -77,6 +78,26 @@ public class HeaderEncodingTests
         frontEnd.Send(RecordBytes.Get(1, "/next"));
         Assert.Equal("GET /next", (await frontEnd.ReadResponseAsync()).Text);
         Assert.Contains(server.Logs.All, static log => log.EventName == "ApplicationError" && log.Exception is InvalidOperationException);
+    }
+
+    [Fact]
+    public async Task Selector_IsAskedWithoutALock_AndNotAgainForEachLook()
+    {
+        var asked = 0;
+        await using var server = await TestServer.StartAsync(
+            static context => context.Response.WriteAsync($"{context.Request.Headers["X-Odd"]} {context.Request.Headers["X-Odd"]} {context.Request.Headers.Count > 0} {context.Request.Headers["X-Odd"]}"),
+            options => options.RequestHeaderEncodingSelector = name =>
+            {
+                LockOrder.RequireNone(name);
+                asked++;
+                return Encoding.Latin1;
+            });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(more: ("HTTP_X_ODD", "é")));
+
+        Assert.Equal("Ã© Ã© True Ã©", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal(1, asked);
     }
 
     private static async Task<TestServer> StartAsync(RequestDelegate application)

@@ -1,5 +1,8 @@
+using System.Diagnostics.CodeAnalysis;
 using System.Text;
 using System.Text.Unicode;
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Cgi;
 
@@ -35,29 +38,46 @@ internal sealed class CgiMapping
     /// <summary>The strings that requests share.</summary>
     public StringCache Strings { get; } = new();
 
-    /// <summary>Whether the value of a header, known to be more than plain ASCII, is one that the application may see.</summary>
-    public bool CanDecodeHeader(ReadOnlySpan<byte> variableName, ReadOnlySpan<byte> value)
-    {
-        if (value.ContainsAny((byte)'\r', (byte)'\n', (byte)0))
-            return false;
+    /// <summary>Whether the value of a header, known to be more than plain ASCII, is one that the application may see, as far as the server itself can tell.</summary>
+    public bool CanDecodeHeader(ReadOnlySpan<byte> value)
+        => !value.ContainsAny((byte)'\r', (byte)'\n', (byte)0) && (RequestHeaderEncodingSelector is not null || Utf8.IsValid(value));
 
-        if (RequestHeaderEncodingSelector is not null && HeaderNames.TryGetHeaderName(variableName, out var headerName)
-            && RequestHeaderEncodingSelector(headerName) is { } encoding)
-            return CanDecode(encoding, value);
-
-        return Utf8.IsValid(value);
-    }
-
-    /// <summary>The text of a header's value.</summary>
-    /// <param name="headerName">The header, for the choice of the encoding.</param>
-    /// <param name="value">A value that <see cref="CanDecodeHeader"/> accepted.</param>
+    /// <summary>The text of a header's value that is ASCII or UTF-8.</summary>
+    /// <param name="headerName">The header.</param>
+    /// <param name="value">A value that <see cref="CanDecodeHeader"/> accepted, and for which the application chose no other encoding.</param>
     public string DecodeHeader(string headerName, ReadOnlySpan<byte> value)
     {
         if (Ascii.IsValid(value))
             return HeaderNames.IsPersonal(headerName) ? Encoding.ASCII.GetString(value) : Strings.GetString(value);
 
-        var encoding = RequestHeaderEncodingSelector?.Invoke(headerName) ?? Encoding.UTF8;
-        return encoding.GetString(value);
+        return Encoding.UTF8.GetString(value);
+    }
+
+    /// <summary>
+    /// Decodes the headers beyond ASCII with the encodings that the application chooses. Selector and encodings are code of the
+    /// application: no lock may be held.
+    /// </summary>
+    /// <param name="parameters">The whole PARAMS stream, which was mapped.</param>
+    /// <param name="texts">The values by the offset of their pair; <see langword="null"/> if there are none.</param>
+    /// <returns>Why the request cannot be given to the application, if an encoding refuses a value.</returns>
+    public RequestRejection DecodeByApplication(ReadOnlySpan<byte> parameters, out Dictionary<int, string>? texts)
+    {
+        LockOrder.RequireNone(nameof(RequestHeaderEncodingSelector));
+        texts = null;
+        var reader = new NameValuePairReader(parameters);
+        for (var offset = 0; reader.TryRead(out var name, out var value); offset = reader.Offset)
+        {
+            if (Ascii.IsValid(value) || !(name.StartsWith("HTTP_"u8) || name.SequenceEqual("CONTENT_TYPE"u8)))
+                continue;
+
+            var encoding = HeaderNames.TryGetHeaderName(name, out var headerName) ? RequestHeaderEncodingSelector?.Invoke(headerName) : null;
+            if (!TryDecode(encoding, value, out var text))
+                return RequestRejection.InvalidHeaderValue;
+
+            (texts ??= [])[offset] = text;
+        }
+
+        return RequestRejection.None;
     }
 
     /// <summary>The text of a server variable, which is UTF-8 if it can be and else Latin-1: nobody promised an encoding.</summary>
@@ -74,17 +94,20 @@ internal sealed class CgiMapping
     public string DecodeVariable(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value)
         => HeaderNames.IsPersonalVariable(name) && Ascii.IsValid(value) ? Encoding.ASCII.GetString(value) : DecodeVariable(value);
 
-    /// <summary>Encodings that replace what they cannot decode take any value; those that throw are asked here, not in the application.</summary>
-    private static bool CanDecode(Encoding encoding, ReadOnlySpan<byte> value)
+    /// <summary>Encodings that replace what they cannot decode take any value; others throw.</summary>
+    private static bool TryDecode(Encoding? encoding, ReadOnlySpan<byte> value, [NotNullWhen(true)] out string? text)
     {
+        text = null;
         try
         {
-            _ = encoding.GetCharCount(value);
-            return true;
+            if (encoding is not null || Utf8.IsValid(value))
+                text = (encoding ?? Encoding.UTF8).GetString(value);
         }
         catch (DecoderFallbackException)
         {
-            return false;
+            // The client's mistake, not the application's.
         }
+
+        return text is not null;
     }
 }

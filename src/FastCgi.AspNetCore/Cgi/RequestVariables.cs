@@ -53,7 +53,7 @@ internal ref struct RequestVariables
     {
         if (name.StartsWith("HTTP_"u8))
         {
-            if (HttpCharacters.IsSuspect(value) && !mapping.CanDecodeHeader(name, value))
+            if (HttpCharacters.IsSuspect(value) && !mapping.CanDecodeHeader(value))
                 return RequestRejection.InvalidHeaderValue;
 
             if (name.Length == 22 && name.SequenceEqual("HTTP_TRANSFER_ENCODING"u8))
@@ -86,7 +86,7 @@ internal ref struct RequestVariables
                 DocumentUri = value;
                 break;
             case 12 when name.SequenceEqual("CONTENT_TYPE"u8):
-                return HttpCharacters.IsSuspect(value) && !mapping.CanDecodeHeader(name, value)
+                return HttpCharacters.IsSuspect(value) && !mapping.CanDecodeHeader(value)
                     ? RequestRejection.InvalidHeaderValue
                     : RequestRejection.None;
             case 14 when name.SequenceEqual("REQUEST_METHOD"u8):

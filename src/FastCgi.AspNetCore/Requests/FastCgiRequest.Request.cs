@@ -152,9 +152,6 @@ internal abstract partial class FastCgiRequest :
         }
     }
 
-    /// <summary>What the application's choice of an encoding threw while the params were mapped: it is the result of the request.</summary>
-    protected Exception? MappingError => _lazy?.MappingError;
-
     private LazyRequestState Lazy => _lazy ??= new LazyRequestState();
 
     /// <summary>The request line, as middleware has left it.</summary>

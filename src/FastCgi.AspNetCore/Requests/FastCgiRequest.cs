@@ -116,7 +116,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         State.Run();
         Parameters.Open();
         if (Rejection == RequestRejection.None)
-            Map();
+            Rejection = CgiRequestMapper.Map(Parameters.Span, Server.Mapping, out _head);
 
         BeginInput();
         var options = Server.Options;
@@ -142,17 +142,12 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     /// <summary>Executes the request on a thread that nobody waits for.</summary>
     public void RunLater() => Server.Runner.Run(this);
 
-    private void Map()
+    /// <summary>Lets the application choose how headers beyond ASCII are decoded.</summary>
+    /// <returns>Whether the request can be given to it.</returns>
+    protected bool TryDecodeHeaders()
     {
-        try
-        {
-            Rejection = CgiRequestMapper.Map(Parameters.Span, Server.Mapping, out _head);
-        }
-        catch (Exception exception)
-        {
-            // The application chooses encodings of headers; its error is reported when it would have run, outside of all locks.
-            _head = default;
-            Lazy.MappingError = exception;
-        }
+        if (Server.Mapping.RequestHeaderEncodingSelector is not null)
+            Rejection = Parameters.DecodeByApplication(Server.Mapping);
+        return Rejection == RequestRejection.None;
     }
 }

@@ -24,15 +24,21 @@ internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplic
     public override bool Execute()
     {
         // Refused, or aborted while it waited for its turn.
-        if (Rejection != RequestRejection.None || IsAborted || MappingError is not null)
+        if (Rejection != RequestRejection.None || IsAborted)
         {
-            RequestCompletion.Complete(this, MappingError);
+            RequestCompletion.Complete(this, exception: null);
             return true;
         }
 
         Task? task;
         try
         {
+            if (!TryDecodeHeaders())
+            {
+                RequestCompletion.Complete(this, exception: null);
+                return true;
+            }
+
             _context = application.CreateContext(this);
             _hasContext = true;
             task = application.ProcessRequestAsync(_context);

@@ -42,9 +42,6 @@ internal sealed class LazyRequestState
     /// <summary>All params as strings.</summary>
     public List<KeyValuePair<string, string>>? ParameterList { get; set; }
 
-    /// <summary>What the application's choice of an encoding threw while the params were mapped.</summary>
-    public Exception? MappingError { get; set; }
-
     /// <summary>Forgets all of it.</summary>
     public void Clear()
     {
@@ -59,6 +56,5 @@ internal sealed class LazyRequestState
         TlsHandshake = null;
         SetVariables = null;
         ParameterList = null;
-        MappingError = null;
     }
 }

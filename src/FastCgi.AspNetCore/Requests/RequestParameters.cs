@@ -20,6 +20,7 @@ internal sealed unsafe class RequestParameters
     private byte* _bytes;
     private int _capacity;
     private HeaderIndex _headers;
+    private Dictionary<int, string>? _decoded;
     private bool _isOver = true;
 
     /// <summary>The bytes that have come.</summary>
@@ -62,11 +63,24 @@ internal sealed unsafe class RequestParameters
         {
             _isOver = true;
             _headers.Clear();
+            _decoded = null;
             NativeMemory.Free(_bytes);
             _bytes = null;
             _capacity = 0;
             Length = 0;
         }
+    }
+
+    /// <summary>
+    /// Decodes what is beyond ASCII with the encodings that the application chooses, before it is called. Without a lock: nothing changes
+    /// the params of a request that is about to run.
+    /// </summary>
+    public RequestRejection DecodeByApplication(CgiMapping mapping)
+    {
+        var rejection = mapping.DecodeByApplication(Span, out var decoded);
+        lock (this)
+            _decoded = decoded;
+        return rejection;
     }
 
     /// <summary>Finds the last variable of a name, compared without regard to case as on IIS.</summary>
@@ -123,9 +137,9 @@ internal sealed unsafe class RequestParameters
             {
                 new NameValuePairReader(parameters[offset..]).TryRead(out var variable, out var value);
                 if (!isContentType && HeaderNames.IsVariableOf(variable, name))
-                    values = Join(values, name, mapping.DecodeHeader(name, value));
+                    values = Join(values, name, Decode(offset, name, value, mapping));
                 else if (isContentType && variable.SequenceEqual("CONTENT_TYPE"u8) && !value.IsEmpty)
-                    values = mapping.DecodeHeader(name, value);
+                    values = Decode(offset, name, value, mapping);
             }
 
             return values;
@@ -158,13 +172,16 @@ internal sealed unsafe class RequestParameters
         lock (this)
         {
             var reader = new NameValuePairReader(Readable());
-            while (reader.TryRead(out var variable, out var value))
+            for (var offset = 0; reader.TryRead(out var variable, out var value); offset = reader.Offset)
             {
                 if (HeaderNames.TryGetHeaderName(variable, out var name) && !HeaderNames.IsIgnored(name))
-                    add(state, name, mapping.DecodeHeader(name, value));
+                    add(state, name, Decode(offset, name, value, mapping));
             }
         }
     }
+
+    private string Decode(int offset, string name, ReadOnlySpan<byte> value, CgiMapping mapping)
+        => _decoded is not null && _decoded.TryGetValue(offset, out var text) ? text : mapping.DecodeHeader(name, value);
 
     /// <summary>Repeated variables are a repeated header; cookies become one (RFC 9113, section 8.2.3).</summary>
     private static StringValues Join(StringValues values, string name, string value)

@@ -16,7 +16,7 @@ public sealed class CgiMappingTests
         => Assert.Equal(text, new CgiMapping().DecodeHeader("X", Encoding.Latin1.GetBytes(bytes)));
 
     [Fact]
-    public void DecodeHeader_EncodingChosenByName_IsUsedForThatHeader()
+    public void DecodeByApplication_EncodingChosenByName_IsUsedForThatHeader()
     {
         var asked = new List<string>();
         var mapping = new CgiMapping
@@ -28,11 +28,21 @@ public sealed class CgiMappingTests
             },
         };
 
-        Assert.True(mapping.CanDecodeHeader("HTTP_X_LATIN"u8, [0xe9]));
-        Assert.Equal("é", mapping.DecodeHeader("X-Latin", [0xe9]));
-        Assert.False(mapping.CanDecodeHeader("HTTP_X_OTHER"u8, [0xe9]));
-        Assert.True(mapping.CanDecodeHeader("CONTENT_TYPE"u8, [0xc3, 0xa9]));
-        Assert.Equal(["X-Latin", "X-Latin", "X-Other", "Content-Type"], asked);
+        var rejection = mapping.DecodeByApplication(
+            Pairs(("HTTP_X_LATIN", [0xe9]), ("SERVER_NAME", [0xe9]), ("CONTENT_TYPE", [0xc3, 0xa9]), ("HTTP_X_PLAIN", [0x41])), out var texts);
+
+        Assert.Equal(RequestRejection.None, rejection);
+        Assert.Equal(["é", "é"], texts!.OrderBy(static text => text.Key).Select(static text => text.Value));
+        Assert.Equal(0, texts!.Keys.Min());
+        Assert.Equal(["X-Latin", "Content-Type"], asked);
+    }
+
+    [Fact]
+    public void DecodeByApplication_NoEncodingChosenAndNotUtf8_IsRefused()
+    {
+        var mapping = new CgiMapping { RequestHeaderEncodingSelector = static _ => null };
+
+        Assert.Equal(RequestRejection.InvalidHeaderValue, mapping.DecodeByApplication(Pairs(("HTTP_X_OTHER", [0xe9])), out _));
     }
 
     [Theory]
@@ -41,17 +51,17 @@ public sealed class CgiMappingTests
     [InlineData((byte)0)]
     public void CanDecodeHeader_LineBreakOrNull_NotWithAnyEncoding(byte value)
     {
-        Assert.False(new CgiMapping().CanDecodeHeader("HTTP_X"u8, [(byte)'a', value]));
-        Assert.False(new CgiMapping { RequestHeaderEncodingSelector = static _ => Encoding.Latin1 }.CanDecodeHeader("HTTP_X"u8, [(byte)'a', value]));
+        Assert.False(new CgiMapping().CanDecodeHeader([(byte)'a', value]));
+        Assert.False(new CgiMapping { RequestHeaderEncodingSelector = static _ => Encoding.Latin1 }.CanDecodeHeader([(byte)'a', value]));
     }
 
     [Fact]
-    public void CanDecodeHeader_EncodingThatThrows_IsAskedHere()
+    public void DecodeByApplication_EncodingThatThrows_IsTheClientsMistake()
     {
         var mapping = new CgiMapping { RequestHeaderEncodingSelector = static _ => s_strictUtf8 };
 
-        Assert.False(mapping.CanDecodeHeader("HTTP_X"u8, [0xe9]));
-        Assert.True(mapping.CanDecodeHeader("HTTP_X"u8, [0xc3, 0xa9]));
+        Assert.Equal(RequestRejection.InvalidHeaderValue, mapping.DecodeByApplication(Pairs(("HTTP_X", [0xe9])), out _));
+        Assert.Equal(RequestRejection.None, mapping.DecodeByApplication(Pairs(("HTTP_X", [0xc3, 0xa9])), out _));
     }
 
     [Theory]
@@ -78,4 +88,8 @@ public sealed class CgiMappingTests
         Assert.Empty(new CgiMapping().PathBaseBytes);
         Assert.Equal("/gr\xc3\xb6\xc3\x9f" + "e", Encoding.Latin1.GetString(new CgiMapping { PathBase = "/größe" }.PathBaseBytes));
     }
+
+    /// <summary>Pairs whose names and values are shorter than 128 bytes (FastCGI specification, section 3.4).</summary>
+    private static byte[] Pairs(params (string Name, byte[] Value)[] pairs)
+        => [.. pairs.SelectMany(static pair => (byte[])[(byte)pair.Name.Length, (byte)pair.Value.Length, .. Encoding.ASCII.GetBytes(pair.Name), .. pair.Value])];
 }

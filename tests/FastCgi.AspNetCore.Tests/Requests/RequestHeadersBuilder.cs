@@ -13,6 +13,8 @@ internal sealed class RequestHeadersBuilder : IDisposable
         Assert.Equal(RequestRejection.None, CgiRequestMapper.Map(parameters, Mapping, out var head));
         Parameters.Open();
         Parameters.Append(parameters, isWhole: true);
+        if (Mapping.RequestHeaderEncodingSelector is not null)
+            Assert.Equal(RequestRejection.None, Parameters.DecodeByApplication(Mapping));
         Headers.Begin(Parameters, Mapping, head.ContentLength);
     }
 
