@@ -36,7 +36,7 @@ public class RequestBenchmark
         var context = ServerContext.Create(new FastCgiServerOptions(), new Application(), NullLogger.Instance, TimeProvider.System);
         _scheduler = new RequestScheduler(context.Options.Transport, LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
         context.Runner = _scheduler;
-        context.CorkDeadlines = _scheduler.Watchdog;
+        context.Responses.Deadlines = _scheduler.Watchdog;
         // Without its watchdog, which would send the first answers early: the runtime still compiles what they run.
         _scheduler.EndColdStart();
         _transport = new BenchmarkTransport { Kept = [] };

@@ -32,7 +32,7 @@ public sealed class AllocationTests
             new FastCgiTransportOptions { ApplicationScheduling = FastCgiApplicationScheduling.Inline },
             LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
         server.Runner = scheduler;
-        server.CorkDeadlines = scheduler.Watchdog;
+        server.Responses.Deadlines = scheduler.Watchdog;
         var connection = new FastCgiConnection(new ConnectionManager(server), new Sink());
 
         // Tiered compilation may not be over: what it allocates is not the server's.

@@ -181,7 +181,7 @@ public class HeldFlushTests
 
     private FrontEnd Request(TestServer server)
     {
-        server.Context.CorkDeadlines = _deadlines;
+        server.Context.Responses.Deadlines = _deadlines;
         var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
         // The thread that called the application sends what was flushed until then.

@@ -31,9 +31,10 @@ internal static class CgiRequestMapper
         head.Protocol = MapProtocol(variables.Protocol, mapping);
         head.IsHttps = IsHttps(variables.Https, variables.Scheme);
         head.HasTransferEncoding = variables.HasTransferEncoding;
-        if (!TryMapContentLength(variables.ContentLength, out head.ContentLength))
+        if (!TryMapContentLength(variables.ContentLength, out var contentLength))
             return RequestRejection.InvalidContentLength;
 
+        head.ContentLength = contentLength;
         return MapTarget(ref variables, mapping, ref head);
     }
 

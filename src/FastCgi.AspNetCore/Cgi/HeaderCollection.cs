@@ -17,7 +17,9 @@ internal abstract class HeaderCollection : IHeaderDictionary
 {
     private const int IndexThreshold = 24;
     private const int MaxKeptCapacity = 64;
-    private const long UnknownLength = -1;
+
+    /// <summary>Of a body whose length nobody has told.</summary>
+    protected const long UnknownLength = -1;
 
     private KeyValuePair<string, StringValues>[] _entries = [];
     private Dictionary<string, int>? _index;

@@ -19,11 +19,18 @@ internal struct RequestHead
     public string QueryString;
 
     /// <summary>The bytes of the request body; <see langword="null"/> where the front-end did not tell.</summary>
-    public long? ContentLength;
+    public long? ContentLength
+    {
+        readonly get => _contentLengthPlusOne == 0 ? null : _contentLengthPlusOne - 1;
+        set => _contentLengthPlusOne = value + 1 ?? 0;
+    }
 
     /// <summary>Whether the client talks TLS to the front-end.</summary>
     public bool IsHttps;
 
     /// <summary>Whether the client's message was chunked, so that a body follows though its length is not known.</summary>
     public bool HasTransferEncoding;
+
+    // Half the size of a long that may be null; there is one for each request that waits.
+    private long _contentLengthPlusOne;
 }

@@ -70,7 +70,7 @@ internal sealed class FastCgiServer : IServer
             _connections = new ConnectionManager(server);
             _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(server.Log), time, server.Log);
             server.Runner = _scheduler;
-            server.CorkDeadlines = _scheduler.Watchdog;
+            server.Responses.Deadlines = _scheduler.Watchdog;
             if (_services.GetService<IMeterFactory>() is { } meters)
                 ServerMetrics.Observe(meters, _connections);
             if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))

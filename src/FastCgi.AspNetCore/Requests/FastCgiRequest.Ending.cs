@@ -7,14 +7,13 @@ namespace FastCgi.AspNetCore.Requests;
 /// <content>What <see cref="RequestCompletion"/> asks of a request: its errors, and its way into the pool.</content>
 internal abstract partial class FastCgiRequest
 {
-    private BadHttpRequestException? _badRequest;
     private Exception? _applicationError;
 
     /// <inheritdoc/>
     public override Exception? ApplicationError => _applicationError;
 
     /// <summary>The status of the answer to an application that has failed: an error, whatever an exception of a bad request says.</summary>
-    public int ErrorStatusCode => _badRequest is { StatusCode: >= 400 and <= 599 and var statusCode } ? statusCode : StatusCodes.Status500InternalServerError;
+    public int ErrorStatusCode => _lazy?.BadRequest is { StatusCode: >= 400 and <= 599 and var statusCode } ? statusCode : StatusCodes.Status500InternalServerError;
 
     /// <summary>Whether the application has written all that the client waits for.</summary>
     public bool IsAnswered => Volatile.Read(ref _isCancellationPrevented);
@@ -45,7 +44,7 @@ internal abstract partial class FastCgiRequest
     {
         if (exception is BadHttpRequestException badRequest && !IsAborted)
         {
-            _badRequest = badRequest;
+            Lazy.BadRequest = badRequest;
             Server.Log.BadRequest(Connection.Id, TraceIdentifier, badRequest.StatusCode, badRequest);
         }
 
@@ -90,7 +89,6 @@ internal abstract partial class FastCgiRequest
         EndRequestLine();
         ResetLifetime();
         _applicationError = null;
-        _badRequest = null;
         Retire();
         Server.Admission.Release(this);
         Server.Requests.Return(this);

@@ -6,5 +6,5 @@ internal abstract partial class FastCgiRequest : IFastCgiRequestFeature
     IReadOnlyList<KeyValuePair<string, string>> IFastCgiRequestFeature.Parameters
         => Lazy.ParameterList ??= Parameters.GetVariables(Server.Mapping);
 
-    TextWriter IFastCgiRequestFeature.StandardError => Response.OpenStandardError(Server.Options.Limits.MaxStandardErrorSize);
+    TextWriter IFastCgiRequestFeature.StandardError => Response.OpenStandardError();
 }

@@ -14,7 +14,6 @@ internal abstract partial class FastCgiRequest :
 {
     private LazyRequestState? _lazy;
     private string? _traceIdentifier;
-    private string _scheme = Uri.UriSchemeHttp;
     private uint _sequence;
 
     string IHttpRequestFeature.Protocol
@@ -25,11 +24,11 @@ internal abstract partial class FastCgiRequest :
 
     string IHttpRequestFeature.Scheme
     {
-        get => _scheme;
+        get => _lazy?.Scheme ?? (_head.IsHttps ? Uri.UriSchemeHttps : Uri.UriSchemeHttp);
         set
         {
             ThrowIfOver();
-            _scheme = value;
+            Lazy.Scheme = value;
         }
     }
 
@@ -121,7 +120,7 @@ internal abstract partial class FastCgiRequest :
         set => Addresses.LocalPort = value;
     }
 
-    Exception? IBadRequestExceptionFeature.Error => _badRequest;
+    Exception? IBadRequestExceptionFeature.Error => _lazy?.BadRequest;
 
     /// <summary>The request's name in logs.</summary>
     public override string TraceIdentifier
@@ -192,8 +191,6 @@ internal abstract partial class FastCgiRequest :
         var identifier = Parameters.GetVariable(Server.Options.TraceIdentifierParameter, Server.Mapping);
         return HttpCharacters.IsTraceIdentifier(identifier) ? identifier : null;
     }
-
-    private void BeginRequestLine() => _scheme = _head.IsHttps ? Uri.UriSchemeHttps : Uri.UriSchemeHttp;
 
     private void EndRequestLine()
     {

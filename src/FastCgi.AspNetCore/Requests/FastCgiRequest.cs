@@ -119,20 +119,10 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
             Rejection = CgiRequestMapper.Map(Parameters.Span, Server.Mapping, out _head);
 
         BeginInput();
-        var options = Server.Options;
-        Response.Begin(Connection.Output, Id, new ResponseSettings
-        {
-            IsHead = ReferenceEquals(_head.Method, HttpMethods.Head),
-            IsAuthorizer = Role == FastCgiRole.Authorizer,
-            AllowSynchronousIO = options.AllowSynchronousIO,
-            MaxBufferSize = options.Limits.MaxResponseBufferSize,
-            EncodingSelector = options.ResponseHeaderEncodingSelector,
-            SendFileOffload = Server.SendFileOffload,
-            Deadlines = Server.CorkDeadlines,
-        });
+        Response.Begin(
+            Connection.Output, Id, Server.Responses, isHead: ReferenceEquals(_head.Method, HttpMethods.Head), isAuthorizer: Role == FastCgiRole.Authorizer);
         _headers.Begin(Parameters, Server.Mapping, _head.ContentLength);
         BeginFeatures();
-        BeginRequestLine();
     }
 
     /// <summary>Calls the application, or answers a request that is rejected. It never throws.</summary>

@@ -6,65 +6,58 @@ using FastCgi.AspNetCore.Protocol;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// Where the headers are among the params of a request: four bytes for each, outside the managed heap, of the offset of the pair and
-/// as many bits of a hash of its name as are left. Built when the first header is asked for. A mutable struct: keep it in a field, do
-/// not copy it.
+/// Finds the headers among the params of a request. Until it is built it reads the params; then it has four bytes for each header,
+/// outside the managed heap, of the offset of the pair and as many bits of a hash of its name as are left. A mutable struct: keep it
+/// in a field, do not copy it.
 /// </summary>
 internal unsafe struct HeaderIndex
 {
     // More than a browser sends.
     private const int MaxOnStack = 64;
 
-    // One bit for each value of the hash's top six bits that occurs: most headers that are absent are not looked for any further.
-    private ulong _occurring;
-    private uint* _entries;
-    private int _count;
-    private byte _offsetBits;
-    private bool _isBuilt;
+    // One pointer, because each request that waits has the field.
+    private Table* _table;
 
     /// <summary>Builds the index, unless it is built.</summary>
     /// <param name="parameters">The params, all of them.</param>
     public void Build(ReadOnlySpan<byte> parameters)
     {
-        if (_isBuilt)
+        if (_table is not null)
             return;
 
-        _offsetBits = (byte)(BitOperations.Log2((uint)parameters.Length) + 1);
+        var offsetBits = BitOperations.Log2((uint)parameters.Length) + 1;
         Span<uint> entries = stackalloc uint[MaxOnStack];
-        _count = Fill(parameters, entries);
-        if (_count > 0)
-        {
-            _entries = (uint*)NativeMemory.Alloc((nuint)_count, sizeof(uint));
-            var all = new Span<uint>(_entries, _count);
-            if (_count <= MaxOnStack)
-                entries[.._count].CopyTo(all);
-            else
-                Fill(parameters, all);
-        }
-
-        _isBuilt = true;
+        var count = Fill(parameters, entries, offsetBits, out var occurring);
+        _table = (Table*)NativeMemory.Alloc((nuint)sizeof(Table) + ((nuint)count * sizeof(uint)));
+        *_table = new Table { Occurring = occurring, Count = count, OffsetBits = offsetBits };
+        if (count <= MaxOnStack)
+            entries[..count].CopyTo(GetEntries(_table));
+        else
+            Fill(parameters, GetEntries(_table), offsetBits, out _);
     }
 
     /// <summary>Finds the next pair that may be the header with this hash: the caller compares the names.</summary>
+    /// <param name="parameters">The params, all of them.</param>
     /// <param name="hash">The hash of the header's name.</param>
-    /// <param name="position">Where to go on in the index; 0 at first.</param>
+    /// <param name="position">Where to go on; 0 at first.</param>
     /// <param name="offset">The offset of the pair in the params.</param>
-    public readonly bool TryFind(uint hash, ref int position, out int offset)
+    public readonly bool TryFind(ReadOnlySpan<byte> parameters, uint hash, ref int position, out int offset)
     {
         offset = -1;
-        if ((_occurring & GetBit(hash)) == 0)
+        if (_table is null)
+            return TryFindByReading(parameters, hash, ref position, out offset);
+
+        if ((_table->Occurring & GetBit(hash)) == 0)
             return false;
 
-        var hashMask = uint.MaxValue << _offsetBits;
-        var wanted = hash & hashMask;
-        for (; position < _count; position++)
+        var hashMask = uint.MaxValue << _table->OffsetBits;
+        var entries = GetEntries(_table);
+        for (; position < entries.Length; position++)
         {
-            var entry = _entries[position];
-            if ((entry & hashMask) != wanted)
+            if (((entries[position] ^ hash) & hashMask) != 0)
                 continue;
 
-            position++;
-            offset = (int)(entry & ~hashMask);
+            offset = (int)(entries[position++] & ~hashMask);
             return true;
         }
 
@@ -74,17 +67,30 @@ internal unsafe struct HeaderIndex
     /// <summary>Frees the memory.</summary>
     public void Clear()
     {
-        if (!_isBuilt)
-            return;
+        NativeMemory.Free(_table);
+        _table = null;
+    }
 
-        NativeMemory.Free(_entries);
-        this = default;
+    private static bool TryFindByReading(ReadOnlySpan<byte> parameters, uint hash, ref int position, out int offset)
+    {
+        var reader = new NameValuePairReader(parameters[position..]);
+        for (offset = position; reader.TryRead(out var name, out _); offset = position + reader.Offset)
+        {
+            if (!HeaderNames.TryHashVariable(name, out var found) || found != hash)
+                continue;
+
+            position += reader.Offset;
+            return true;
+        }
+
+        return false;
     }
 
     /// <returns>The number of headers, of which as many are in <paramref name="entries"/> as fit.</returns>
-    private int Fill(ReadOnlySpan<byte> parameters, Span<uint> entries)
+    private static int Fill(ReadOnlySpan<byte> parameters, Span<uint> entries, int offsetBits, out ulong occurring)
     {
         var count = 0;
+        occurring = 0;
         var reader = new NameValuePairReader(parameters);
         for (var offset = 0; reader.TryRead(out var name, out _); offset = reader.Offset)
         {
@@ -92,13 +98,26 @@ internal unsafe struct HeaderIndex
                 continue;
 
             if (count < entries.Length)
-                entries[count] = (hash & (uint.MaxValue << _offsetBits)) | (uint)offset;
-            _occurring |= GetBit(hash);
+                entries[count] = (hash & (uint.MaxValue << offsetBits)) | (uint)offset;
+            occurring |= GetBit(hash);
             count++;
         }
 
         return count;
     }
 
+    private static Span<uint> GetEntries(Table* table) => new(table + 1, table->Count);
+
     private static ulong GetBit(uint hash) => 1UL << (int)(hash >> 26);
+
+    /// <summary>What stands in front of the entries.</summary>
+    private struct Table
+    {
+        /// <summary>One bit for each value of the hash's top six bits that occurs: most headers that are absent are not looked for any further.</summary>
+        public ulong Occurring;
+
+        public int Count;
+
+        public int OffsetBits;
+    }
 }

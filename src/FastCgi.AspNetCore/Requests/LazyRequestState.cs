@@ -21,6 +21,12 @@ internal sealed class LazyRequestState
     /// <summary>The token that middleware has put in place of the request's.</summary>
     public CancellationToken? AbortedToken { get; set; }
 
+    /// <summary>The scheme that middleware has put in place of the request's.</summary>
+    public string? Scheme { get; set; }
+
+    /// <summary>What the application threw for a request that is wrong.</summary>
+    public BadHttpRequestException? BadRequest { get; set; }
+
     /// <summary>The target as the front-end received it, or as middleware has changed it.</summary>
     public string? RawTarget { get; set; }
 
@@ -49,6 +55,8 @@ internal sealed class LazyRequestState
         Body = null;
         BodyReader = null;
         AbortedToken = null;
+        Scheme = null;
+        BadRequest = null;
         RawTarget = null;
         ConnectionId = null;
         Addresses = null;

@@ -14,7 +14,7 @@ internal sealed class RequestHeaders : HeaderCollection
 {
     private RequestParameters _parameters = null!;
     private CgiMapping _mapping = null!;
-    private long? _knownContentLength;
+    private long _knownContentLength;
     private string? _madeUpHost;
     private bool _isHostMadeUp;
     private bool _hidesTransferEncoding;
@@ -22,9 +22,11 @@ internal sealed class RequestHeaders : HeaderCollection
 
     public override long? ContentLength
     {
-        get => _isLoaded ? base.ContentLength : _knownContentLength;
+        get => _isLoaded ? base.ContentLength : KnownContentLength;
         set => base.ContentLength = value;
     }
+
+    private long? KnownContentLength => _knownContentLength == UnknownLength ? null : _knownContentLength;
 
     /// <summary>Begins with another request.</summary>
     /// <param name="parameters">Its params.</param>
@@ -35,7 +37,7 @@ internal sealed class RequestHeaders : HeaderCollection
         Reset();
         _parameters = parameters;
         _mapping = mapping;
-        _knownContentLength = contentLength;
+        _knownContentLength = contentLength ?? UnknownLength;
         // The body was de-chunked by the front-end; a length beside the header would look like an attack.
         _hidesTransferEncoding = contentLength is not null;
         _isLoaded = false;
@@ -64,7 +66,7 @@ internal sealed class RequestHeaders : HeaderCollection
                 headers.Append(name, value, name.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase) ? "; " : null);
         });
 
-        if (_knownContentLength is { } contentLength)
+        if (KnownContentLength is { } contentLength)
             SetKnownContentLength(contentLength);
 
         Supplement(Known.ContentType, _parameters.GetHeader(Known.ContentType, _mapping));
@@ -77,7 +79,7 @@ internal sealed class RequestHeaders : HeaderCollection
     private StringValues Find(string name)
     {
         if (name.Equals(Known.ContentLength, StringComparison.OrdinalIgnoreCase))
-            return _knownContentLength?.ToString(System.Globalization.CultureInfo.InvariantCulture);
+            return KnownContentLength?.ToString(System.Globalization.CultureInfo.InvariantCulture);
 
         if (name.Equals(Known.Host, StringComparison.OrdinalIgnoreCase))
             return GetHost();

@@ -17,15 +17,16 @@ internal sealed class RequestInput(FastCgiRequest request)
 {
     private const long UnknownLength = -1;
 
-    private RequestBody? _body;
-    private RequestBody? _spareBody;
+    // Kept for the next request; this one's own only if there is one.
+    private RequestBody? _pooledBody;
     private FilterData? _data;
     private RequestBodyReader? _reader;
     private RequestBodyStream? _stream;
     private Exception? _error;
-    private long? _maxBodySize;
+    private long _maxBodySize;
     private long _declaredLength;
     private int _generation;
+    private bool _hasBody;
     private bool _isOpen;
     private bool _isStdinOver;
     private bool _isReaderOver;
@@ -36,7 +37,7 @@ internal sealed class RequestInput(FastCgiRequest request)
     public bool IsOver => _isStdinOver && _data is null or { IsInputOver: true };
 
     /// <summary>The bytes that the application has not examined, while there are more to come. With the lock of the connection held.</summary>
-    public long UnreadLength => Math.Max(_body?.UnreadLength ?? 0, _data?.UnreadLength ?? 0);
+    public long UnreadLength => Math.Max(Body?.UnreadLength ?? 0, _data?.UnreadLength ?? 0);
 
     /// <summary>Whether there is a body, as far as is known; <see langword="null"/> while nothing of STDIN has come.</summary>
     public bool? HasBody
@@ -47,9 +48,9 @@ internal sealed class RequestInput(FastCgiRequest request)
                 return _declaredLength > 0;
 
             if (_isStdinOver)
-                return _body is { ReceivedLength: > 0 };
+                return Body is { ReceivedLength: > 0 };
 
-            return _body is null ? null : true;
+            return Body is null ? null : true;
         }
     }
 
@@ -59,14 +60,14 @@ internal sealed class RequestInput(FastCgiRequest request)
     /// <summary>The most bytes of the body that may be read.</summary>
     public long? MaxBodySize
     {
-        get => _maxBodySize;
+        get => _maxBodySize == UnknownLength ? null : _maxBodySize;
         set
         {
             if (_hasStartedReading)
                 throw new InvalidOperationException("The maximum request body size cannot be modified after the app has already started reading from the request body.");
             if (value is not null)
                 ArgumentOutOfRangeException.ThrowIfNegative(value.Value);
-            _maxBodySize = value;
+            _maxBodySize = value ?? UnknownLength;
         }
     }
 
@@ -100,6 +101,9 @@ internal sealed class RequestInput(FastCgiRequest request)
     /// <summary>The file that a web server gives to a filter.</summary>
     public FilterData? Data => _data;
 
+    // The side of the application looks without the lock of the connection: whoever sees the flag sees a body that has begun.
+    private RequestBody? Body => Volatile.Read(ref _hasBody) ? _pooledBody : null;
+
     // What is used behind the lock, such as the connection, is taken with it held: the object may serve another request then.
     // One lock for all that the application does to a request and its response: one more object would be one for each that waits.
     private ResponseOutput ResponseLock => request.Response.Output;
@@ -112,7 +116,7 @@ internal sealed class RequestInput(FastCgiRequest request)
     public void Begin(long? declaredLength, long? maxBodySize)
     {
         _declaredLength = declaredLength ?? UnknownLength;
-        _maxBodySize = maxBodySize;
+        _maxBodySize = maxBodySize ?? UnknownLength;
         // No web server sends STDIN to an authorizer, and most not even its end.
         _isStdinOver = request.Role == FastCgiRole.Authorizer;
         _isReaderOver = false;
@@ -142,7 +146,7 @@ internal sealed class RequestInput(FastCgiRequest request)
     public void AppendStdin(ReadOnlySpan<byte> content)
     {
         if (!_isStdinOver && _declaredLength != 0)
-            (_body ??= CreateBody()).Append(content);
+            (Body ?? CreateBody()).Append(content);
     }
 
     /// <summary>STDIN has ended. With the lock of the connection held.</summary>
@@ -152,9 +156,9 @@ internal sealed class RequestInput(FastCgiRequest request)
             return;
 
         _isStdinOver = true;
-        if (_body is null && _declaredLength > 0)
-            _body = CreateBody();
-        _body?.EndInput();
+        if (!_hasBody && _declaredLength > 0)
+            CreateBody();
+        Body?.EndInput();
     }
 
     /// <summary>Takes content of DATA. With the lock of the connection held.</summary>
@@ -177,7 +181,7 @@ internal sealed class RequestInput(FastCgiRequest request)
     public void Fail(Exception exception)
     {
         _error = exception;
-        _body?.Fail(exception);
+        Body?.Fail(exception);
         _data?.Fail(exception);
     }
 
@@ -244,9 +248,9 @@ internal sealed class RequestInput(FastCgiRequest request)
             ThrowIfStale(generation);
             if (_isReaderOver)
                 throw new InvalidOperationException("No reading operation to complete.");
-            if (_body is null)
+            if (Body is not { } body)
                 return;
-            _body.AdvanceTo(consumed, examined);
+            body.AdvanceTo(consumed, examined);
             connection = request.Connection;
         }
 
@@ -296,7 +300,7 @@ internal sealed class RequestInput(FastCgiRequest request)
 
         Volatile.Write(ref _isOpen, false);
         Volatile.Write(ref _generation, _generation + 1);
-        if (_body is { } body && !_isReaderOver)
+        if (Body is { } body && !_isReaderOver)
             body.CompleteReader();
         _isReaderOver = true;
     }
@@ -304,23 +308,23 @@ internal sealed class RequestInput(FastCgiRequest request)
     /// <summary>The request is over, and closed: nobody else uses this object.</summary>
     public void End()
     {
-        if (_body is { } body)
+        if (Body is { } body)
         {
+            _hasBody = false;
             // A read that still waits comes back to its body whenever it likes; that body is not used again.
             if (body.IsReading)
             {
+                _pooledBody = null;
                 body.Fail(new ObjectDisposedException(nameof(HttpRequest)));
             }
             else
             {
                 body.Reset();
-                _spareBody = body;
             }
         }
 
         _data?.End();
         _data = null;
-        _body = null;
         _error = null;
     }
 
@@ -334,7 +338,7 @@ internal sealed class RequestInput(FastCgiRequest request)
         if (body is null)
             return null;
 
-        body.BeginRead(_maxBodySize);
+        body.BeginRead(MaxBodySize);
         _hasStartedReading = true;
         return body;
     }
@@ -342,28 +346,28 @@ internal sealed class RequestInput(FastCgiRequest request)
     /// <returns>The body, or <see langword="null"/> where there is none.</returns>
     private RequestBody? GetBody()
     {
-        if (_body is not null)
-            return _body;
+        if (Body is { } body)
+            return body;
 
         using (request.Connection.Output.EnterLock())
         {
-            if (_body is null && !_isStdinOver && _declaredLength != 0)
+            if (!_hasBody && !_isStdinOver && _declaredLength != 0)
             {
-                _body = CreateBody();
+                body = CreateBody();
                 if (_error is not null)
-                    _body.Fail(_error);
+                    body.Fail(_error);
             }
 
-            return _body;
+            return Body;
         }
     }
 
     private RequestBody CreateBody()
     {
-        var body = _spareBody ?? new RequestBody(request.Connection.Output.Pool);
-        _spareBody = null;
-        body.Begin(_declaredLength == UnknownLength ? null : _declaredLength);
-        return body;
+        _pooledBody ??= new RequestBody(request.Connection.Output.Pool);
+        _pooledBody.Begin(_declaredLength == UnknownLength ? null : _declaredLength);
+        Volatile.Write(ref _hasBody, true);
+        return _pooledBody;
     }
 
     private void ThrowIfStale(int generation)

@@ -22,6 +22,7 @@ internal sealed unsafe class RequestParameters
     private HeaderIndex _headers;
     private Dictionary<int, string>? _decoded;
     private bool _isOver = true;
+    private bool _isAsked;
 
     /// <summary>The bytes that have come.</summary>
     public int Length { get; private set; }
@@ -62,6 +63,7 @@ internal sealed unsafe class RequestParameters
         lock (this)
         {
             _isOver = true;
+            _isAsked = false;
             _headers.Clear();
             _decoded = null;
             NativeMemory.Free(_bytes);
@@ -131,9 +133,9 @@ internal sealed unsafe class RequestParameters
             if (!isContentType && HeaderNames.IsIgnored(name))
                 return values;
 
-            _headers.Build(parameters);
+            BuildIndex(parameters);
             var hash = HeaderNames.Hash(name);
-            for (var position = 0; _headers.TryFind(hash, ref position, out var offset);)
+            for (var position = 0; _headers.TryFind(parameters, hash, ref position, out var offset);)
             {
                 new NameValuePairReader(parameters[offset..]).TryRead(out var variable, out var value);
                 if (!isContentType && HeaderNames.IsVariableOf(variable, name))
@@ -153,9 +155,9 @@ internal sealed unsafe class RequestParameters
         {
             var parameters = Readable();
             string? found = null;
-            _headers.Build(parameters);
+            BuildIndex(parameters);
             var hash = HeaderNames.Hash(HeaderNames.RenamedAuthorization);
-            for (var position = 0; _headers.TryFind(hash, ref position, out var offset);)
+            for (var position = 0; _headers.TryFind(parameters, hash, ref position, out var offset);)
             {
                 new NameValuePairReader(parameters[offset..]).TryRead(out var variable, out var value);
                 if (HeaderNames.IsRenamedAuthorization(variable))
@@ -178,6 +180,14 @@ internal sealed unsafe class RequestParameters
                     add(state, name, Decode(offset, name, value, mapping));
             }
         }
+    }
+
+    /// <summary>For the second header that is asked for: many applications ask for one, and the index is memory of each request that waits.</summary>
+    private void BuildIndex(ReadOnlySpan<byte> parameters)
+    {
+        if (_isAsked)
+            _headers.Build(parameters);
+        _isAsked = true;
     }
 
     private string Decode(int offset, string name, ReadOnlySpan<byte> value, CgiMapping mapping)

@@ -32,7 +32,14 @@ internal sealed class ServerContext
             },
             Requests = pool,
             Admission = new RequestAdmission(options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit),
-            SendFileOffload = options.SendFile.Roots.Count > 0 ? new SendFileOffload(options.SendFile) : null,
+            Responses = new ResponseSettings
+            {
+                AllowSynchronousIO = options.AllowSynchronousIO,
+                MaxBufferSize = options.Limits.MaxResponseBufferSize ?? long.MaxValue,
+                MaxStandardErrorSize = options.Limits.MaxStandardErrorSize,
+                EncodingSelector = options.ResponseHeaderEncodingSelector,
+                SendFileOffload = options.SendFile.Roots.Count > 0 ? new SendFileOffload(options.SendFile) : null,
+            },
             Log = SafeLogger.Wrap(log),
             Time = time,
             LargeHeads = new LargeHeadReport(time),
@@ -58,7 +65,7 @@ internal sealed class ServerContext
 
     public required RequestPool Requests { get; init; }
 
-    public SendFileOffload? SendFileOffload { get; init; }
+    public required ResponseSettings Responses { get; init; }
 
     public required ILogger Log { get; init; }
 
@@ -72,9 +79,6 @@ internal sealed class ServerContext
 
     /// <summary>Executes requests that have waited for their turn; set before the first connection.</summary>
     public RequestRunner Runner { get; set; } = new ThreadPoolRunner();
-
-    /// <summary>Uncorks responses in time; <see langword="null"/> for nobody.</summary>
-    public CorkDeadlines? CorkDeadlines { get; set; }
 
     /// <summary>How many connections the process can have, for lack of a limit of its own.</summary>
     public required long MaxDescriptors { get; init; }

@@ -57,8 +57,8 @@ internal sealed partial class FastCgiResponse
     /// <inheritdoc/>
     Stream IHttpResponseFeature.Body
     {
-        get => _replacedBody ?? Stream;
-        set => _replacedBody = value;
+        get => _lazy?.ReplacedBody ?? Stream;
+        set => Lazy.ReplacedBody = value;
     }
 #pragma warning restore CS0618
 
@@ -135,7 +135,6 @@ internal sealed partial class FastCgiResponse
         // Without the lock: nobody has the new generation yet, and a thread that comes late finds that its own has passed.
         _bytesWritten = 0;
         _canWriteBody = true;
-        _completion = null;
         if (_isStaleUseSeen)
         {
             _writer = null;
@@ -229,7 +228,7 @@ internal sealed partial class FastCgiResponse
     private void RefuseBody()
     {
         // An answer to HEAD is written like any other; how much is noted at its end.
-        if (!_settings.IsHead)
+        if (!_isHead)
             throw new InvalidOperationException($"Writing to the response body is invalid for responses with status code {_statusCode}.");
     }
 

@@ -10,10 +10,8 @@ namespace FastCgi.AspNetCore.Responses;
 /// <content>How the response ends: as the application made it, or as an error of the server's own.</content>
 internal sealed partial class FastCgiResponse
 {
-    private Task? _completion;
-
     /// <summary>The application's own attempts to complete the response, which may still be under way.</summary>
-    public Task? Completion => Volatile.Read(ref _completion);
+    public Task? Completion => _lazy is { } lazy ? Volatile.Read(ref lazy.Completion) : null;
 
     /// <inheritdoc/>
     public Task CompleteAsync()
@@ -44,7 +42,7 @@ internal sealed partial class FastCgiResponse
         using (_output.EnterLock())
         {
             if (IsCurrent(generation))
-                Volatile.Write(ref _completion, _completion is { } earlier ? Task.WhenAll(earlier, task) : task);
+                Volatile.Write(ref Lazy.Completion, Completion is { } earlier ? Task.WhenAll(earlier, task) : task);
         }
 
         return new ValueTask(task);
@@ -110,7 +108,7 @@ internal sealed partial class FastCgiResponse
     public InvalidOperationException? GetLengthMismatch()
     {
         var declared = DeclaredLength;
-        var isExempt = _settings.IsHead || StatusCode == StatusCodes.Status304NotModified;
+        var isExempt = _isHead || StatusCode == StatusCodes.Status304NotModified;
         return declared is not null && !isExempt && _bytesWritten < declared
             ? new InvalidOperationException($"Response Content-Length mismatch: too few bytes written ({_bytesWritten} of {declared}).")
             : null;
@@ -182,7 +180,7 @@ internal sealed partial class FastCgiResponse
     {
         ended.Send();
         LogDroppedHeaders();
-        if (_bytesWritten > 0 && _settings.IsHead)
+        if (_bytesWritten > 0 && _isHead)
             _owner.Log.HeadBodyWritten(_owner.ConnectionId, _owner.TraceIdentifier, _bytesWritten);
         return ended.IsDrained;
     }
@@ -212,7 +210,7 @@ internal sealed partial class FastCgiResponse
 
     private void BecomeErrorLocked(int statusCode, string? body)
     {
-        _onStarting.Clear();
+        _lazy?.OnStarting.Clear();
         _output.ClearStaged();
         _headers.Begin();
         // The application's may have been what failed.
@@ -220,7 +218,8 @@ internal sealed partial class FastCgiResponse
         _applicationHeaders = _headers;
         _isBufferingDisabled = false;
         _isOffloaded = false;
-        _reasonPhrase = null;
+        if (_lazy is not null)
+            _lazy.ReasonPhrase = null;
         _statusCode = statusCode;
         _bytesWritten = 0;
         if (statusCode == StatusCodes.Status405MethodNotAllowed)
@@ -235,7 +234,7 @@ internal sealed partial class FastCgiResponse
 
         _headers[Known.ContentType] = "text/plain; charset=utf-8";
         _headers.ContentLength = body.Length;
-        if (!_settings.IsHead)
+        if (!_isHead)
             _output.Write(Encoding.ASCII.GetBytes(body));
     }
 

@@ -18,7 +18,7 @@ internal sealed partial class FastCgiResponse
         var part = FilePart.Check(path, offset, count);
         cancellationToken.ThrowIfCancellationRequested();
 
-        if (_settings.IsHead)
+        if (_isHead)
             await FlushAsync(generation, cancellationToken);
         else if (!await TryOffloadAsync(generation, part))
             await StreamFileAsync(generation, path, offset, count, cancellationToken);
@@ -26,7 +26,7 @@ internal sealed partial class FastCgiResponse
 
     private async ValueTask<bool> TryOffloadAsync(int generation, FilePart part)
     {
-        if (_settings.SendFileOffload is not { } offload || _settings.IsAuthorizer || HasStarted)
+        if (_settings.SendFileOffload is not { } offload || _isAuthorizer || HasStarted)
             return false;
 
         // They have the last word on status and headers.

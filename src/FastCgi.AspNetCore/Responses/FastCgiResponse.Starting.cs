@@ -8,8 +8,6 @@ namespace FastCgi.AspNetCore.Responses;
 /// <content>How status and headers become final: at the first flush or write, or when the application says so, or at its end.</content>
 internal sealed partial class FastCgiResponse
 {
-    private string? _droppedHeaders;
-
     /// <inheritdoc/>
     public Task StartAsync(CancellationToken cancellationToken = default)
     {
@@ -36,7 +34,7 @@ internal sealed partial class FastCgiResponse
                 using (_output.EnterLock())
                 {
                     ThrowIfStale(generation);
-                    _onStarting.Clear();
+                    _lazy?.OnStarting.Clear();
                     log = _owner.RecordApplicationError(exception);
                 }
 
@@ -51,7 +49,7 @@ internal sealed partial class FastCgiResponse
         using (_output.EnterLock())
         {
             ThrowIfStale(generation);
-            callback = _onStarting.Any ? _onStarting.Pop() : default;
+            callback = HasOnStarting ? _lazy!.OnStarting.Pop() : default;
             return callback.Callback is not null;
         }
     }
@@ -82,10 +80,10 @@ internal sealed partial class FastCgiResponse
     private PreparedHead PrepareHead()
     {
         var isReplaced = !ReferenceEquals(_applicationHeaders, _headers);
-        if (HasStarted || (!isReplaced && _headers.EncodingSelector is null && !_settings.IsAuthorizer))
+        if (HasStarted || (!isReplaced && _headers.EncodingSelector is null && !_isAuthorizer))
             return default;
 
-        var canAnswerOk = !_settings.IsAuthorizer || _owner.CanAnswerOk;
+        var canAnswerOk = !_isAuthorizer || _owner.CanAnswerOk;
         if (!isReplaced && _headers.EncodingSelector is null)
             return new PreparedHead(null, null, canAnswerOk);
 
@@ -112,7 +110,7 @@ internal sealed partial class FastCgiResponse
     {
         if (_statusCode is < 200 or > 999)
             throw new InvalidOperationException($"A FastCGI response cannot have the status code {_statusCode}.");
-        if (_settings.IsAuthorizer && SentStatusCode == StatusCodes.Status200OK && !head.CanAnswerOk)
+        if (_isAuthorizer && SentStatusCode == StatusCodes.Status200OK && !head.CanAnswerOk)
         {
             throw new InvalidOperationException(
                 "A request in the role Authorizer was answered 200, which would allow it, by something that is no authorizer. Use MapFastCgiAuthorizer.");
@@ -122,7 +120,8 @@ internal sealed partial class FastCgiResponse
         {
             CountWrite(writeLength, prepared.ContentLength);
             _headers.TakeFrom(prepared);
-            _encodedFields = head.EncodedFields;
+            if (head.EncodedFields is not null)
+                Lazy.EncodedFields = head.EncodedFields;
         }
         else
         {
@@ -133,7 +132,7 @@ internal sealed partial class FastCgiResponse
         FindDroppedHeaders();
         _headers.MakeReadOnly();
         _output.EndLease();
-        _canWriteBody = !_settings.IsHead && _statusCode is not (204 or 205 or 304);
+        _canWriteBody = !_isHead && _statusCode is not (204 or 205 or 304);
         if (!_canWriteBody)
         {
             _output.ClearStaged();
@@ -175,13 +174,13 @@ internal sealed partial class FastCgiResponse
         foreach (var (name, _) in _headers.Entries)
         {
             if (CgiResponseWriter.IsReserved(name))
-                _droppedHeaders = _droppedHeaders is null ? name : $"{_droppedHeaders}, {name}";
+                Lazy.DroppedHeaders = Lazy.DroppedHeaders is { } names ? $"{names}, {name}" : name;
         }
     }
 
     private void LogDroppedHeaders()
     {
-        if (_droppedHeaders is not null && Interlocked.Exchange(ref _droppedHeaders, null) is { } names)
+        if (_lazy is { DroppedHeaders: not null } lazy && Interlocked.Exchange(ref lazy.DroppedHeaders, null) is { } names)
             _owner.Log.HeadersDropped(_owner.ConnectionId, _owner.TraceIdentifier, names);
     }
 

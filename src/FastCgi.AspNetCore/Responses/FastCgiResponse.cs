@@ -19,14 +19,12 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     private readonly ResponseOwner _owner;
     private readonly ResponseOutput _output;
     private readonly ResponseHeaders _headers = new();
-    private ResponseSettings _settings;
-    private ResponseCallbacks _onStarting;
-    private ResponseCallbacks _onCompleted;
+    private ResponseSettings _settings = null!;
+    private LazyResponseState? _lazy;
     private IHeaderDictionary _applicationHeaders;
-    private Stream? _replacedBody;
-    private string? _reasonPhrase;
-    private byte[]? _encodedFields;
     private int _statusCode;
+    private bool _isHead;
+    private bool _isAuthorizer;
     private bool _isBufferingDisabled;
     private Phase _phase;
 
@@ -57,10 +55,10 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     public ResponseOutput Output => _output;
 
     /// <summary>Whether OnStarting callbacks wait to be called.</summary>
-    public bool HasOnStarting => _onStarting.Any;
+    public bool HasOnStarting => _lazy is { } lazy && lazy.OnStarting.Any;
 
     /// <summary>Whether OnCompleted callbacks wait to be called.</summary>
-    public bool HasOnCompleted => _onCompleted.Any;
+    public bool HasOnCompleted => _lazy is { } lazy && lazy.OnCompleted.Any;
 
     /// <summary>Whether the end of the response is queued.</summary>
     public bool IsCompleted => _phase == Phase.Completed;
@@ -83,13 +81,14 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     /// <exception cref="InvalidOperationException">The response has started, or the phrase has a control character (RFC 9112, section 4).</exception>
     public string? ReasonPhrase
     {
-        get => _reasonPhrase;
+        get => _lazy?.ReasonPhrase;
         set
         {
             ThrowIfStarted(nameof(ReasonPhrase));
             if (value is not null && HttpCharacters.IndexOfControl(value) is >= 0 and var position)
                 throw new InvalidOperationException($"Invalid control character in the reason phrase: 0x{(int)value[position]:X4}");
-            _reasonPhrase = value;
+            if (value is not null || _lazy is not null)
+                Lazy.ReasonPhrase = value;
         }
     }
 
@@ -107,35 +106,37 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     /// <summary>Begins the response of another request.</summary>
     /// <param name="connection">The outlet.</param>
     /// <param name="requestId">The request.</param>
-    /// <param name="settings">What is fixed about the response.</param>
-    public void Begin(RecordOutput connection, ushort requestId, in ResponseSettings settings)
+    /// <param name="settings">What the responses of the server share.</param>
+    /// <param name="isHead">Whether the request is HEAD, so that no body is sent.</param>
+    /// <param name="isAuthorizer">
+    /// Whether the request is in the role Authorizer: 200 allows the access; the status stands first, because lighttpd takes headers in front
+    /// of it for those of a permission, and drops them; and no file is left to the web server, because the response would be a 200 then.
+    /// </param>
+    public void Begin(RecordOutput connection, ushort requestId, ResponseSettings settings, bool isHead, bool isAuthorizer)
     {
         _settings = settings;
+        _isHead = isHead;
+        _isAuthorizer = isAuthorizer;
         _statusCode = StatusCodes.Status200OK;
-        _reasonPhrase = null;
         HeadLength = 0;
-        _replacedBody = null;
-        _encodedFields = null;
-        _droppedHeaders = null;
         _isBufferingDisabled = false;
         _isOffloaded = false;
         _applicationHeaders = _headers;
         AllowSynchronousIO = settings.AllowSynchronousIO;
         _headers.EncodingSelector = settings.EncodingSelector;
         _headers.Begin();
-        _output.Begin(connection, requestId, settings.MaxBufferSize ?? long.MaxValue, settings.Deadlines);
+        _output.Begin(connection, requestId, settings);
         BeginBody();
         _phase = Phase.NotStarted;
     }
 
     /// <summary>The web server's error log.</summary>
-    /// <param name="maxLength">The bytes that may be written to it.</param>
-    public TextWriter OpenStandardError(long? maxLength)
+    public TextWriter OpenStandardError()
     {
         using (_output.EnterLock())
         {
             ObjectDisposedException.ThrowIf(_phase == Phase.Closed, typeof(HttpContext));
-            return _output.OpenErrorWriter(maxLength);
+            return _output.OpenErrorWriter();
         }
     }
 
@@ -143,22 +144,22 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     public void OnStarting(Func<object, Task> callback, object state)
     {
         ThrowIfStarted(nameof(OnStarting));
-        _onStarting.Push(callback, state);
+        Lazy.OnStarting.Push(callback, state);
     }
 
     /// <inheritdoc/>
     public void OnCompleted(Func<object, Task> callback, object state)
     {
         ThrowIfClosed();
-        _onCompleted.Push(callback, state);
+        Lazy.OnCompleted.Push(callback, state);
     }
 
     /// <summary>Calls the OnCompleted callbacks; one that throws is logged, and the others go on.</summary>
     public async Task FireOnCompletedAsync()
     {
-        while (_onCompleted.Any)
+        while (HasOnCompleted)
         {
-            var (callback, state) = _onCompleted.Pop();
+            var (callback, state) = _lazy!.OnCompleted.Pop();
             try
             {
                 await callback(state);
@@ -174,12 +175,12 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     public int HeadLength { get; private set; }
 
     /// <summary>The most bytes of the header block.</summary>
-    public int GetMaxHeadLength() => CgiResponseWriter.GetMaxLength(_headers.Entries, _reasonPhrase, _encodedFields);
+    public int GetMaxHeadLength() => CgiResponseWriter.GetMaxLength(_headers.Entries, ReasonPhrase, _lazy?.EncodedFields);
 
     /// <summary>Writes the header block of a response that has started: all of it was checked then, so that it cannot fail.</summary>
     public int WriteHead(Span<byte> destination, long? contentLength)
         => HeadLength = CgiResponseWriter.Write(
-            destination, SentStatusCode, _reasonPhrase, _headers.Entries, _encodedFields, contentLength, isStatusFirst: _settings.IsAuthorizer);
+            destination, SentStatusCode, ReasonPhrase, _headers.Entries, _lazy?.EncodedFields, contentLength, isStatusFirst: _isAuthorizer);
 
     /// <summary>
     /// The length of a body that is complete before its header block is sent, for the header block: a front-end that knows it can
@@ -199,14 +200,16 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         _phase = Phase.Closed;
         CloseBody();
         _output.Close();
-        _onStarting.Clear();
-        _onCompleted.Clear();
+        _lazy?.Clear();
     }
 
     /// <summary>The status that the web server gets: where it sends a file itself, it makes the answer to the client of a 200.</summary>
     private int SentStatusCode => _isOffloaded ? StatusCodes.Status200OK : _statusCode;
 
-    private bool CanHaveContentLength => !_settings.IsHead && _statusCode is not (204 or 304);
+    private bool CanHaveContentLength => !_isHead && _statusCode is not (204 or 304);
+
+    // Threads of one application may ask for it at the same time, and nothing that one of them puts in may be lost.
+    private LazyResponseState Lazy => _lazy ?? Interlocked.CompareExchange(ref _lazy, new LazyResponseState(), null) ?? _lazy;
 
     private void ThrowIfClosed() => ObjectDisposedException.ThrowIf(_phase == Phase.Closed, typeof(HttpResponse));
 

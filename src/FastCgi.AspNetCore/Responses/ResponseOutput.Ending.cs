@@ -62,7 +62,7 @@ internal sealed partial class ResponseOutput
             records = TakeRecords(end: null);
         else
             ClearStaged();
-        records.Append(_errors?.Take(isEnd: true));
+        records.Append(_errorWriter?.Staging.Take(isEnd: true));
         return Leave(records, isComplete: false);
     }
 
@@ -94,8 +94,7 @@ internal sealed partial class ResponseOutput
         Volatile.Write(ref _generation, _generation + 1);
         _cork.OnQueued();
         ClearStaged();
-        BufferBlock.ReturnChain(_errors?.Take(isEnd: false));
-        _errors = null;
+        BufferBlock.ReturnChain(_errorWriter?.Staging.Take(isEnd: false));
         _errorWriter?.End();
         _errorWriter = null;
     }

@@ -19,14 +19,12 @@ internal sealed partial class ResponseOutput(FastCgiResponse response)
     private ResponseStaging _staging;
     private OutputCork _cork;
     private RecordOutput _connection = null!;
-    private CorkDeadlines? _deadlines;
+    private ResponseSettings _settings = null!;
     private ushort _requestId;
-    private long _pauseLength;
     private int _heldLength;
     private int _generation;
     private bool _isDropping;
     private bool _isEnded;
-    private StandardErrorStaging? _errors;
     private StandardErrorWriter? _errorWriter;
 
     // The send queue. Its generation changes when the response ends or is dropped, with the lock of the connection held: nobody
@@ -58,14 +56,12 @@ internal sealed partial class ResponseOutput(FastCgiResponse response)
     /// <summary>Begins the response of another request.</summary>
     /// <param name="connection">The outlet.</param>
     /// <param name="requestId">The request.</param>
-    /// <param name="pauseLength">The bytes that may wait to be sent before a flush waits for them.</param>
-    /// <param name="deadlines">Who uncorks the response in time; <see langword="null"/> for nobody.</param>
-    public void Begin(RecordOutput connection, ushort requestId, long pauseLength, CorkDeadlines? deadlines)
+    /// <param name="settings">What the responses of the server share.</param>
+    public void Begin(RecordOutput connection, ushort requestId, ResponseSettings settings)
     {
         _connection = connection;
         _requestId = requestId;
-        _pauseLength = pauseLength;
-        _deadlines = deadlines;
+        _settings = settings;
         _isDropping = false;
         _isEnded = false;
         _isFlushCanceled = false;
@@ -119,7 +115,7 @@ internal sealed partial class ResponseOutput(FastCgiResponse response)
         if (_isDropping || _isEnded)
             return default;
 
-        if (_staging.Length < _pauseLength && !Volatile.Read(ref _isFlushCanceled) && _cork.TryHold(isLikelyLast, this, _deadlines))
+        if (_staging.Length < _settings.MaxBufferSize && !Volatile.Read(ref _isFlushCanceled) && _cork.TryHold(isLikelyLast, this, _settings.Deadlines))
         {
             _heldLength = _staging.Length;
             return new PendingFlush(_connection, _wireGeneration, IsHeld: true);
@@ -145,7 +141,7 @@ internal sealed partial class ResponseOutput(FastCgiResponse response)
             if (flush.Generation != _wireGeneration)
                 return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: connection.IsClosed));
 
-            if (_wire.Length < _pauseLength || _isFlushCanceled)
+            if (_wire.Length < _settings.MaxBufferSize || _isFlushCanceled)
                 return new ValueTask<FlushResult>(TakeFlushResult());
 
             task = (_waiter ??= new TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously)).Task;
@@ -191,12 +187,8 @@ internal sealed partial class ResponseOutput(FastCgiResponse response)
     }
 
     /// <summary>The web server's error log, as text. With the lock held.</summary>
-    /// <param name="maxLength">The bytes that may be written to it.</param>
-    public StandardErrorWriter OpenErrorWriter(long? maxLength)
-    {
-        _errors ??= new StandardErrorStaging(_connection.Pool, _requestId, maxLength);
-        return _errorWriter ??= StandardErrorWriter.Open(this);
-    }
+    public StandardErrorWriter OpenErrorWriter()
+        => _errorWriter ??= StandardErrorWriter.Open(this, new StandardErrorStaging(_connection.Pool, _requestId, _settings.MaxStandardErrorSize));
 
     /// <summary>
     /// Writes to the web server's error log: with the header block or behind it, and not behind the end of the response. With the lock
@@ -207,9 +199,9 @@ internal sealed partial class ResponseOutput(FastCgiResponse response)
         if (_isDropping || _isEnded)
             return;
 
-        _errors!.Append(text);
+        _errorWriter!.Staging.Append(text);
         if (!_staging.NeedsHeaderBlock)
-            Queue(_errors.Take(isEnd: false));
+            Queue(_errorWriter.Staging.Take(isEnd: false));
     }
 
     /// <summary>Sends what was written to the web server's error log, as far as it is queued.</summary>
@@ -256,7 +248,7 @@ internal sealed partial class ResponseOutput(FastCgiResponse response)
 
         var isAll = _wire.Head is null;
         // At last: whoever waits may have the object serve another request at once.
-        if (_waiterWantsAll ? isAll : _wire.Length < _pauseLength)
+        if (_waiterWantsAll ? isAll : _wire.Length < _settings.MaxBufferSize)
             CompleteWaiter(default);
         return isAll;
     }
@@ -280,7 +272,7 @@ internal sealed partial class ResponseOutput(FastCgiResponse response)
         _cork.OnQueued();
         _heldLength = 0;
         var records = new BufferChain();
-        _staging.TakeRecords(response, ref records, _errors, end);
+        _staging.TakeRecords(response, ref records, _errorWriter?.Staging, end);
         return records;
     }
 

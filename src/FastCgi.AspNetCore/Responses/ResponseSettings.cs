@@ -2,23 +2,17 @@ using System.Text;
 
 namespace FastCgi.AspNetCore.Responses;
 
-/// <summary>What is fixed about a response before the application is called.</summary>
-internal readonly record struct ResponseSettings
+/// <summary>What all responses of one server share.</summary>
+internal sealed class ResponseSettings
 {
-    /// <summary>Whether the request is HEAD, so that no body is sent.</summary>
-    public bool IsHead { get; init; }
-
-    /// <summary>
-    /// Whether the request is in the role Authorizer: 200 allows the access; the status stands first, because lighttpd takes headers in front
-    /// of it for those of a permission, and drops them; and no file is left to the web server, because the response would be a 200 then.
-    /// </summary>
-    public bool IsAuthorizer { get; init; }
-
-    /// <summary>Whether the application may use synchronous writes.</summary>
+    /// <summary>Whether the application may use synchronous writes, unless it says otherwise for a request.</summary>
     public bool AllowSynchronousIO { get; init; }
 
-    /// <summary>The bytes that may be queued before a write waits; <see langword="null"/> for any number.</summary>
-    public long? MaxBufferSize { get; init; }
+    /// <summary>The bytes that may be queued before a write waits.</summary>
+    public long MaxBufferSize { get; init; } = long.MaxValue;
+
+    /// <summary>The bytes that may be written to the web server's error log for a request; <see langword="null"/> for any number.</summary>
+    public long? MaxStandardErrorSize { get; init; }
 
     /// <summary>The application's choice of encodings for headers.</summary>
     public Func<string, Encoding?>? EncodingSelector { get; init; }
@@ -26,6 +20,6 @@ internal readonly record struct ResponseSettings
     /// <summary>Which files the web server sends itself, if any.</summary>
     public SendFileOffload? SendFileOffload { get; init; }
 
-    /// <summary>Who uncorks the response in time; <see langword="null"/> for nobody.</summary>
-    public CorkDeadlines? Deadlines { get; init; }
+    /// <summary>Who uncorks responses in time; <see langword="null"/> for nobody. Set before the first connection.</summary>
+    public CorkDeadlines? Deadlines { get; set; }
 }

@@ -17,17 +17,21 @@ internal sealed class StandardErrorWriter : TextWriter
     private readonly int _generation;
     private bool _isOver;
 
-    private StandardErrorWriter(ResponseOutput output)
+    private StandardErrorWriter(ResponseOutput output, StandardErrorStaging staging)
         : base(CultureInfo.InvariantCulture)
     {
         _output = output;
+        Staging = staging;
         _generation = output.Generation;
         CoreNewLine = ['\n'];
     }
 
     public override Encoding Encoding => Encoding.UTF8;
 
-    public static StandardErrorWriter Open(ResponseOutput output) => new(output);
+    /// <summary>The records that were written and are not queued.</summary>
+    public StandardErrorStaging Staging { get; }
+
+    public static StandardErrorWriter Open(ResponseOutput output, StandardErrorStaging staging) => new(output, staging);
 
     public override void Write(char value) => Write([value], endsLine: false);
 

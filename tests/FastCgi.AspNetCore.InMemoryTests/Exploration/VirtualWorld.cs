@@ -53,7 +53,7 @@ internal sealed class VirtualWorld
         var options = new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = maxApplicationThreads };
         _scheduler = new RequestScheduler(options, platform, new VirtualTime(_machine), NullLogger.Instance);
         server.Runner = _scheduler;
-        server.CorkDeadlines = _scheduler.Watchdog;
+        server.Responses.Deadlines = _scheduler.Watchdog;
         _manager = new ConnectionManager(server);
         _loop = new VirtualLoop(_scheduler, _machine);
 

@@ -110,7 +110,7 @@ internal sealed class TestServer : IAsyncDisposable
             Connections = new ConnectionManager(server);
             Scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(server.Log), TimeProvider.System, server.Log);
             server.Runner = Scheduler;
-            server.CorkDeadlines = Scheduler.Watchdog;
+            server.Responses.Deadlines = Scheduler.Watchdog;
             // Without its watchdog, which goes by the time that passes: tests that want a look call it.
             Connections.Start(() => IdleCount++);
             return Task.CompletedTask;
