@@ -1,15 +1,19 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
 /// <summary>
-/// The choices of one run: first those of a prefix, then always the first. Depth first, the next run changes the last choice that has
-/// an alternative left. Choices that deviate from the usual order cost, and their number is bounded.
+/// The choices of one run: first those of a prefix, then always the first, or drawn ones. Depth first, the next run changes the last
+/// choice that has an alternative left. Choices that deviate from the usual order cost, and their number is bounded.
 /// </summary>
 internal sealed class Choices
 {
+    // How often a drawn run deviates where it may: once in so many choices.
+    private const int DrawnInterval = 8;
+
     private readonly List<int> _made = [];
     private readonly List<int> _counts = [];
     private int[] _prefix = [];
     private int _deviations;
+    private Random? _random;
 
     /// <summary>How many choices of a run may deviate from the usual order.</summary>
     public int MaxDeviations { get; init; }
@@ -18,8 +22,11 @@ internal sealed class Choices
     public IReadOnlyList<int> Made => _made;
 
     /// <summary>Begins a run with a prefix.</summary>
-    public void Begin(int[] prefix)
+    /// <param name="prefix">The first choices.</param>
+    /// <param name="random">Draws the others; <see langword="null"/> for the first of each.</param>
+    public void Begin(int[] prefix, Random? random = null)
     {
+        _random = random;
         _prefix = prefix;
         _made.Clear();
         _counts.Clear();
@@ -27,12 +34,13 @@ internal sealed class Choices
     }
 
     /// <summary>Chooses one of several variants of the run, which costs nothing.</summary>
-    public int Vary(int count) => Make(count);
+    public int Vary(int count) => Make(count, _random?.Next(count) ?? 0);
 
     /// <summary>Chooses who goes on: 0 is the usual one.</summary>
     public int Deviate(int count)
     {
-        var made = Make(_deviations < MaxDeviations ? count : 1);
+        var isBounded = _deviations >= MaxDeviations;
+        var made = Make(isBounded ? 1 : count, isBounded || _random is null || _random.Next(DrawnInterval) != 0 ? 0 : _random.Next(count));
         if (made != 0)
             _deviations++;
         return made;
@@ -51,10 +59,10 @@ internal sealed class Choices
         return null;
     }
 
-    private int Make(int count)
+    private int Make(int count, int drawn)
     {
         var index = _made.Count;
-        var made = index < _prefix.Length ? _prefix[index] : 0;
+        var made = index < _prefix.Length ? _prefix[index] : drawn;
         if (made >= count)
             throw new InvalidOperationException($"Choice {index} of the schedule is {made}, but there are {count} only: the schedule is not of this code.");
 

@@ -13,9 +13,10 @@ namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 /// watchdog; nobody waits longer for another's handler; and nothing is left behind.
 /// </summary>
 /// <remarks>
-/// FASTCGI_DEVIATIONS sets how many deviations a schedule may have, and FASTCGI_EXPLORED_SCHEDULES how many schedules are explored at the
-/// most. With one deviation there are some 40,000 of each kind, with two some two million.
+/// FASTCGI_DEVIATIONS sets how many deviations the schedules have of which all are explored: some 40,000 of each kind have up to one, some
+/// two million up to two. FASTCGI_EXPLORED_SCHEDULES sets how many with up to four are drawn besides, always the same ones.
 /// </remarks>
+[Trait("Category", "Exploration")]
 public class ExplorationTests(ITestOutputHelper output)
 {
     private readonly ScriptedApplication _application = new();
@@ -25,22 +26,35 @@ public class ExplorationTests(ITestOutputHelper output)
     [Theory]
     [InlineData(1_000)]
     [InlineData(1)]
-    public void Schedules_OfThreeRequests_KeepThePromises(int maxApplicationThreads)
+    public void Schedules_WithFewDeviations_AllKeepThePromises(int maxApplicationThreads)
     {
         _maxApplicationThreads = maxApplicationThreads;
-        var max = GetSetting("FASTCGI_EXPLORED_SCHEDULES", 1_000_000);
         var choices = new Choices { MaxDeviations = GetSetting("FASTCGI_DEVIATIONS", 1) };
         var server = CreateServer();
-        int[]? prefix = [];
         var count = 0;
-        for (; prefix is not null && count < max; count++)
+        for (int[]? prefix = []; prefix is not null; prefix = choices.Next())
         {
-            Run(server, choices, prefix);
-            prefix = choices.Next();
+            Run(server, choices, prefix, random: null);
+            count++;
         }
 
-        output.WriteLine($"{count} schedules explored{(prefix is null ? ", which are all" : "")}.");
+        output.WriteLine($"{count} schedules explored, which are all.");
         Assert.True(count > 1_000);
+    }
+
+    [Theory]
+    [InlineData(1_000)]
+    [InlineData(1)]
+    public void Schedules_Drawn_KeepThePromises(int maxApplicationThreads)
+    {
+        _maxApplicationThreads = maxApplicationThreads;
+        var max = GetSetting("FASTCGI_EXPLORED_SCHEDULES", 20_000);
+        var choices = new Choices { MaxDeviations = 4 };
+        var server = CreateServer();
+        for (var seed = 0; seed < max; seed++)
+            Run(server, choices, [], new Random(seed));
+
+        output.WriteLine($"{max} schedules explored.");
     }
 
     /// <summary>Schedules that a defect once failed at; behind the choices that are given, all is as usual.</summary>
@@ -56,7 +70,7 @@ public class ExplorationTests(ITestOutputHelper output)
     public void Schedule_WithAName_KeepsThePromises(string name, params int[] choices)
     {
         output.WriteLine(name);
-        Run(CreateServer(), new Choices(), choices);
+        Run(CreateServer(), new Choices { MaxDeviations = int.MaxValue }, choices, random: null);
     }
 
     private static int GetSetting(string name, int usual)
@@ -64,9 +78,9 @@ public class ExplorationTests(ITestOutputHelper output)
 
     private ServerContext CreateServer() => ServerContext.Create(new FastCgiServerOptions(), _application, NullLogger.Instance, TimeProvider.System);
 
-    private void Run(ServerContext server, Choices choices, int[] prefix)
+    private void Run(ServerContext server, Choices choices, int[] prefix, Random? random)
     {
-        choices.Begin(prefix);
+        choices.Begin(prefix, random);
         try
         {
             RunOnce(server, choices, trace: null);

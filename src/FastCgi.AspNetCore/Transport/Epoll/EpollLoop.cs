@@ -129,13 +129,6 @@ internal sealed unsafe class EpollLoop : RunQueue, IDisposable
     /// <summary>Makes the loop look at what was queued.</summary>
     public void Wake() => _wakeUp.Call();
 
-    /// <summary>Runs something on the thread of the loop.</summary>
-    public void Post(Action action)
-    {
-        _wakeUp.Actions.Enqueue(action);
-        Wake();
-    }
-
     /// <summary>Ends the loop. Its connections must be closed.</summary>
     public void Stop()
     {

@@ -1,18 +1,14 @@
-using System.Collections.Concurrent;
 using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>A call that ends the waiting of a loop, and what it is to do then.</summary>
+/// <summary>A call that ends the waiting of a loop, which then looks at what was queued.</summary>
 internal sealed class WakeUp : IEpollSource, IDisposable
 {
     private readonly EventHandle _event = new();
 
     /// <summary>The descriptor to wait for.</summary>
     public int Descriptor => _event.Descriptor;
-
-    /// <summary>What the loop is to do.</summary>
-    public ConcurrentQueue<Action> Actions { get; } = new();
 
     /// <inheritdoc/>
     public ulong Key { get; set; }
@@ -21,12 +17,7 @@ internal sealed class WakeUp : IEpollSource, IDisposable
     public void Call() => _event.Signal();
 
     /// <inheritdoc/>
-    public void OnEvent(uint events)
-    {
-        _event.Reset();
-        while (Actions.TryDequeue(out var action))
-            action();
-    }
+    public void OnEvent(uint events) => _event.Reset();
 
     /// <inheritdoc/>
     public void Dispose() => _event.Dispose();
