@@ -1,5 +1,6 @@
 using System.Globalization;
 using System.Text;
+using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.TransportTests;
 
@@ -7,6 +8,7 @@ namespace FastCgi.AspNetCore.TransportTests;
 /// Many connections that do everything at once: stalls, aborts, resets, splits. Each answer carries its request's token, so that a lost
 /// or mixed up one shows. FASTCGI_STRESS_SECONDS makes it longer than the moment that it takes by default.
 /// </summary>
+[Collection(Alone.Name)]
 public sealed class StressTests
 {
     private const int Connections = 24;
@@ -15,14 +17,63 @@ public sealed class StressTests
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
     public async Task Requests_WithStallsAbortsResetsAndSplits_EachHasItsOwnAnswer(TransportSetup setup)
     {
+        await using var server = await TransportServer.StartAsync(setup, Map, build: static builder => builder.Logging.SetMinimumLevel(LogLevel.Warning));
+        await StressAsync(server, RunAsync);
+    }
+
+    /// <summary>
+    /// What others do to themselves is nobody else's matter: applications that throw, abort late, write late and complete early, log
+    /// providers and middleware that throw, limits that are always met, and several requests on one connection.
+    /// </summary>
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    public async Task Requests_BesideOnesThatMisbehave_EachHasItsOwnAnswer(TransportSetup setup)
+    {
+        await using var server = await TransportServer.StartAsync(
+            setup,
+            static app =>
+            {
+                Map(app);
+                Misbehaviour.Map(app);
+            },
+            static options =>
+            {
+                options.Transport.MaxApplicationThreads = 3;
+                options.Limits.MaxConcurrentRequests = 12;
+                options.Limits.RequestQueueLimit = 10_000;
+                options.Limits.MaxRequestBufferSize = 8 * 1024;
+                options.Limits.MaxResponseBufferSize = 4 * 1024;
+            },
+            static builder => builder.Logging.SetMinimumLevel(LogLevel.Warning).AddProvider(new Misbehaviour.ThrowingLogs()));
+        server.Logs.Expected.UnionWith(["ApplicationError", "DisposeContextFailed"]);
+        await StressAsync(server, RunBesideAsync);
+    }
+
+    private static async Task StressAsync(TransportServer server, Func<TransportServer, Random, Task> run)
+    {
         var seconds = int.Parse(Environment.GetEnvironmentVariable("FASTCGI_STRESS_SECONDS") ?? "0", CultureInfo.InvariantCulture);
         var end = TimeProvider.System.GetTimestamp() + (seconds * TimeProvider.System.TimestampFrequency);
-        await using var server = await TransportServer.StartAsync(setup, Map);
+        await RunAllAsync();
+        var descriptors = await SettleAsync(server);
         do
-        {
-            await Task.WhenAll(Enumerable.Range(0, Connections).Select(i => Task.Run(() => RunAsync(server, new Random(i)))));
-        }
+            await RunAllAsync();
         while (TimeProvider.System.GetTimestamp() < end);
+        Assert.InRange(await SettleAsync(server), 0, descriptors + 8);
+
+        Task RunAllAsync() => Task.WhenAll(Enumerable.Range(0, Connections).Select(i => Task.Run(() => run(server, new Random(i)))));
+    }
+
+    /// <summary>Waits until the server has no connection left, and with it no buffer in use.</summary>
+    /// <returns>The descriptors of the process.</returns>
+    private static async Task<int> SettleAsync(TransportServer server)
+    {
+        var start = TimeProvider.System.GetTimestamp();
+        while (server.InUse != (0, 0))
+        {
+            Assert.True(TimeProvider.System.GetElapsedTime(start) < TimeSpan.FromSeconds(20), $"In use are {server.InUse}.");
+            await Task.Delay(20);
+        }
+
+        return Directory.EnumerateFileSystemEntries("/proc/self/fd").Count();
     }
 
     private static async Task RunAsync(TransportServer server, Random random)
@@ -66,6 +117,36 @@ public sealed class StressTests
         connection.Dispose();
     }
 
+    /// <summary>Two requests on one connection, of which one misbehaves; what becomes of it, and of the connection, is not said.</summary>
+    private static async Task RunBesideAsync(TransportServer server, Random random)
+    {
+        await RunAsync(server, random);
+        for (var i = 0; i < RequestsOfAConnection / 4; i++)
+        {
+            var token = $"{random.NextInt64():x}";
+            using var connection = await server.ConnectAsync();
+            await connection.SendAsync([.. RecordBytes.Get(1, Misbehaviour.Path(random, token)), .. RecordBytes.Get(2, $"/get/{token}")]);
+            var own = new StringBuilder();
+            var isOver = false;
+            try
+            {
+                while (!isOver && await connection.ReadRecordAsync() is { } record)
+                {
+                    isOver = record is { Type: RecordBytes.EndRequest, Id: 2 };
+                    if (record is { Type: RecordBytes.Stdout, Id: 2 })
+                        own.Append(Encoding.ASCII.GetString(record.Content));
+                }
+            }
+            catch (IOException)
+            {
+                // The other one's failure may cost the connection where it was alone on it.
+            }
+
+            if (isOver)
+                Assert.EndsWith($"\r\n\r\n{token}", own.ToString(), StringComparison.Ordinal);
+        }
+    }
+
     private static async Task CheckAsync(WebServer connection, byte[] request, string token, int split)
     {
         if (split > 0)
@@ -74,7 +155,7 @@ public sealed class StressTests
         Assert.Equal(token, Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
     }
 
-    private static void Map(WebApplication app)
+    internal static void Map(WebApplication app)
     {
         app.MapGet("/get/{token}", static (string token) => token);
         app.MapGet("/yield/{token}", static async (string token) =>
@@ -102,4 +183,11 @@ public sealed class StressTests
             await held.Task;
         });
     }
+}
+
+/// <summary>A test that counts the descriptors of the process runs alone.</summary>
+[CollectionDefinition(Name, DisableParallelization = true)]
+public static class Alone
+{
+    public const string Name = "alone";
 }

@@ -50,6 +50,9 @@ internal sealed class FastCgiServer : IServer
     /// <inheritdoc/>
     public IFeatureCollection Features { get; } = new FeatureCollection();
 
+    /// <summary>The connections of web servers; <see langword="null"/> before the start.</summary>
+    public ConnectionManager? Connections => _connections;
+
     /// <inheritdoc/>
     public async Task StartAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
         where TContext : notnull

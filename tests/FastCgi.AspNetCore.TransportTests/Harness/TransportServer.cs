@@ -1,6 +1,8 @@
 using System.Net;
+using FastCgi.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
@@ -14,7 +16,7 @@ internal sealed class TransportServer : IAsyncDisposable
     private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("fastcgi-");
     private readonly WebApplication _app;
 
-    private TransportServer(TransportSetup setup, Action<FastCgiServerOptions>? configure)
+    private TransportServer(TransportSetup setup, Action<FastCgiServerOptions>? configure, Action<WebApplicationBuilder>? build)
     {
         EndPoint = setup.CreateEndPoint(_folder.FullName);
         var builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
@@ -31,6 +33,7 @@ internal sealed class TransportServer : IAsyncDisposable
             options.Listen(setup.Engine == Engine.Pipe ? new ForeignEndPoint(EndPoint) : EndPoint);
             configure?.Invoke(options);
         });
+        build?.Invoke(builder);
         _app = builder.Build();
     }
 
@@ -38,9 +41,20 @@ internal sealed class TransportServer : IAsyncDisposable
 
     public CollectedLogs Logs { get; } = new();
 
-    public static async Task<TransportServer> StartAsync(TransportSetup setup, Action<WebApplication> map, Action<FastCgiServerOptions>? configure = null)
+    /// <summary>The connections that are open, and the buffers that are in use.</summary>
+    public (int Connections, int Buffers) InUse
     {
-        var server = new TransportServer(setup, configure);
+        get
+        {
+            var connections = ((FastCgiServer)_app.Services.GetRequiredService<IServer>()).Connections!;
+            return ((int)connections.Count, connections.Server.Buffers.RentedCount);
+        }
+    }
+
+    public static async Task<TransportServer> StartAsync(
+        TransportSetup setup, Action<WebApplication> map, Action<FastCgiServerOptions>? configure = null, Action<WebApplicationBuilder>? build = null)
+    {
+        var server = new TransportServer(setup, configure, build);
         map(server._app);
         await server._app.StartAsync();
         return server;
@@ -53,6 +67,7 @@ internal sealed class TransportServer : IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         await _app.StopAsync();
+        Assert.Equal(0, InUse.Buffers);
         await _app.DisposeAsync();
         _folder.Delete(recursive: true);
         Assert.Empty(Logs.UnexpectedErrors);
