@@ -147,7 +147,7 @@ for setting in LC_ALL=tr_TR.UTF-8 DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1; do
 done
 
 # Root may do what a service account and a container may not.
-for name in FastCgi.AspNetCore.HostingTests FastCgi.AspNetCore.TransportTests; do
+for name in FastCgi.AspNetCore.HostingTests FastCgi.AspNetCore.TransportTests FastCgi.AspNetCore.ProcessTests FastCgi.AspNetCore.LifeCycleTests; do
   run_as_nobody "$name"
 done
 

@@ -57,13 +57,13 @@ public sealed class StressTests
         do
             await RunAllAsync();
         while (TimeProvider.System.GetTimestamp() < end);
-        Assert.InRange(await SettleAsync(server), 0, descriptors + 8);
+        Assert.InRange(await SettleAsync(server), 0, descriptors);
 
         Task RunAllAsync() => Task.WhenAll(Enumerable.Range(0, Connections).Select(i => Task.Run(() => run(server, new Random(i)))));
     }
 
     /// <summary>Waits until the server has no connection left, and with it no buffer in use.</summary>
-    /// <returns>The descriptors of the process.</returns>
+    /// <returns>The sockets, epoll and event descriptors of the process. Not the files: the runtime keeps those of assemblies that it loads.</returns>
     private static async Task<int> SettleAsync(TransportServer server)
     {
         var start = TimeProvider.System.GetTimestamp();
@@ -73,7 +73,7 @@ public sealed class StressTests
             await Task.Delay(20);
         }
 
-        return Directory.EnumerateFileSystemEntries("/proc/self/fd").Count();
+        return new DirectoryInfo("/proc/self/fd").EnumerateFileSystemInfos().Count(static descriptor => descriptor.LinkTarget is { } target && target.Contains(":[", StringComparison.Ordinal));
     }
 
     private static async Task RunAsync(TransportServer server, Random random)

@@ -11,6 +11,10 @@ internal static class AcceptQueue
 {
     private const int SocketLevel = 1;
     private const int AttachFilter = 26;
+    private const int BindToInterface = 62;
+
+    // An index that no network interface has, in the byte order of the machine.
+    private const int NoInterface = int.MaxValue;
 
     // Handshakes that have begun end within a round trip, of a network of servers.
     private static readonly TimeSpan s_handshakeTime = TimeSpan.FromMilliseconds(10);
@@ -19,8 +23,10 @@ internal static class AcceptQueue
     private static readonly ulong[] s_dropSyn = [Instruction(0x30, 0, 0, 13), Instruction(0x45, 0, 1, 2), Instruction(0x06, 0, 0, 0), Instruction(0x06, 0, 0, uint.MaxValue)];
 
     /// <summary>
-    /// Takes no more connections; those in the queue can still be accepted. On a unix socket, that is at once and final. TCP has no
-    /// such call: a packet that asks for a connection is dropped, so that it comes again when the socket is closed, and is refused then.
+    /// Takes no more connections; those in the queue can still be accepted. On a unix socket, that is one call. TCP has none: the
+    /// socket is bound to an interface that does not exist, so that the system finds no listener for a packet that asks for a connection,
+    /// and refuses it at once. Linux before 5.7 wants a privilege for that; there such packets are dropped, come again when the socket is
+    /// closed, and are refused then.
     /// </summary>
     /// <returns>Whether the system does so. A sandbox may forbid it; then a connection that comes in the instant of the close is reset.</returns>
     public static async ValueTask<bool> TryCloseAsync(Socket socket)
@@ -35,24 +41,43 @@ internal static class AcceptQueue
                 socket.Shutdown(SocketShutdown.Receive);
                 return true;
             }
-
-            DropSyn(socket);
         }
         catch (SocketException)
         {
             return false;
         }
 
+        if (!TryLeaveInterfaces(socket) && !TryDropSyn(socket))
+            return false;
+
         await Task.Delay(s_handshakeTime).ConfigureAwait(false);
         return true;
     }
 
-    private static unsafe void DropSyn(Socket socket)
+    /// <summary>Lets the system find no listener any more.</summary>
+    public static bool TryLeaveInterfaces(Socket socket)
+        => TrySet(socket, BindToInterface, MemoryMarshal.AsBytes<int>([NoInterface]));
+
+    /// <summary>Lets the system drop what asks for a connection.</summary>
+    public static unsafe bool TryDropSyn(Socket socket)
     {
         fixed (ulong* instructions = s_dropSyn)
         {
             var program = new FilterProgram { Length = (ushort)s_dropSyn.Length, Instructions = instructions };
-            socket.SetRawSocketOption(SocketLevel, AttachFilter, new ReadOnlySpan<byte>(&program, sizeof(FilterProgram)));
+            return TrySet(socket, AttachFilter, new ReadOnlySpan<byte>(&program, sizeof(FilterProgram)));
+        }
+    }
+
+    private static bool TrySet(Socket socket, int option, ReadOnlySpan<byte> value)
+    {
+        try
+        {
+            socket.SetRawSocketOption(SocketLevel, option, value);
+            return true;
+        }
+        catch (SocketException)
+        {
+            return false;
         }
     }
 

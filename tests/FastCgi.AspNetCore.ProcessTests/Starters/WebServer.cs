@@ -93,6 +93,9 @@ internal sealed class WebServer : IAsyncDisposable
     private static async Task<WebServer> StartAsync(ScratchFolder folder, string configuration, string text, string[] command)
     {
         var port = new PortReservation();
+        // h2o changes its user only as root.
+        if (!Environment.IsPrivilegedProcess)
+            text = text.Replace("user: {{user}}\n", "", StringComparison.Ordinal);
         text = text.Replace("{{port}}", port.EndPoint.Port.ToString(CultureInfo.InvariantCulture), StringComparison.Ordinal)
             .Replace("{{folder}}", folder.Path, StringComparison.Ordinal)
             .Replace("{{dotnet}}", s_dotnet, StringComparison.Ordinal)

@@ -16,20 +16,51 @@ public sealed class RefusedCallTests
 
     private readonly LogCollector _log = new();
 
-    [Fact]
-    public async Task CloseAcceptQueue_FilterIsRefused_GoesOnWithoutAndSaysSo()
+    [Theory]
+    [InlineData("127.0.0.1")]
+    [InlineData("::1")]
+    public async Task CloseAcceptQueue_ConnectionsThatWait_AreAcceptedAndOthersRefused(string address)
     {
-        using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        socket.Bind(new IPEndPoint(IPAddress.Loopback, 0));
-        socket.Listen();
+        using var socket = Listen(address);
+        using var waiting = new Socket(socket.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
+        await waiting.ConnectAsync(socket.LocalEndPoint!);
         // No filter can be attached any more: the error is EPERM, as of a sandbox.
         socket.SetRawSocketOption(SocketLevel, LockFilter, MemoryMarshal.AsBytes<int>([1]));
-        var listening = new ListeningSocket(socket) { EndPoint = socket.LocalEndPoint! };
 
-        Assert.False(await AcceptQueue.TryCloseAsync(socket));
-        Assert.True(await listening.WithdrawAsync(_log));
+        Assert.True(await AcceptQueue.TryCloseAsync(socket));
 
-        Assert.Equal("AcceptQueueOpen", Assert.Single(_log.Entries).Event);
+        using var late = new Socket(socket.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
+        Assert.Equal(SocketError.ConnectionRefused, (await Assert.ThrowsAsync<SocketException>(() => late.ConnectAsync(socket.LocalEndPoint!))).SocketErrorCode);
+        using var accepted = await socket.AcceptAsync();
+        await accepted.SendAsync("hello"u8.ToArray());
+        Assert.Equal(5, await waiting.ReceiveAsync(new byte[10]));
+    }
+
+    /// <summary>For systems that refuse the first way.</summary>
+    [Fact]
+    public async Task DropSyn_ConnectionThatWaits_IsAccepted()
+    {
+        using var socket = Listen("127.0.0.1");
+        using var waiting = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        await waiting.ConnectAsync(socket.LocalEndPoint!);
+
+        Assert.True(AcceptQueue.TryDropSyn(socket));
+
+        using var late = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        var connecting = late.ConnectAsync(socket.LocalEndPoint!);
+        using var accepted = await socket.AcceptAsync();
+        await accepted.SendAsync("hello"u8.ToArray());
+        Assert.Equal(5, await waiting.ReceiveAsync(new byte[10]));
+        Assert.False(connecting.IsCompleted);
+    }
+
+    [Fact]
+    public void DropSyn_FilterIsRefused_SaysSo()
+    {
+        using var socket = Listen("127.0.0.1");
+        socket.SetRawSocketOption(SocketLevel, LockFilter, MemoryMarshal.AsBytes<int>([1]));
+
+        Assert.False(AcceptQueue.TryDropSyn(socket));
     }
 
     [Fact]
@@ -108,5 +139,14 @@ public sealed class RefusedCallTests
         Assert.False(epoll.Modify(0, Libc.EpollIn, data: 0));
         Assert.False(epoll.Delete(0));
         wake.Signal();
+    }
+
+    private static Socket Listen(string address)
+    {
+        var endPoint = new IPEndPoint(IPAddress.Parse(address), 0);
+        var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
+        socket.Bind(endPoint);
+        socket.Listen();
+        return socket;
     }
 }
