@@ -6,6 +6,8 @@ set -uo pipefail
 cd "$(dirname "$0")/.."
 
 export DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 DEBIAN_FRONTEND=noninteractive
+# Warnings are errors.
+export CI=true
 # An ordinary user's search path lacks the folder of the servers.
 PATH=$PATH:/usr/sbin
 

@@ -70,6 +70,9 @@ public sealed class FastCgiListenOptions
     /// <remarks>See <see cref="AllowedUsers"/>. The supplementary groups of a process count too.</remarks>
     public IList<string> AllowedGroups { get; } = [];
 
+    /// <summary>Where the endpoint was named, to be told with an error.</summary>
+    internal string Origin { get; set; } = "the code";
+
     /// <summary>The same options for another endpoint.</summary>
     internal FastCgiListenOptions At(EndPoint endPoint)
     {

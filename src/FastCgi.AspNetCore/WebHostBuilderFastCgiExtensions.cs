@@ -30,6 +30,13 @@ public static class WebHostBuilderFastCgiExtensions
             services.AddOptions();
             services.AddLogging();
             services.AddMetrics();
+            if (!services.Any(static service => service.ServiceType == typeof(KestrelSettings)))
+            {
+                services.AddSingleton<KestrelSettings>();
+                // Before everything that sets an option of ours, also what was registered earlier.
+                services.Insert(0, ServiceDescriptor.Singleton<IConfigureOptions<FastCgiServerOptions>>(static provider => provider.GetRequiredService<KestrelSettings>()));
+            }
+
             services.TryAddEnumerable(ServiceDescriptor.Singleton<IConfigureOptions<FastCgiServerOptions>>(new FastCgiServerOptionsSetup(context.Configuration)));
             services.TryAddEnumerable(ServiceDescriptor.Singleton<MatcherPolicy, RoleMatcherPolicy>());
             services.AddSingleton(new HttpServer(registered));

@@ -182,6 +182,24 @@ public sealed class ConfigurationTests
     public void Configure_UnknownName_ErrorNamesThePath(string path, string value) => AssertError(path, value, path, "is not an option");
 
     [Theory]
+    [InlineData("FastCgi:AllowSyncronousIO", "FastCgi:AllowSynchronousIO")]
+    [InlineData("FastCgi:MaxRequestBodySize", "FastCgi:Limits:MaxRequestBodySize")]
+    [InlineData("FastCgi:Limits:MaxRequestBodySzie", "FastCgi:Limits:MaxRequestBodySize")]
+    [InlineData("FastCgi:Limits:MaxConnections", "FastCgi:Limits:MaxConcurrentConnections")]
+    [InlineData("FastCgi:Limits:RequestHeadersTimeout", "FastCgi:Limits:RequestParametersTimeout")]
+    [InlineData("FastCgi:Limits:MaxRequestHeaderCount", "FastCgi:Limits:MaxRequestParameterCount")]
+    [InlineData("FastCgi:Limits:PathBase", "FastCgi:PathBase")]
+    [InlineData("FastCgi:Endpoint", "FastCgi:Endpoints")]
+    [InlineData("FastCgi:Endpoints:Site:Bakclog", "FastCgi:Endpoints:Site:Backlog")]
+    [InlineData("FastCgi:Endpoints:Site:AllowedAdresses", "FastCgi:Endpoints:Site:AllowedAddresses")]
+    [InlineData("FastCgi:Mode", "FastCgi:Endpoints:NAME:Mode")]
+    [InlineData("FastCgi:Transport:Engin", "FastCgi:Transport:Engine")]
+    [InlineData("FastCgi:Engine", "FastCgi:Transport:Engine")]
+    [InlineData("FastCgi:SendFile:Root", "FastCgi:SendFile:Roots")]
+    [InlineData("FastCgi:SendFile:Roots:Files:Paht", "FastCgi:SendFile:Roots:Files:Path")]
+    public void Configure_NameLikeAnother_ErrorNamesThatOne(string path, string meant) => AssertError(path, "1", path, $"Did you mean {meant}?");
+
+    [Theory]
     [InlineData("FastCgi:AllowSynchronousIO", "yes")]
     [InlineData("FastCgi:PathBase", "app")]
     [InlineData("FastCgi:PathSource", "")]

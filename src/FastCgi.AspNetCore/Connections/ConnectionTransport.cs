@@ -12,6 +12,9 @@ internal abstract class ConnectionTransport : OutputTransport
     /// <summary>The web server's end, or <see langword="null"/> where it is not known.</summary>
     public abstract EndPoint? RemoteEndPoint { get; }
 
+    /// <summary>Who the web server's end is, for the log.</summary>
+    public virtual string DescribePeer() => RemoteEndPoint?.ToString() is { Length: > 0 } address ? address : "an unknown peer";
+
     /// <summary>Whether <see cref="Reset"/> is seen by the peer as an error, and not as the end: so it is with TCP.</summary>
     public abstract bool CanReset { get; }
 

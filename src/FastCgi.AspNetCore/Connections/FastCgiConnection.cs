@@ -249,7 +249,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
     {
         _server.Log.ProtocolError(Id, error);
         if (error is ProtocolError.HttpOnFastCgiPort or ProtocolError.TlsOnFastCgiPort)
-            _manager.WrongProtocol.Report(_server.Log, error, _transport.RemoteEndPoint);
+            _manager.WrongProtocol.Report(_server.Log, error, _transport);
         if (error != ProtocolError.HttpOnFastCgiPort)
             return;
 

@@ -1,4 +1,3 @@
-using System.Net;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
 using Microsoft.Extensions.Logging;
@@ -16,9 +15,9 @@ internal sealed class WrongProtocolReport(TimeProvider time)
         "This port speaks FastCGI, not HTTP. Point a web server at it with fastcgi_pass, mod_proxy_fcgi or alike.\n"u8;
 
     /// <summary>Writes a line to the log, at most once a minute.</summary>
-    public void Report(ILogger log, ProtocolError error, EndPoint? remote)
+    public void Report(ILogger log, ProtocolError error, ConnectionTransport peer)
     {
         if (_limit.TryAcquire(out var count))
-            log.WrongProtocol(error == ProtocolError.TlsOnFastCgiPort ? "TLS" : "HTTP", remote?.ToString() ?? "an unknown address", count);
+            log.WrongProtocol(error == ProtocolError.TlsOnFastCgiPort ? "TLS" : "HTTP", peer.DescribePeer(), count);
     }
 }

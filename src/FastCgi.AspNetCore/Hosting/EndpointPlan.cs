@@ -11,6 +11,9 @@ namespace FastCgi.AspNetCore.Hosting;
 /// </summary>
 internal sealed class EndpointPlan
 {
+    /// <summary>Where an endpoint was named that is in the addresses of the host.</summary>
+    public const string UrlsOrigin = "urls";
+
     private static readonly string s_default = "fastcgi://127.0.0.1:9000";
 
     private EndpointPlan(IReadOnlyList<FastCgiListenOptions> fastCgi, IReadOnlyList<string> http)
@@ -33,7 +36,7 @@ internal sealed class EndpointPlan
     /// <param name="inherited">The sockets that the process was given. They are all ours, unless endpoints name some of them.</param>
     /// <param name="log">Where it is said what was left out.</param>
     /// <exception cref="FormatException">An address is neither ours nor Kestrel's.</exception>
-    /// <exception cref="IOException">An inherited socket is named that there is not.</exception>
+    /// <exception cref="IOException">An inherited socket is named that there is not, or two endpoints have one address.</exception>
     public static EndpointPlan Make(
         FastCgiServerOptions options,
         IEnumerable<string> addresses,
@@ -49,7 +52,7 @@ internal sealed class EndpointPlan
             if (EndpointAddress.IsHttp(address))
                 http.Add(address);
             else
-                fastCgi.AddRange(EndpointAddress.Parse(address).Select(static endPoint => new FastCgiListenOptions(endPoint)));
+                fastCgi.AddRange(EndpointAddress.Parse(address).Select(static endPoint => new FastCgiListenOptions(endPoint) { Origin = UrlsOrigin }));
         }
 
         if (fastCgi.Exists(InheritedSockets.IsNamedBy))
@@ -76,6 +79,7 @@ internal sealed class EndpointPlan
         else if (fastCgi.Count == 0)
             fastCgi.Add(new FastCgiListenOptions(EndpointAddress.Parse(s_default)[0]));
 
+        EndpointConflicts.ThrowIfAny(fastCgi, http);
         return new EndpointPlan(fastCgi, http);
     }
 

@@ -64,6 +64,9 @@ internal sealed class FastCgiServer : IServer
         {
             var configuration = _services.GetService<IConfiguration>();
             var options = _options.Value;
+            _services.GetService<KestrelSettings>()?.Report(options, _log);
+            foreach (var root in options.SendFile.Roots.Where(static root => !Directory.Exists(root.Folder)))
+                _log.SendFileFolderMissing(root.Folder);
             var hasHttpEndpoints = HttpServer.HasOwnEndpoints(configuration);
             var inherited = InheritedSockets.OfThisProcess;
             var plan = EndpointPlan.Make(options, _addresses, configuration, hasHttpEndpoints, inherited, _log);
@@ -78,10 +81,15 @@ internal sealed class FastCgiServer : IServer
                 ServerMetrics.Observe(meters, _connections);
             if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
                 _engine = CreateEpollEngine(_connections, _scheduler, isRequired: options.Transport.Engine == FastCgiTransportEngine.Epoll);
+            var servesHttp = plan.Http.Count > 0 || hasHttpEndpoints;
+            var isAtDesk = servesHttp && _services.GetService<IHostEnvironment>()?.IsDevelopment() == true;
             foreach (var endpoint in plan.FastCgi)
-                _listeners.Add(await ListenAsync(endpoint, inherited, cancellationToken).ConfigureAwait(false));
+            {
+                if (await ListenAsync(endpoint, inherited, isAtDesk, cancellationToken).ConfigureAwait(false) is { } listener)
+                    _listeners.Add(listener);
+            }
 
-            if (plan.Http.Count > 0 || hasHttpEndpoints)
+            if (servesHttp)
                 await _httpServer.StartAsync(_services, plan.Http, _addresses.PreferHostingUrls, application, cancellationToken).ConfigureAwait(false);
 
             _connections.Start(StopWhenIdle);
@@ -186,6 +194,24 @@ internal sealed class FastCgiServer : IServer
         _ => OperatingSystem.IsLinux(),
     };
 
+    /// <summary>
+    /// Listens on an endpoint. At the desk, one that was configured for another machine, where folders, groups and addresses are that are
+    /// not here, does not keep the application from serving HTTP.
+    /// </summary>
+    /// <returns><see langword="null"/> where it was left out.</returns>
+    private async ValueTask<TransportListener?> ListenAsync(FastCgiListenOptions options, InheritedSockets inherited, bool isAtDesk, CancellationToken cancellationToken)
+    {
+        try
+        {
+            return await ListenAsync(options, inherited, cancellationToken).ConfigureAwait(false);
+        }
+        catch (IOException exception) when (isAtDesk && options.Origin != EndpointPlan.UrlsOrigin)
+        {
+            _log.EndpointLeftOut(options.Origin, exception.Message);
+            return null;
+        }
+    }
+
     private async ValueTask<TransportListener> ListenAsync(FastCgiListenOptions options, InheritedSockets inherited, CancellationToken cancellationToken)
     {
         if (options.EndPoint is IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint)
@@ -216,5 +242,11 @@ internal sealed class FastCgiServer : IServer
         _addresses.Publish([.. _listeners.Select(static listener => EndpointAddress.Format(listener.EndPoint)), .. _httpServer.Addresses]);
         foreach (var address in _addresses)
             _log.Listening(address);
+
+        if (_listeners.Count > 0 && _services.GetService<IHostEnvironment>() is { } environment && environment.IsDevelopment())
+        {
+            foreach (var block in WebServerBlock.Create(_listeners[0].EndPoint, _options.Value.PathBase, environment.ApplicationName, Path.Exists))
+                _log.WebServerFound(block.Server, EndpointAddress.Format(_listeners[0].EndPoint), block.File, block.Command, block.Text);
+        }
     }
 }

@@ -1,6 +1,6 @@
-using System.Globalization;
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.Options;
+using static FastCgi.AspNetCore.Hosting.SettingValues;
 
 namespace FastCgi.AspNetCore.Hosting;
 
@@ -10,7 +10,7 @@ namespace FastCgi.AspNetCore.Hosting;
 /// </summary>
 internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : IConfigureOptions<FastCgiServerOptions>
 {
-    private readonly IConfigurationSection _section = configuration.GetSection("FastCgi");
+    private readonly IConfigurationSection _section = configuration.GetSection(KnownSettings.Root);
 
     /// <inheritdoc/>
     public void Configure(FastCgiServerOptions options)
@@ -24,8 +24,7 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         switch (setting.Key.ToUpperInvariant())
         {
             case "TRANSPORT":
-                foreach (var option in Members(setting))
-                    Set(option, () => ApplyTransport(option, options.Transport));
+                ApplyMembers(setting, KnownSettings.Transport, options.Transport);
                 break;
             case "ENDPOINTS":
                 foreach (var endpoint in Members(setting))
@@ -41,119 +40,23 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                     Set(role, () => options.Roles.Add(Choice<FastCgiRole>(role)));
                 break;
             case "LIMITS":
-                foreach (var limit in Members(setting))
-                    Set(limit, () => ApplyLimit(limit, options.Limits));
+                ApplyMembers(setting, KnownSettings.Limits, options.Limits);
                 break;
             default:
-                Set(setting, () => ApplyOption(setting, options));
+                Set(setting, () => Find(setting, KnownSettings.Server)(setting, options));
                 break;
         }
     }
 
-    private static void ApplyOption(IConfigurationSection setting, FastCgiServerOptions options)
+    private static void ApplyMembers<T>(
+        IConfigurationSection group, Dictionary<string, Action<IConfigurationSection, T>> known, T options)
     {
-        switch (setting.Key.ToUpperInvariant())
-        {
-            case "ALLOWSYNCHRONOUSIO":
-                options.AllowSynchronousIO = bool.Parse(Required(setting));
-                break;
-            case "ALLOWANYCLIENTCERTIFICATE":
-                options.AllowAnyClientCertificate = bool.Parse(Required(setting));
-                break;
-            case "IDLEEXIT":
-                options.IdleExit = string.IsNullOrEmpty(setting.Value) ? null : Time(setting);
-                break;
-            case "PATHBASE":
-                options.PathBase = setting.Value ?? string.Empty;
-                break;
-            case "PATHSOURCE":
-                options.PathSource = Choice<FastCgiPathSource>(setting);
-                break;
-            case "PATHBASESOURCE":
-                options.PathBaseSource = Choice<FastCgiPathBaseSource>(setting);
-                break;
-            case "TRACEIDENTIFIERPARAMETER":
-                options.TraceIdentifierParameter = setting.Value;
-                break;
-            default:
-                throw Unknown(setting);
-        }
+        foreach (var setting in Members(group))
+            Set(setting, () => Find(setting, known)(setting, options));
     }
 
-    private static void ApplyLimit(IConfigurationSection limit, FastCgiServerLimits limits)
-    {
-        switch (limit.Key.ToUpperInvariant())
-        {
-            case "MAXCONCURRENTCONNECTIONS":
-                limits.MaxConcurrentConnections = OptionalNumber(limit);
-                break;
-            case "MAXCONCURRENTREQUESTS":
-                limits.MaxConcurrentRequests = OptionalNumber(limit);
-                break;
-            case "REQUESTQUEUELIMIT":
-                limits.RequestQueueLimit = Number(limit);
-                break;
-            case "MAXREQUESTSPERCONNECTION":
-                limits.MaxRequestsPerConnection = Number(limit);
-                break;
-            case "MAXREQUESTPARAMETERSTOTALSIZE":
-                limits.MaxRequestParametersTotalSize = Number(limit);
-                break;
-            case "MAXREQUESTPARAMETERCOUNT":
-                limits.MaxRequestParameterCount = Number(limit);
-                break;
-            case "MAXREQUESTBODYSIZE":
-                limits.MaxRequestBodySize = OptionalNumber(limit);
-                break;
-            case "MAXREQUESTBUFFERSIZE":
-                limits.MaxRequestBufferSize = OptionalNumber(limit);
-                break;
-            case "MAXRESPONSEBUFFERSIZE":
-                limits.MaxResponseBufferSize = OptionalNumber(limit);
-                break;
-            case "MAXSTANDARDERRORSIZE":
-                limits.MaxStandardErrorSize = OptionalNumber(limit);
-                break;
-            case "REQUESTPARAMETERSTIMEOUT":
-                limits.RequestParametersTimeout = Time(limit);
-                break;
-            case "UNREADBODYTIMEOUT":
-                limits.UnreadBodyTimeout = Time(limit);
-                break;
-            case "KEEPALIVETIMEOUT":
-                limits.KeepAliveTimeout = string.IsNullOrEmpty(limit.Value) ? null : Time(limit);
-                break;
-            case "IDLEGRACE":
-                limits.IdleGrace = Time(limit);
-                break;
-            case "DRAINTIMEOUT":
-                limits.DrainTimeout = Time(limit);
-                break;
-            default:
-                throw Unknown(limit);
-        }
-    }
-
-    private static void ApplyTransport(IConfigurationSection option, FastCgiTransportOptions transport)
-    {
-        switch (option.Key.ToUpperInvariant())
-        {
-            case "ENGINE":
-                transport.Engine = Choice<FastCgiTransportEngine>(option);
-                break;
-            case "APPLICATIONSCHEDULING":
-                transport.ApplicationScheduling = Choice<FastCgiApplicationScheduling>(option);
-                break;
-            case "LOOPCOUNT":
-                transport.LoopCount = Number(option);
-                break;
-            case "MAXAPPLICATIONTHREADS":
-                transport.MaxApplicationThreads = Number(option);
-                break;
-            default:
-                throw Unknown(option);
-        }
-    }
+    private static Action<IConfigurationSection, T> Find<T>(IConfigurationSection setting, Dictionary<string, Action<IConfigurationSection, T>> known)
+        => known.GetValueOrDefault(setting.Key) ?? throw Unknown(setting);
 
     private static void ApplySendFile(IConfigurationSection option, FastCgiSendFileOptions sendFile)
     {
@@ -193,44 +96,10 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
 
         Set(endpoint.GetSection("Url"), () => options.Listen(url, listen =>
         {
+            listen.Origin = endpoint.Path;
             foreach (var setting in endpoint.GetChildren())
-                Set(setting, () => ApplyListenOption(setting, listen), isList: setting.Key.StartsWith("Allowed", StringComparison.OrdinalIgnoreCase));
+                Set(setting, () => Find(setting, KnownSettings.Endpoint)(setting, listen), isList: setting.Key.StartsWith("Allowed", StringComparison.OrdinalIgnoreCase));
         }));
-    }
-
-    private static void ApplyListenOption(IConfigurationSection setting, FastCgiListenOptions listen)
-    {
-        switch (setting.Key.ToUpperInvariant())
-        {
-            case "URL":
-                break;
-            case "BACKLOG":
-                listen.Backlog = Number(setting);
-                break;
-            case "MODE":
-                listen.Mode = Mode(setting);
-                break;
-            case "OWNER":
-                listen.Owner = setting.Value;
-                break;
-            case "GROUP":
-                listen.Group = setting.Value;
-                break;
-            case "CREATEDIRECTORY":
-                listen.CreateDirectory = bool.Parse(Required(setting));
-                break;
-            case "ALLOWEDADDRESSES":
-                AddAll(setting, listen.AllowedAddresses);
-                break;
-            case "ALLOWEDUSERS":
-                AddAll(setting, listen.AllowedUsers);
-                break;
-            case "ALLOWEDGROUPS":
-                AddAll(setting, listen.AllowedGroups);
-                break;
-            default:
-                throw Unknown(setting);
-        }
     }
 
     /// <summary>The settings of a group, which has no value of its own.</summary>
@@ -254,47 +123,9 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         }
     }
 
-    private static string Required(IConfigurationSection setting) => setting.Value ?? throw new FormatException("a value is missing.");
-
-    /// <summary>A name of the enumeration. Numbers, which <see cref="Enum"/> would take, are none.</summary>
-    private static T Choice<T>(IConfigurationSection setting)
-        where T : struct, Enum
-    {
-        var name = Enum.GetNames<T>().FirstOrDefault(name => name.Equals(setting.Value, StringComparison.OrdinalIgnoreCase));
-        return name is not null ? Enum.Parse<T>(name) : throw new FormatException($"it is one of {string.Join(", ", Enum.GetNames<T>())}.");
-    }
-
-    private static int Number(IConfigurationSection setting) => int.Parse(Required(setting), NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture);
-
-    private static long? OptionalNumber(IConfigurationSection setting)
-        => string.IsNullOrEmpty(setting.Value) ? null : long.Parse(setting.Value, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture);
-
-    /// <summary>A number alone would be days, which nobody means.</summary>
-    private static TimeSpan Time(IConfigurationSection setting) => Required(setting).Contains(':', StringComparison.Ordinal)
-        ? TimeSpan.Parse(setting.Value!, CultureInfo.InvariantCulture)
-        : throw new FormatException("a time is written as hours:minutes:seconds, such as 00:00:30.");
-
-    /// <summary>A list, which is one value with commas where there are no lists: in the environment and on the command line.</summary>
-    private static void AddAll(IConfigurationSection setting, IList<string> list)
-    {
-        var values = setting.GetChildren().Select(static item => item.Value).Append(setting.Value);
-        foreach (var item in values.SelectMany(static value => value?.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries) ?? []))
-            list.Add(item);
-        if (list.Count == 0)
-            throw new FormatException("the list is empty; leave it out to allow everybody.");
-    }
-
-    /// <summary>Permissions, as chmod has them.</summary>
-    private static UnixFileMode Mode(IConfigurationSection setting)
-    {
-        var digits = Required(setting);
-        if (digits.Length == 4 && digits[0] == '0')
-            digits = digits[1..];
-        return digits.Length == 3 && digits.All(static digit => digit is >= '0' and <= '7')
-            ? (UnixFileMode)Convert.ToInt32(digits, 8)
-            : throw new FormatException("a mode is three octal digits, such as 660.");
-    }
-
     private static InvalidOperationException Unknown(IConfigurationSection setting)
-        => new($"Configuration: {setting.Path} is not an option of the FastCGI server. See FastCgiServerOptions for those that are.");
+    {
+        var advice = KnownSettings.FindLike(setting.Path) is { } path ? $"Did you mean {path}?" : "See FastCgiServerOptions for those that are.";
+        return new($"Configuration: {setting.Path} is not an option of the FastCGI server. {advice}");
+    }
 }

@@ -32,7 +32,7 @@ internal sealed class InheritedSockets
     public string? Refusal { get; }
 
     /// <summary>What to listen on if no endpoint says which of them.</summary>
-    public IEnumerable<FastCgiListenOptions> Endpoints => _sockets.Select(static socket => new FastCgiListenOptions(ToEndPoint(socket)));
+    public IEnumerable<FastCgiListenOptions> Endpoints => _sockets.Select(static socket => new FastCgiListenOptions(ToEndPoint(socket)) { Origin = "what started the process" });
 
     /// <summary>Whether an endpoint names an inherited socket.</summary>
     public static bool IsNamedBy(FastCgiListenOptions options) => options.EndPoint is InheritedSocketEndPoint or FileHandleEndPoint;

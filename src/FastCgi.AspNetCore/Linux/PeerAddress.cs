@@ -1,3 +1,4 @@
+using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
 
@@ -18,6 +19,44 @@ internal static class PeerAddress
         catch (SocketException)
         {
             return null;
+        }
+    }
+
+    /// <summary>The process at the other end of a unix socket, which has no address there.</summary>
+    /// <returns><see langword="null"/> where it is no unix socket, or the system does not tell.</returns>
+    public static string? DescribeProcess(int descriptor)
+    {
+        using var handle = new SafeSocketHandle(descriptor, ownsHandle: false);
+        using var socket = new Socket(handle);
+        return DescribeProcess(socket);
+    }
+
+    /// <inheritdoc cref="DescribeProcess(int)"/>
+    public static string? DescribeProcess(Socket socket)
+    {
+        try
+        {
+            return OperatingSystem.IsLinux() && socket.AddressFamily == AddressFamily.Unix && PeerCredentials.Get(socket) is { } peer
+                ? string.Create(CultureInfo.InvariantCulture, $"process {peer.Process} ({GetName(peer.Process)}) of the user {peer.User}, over a unix socket")
+                : null;
+        }
+        catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+        {
+            return null;
+        }
+    }
+
+    /// <summary>The name of a process, which it chooses itself.</summary>
+    private static string GetName(uint process)
+    {
+        try
+        {
+            var name = File.ReadAllText(string.Create(CultureInfo.InvariantCulture, $"/proc/{process}/comm")).TrimEnd('\n');
+            return string.Concat(name.Select(static c => c is >= ' ' and <= '~' ? c : '?'));
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            return "which has ended";
         }
     }
 }

@@ -189,7 +189,7 @@ internal sealed class RequestInput(FastCgiRequest request)
     public void ThrowIfSynchronousIONotAllowed()
     {
         if (!request.Response.AllowSynchronousIO)
-            throw new InvalidOperationException("Synchronous operations are disallowed. Call ReadAsync or set AllowSynchronousIO to true instead.");
+            throw new InvalidOperationException("Synchronous operations are disallowed. Call ReadAsync or set AllowSynchronousIO to true instead. It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in UseFastCgi.");
     }
 
     /// <summary>Reads what is there, or waits for it.</summary>

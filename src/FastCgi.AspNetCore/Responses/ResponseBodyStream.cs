@@ -87,6 +87,6 @@ internal sealed class ResponseBodyStream(FastCgiResponse response, int generatio
     private void ThrowIfSynchronousIONotAllowed()
     {
         if (!response.AllowSynchronousIO)
-            throw new InvalidOperationException("Synchronous operations are disallowed. Call WriteAsync or set AllowSynchronousIO to true instead.");
+            throw new InvalidOperationException("Synchronous operations are disallowed. Call WriteAsync or set AllowSynchronousIO to true instead. It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in UseFastCgi.");
     }
 }

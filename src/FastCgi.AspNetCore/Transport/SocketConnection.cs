@@ -4,6 +4,7 @@ using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Execution;
+using FastCgi.AspNetCore.Linux;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.Extensions.Logging;
 
@@ -67,6 +68,9 @@ internal sealed class SocketConnection : ConnectionTransport
             }
         }
     }
+
+    /// <inheritdoc/>
+    public override string DescribePeer() => PeerAddress.DescribeProcess(_socket) ?? base.DescribePeer();
 
     /// <summary>The connection whose bytes these are.</summary>
     public FastCgiConnection Connection => _connection;

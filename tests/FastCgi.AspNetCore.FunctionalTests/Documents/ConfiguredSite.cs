@@ -41,10 +41,14 @@ internal sealed class ConfiguredSite : IAsyncDisposable
     /// <param name="address">Where it listens.</param>
     /// <param name="configure">Maps its endpoints.</param>
     /// <param name="configureServer">Sets options of the server.</param>
+    /// <param name="configureBuilder">Adds services.</param>
     public async Task<TestApplication> StartApplicationAsync(
-        string address, Action<WebApplication> configure, Action<FastCgiServerOptions>? configureServer = null)
+        string address,
+        Action<WebApplication> configure,
+        Action<FastCgiServerOptions>? configureServer = null,
+        Action<WebApplicationBuilder>? configureBuilder = null)
     {
-        var application = await TestApplication.StartAsync(address, configure, configureServer);
+        var application = await TestApplication.StartAsync(address, configure, configureServer, configureBuilder);
         _applications.Add(application);
         if (application.EndPoint is UnixDomainSocketEndPoint socket)
             File.SetUnixFileMode(socket.ToString(), SocketMode);
@@ -60,9 +64,16 @@ internal sealed class ConfiguredSite : IAsyncDisposable
     /// <param name="command">The program and its arguments; the path of the configuration is added at the end.</param>
     /// <param name="replacements">What the configuration says, and what it is to say. The address of the server is 127.0.0.1:8080.</param>
     public async Task StartServerAsync(string document, string name, string[] command, params (string Documented, string Actual)[] replacements)
+        => await StartServerAsync(name, await DocumentBlock.ReadAsync(document, name, replacements), command);
+
+    /// <summary>Writes a configuration and starts the web server with it.</summary>
+    /// <param name="name">The name of the file.</param>
+    /// <param name="text">The configuration.</param>
+    /// <param name="command">The program and its arguments; the path of the configuration is added at the end.</param>
+    public async Task StartServerAsync(string name, string text, string[] command)
     {
         var configuration = Path.Combine(Folder, name);
-        await File.WriteAllTextAsync(configuration, await DocumentBlock.ReadAsync(document, name, replacements) + '\n');
+        await File.WriteAllTextAsync(configuration, text + '\n');
         _server = ServerProcess.Start(command[0], [.. command[1..], configuration], Folder);
 
         using var timeout = new CancellationTokenSource(s_startTimeout);

@@ -31,6 +31,20 @@ public class ResponseStreamTests
     });
 
     [Fact]
+    public async Task Stream_SynchronousCalls_ErrorNamesTheSetting()
+    {
+        var messages = new List<string>();
+        await Parity.RunAsync((context, _) =>
+        {
+            messages.Add(Assert.Throws<InvalidOperationException>(() => context.Request.Body.ReadByte()).Message);
+            messages.Add(Assert.Throws<InvalidOperationException>(() => context.Response.Body.WriteByte(1)).Message);
+            return Task.CompletedTask;
+        });
+
+        Assert.Equal(2, messages.Count(static message => message.EndsWith(Observations.WhereSynchronousIOIsAllowed, StringComparison.Ordinal)));
+    }
+
+    [Fact]
     [Trait("Contract", "D11")]
     [Trait("Contract", "T32")]
     public async Task Stream_SynchronousWritesAllowed_Written()

@@ -6,6 +6,9 @@ namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
 /// <summary>What an application saw of its server, as lines of text, so that two servers can be compared.</summary>
 internal sealed class Observations
 {
+    /// <summary>What this server's message about a synchronous call says beyond Kestrel's.</summary>
+    public const string WhereSynchronousIOIsAllowed = " It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in UseFastCgi.";
+
     private readonly ConcurrentQueue<string> _lines = new();
 
     /// <summary>The lines so far.</summary>
@@ -51,13 +54,13 @@ internal sealed class Observations
             type = type.BaseType!;
 
         // Where in the server's own source an object was disposed is not for applications, nor is the name of its parameter; and a
-        // message that says which key is missing is no worse.
+        // message that says which key is missing, or where the setting is, is no worse.
         return exception switch
         {
             ObjectDisposedException => type.Name,
             ArgumentException => type.Name,
             KeyNotFoundException => type.Name,
-            _ => $"{type.Name}: {exception.Message}",
+            _ => $"{type.Name}: {exception.Message.Replace(WhereSynchronousIOIsAllowed, string.Empty, StringComparison.Ordinal)}",
         };
     }
 }

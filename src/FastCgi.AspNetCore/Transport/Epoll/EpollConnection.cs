@@ -61,6 +61,9 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     /// <inheritdoc/>
     public override EndPoint? RemoteEndPoint => _isClosed ? null : PeerAddress.Get(_socket);
 
+    /// <inheritdoc/>
+    public override string DescribePeer() => (_isClosed ? null : PeerAddress.DescribeProcess(_socket)) ?? base.DescribePeer();
+
     /// <summary>Begins to receive.</summary>
     /// <returns>Whether the system could take the connection on.</returns>
     public bool Start()

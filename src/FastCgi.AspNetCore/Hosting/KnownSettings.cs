@@ -1,0 +1,130 @@
+using Microsoft.Extensions.Configuration;
+using static FastCgi.AspNetCore.Hosting.SettingValues;
+
+namespace FastCgi.AspNetCore.Hosting;
+
+/// <summary>The settings of the section <c>FastCgi</c>: their names, and what each sets.</summary>
+internal static class KnownSettings
+{
+    /// <summary>The section.</summary>
+    public const string Root = "FastCgi";
+
+    /// <summary>Those of the section itself.</summary>
+    public static Dictionary<string, Action<IConfigurationSection, FastCgiServerOptions>> Server { get; } = new(StringComparer.OrdinalIgnoreCase)
+    {
+        ["AllowSynchronousIO"] = static (setting, options) => options.AllowSynchronousIO = Flag(setting),
+        ["AllowAnyClientCertificate"] = static (setting, options) => options.AllowAnyClientCertificate = Flag(setting),
+        ["IdleExit"] = static (setting, options) => options.IdleExit = OptionalTime(setting),
+        ["PathBase"] = static (setting, options) => options.PathBase = setting.Value ?? string.Empty,
+        ["PathSource"] = static (setting, options) => options.PathSource = Choice<FastCgiPathSource>(setting),
+        ["PathBaseSource"] = static (setting, options) => options.PathBaseSource = Choice<FastCgiPathBaseSource>(setting),
+        ["TraceIdentifierParameter"] = static (setting, options) => options.TraceIdentifierParameter = setting.Value,
+    };
+
+    /// <summary>Those of <c>Limits</c>.</summary>
+    public static Dictionary<string, Action<IConfigurationSection, FastCgiServerLimits>> Limits { get; } = new(StringComparer.OrdinalIgnoreCase)
+    {
+        ["MaxConcurrentConnections"] = static (setting, limits) => limits.MaxConcurrentConnections = OptionalNumber(setting),
+        ["MaxConcurrentRequests"] = static (setting, limits) => limits.MaxConcurrentRequests = OptionalNumber(setting),
+        ["RequestQueueLimit"] = static (setting, limits) => limits.RequestQueueLimit = Number(setting),
+        ["MaxRequestsPerConnection"] = static (setting, limits) => limits.MaxRequestsPerConnection = Number(setting),
+        ["MaxRequestParametersTotalSize"] = static (setting, limits) => limits.MaxRequestParametersTotalSize = Number(setting),
+        ["MaxRequestParameterCount"] = static (setting, limits) => limits.MaxRequestParameterCount = Number(setting),
+        ["MaxRequestBodySize"] = static (setting, limits) => limits.MaxRequestBodySize = OptionalNumber(setting),
+        ["MaxRequestBufferSize"] = static (setting, limits) => limits.MaxRequestBufferSize = OptionalNumber(setting),
+        ["MaxResponseBufferSize"] = static (setting, limits) => limits.MaxResponseBufferSize = OptionalNumber(setting),
+        ["MaxStandardErrorSize"] = static (setting, limits) => limits.MaxStandardErrorSize = OptionalNumber(setting),
+        ["RequestParametersTimeout"] = static (setting, limits) => limits.RequestParametersTimeout = Time(setting),
+        ["UnreadBodyTimeout"] = static (setting, limits) => limits.UnreadBodyTimeout = Time(setting),
+        ["KeepAliveTimeout"] = static (setting, limits) => limits.KeepAliveTimeout = OptionalTime(setting),
+        ["IdleGrace"] = static (setting, limits) => limits.IdleGrace = Time(setting),
+        ["DrainTimeout"] = static (setting, limits) => limits.DrainTimeout = Time(setting),
+    };
+
+    /// <summary>Those of <c>Transport</c>.</summary>
+    public static Dictionary<string, Action<IConfigurationSection, FastCgiTransportOptions>> Transport { get; } = new(StringComparer.OrdinalIgnoreCase)
+    {
+        ["Engine"] = static (setting, transport) => transport.Engine = Choice<FastCgiTransportEngine>(setting),
+        ["ApplicationScheduling"] = static (setting, transport) => transport.ApplicationScheduling = Choice<FastCgiApplicationScheduling>(setting),
+        ["LoopCount"] = static (setting, transport) => transport.LoopCount = Number(setting),
+        ["MaxApplicationThreads"] = static (setting, transport) => transport.MaxApplicationThreads = Number(setting),
+    };
+
+    /// <summary>Those of an endpoint.</summary>
+    public static Dictionary<string, Action<IConfigurationSection, FastCgiListenOptions>> Endpoint { get; } = new(StringComparer.OrdinalIgnoreCase)
+    {
+        ["Url"] = static (_, _) => { },
+        ["Backlog"] = static (setting, listen) => listen.Backlog = Number(setting),
+        ["Mode"] = static (setting, listen) => listen.Mode = Mode(setting),
+        ["Owner"] = static (setting, listen) => listen.Owner = setting.Value,
+        ["Group"] = static (setting, listen) => listen.Group = setting.Value,
+        ["CreateDirectory"] = static (setting, listen) => listen.CreateDirectory = Flag(setting),
+        ["AllowedAddresses"] = static (setting, listen) => AddAll(setting, listen.AllowedAddresses),
+        ["AllowedUsers"] = static (setting, listen) => AddAll(setting, listen.AllowedUsers),
+        ["AllowedGroups"] = static (setting, listen) => AddAll(setting, listen.AllowedGroups),
+    };
+
+    /// <summary>The paths of all settings.</summary>
+    public static IEnumerable<string> Paths =>
+    [
+        .. Server.Keys.Concat(["Transport", "Endpoints", "SendFile", "Roles", "Limits"]).Select(static name => $"{Root}:{name}"),
+        .. Limits.Keys.Select(static name => $"{Root}:Limits:{name}"),
+        .. Transport.Keys.Select(static name => $"{Root}:Transport:{name}"),
+        .. Endpoint.Keys.Select(static name => $"{Root}:Endpoints:NAME:{name}"),
+        $"{Root}:SendFile:PassedHeaders",
+        $"{Root}:SendFile:Roots",
+        $"{Root}:SendFile:Roots:NAME:Path",
+        $"{Root}:SendFile:Roots:NAME:Location",
+    ];
+
+    /// <summary>The setting that somebody may have meant who wrote another name.</summary>
+    /// <param name="path">The path of a setting that is not known.</param>
+    /// <returns>Its path; <see langword="null"/> if none is like it.</returns>
+    public static string? FindLike(string path)
+    {
+        var (group, name) = Split(path);
+        return Paths
+            .Select(candidate => Place(candidate, group))
+            .Select(candidate => (Path: candidate, Distance: GetDistance(name, Split(candidate).Name), IsElsewhere: !Split(candidate).Group.Equals(group, StringComparison.OrdinalIgnoreCase)))
+            .Where(candidate => candidate.Distance <= (name.Length > 3 ? Math.Max(2, name.Length / 3) : 1))
+            .OrderBy(static candidate => candidate.Distance + (candidate.IsElsewhere ? 1 : 0))
+            .Select(static candidate => candidate.Path)
+            .FirstOrDefault();
+    }
+
+    /// <summary>Puts the name that was given into a path, where it is one of the same group.</summary>
+    private static string Place(string candidate, string group)
+    {
+        var (pattern, name) = Split(candidate);
+        return pattern.EndsWith(":NAME", StringComparison.Ordinal) && Split(group).Group.Equals(Split(pattern).Group, StringComparison.OrdinalIgnoreCase)
+            ? $"{group}:{name}"
+            : candidate;
+    }
+
+    private static (string Group, string Name) Split(string path)
+    {
+        var colon = path.LastIndexOf(':');
+        return colon < 0 ? (string.Empty, path) : (path[..colon], path[(colon + 1)..]);
+    }
+
+    /// <summary>How many letters differ. A name that only lacks some, such as MaxConnections, is one away.</summary>
+    private static int GetDistance(string written, string known)
+    {
+        var (left, right) = (written.ToUpperInvariant(), known.ToUpperInvariant());
+        var row = Enumerable.Range(0, right.Length + 1).ToArray();
+        for (var i = 1; i <= left.Length; i++)
+        {
+            var diagonal = row[0];
+            row[0] = i;
+            for (var j = 1; j <= right.Length; j++)
+            {
+                var above = row[j];
+                row[j] = Math.Min(Math.Min(above, row[j - 1]) + 1, diagonal + (left[i - 1] == right[j - 1] ? 0 : 1));
+                diagonal = above;
+            }
+        }
+
+        var onlyLacksSome = row[^1] == right.Length - left.Length && left.Length >= right.Length / 2;
+        return onlyLacksSome ? Math.Min(1, row[^1]) : row[^1];
+    }
+}

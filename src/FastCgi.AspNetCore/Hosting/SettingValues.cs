@@ -1,0 +1,58 @@
+using System.Globalization;
+using Microsoft.Extensions.Configuration;
+
+namespace FastCgi.AspNetCore.Hosting;
+
+/// <summary>Reads the values of settings; a <see cref="FormatException"/> says what one must be.</summary>
+internal static class SettingValues
+{
+    /// <summary>A value that must be there.</summary>
+    public static string Required(IConfigurationSection setting) => setting.Value ?? throw new FormatException("a value is missing.");
+
+    /// <summary>A name of the enumeration. Numbers, which <see cref="Enum"/> would take, are none.</summary>
+    public static T Choice<T>(IConfigurationSection setting)
+        where T : struct, Enum
+    {
+        var name = Enum.GetNames<T>().FirstOrDefault(name => name.Equals(setting.Value, StringComparison.OrdinalIgnoreCase));
+        return name is not null ? Enum.Parse<T>(name) : throw new FormatException($"it is one of {string.Join(", ", Enum.GetNames<T>())}.");
+    }
+
+    /// <summary>A whole number.</summary>
+    public static int Number(IConfigurationSection setting) => int.Parse(Required(setting), NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture);
+
+    /// <summary>A whole number, or nothing, which is no limit.</summary>
+    public static long? OptionalNumber(IConfigurationSection setting)
+        => string.IsNullOrEmpty(setting.Value) ? null : long.Parse(setting.Value, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture);
+
+    /// <summary>A number alone would be days, which nobody means.</summary>
+    public static TimeSpan Time(IConfigurationSection setting) => Required(setting).Contains(':', StringComparison.Ordinal)
+        ? TimeSpan.Parse(setting.Value!, CultureInfo.InvariantCulture)
+        : throw new FormatException("a time is written as hours:minutes:seconds, such as 00:00:30.");
+
+    /// <summary>A time, or nothing, which is no limit.</summary>
+    public static TimeSpan? OptionalTime(IConfigurationSection setting) => string.IsNullOrEmpty(setting.Value) ? null : Time(setting);
+
+    /// <summary>True or false.</summary>
+    public static bool Flag(IConfigurationSection setting) => bool.Parse(Required(setting));
+
+    /// <summary>A list, which is one value with commas where there are no lists: in the environment and on the command line.</summary>
+    public static void AddAll(IConfigurationSection setting, IList<string> list)
+    {
+        var values = setting.GetChildren().Select(static item => item.Value).Append(setting.Value);
+        foreach (var item in values.SelectMany(static value => value?.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries) ?? []))
+            list.Add(item);
+        if (list.Count == 0)
+            throw new FormatException("the list is empty; leave it out to allow everybody.");
+    }
+
+    /// <summary>Permissions, as chmod has them.</summary>
+    public static UnixFileMode Mode(IConfigurationSection setting)
+    {
+        var digits = Required(setting);
+        if (digits.Length == 4 && digits[0] == '0')
+            digits = digits[1..];
+        return digits.Length == 3 && digits.All(static digit => digit is >= '0' and <= '7')
+            ? (UnixFileMode)Convert.ToInt32(digits, 8)
+            : throw new FormatException("a mode is three octal digits, such as 660.");
+    }
+}

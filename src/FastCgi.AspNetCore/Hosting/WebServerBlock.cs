@@ -1,0 +1,89 @@
+using System.Net;
+using System.Net.Sockets;
+
+namespace FastCgi.AspNetCore.Hosting;
+
+/// <summary>The configuration, ready to paste, with which a web server of this machine sends the application its requests.</summary>
+/// <param name="Server">The web server.</param>
+/// <param name="File">The file to put it into.</param>
+/// <param name="Command">What makes the web server read it.</param>
+/// <param name="Text">The configuration.</param>
+internal sealed record WebServerBlock(string Server, string File, string Command, string Text)
+{
+    // An ordinary user's search path lacks the folders of the servers.
+    private static readonly string[] s_serverFolders = ["/usr/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"];
+
+    /// <summary>Makes the blocks for an endpoint.</summary>
+    /// <param name="endPoint">Where the application listens.</param>
+    /// <param name="pathBase">The path under which it is served.</param>
+    /// <param name="applicationName">Its name.</param>
+    /// <param name="exists">Whether there is a file or folder.</param>
+    public static IReadOnlyList<WebServerBlock> Create(EndPoint endPoint, string pathBase, string applicationName, Func<string, bool> exists)
+    {
+        var name = GetFileName(applicationName);
+        var blocks = new List<WebServerBlock>();
+        if (GetAddress(endPoint) is not { } address || !IsPlain(address) || !IsPlain(pathBase))
+            return blocks;
+
+        if (IsInstalled("nginx", exists))
+            blocks.Add(CreateNginx(address, pathBase, name));
+        if (IsInstalled("apache2", exists) || IsInstalled("httpd", exists))
+            blocks.Add(CreateApache(address, pathBase, name, exists("/etc/apache2/sites-available")));
+        return blocks;
+    }
+
+    private static WebServerBlock CreateNginx(string address, string pathBase, string name) => new(
+        "nginx",
+        $"/etc/nginx/conf.d/{name}.conf",
+        "sudo nginx -t && sudo nginx -s reload",
+        $$"""
+        server {
+            listen 80;
+            server_name localhost;
+
+            location {{pathBase}}/ {
+                include fastcgi_params;
+                fastcgi_pass {{address}};
+            }
+        }
+        """);
+
+    private static WebServerBlock CreateApache(string address, string pathBase, string name, bool isDebian)
+    {
+        var url = address.StartsWith("unix:", StringComparison.Ordinal) ? $"{address}|fcgi://{name}" : "fcgi://" + address;
+        return new(
+            "Apache",
+            isDebian ? $"/etc/apache2/sites-available/{name}.conf" : $"conf.d/{name}.conf of its configuration",
+            isDebian ? $"sudo a2enmod proxy_fcgi && sudo a2ensite {name} && sudo apachectl graceful" : "sudo apachectl graceful",
+            $"""
+            <VirtualHost *:80>
+                ServerName localhost
+                <Location "{pathBase}/">
+                    CGIPassAuth On
+                </Location>
+                ProxyPass "{pathBase}/" "{url}{pathBase}/"
+            </VirtualHost>
+            """);
+    }
+
+    /// <summary>An endpoint as both web servers write it. Neither can connect to an abstract socket.</summary>
+    private static string? GetAddress(EndPoint endPoint) => endPoint switch
+    {
+        IPEndPoint ip when ip.Address.Equals(IPAddress.Any) || ip.Address.Equals(IPAddress.IPv6Any) => new IPEndPoint(IPAddress.Loopback, ip.Port).ToString(),
+        IPEndPoint ip => ip.ToString(),
+        UnixDomainSocketEndPoint unix when unix.ToString() is ['/', ..] path => "unix:" + path,
+        _ => null,
+    };
+
+    /// <summary>Whether a text is what it is in both configurations, without quotes.</summary>
+    private static bool IsPlain(string text) => text.All(static c => char.IsAsciiLetterOrDigit(c) || "/.:_-[]~+@,=".Contains(c, StringComparison.Ordinal));
+
+    private static string GetFileName(string applicationName)
+    {
+        var name = string.Concat(applicationName.ToLowerInvariant().Select(static c => char.IsAsciiLetterOrDigit(c) || c is '.' or '-' ? c : '-')).Trim('.', '-');
+        return name.Length > 0 ? name : "app";
+    }
+
+    private static bool IsInstalled(string program, Func<string, bool> exists)
+        => s_serverFolders.Concat(Environment.GetEnvironmentVariable("PATH")?.Split(Path.PathSeparator) ?? []).Any(folder => exists($"{folder}/{program}"));
+}
