@@ -1,0 +1,57 @@
+using System.Diagnostics;
+
+namespace FastCgi.AspNetCore.PackageTests;
+
+/// <summary>The command that everybody types, without the settings of the tests around it.</summary>
+internal static class DotnetCommand
+{
+    // A restore may have to fetch packs of a hundred megabytes.
+    private static readonly TimeSpan s_patience = TimeSpan.FromMinutes(4);
+
+    /// <summary>Runs it.</summary>
+    /// <param name="folder">The current folder.</param>
+    /// <param name="arguments">Its arguments.</param>
+    /// <returns>The exit code, and what it wrote.</returns>
+    public static async Task<(int ExitCode, string Output)> TryRunAsync(string folder, params string[] arguments)
+    {
+        var startInfo = new ProcessStartInfo("nice", ["dotnet", .. arguments])
+        {
+            WorkingDirectory = folder,
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+        };
+        foreach (var name in startInfo.Environment.Keys.Where(IsOfTheTests).ToList())
+            startInfo.Environment.Remove(name);
+        startInfo.Environment["DOTNET_CLI_TELEMETRY_OPTOUT"] = "1";
+        startInfo.Environment["DOTNET_CLI_UI_LANGUAGE"] = "en";
+        startInfo.Environment["DOTNET_NOLOGO"] = "1";
+        startInfo.Environment["MSBUILDDISABLENODEREUSE"] = "1";
+
+        using var process = Process.Start(startInfo)!;
+        var output = process.StandardOutput.ReadToEndAsync();
+        var error = process.StandardError.ReadToEndAsync();
+        try
+        {
+            await process.WaitForExitAsync().WaitAsync(s_patience);
+        }
+        catch (TimeoutException)
+        {
+            process.Kill(entireProcessTree: true);
+            throw;
+        }
+
+        return (process.ExitCode, await output + await error);
+    }
+
+    /// <summary>Runs it, and fails if it does.</summary>
+    /// <returns>What it wrote.</returns>
+    public static async Task<string> RunAsync(string folder, params string[] arguments)
+    {
+        var (exitCode, output) = await TryRunAsync(folder, arguments);
+        Assert.True(exitCode == 0, $"dotnet {string.Join(' ', arguments)}\n{output}");
+        return output;
+    }
+
+    private static bool IsOfTheTests(string name)
+        => name is "CI" or "DOTNET_HOST_PATH" or "TESTINGPLATFORM_UI_LANGUAGE" || name.StartsWith("MSBuild", StringComparison.OrdinalIgnoreCase) || name.StartsWith("VSTEST", StringComparison.Ordinal);
+}

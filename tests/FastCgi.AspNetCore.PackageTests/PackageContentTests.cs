@@ -1,0 +1,93 @@
+using System.Reflection.Metadata;
+using System.Reflection.PortableExecutable;
+using System.Text.RegularExpressions;
+using System.Xml.Linq;
+
+namespace FastCgi.AspNetCore.PackageTests;
+
+public sealed partial class PackageContentTests
+{
+    private const string Library = "lib/net10.0/FastCgi.AspNetCore.dll";
+    private const string Compiled = "runtimes/linux-x64/lib/net10.0/FastCgi.AspNetCore.dll";
+
+    [Fact]
+    public async Task Package_HasWhatItShould()
+    {
+        using var package = (await PackageFeed.Instance).Open();
+        using var symbols = (await PackageFeed.Instance).Open("snupkg");
+
+        var files = package.Entries.Select(static entry => entry.FullName).Where(static name => !name.StartsWith('_') && !name.StartsWith('[') && !name.StartsWith("package/", StringComparison.Ordinal));
+        Assert.Equal(["FastCgi.AspNetCore.nuspec", "README.md", "icon.png", "lib/net10.0/FastCgi.AspNetCore.dll", "lib/net10.0/FastCgi.AspNetCore.xml", Compiled], files.Order(StringComparer.Ordinal));
+        Assert.Contains(symbols.Entries, static entry => entry.FullName == "lib/net10.0/FastCgi.AspNetCore.pdb");
+    }
+
+    [Fact]
+    public async Task Nuspec_TellsWhatItIs()
+    {
+        var metadata = XDocument.Parse((await PackageFeed.Instance).ReadText("FastCgi.AspNetCore.nuspec")).Root!.Elements().Single();
+        string? Get(string name) => metadata.Elements().SingleOrDefault(element => element.Name.LocalName == name)?.Value;
+
+        Assert.Equal(("MIT", "icon.png", "README.md"), (Get("license"), Get("icon"), Get("readme")));
+        Assert.All(["projectUrl", "description", "copyright", "tags", "releaseNotes"], name => Assert.False(string.IsNullOrEmpty(Get(name)), name));
+        Assert.DoesNotContain("](docs/", Get("releaseNotes")!, StringComparison.Ordinal);
+        var repository = metadata.Elements().Single(static element => element.Name.LocalName == "repository");
+        Assert.Equal(("git", Get("projectUrl")), (repository.Attribute("type")?.Value, repository.Attribute("url")?.Value));
+        Assert.DoesNotContain(metadata.Descendants(), static element => element.Name.LocalName == "dependency");
+    }
+
+    [Fact]
+    public async Task Readme_Links_HoldOutsideTheRepository()
+    {
+        var text = (await PackageFeed.Instance).ReadText("README.md");
+        var nuspec = (await PackageFeed.Instance).ReadText("FastCgi.AspNetCore.nuspec");
+        var files = $"{RepositoryUrl().Match(nuspec).Groups[1].Value}/blob/v{PackageFeed.Version}/";
+
+        var links = Link().Matches(text).Select(static match => match.Groups[1].Value).ToList();
+        Assert.NotEmpty(links);
+        Assert.All(links, link => Assert.StartsWith("https://", link, StringComparison.Ordinal));
+        Assert.All(
+            links.Where(link => link.StartsWith(files, StringComparison.Ordinal)),
+            link => Assert.True(Path.Exists(Path.Combine(PackageFeed.Repository, link[files.Length..].Split('#')[0])), link));
+    }
+
+    [Fact]
+    public async Task Documentation_IsOfThePublicTypes()
+    {
+        var members = XDocument.Parse((await PackageFeed.Instance).ReadText("lib/net10.0/FastCgi.AspNetCore.xml")).Descendants("member").Select(static member => member.Attribute("name")!.Value).ToList();
+        var types = typeof(FastCgiServerOptions).Assembly.GetExportedTypes().Select(static type => type.FullName!.Replace('+', '.')).ToList();
+
+        Assert.Equal(types.Order(StringComparer.Ordinal), members.Where(static name => name.StartsWith("T:", StringComparison.Ordinal)).Select(static name => name[2..]).Order(StringComparer.Ordinal));
+        Assert.All(members, name => Assert.Contains(types, type => name[2..].StartsWith(type, StringComparison.Ordinal)));
+        Assert.Contains("P:FastCgi.AspNetCore.FastCgiServerLimits.MaxRequestBodySize", members);
+        Assert.Contains("M:Microsoft.AspNetCore.Hosting.WebHostBuilderFastCgiExtensions.UseFastCgi(Microsoft.AspNetCore.Hosting.IWebHostBuilder)", members);
+        Assert.DoesNotContain("P:FastCgi.AspNetCore.FastCgiListenOptions.Origin", members);
+    }
+
+    /// <summary>So that the symbols of the one are those of the other.</summary>
+    [Fact]
+    public async Task CompiledAssembly_IsThePortableOneWithCode()
+    {
+        using var package = (await PackageFeed.Instance).Open();
+        var (library, compiled) = (await ReadAsync(Library), await ReadAsync(Compiled));
+
+        Assert.Equal(library.Id, compiled.Id);
+        Assert.Equal((false, true), (library.HasCode, compiled.HasCode));
+
+        async Task<(Guid Id, bool HasCode)> ReadAsync(string name)
+        {
+            using var copy = new MemoryStream();
+            await using (var stream = package.GetEntry(name)!.Open())
+                await stream.CopyToAsync(copy);
+            copy.Position = 0;
+            using var image = new PEReader(copy);
+            var metadata = image.GetMetadataReader();
+            return (metadata.GetGuid(metadata.GetModuleDefinition().Mvid), image.PEHeaders.CorHeader!.ManagedNativeHeaderDirectory.Size > 0);
+        }
+    }
+
+    [GeneratedRegex(@"\]\(([^)\s]+)\)")]
+    private static partial Regex Link();
+
+    [GeneratedRegex("<projectUrl>(.*)</projectUrl>")]
+    private static partial Regex RepositoryUrl();
+}

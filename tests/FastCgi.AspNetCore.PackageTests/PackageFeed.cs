@@ -1,0 +1,60 @@
+using System.Globalization;
+using System.IO.Compression;
+using System.Reflection;
+
+namespace FastCgi.AspNetCore.PackageTests;
+
+/// <summary>A folder with the package, which is made once for all tests and is gone with them.</summary>
+internal sealed class PackageFeed : IDisposable
+{
+    private static readonly Lazy<Task<PackageFeed>> s_instance = new(CreateAsync);
+
+    private readonly ScratchFolder _folder = new();
+
+    private PackageFeed() => AppDomain.CurrentDomain.ProcessExit += (_, _) => Dispose();
+
+    /// <summary>The one of this run.</summary>
+    public static Task<PackageFeed> Instance => s_instance.Value;
+
+    /// <summary>The folder of the repository.</summary>
+    public static string Repository { get; } = typeof(PackageFeed).Assembly.GetCustomAttributes<AssemblyMetadataAttribute>()
+        .Single(static data => data.Key == "Repository").Value!;
+
+    /// <summary>A version that no package has in the folder of packages that all applications of the user share.</summary>
+    public static string Version { get; } = string.Create(CultureInfo.InvariantCulture, $"0.1.0-test.{Environment.ProcessId}");
+
+    /// <summary>Where the packages are.</summary>
+    public string Path => System.IO.Path.Combine(_folder.Path, "feed");
+
+    /// <summary>Opens the package, or that of the symbols.</summary>
+    public ZipArchive Open(string extension = "nupkg") => ZipFile.OpenRead(System.IO.Path.Combine(Path, $"FastCgi.AspNetCore.{Version}.{extension}"));
+
+    /// <summary>A text in the package.</summary>
+    public string ReadText(string name)
+    {
+        using var package = Open();
+        using var reader = new StreamReader(package.GetEntry(name)!.Open());
+        return reader.ReadToEnd();
+    }
+
+    public void Dispose()
+    {
+        if (!Directory.Exists(_folder.Path))
+            return;
+
+        _folder.Dispose();
+        var packages = Environment.GetEnvironmentVariable("NUGET_PACKAGES")
+            ?? System.IO.Path.Combine(Environment.GetFolderPath(Environment.SpecialFolder.UserProfile), ".nuget", "packages");
+        var restored = System.IO.Path.Combine(packages, "fastcgi.aspnetcore", Version);
+        if (Directory.Exists(restored))
+            Directory.Delete(restored, recursive: true);
+    }
+
+    private static async Task<PackageFeed> CreateAsync()
+    {
+        var feed = new PackageFeed();
+        await DotnetCommand.RunAsync(
+            Repository, "pack", "src/FastCgi.AspNetCore", "-c", "Release", "-o", feed.Path, "-p:Version=" + Version, "--artifacts-path", System.IO.Path.Combine(feed._folder.Path, "artifacts"));
+        return feed;
+    }
+}

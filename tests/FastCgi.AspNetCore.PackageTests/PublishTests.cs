@@ -1,0 +1,55 @@
+using System.Runtime.InteropServices;
+
+namespace FastCgi.AspNetCore.PackageTests;
+
+/// <summary>Each way to publish, with all warnings of trimming and of compiling ahead.</summary>
+public sealed class PublishTests
+{
+    private static readonly string s_runtime = "linux-" + RuntimeInformation.OSArchitecture.ToString().ToLowerInvariant();
+
+    [Theory]
+    [InlineData("--self-contained", "true")]
+    [InlineData("--self-contained", "true", "-p:PublishSingleFile=true")]
+    [InlineData("--self-contained", "false", "-p:PublishReadyToRun=true")]
+    public async Task Published_Starts(params string[] arguments)
+    {
+        await using var application = await Application.CreateAsync(usesFeedAlone: false, "web");
+
+        await AssertServesAsync(application, ["-p:EnableSingleFileAnalyzer=true", .. arguments]);
+    }
+
+    /// <summary>All of the library is looked at and kept, not only what the application calls.</summary>
+    [Fact]
+    public async Task Trimmed_WholeLibrary_StartsWithoutAWarning()
+    {
+        await using var application = await Application.CreateAsync(usesFeedAlone: false, "web");
+        await application.AddToProjectAsync("""<ItemGroup><TrimmerRootAssembly Include="FastCgi.AspNetCore" /></ItemGroup>""");
+
+        await AssertServesAsync(application, "--self-contained", "true", "-p:PublishTrimmed=true", "-p:TrimmerSingleWarn=false", "-p:EnableAotAnalyzer=true");
+    }
+
+    [Fact]
+    public async Task Trimmed_Starts()
+    {
+        await using var application = await Application.CreateAsync(usesFeedAlone: false, "web");
+
+        await AssertServesAsync(application, "--self-contained", "true", "-p:PublishTrimmed=true", "-p:PublishSingleFile=true");
+    }
+
+    [NativeAotFact]
+    public async Task NativeAot_Starts()
+    {
+        await using var application = await Application.CreateAsync(usesFeedAlone: false, "web");
+
+        await AssertServesAsync(application, "-p:PublishAot=true");
+    }
+
+    private static async Task AssertServesAsync(Application application, params string[] arguments)
+    {
+        var output = await application.PublishAsync(["-r", s_runtime, .. arguments]);
+        await application.StartAsync();
+
+        Assert.Equal("Hello World!", await application.GetAsync("/"));
+        Assert.DoesNotContain("warning", output, StringComparison.Ordinal);
+    }
+}

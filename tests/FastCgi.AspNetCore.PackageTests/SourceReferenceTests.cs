@@ -1,0 +1,53 @@
+namespace FastCgi.AspNetCore.PackageTests;
+
+/// <summary>An application that references the source, as it may while there is no package, builds with the SDK and the settings of its user.</summary>
+public sealed class SourceReferenceTests : IDisposable
+{
+    private readonly ScratchFolder _folder = new();
+
+    private string Clone => Path.Combine(_folder.Path, "FastCgi.AspNetCore");
+
+    public void Dispose() => _folder.Dispose();
+
+    [Fact]
+    public async Task SourceReference_Builds_WithoutAWarning()
+    {
+        await CreateAsync();
+        File.Copy(Path.Combine(PackageFeed.Repository, ".editorconfig"), Path.Combine(Clone, ".editorconfig"));
+
+        Assert.Contains("0 Warning(s)", await BuildAsync(), StringComparison.Ordinal);
+    }
+
+    /// <summary>A newer SDK has more analyzers, and a copy may lack the file that has their settings.</summary>
+    [Fact]
+    public async Task SourceReference_MoreAnalyzersAndNoSettingsOfThem_NoError()
+    {
+        await CreateAsync();
+
+        Assert.Contains("warning CA", await BuildAsync("-p:AnalysisLevel=latest-all"), StringComparison.Ordinal);
+    }
+
+    private async Task CreateAsync()
+    {
+        Copy("src");
+        foreach (var file in Directory.GetFiles(PackageFeed.Repository).Where(static file => Path.GetExtension(file) is ".props" or ".json" or ".md"))
+            File.Copy(file, Path.Combine(Clone, Path.GetFileName(file)));
+
+        var app = Path.Combine(_folder.Path, "hello");
+        await DotnetCommand.RunAsync(_folder.Path, "new", "web", "--output", app, "--no-restore");
+        await DotnetCommand.RunAsync(app, "add", "reference", "../FastCgi.AspNetCore/src/FastCgi.AspNetCore");
+        var program = Path.Combine(app, "Program.cs");
+        await File.WriteAllTextAsync(program, (await File.ReadAllTextAsync(program)).Replace("var app", "builder.WebHost.UseFastCgi();\nvar app", StringComparison.Ordinal));
+    }
+
+    private async Task<string> BuildAsync(params string[] arguments) => await DotnetCommand.RunAsync(Path.Combine(_folder.Path, "hello"), ["build", "-p:NuGetAudit=false", .. arguments]);
+
+    private void Copy(string folder)
+    {
+        Directory.CreateDirectory(Path.Combine(Clone, folder));
+        foreach (var file in Directory.GetFiles(Path.Combine(PackageFeed.Repository, folder)))
+            File.Copy(file, Path.Combine(Clone, folder, Path.GetFileName(file)));
+        foreach (var name in Directory.GetDirectories(Path.Combine(PackageFeed.Repository, folder)).Select(static path => Path.GetFileName(path)).Where(static name => name is not ("bin" or "obj")))
+            Copy(Path.Combine(folder, name));
+    }
+}
