@@ -23,7 +23,9 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
         _meaningless.Clear();
         try
         {
-            Take(services.GetRequiredService<IOptions<KestrelServerOptions>>().Value, new KestrelServerOptions(), options);
+            var (kestrel, initial) = (services.GetRequiredService<IOptions<KestrelServerOptions>>().Value, new KestrelServerOptions());
+            Take(kestrel, initial, options);
+            Name(kestrel, initial);
             _failure = null;
         }
         catch (Exception exception)
@@ -48,47 +50,53 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
 
     private void Take(KestrelServerOptions kestrel, KestrelServerOptions initial, FastCgiServerOptions options)
     {
-        TakeIf("AllowSynchronousIO", kestrel.AllowSynchronousIO, initial.AllowSynchronousIO, options, static o => o.AllowSynchronousIO, static (o, value) => o.AllowSynchronousIO = value);
-        TakeIf("RequestHeaderEncodingSelector", kestrel.RequestHeaderEncodingSelector, initial.RequestHeaderEncodingSelector, options, static o => o.RequestHeaderEncodingSelector, static (o, value) => o.RequestHeaderEncodingSelector = value);
-        TakeIf("ResponseHeaderEncodingSelector", kestrel.ResponseHeaderEncodingSelector, initial.ResponseHeaderEncodingSelector, options, static o => o.ResponseHeaderEncodingSelector, static (o, value) => o.ResponseHeaderEncodingSelector = value);
-        var (limits, defaults) = (kestrel.Limits, initial.Limits);
-        TakeIf("Limits.MaxRequestBodySize", limits.MaxRequestBodySize, defaults.MaxRequestBodySize, options, static o => o.Limits.MaxRequestBodySize, static (o, value) => o.Limits.MaxRequestBodySize = value);
-        TakeIf("Limits.MaxRequestBufferSize", limits.MaxRequestBufferSize, defaults.MaxRequestBufferSize, options, static o => o.Limits.MaxRequestBufferSize, static (o, value) => o.Limits.MaxRequestBufferSize = value);
+        var (limits, defaults, ours) = (kestrel.Limits, initial.Limits, options.Limits);
+        if (Differs(kestrel.AllowSynchronousIO, initial.AllowSynchronousIO))
+            Take("AllowSynchronousIO", options.AllowSynchronousIO = kestrel.AllowSynchronousIO, static o => o.AllowSynchronousIO);
+        if (Differs(kestrel.RequestHeaderEncodingSelector, initial.RequestHeaderEncodingSelector))
+            Take("RequestHeaderEncodingSelector", options.RequestHeaderEncodingSelector = kestrel.RequestHeaderEncodingSelector, static o => o.RequestHeaderEncodingSelector);
+        if (Differs(kestrel.ResponseHeaderEncodingSelector, initial.ResponseHeaderEncodingSelector))
+            Take("ResponseHeaderEncodingSelector", options.ResponseHeaderEncodingSelector = kestrel.ResponseHeaderEncodingSelector, static o => o.ResponseHeaderEncodingSelector);
+        if (Differs(limits.MaxRequestBodySize, defaults.MaxRequestBodySize))
+            Take("Limits.MaxRequestBodySize", ours.MaxRequestBodySize = limits.MaxRequestBodySize, static o => o.Limits.MaxRequestBodySize);
+        if (Differs(limits.MaxRequestBufferSize, defaults.MaxRequestBufferSize))
+            Take("Limits.MaxRequestBufferSize", ours.MaxRequestBufferSize = limits.MaxRequestBufferSize, static o => o.Limits.MaxRequestBufferSize);
         // Kestrel's 0 makes each write wait until it is sent, which is what the least number does.
-        TakeIf("Limits.MaxResponseBufferSize", limits.MaxResponseBufferSize is 0 ? 1 : limits.MaxResponseBufferSize, defaults.MaxResponseBufferSize, options, static o => o.Limits.MaxResponseBufferSize, static (o, value) => o.Limits.MaxResponseBufferSize = value);
-        TakeIf("Limits.MaxConcurrentConnections", limits.MaxConcurrentConnections, defaults.MaxConcurrentConnections, options, static o => o.Limits.MaxConcurrentConnections, static (o, value) => o.Limits.MaxConcurrentConnections = value);
-        TakeIf("Limits.RequestHeadersTimeout", limits.RequestHeadersTimeout, defaults.RequestHeadersTimeout, options, static o => o.Limits.RequestParametersTimeout, static (o, value) => o.Limits.RequestParametersTimeout = value);
-
-        NameIf("AddServerHeader", kestrel.AddServerHeader, initial.AddServerHeader);
-        NameIf("AllowAlternateSchemes", kestrel.AllowAlternateSchemes, initial.AllowAlternateSchemes);
-        NameIf("AllowHostHeaderOverride", kestrel.AllowHostHeaderOverride, initial.AllowHostHeaderOverride);
-        NameIf("AllowResponseHeaderCompression", kestrel.AllowResponseHeaderCompression, initial.AllowResponseHeaderCompression);
-        NameIf("DisableStringReuse", kestrel.DisableStringReuse, initial.DisableStringReuse);
-        NameIf("Limits.KeepAliveTimeout (the web server's; FastCgi:Limits:KeepAliveTimeout is about its connections)", limits.KeepAliveTimeout, defaults.KeepAliveTimeout);
-        NameIf("Limits.MaxRequestHeaderCount (FastCgi:Limits:MaxRequestParameterCount)", limits.MaxRequestHeaderCount, defaults.MaxRequestHeaderCount);
-        NameIf("Limits.MaxRequestHeadersTotalSize (FastCgi:Limits:MaxRequestParametersTotalSize)", limits.MaxRequestHeadersTotalSize, defaults.MaxRequestHeadersTotalSize);
-        NameIf("Limits.MaxRequestLineSize", limits.MaxRequestLineSize, defaults.MaxRequestLineSize);
-        NameIf("Limits.MaxConcurrentUpgradedConnections", limits.MaxConcurrentUpgradedConnections, defaults.MaxConcurrentUpgradedConnections);
-        NameIf("Limits.MinRequestBodyDataRate", GetRate(limits.MinRequestBodyDataRate), GetRate(defaults.MinRequestBodyDataRate));
-        NameIf("Limits.MinResponseDataRate", GetRate(limits.MinResponseDataRate), GetRate(defaults.MinResponseDataRate));
+        if (Differs(limits.MaxResponseBufferSize, defaults.MaxResponseBufferSize))
+            Take("Limits.MaxResponseBufferSize", ours.MaxResponseBufferSize = limits.MaxResponseBufferSize is 0 ? 1 : limits.MaxResponseBufferSize, static o => o.Limits.MaxResponseBufferSize);
+        if (Differs(limits.MaxConcurrentConnections, defaults.MaxConcurrentConnections))
+            Take("Limits.MaxConcurrentConnections", ours.MaxConcurrentConnections = limits.MaxConcurrentConnections, static o => o.Limits.MaxConcurrentConnections);
+        if (Differs(limits.RequestHeadersTimeout, defaults.RequestHeadersTimeout))
+            Take("Limits.RequestHeadersTimeout", ours.RequestParametersTimeout = limits.RequestHeadersTimeout, static o => o.Limits.RequestParametersTimeout);
     }
 
-    private static (double, TimeSpan)? GetRate(MinDataRate? rate) => rate is null ? null : (rate.BytesPerSecond, rate.GracePeriod);
-
-    private void TakeIf<T>(
-        string name, T value, T initial, FastCgiServerOptions options, Func<FastCgiServerOptions, T?> get, Action<FastCgiServerOptions, T> set)
+    private void Name(KestrelServerOptions kestrel, KestrelServerOptions initial)
     {
-        if (EqualityComparer<T>.Default.Equals(value, initial))
-            return;
-
-        set(options, value);
-        var taken = get(options);
-        _taken.Add((name, current => EqualityComparer<T>.Default.Equals(get(current), taken)));
+        var (limits, defaults) = (kestrel.Limits, initial.Limits);
+        NameIf(kestrel.AddServerHeader != initial.AddServerHeader, "AddServerHeader");
+        NameIf(kestrel.AllowAlternateSchemes != initial.AllowAlternateSchemes, "AllowAlternateSchemes");
+        NameIf(kestrel.AllowHostHeaderOverride != initial.AllowHostHeaderOverride, "AllowHostHeaderOverride");
+        NameIf(kestrel.AllowResponseHeaderCompression != initial.AllowResponseHeaderCompression, "AllowResponseHeaderCompression");
+        NameIf(kestrel.DisableStringReuse != initial.DisableStringReuse, "DisableStringReuse");
+        NameIf(limits.KeepAliveTimeout != defaults.KeepAliveTimeout, "Limits.KeepAliveTimeout (the web server's; FastCgi:Limits:KeepAliveTimeout is about its connections)");
+        NameIf(limits.MaxRequestHeaderCount != defaults.MaxRequestHeaderCount, "Limits.MaxRequestHeaderCount (FastCgi:Limits:MaxRequestParameterCount)");
+        NameIf(limits.MaxRequestHeadersTotalSize != defaults.MaxRequestHeadersTotalSize, "Limits.MaxRequestHeadersTotalSize (FastCgi:Limits:MaxRequestParametersTotalSize)");
+        NameIf(limits.MaxRequestLineSize != defaults.MaxRequestLineSize, "Limits.MaxRequestLineSize");
+        NameIf(limits.MaxConcurrentUpgradedConnections != defaults.MaxConcurrentUpgradedConnections, "Limits.MaxConcurrentUpgradedConnections");
+        NameIf(Differs(limits.MinRequestBodyDataRate, defaults.MinRequestBodyDataRate), "Limits.MinRequestBodyDataRate");
+        NameIf(Differs(limits.MinResponseDataRate, defaults.MinResponseDataRate), "Limits.MinResponseDataRate");
     }
 
-    private void NameIf<T>(string name, T value, T initial)
+    private static bool Differs(object? value, object? initial) => !Equals(value, initial);
+
+    private static bool Differs(MinDataRate? rate, MinDataRate? initial)
+        => rate?.BytesPerSecond != initial?.BytesPerSecond || rate?.GracePeriod != initial?.GracePeriod;
+
+    private void Take(string name, object? taken, Func<FastCgiServerOptions, object?> get) => _taken.Add((name, options => Equals(get(options), taken)));
+
+    private void NameIf(bool isSet, string name)
     {
-        if (!EqualityComparer<T>.Default.Equals(value, initial))
+        if (isSet)
             _meaningless.Add(name);
     }
 }

@@ -6,10 +6,9 @@ using System.Runtime.Versioning;
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>The user and the groups of the process at the other end of a unix socket, as the system knows them since it connected.</summary>
-/// <param name="Process">The process, or 0 if it is not of this container.</param>
 /// <param name="User">The user.</param>
 /// <param name="Groups">The group, and the supplementary groups.</param>
-internal sealed record PeerCredentials(uint Process, uint User, IReadOnlyList<uint> Groups)
+internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups)
 {
     private const int SocketLevel = 1;
     private const int CredentialsOption = 17;
@@ -17,6 +16,9 @@ internal sealed record PeerCredentials(uint Process, uint User, IReadOnlyList<ui
 
     // NGROUPS_MAX.
     private const int MaxGroups = 65_536;
+
+    /// <summary>The process, or 0 if it is not of this container.</summary>
+    public uint Process { get; private init; }
 
     /// <summary>Asks the system.</summary>
     /// <returns><see langword="null"/> where it does not tell.</returns>
@@ -29,7 +31,7 @@ internal sealed record PeerCredentials(uint Process, uint User, IReadOnlyList<ui
             // struct ucred: process, user, group.
             Span<uint> credentials = stackalloc uint[3];
             socket.GetRawSocketOption(SocketLevel, CredentialsOption, MemoryMarshal.AsBytes(credentials));
-            return new PeerCredentials(credentials[0], credentials[1], [credentials[2], .. groups.AsSpan(0, GetGroups(socket, groups))]);
+            return new PeerCredentials(credentials[1], [credentials[2], .. groups.AsSpan(0, GetGroups(socket, groups))]) { Process = credentials[0] };
         }
         catch (SocketException)
         {

@@ -74,7 +74,7 @@ public sealed class PeerPoliciesTests
     {
         var policy = PeerPolicies.Create(Unix("1000", "33"), s_unix, null);
 
-        Assert.Equal(isAllowed, policy.Allows(new PeerCredentials(1, user, [7, group])));
+        Assert.Equal(isAllowed, policy.Allows(new PeerCredentials(user, [7, group])));
     }
 
     [Fact]
