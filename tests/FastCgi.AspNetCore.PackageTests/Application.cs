@@ -30,7 +30,7 @@ internal sealed class Application : IAsyncDisposable
             Path.Combine(folder, "nuget.config"),
             $"""<configuration><packageSources>{(usesFeedAlone ? "<clear />" : "")}<add key="feed" value="{feed.Path}" /></packageSources></configuration>""");
         await DotnetCommand.RunAsync(folder, ["new", .. template, "--name", Name, "--output", folder, "--no-restore"]);
-        await DotnetCommand.RunAsync(folder, "add", "package", "FastCgi.AspNetCore", "--version", PackageFeed.Version);
+        await DotnetCommand.RunAsync(folder, "add", "package", "FastCgi.AspNetCore", "--version", PackageFeed.Version, "--no-restore");
         await application.AddServerAsync();
         return application;
     }
