@@ -1,8 +1,9 @@
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.Options;
-using static FastCgi.AspNetCore.Hosting.SettingValues;
 
 namespace FastCgi.AspNetCore.Hosting;
+
+using static SettingValues;
 
 /// <summary>
 /// Reads the section <c>FastCgi</c> of the configuration. By hand, so that it works in a trimmed application, and so that a name or

@@ -1,7 +1,8 @@
 using Microsoft.Extensions.Configuration;
-using static FastCgi.AspNetCore.Hosting.SettingValues;
 
 namespace FastCgi.AspNetCore.Hosting;
+
+using static SettingValues;
 
 /// <summary>The settings of the section <c>FastCgi</c>: their names, and what each sets.</summary>
 internal static class KnownSettings
