@@ -5,8 +5,7 @@ using Microsoft.Extensions.Logging;
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>
-/// All log messages. Ids: 1–19 the server, 20–39 connections, 40–59 requests, 60–79 responses, 80–99 the start; never used twice, never
-/// renumbered.
+/// All log messages. Ids: 1–19 the server, 20–39 connections, 40–59 requests, 60–79 responses; never used twice, never renumbered.
 /// What the web server or its client does is Debug; what the application or this server does wrong is Error.
 /// </summary>
 internal static partial class FastCgiLog
@@ -28,6 +27,22 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(6, LogLevel.Debug, "Listening on {Address}.", EventName = "Listening")]
     public static partial void Listening(this ILogger log, string address);
+
+    // 80–99: further ones of the start.
+    [LoggerMessage(80, LogLevel.Warning, "{Reason} It is an endpoint of {Origin}. The application is in Development and serves HTTP, so it starts without it.", EventName = "EndpointLeftOut")]
+    public static partial void EndpointLeftOut(this ILogger log, string origin, string reason);
+
+    [LoggerMessage(81, LogLevel.Warning, "The folder {Folder} of SendFile does not exist, or the application may not see it, so the web server sends no file of it. Create it, or correct FastCgi:SendFile:Roots.", EventName = "SendFileFolderMissing")]
+    public static partial void SendFileFolderMissing(this ILogger log, string folder);
+
+    [LoggerMessage(82, LogLevel.Information, "The application has set options of Kestrel. These count for FastCGI too, unless an option of FastCGI says otherwise: {Taken}. These have no effect on FastCGI: {Meaningless}.", EventName = "KestrelOptionsTaken")]
+    public static partial void KestrelOptionsTaken(this ILogger log, string taken, string meaningless);
+
+    [LoggerMessage(83, LogLevel.Warning, "The options of Kestrel could not be read, so that none of them counts for FastCGI. Correct what sets them, or set those of FastCGI.", EventName = "KestrelOptionsUnreadable")]
+    public static partial void KestrelOptionsUnreadable(this ILogger log, Exception exception);
+
+    [LoggerMessage(84, LogLevel.Information, "{Server} is on this machine. For {Address}, put this into {File}, and run {Command}\n\n{Block}\n", EventName = "WebServerFound")]
+    public static partial void WebServerFound(this ILogger log, string server, string address, string file, string command, string block);
 
     [LoggerMessage(19, LogLevel.Warning, "The system has no further thread for handlers that block or compute; requests wait for the {Count} that there are.", EventName = "ThreadsOutOfResources")]
     public static partial void ThreadsOutOfResources(this ILogger log, int count, Exception exception);
@@ -145,19 +160,4 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(64, LogLevel.Debug, "The header block of a response has {Length} bytes. nginx answers 502 to one of more than 4 KiB, unless its configuration says: fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; Reported once a minute for each size.", EventName = "LargeResponseHead")]
     public static partial void LargeResponseHead(this ILogger log, int length, int size);
-
-    [LoggerMessage(80, LogLevel.Warning, "{Reason} It is an endpoint of {Origin}. The application is in Development and serves HTTP, so it starts without it.", EventName = "EndpointLeftOut")]
-    public static partial void EndpointLeftOut(this ILogger log, string origin, string reason);
-
-    [LoggerMessage(81, LogLevel.Warning, "The folder {Folder} of SendFile does not exist, or the application may not see it, so the web server sends no file of it. Create it, or correct FastCgi:SendFile:Roots.", EventName = "SendFileFolderMissing")]
-    public static partial void SendFileFolderMissing(this ILogger log, string folder);
-
-    [LoggerMessage(82, LogLevel.Information, "The application has set options of Kestrel. These count for FastCGI too, unless an option of FastCGI says otherwise: {Taken}. These have no effect on FastCGI: {Meaningless}.", EventName = "KestrelOptionsTaken")]
-    public static partial void KestrelOptionsTaken(this ILogger log, string taken, string meaningless);
-
-    [LoggerMessage(83, LogLevel.Warning, "The options of Kestrel could not be read, so that none of them counts for FastCGI. Correct what sets them, or set those of FastCGI.", EventName = "KestrelOptionsUnreadable")]
-    public static partial void KestrelOptionsUnreadable(this ILogger log, Exception exception);
-
-    [LoggerMessage(84, LogLevel.Information, "{Server} is on this machine. For {Address}, put this into {File}, and run {Command}\n\n{Block}\n", EventName = "WebServerFound")]
-    public static partial void WebServerFound(this ILogger log, string server, string address, string file, string command, string block);
 }

@@ -52,8 +52,11 @@ internal sealed class EndpointPlan
             if (EndpointAddress.IsHttp(address))
                 http.Add(address);
             else
-                fastCgi.AddRange(EndpointAddress.Parse(address).Select(static endPoint => new FastCgiListenOptions(endPoint) { Origin = UrlsOrigin }));
+                fastCgi.AddRange(EndpointAddress.Parse(address).Select(static endPoint => new FastCgiListenOptions(endPoint)));
         }
+
+        foreach (var endpoint in fastCgi.Skip(options.ListenOptions.Count))
+            endpoint.Origin = UrlsOrigin;
 
         if (fastCgi.Exists(InheritedSockets.IsNamedBy))
         {

@@ -99,8 +99,17 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         {
             listen.Origin = endpoint.Path;
             foreach (var setting in endpoint.GetChildren())
-                Set(setting, () => Find(setting, KnownSettings.Endpoint)(setting, listen), isList: setting.Key.StartsWith("Allowed", StringComparison.OrdinalIgnoreCase));
+                Set(setting, () => ApplyListenOption(setting, listen), isList: setting.Key.StartsWith("Allowed", StringComparison.OrdinalIgnoreCase));
         }));
+    }
+
+    /// <summary>Sets an option of an endpoint. A list may be one value with commas, for there are none in the environment and on the command line.</summary>
+    private static void ApplyListenOption(IConfigurationSection setting, FastCgiListenOptions listen)
+    {
+        var items = setting.GetChildren().Select(static item => item.Value).Append(setting.Value).Where(static value => value is not null).ToList();
+        var value = items.Count == 0 ? null : string.Join(',', items);
+        if (!setting.Key.Equals("Url", StringComparison.OrdinalIgnoreCase) && !ListenSettings.TryApply(setting.Key, value, listen))
+            throw Unknown(setting);
     }
 
     /// <summary>The settings of a group, which has no value of its own.</summary>

@@ -10,6 +10,10 @@ internal static class KnownSettings
     /// <summary>The section.</summary>
     public const string Root = "FastCgi";
 
+    /// <summary>Those of an endpoint, which <see cref="ListenSettings"/> sets.</summary>
+    private static readonly string[] s_endpoint =
+        ["Url", "Backlog", "Mode", "Owner", "Group", "CreateDirectory", "AllowedAddresses", "AllowedUsers", "AllowedGroups"];
+
     /// <summary>Those of the section itself.</summary>
     public static Dictionary<string, Action<IConfigurationSection, FastCgiServerOptions>> Server { get; } = new(StringComparer.OrdinalIgnoreCase)
     {
@@ -51,27 +55,13 @@ internal static class KnownSettings
         ["MaxApplicationThreads"] = static (setting, transport) => transport.MaxApplicationThreads = Number(setting),
     };
 
-    /// <summary>Those of an endpoint.</summary>
-    public static Dictionary<string, Action<IConfigurationSection, FastCgiListenOptions>> Endpoint { get; } = new(StringComparer.OrdinalIgnoreCase)
-    {
-        ["Url"] = static (_, _) => { },
-        ["Backlog"] = static (setting, listen) => listen.Backlog = Number(setting),
-        ["Mode"] = static (setting, listen) => listen.Mode = Mode(setting),
-        ["Owner"] = static (setting, listen) => listen.Owner = setting.Value,
-        ["Group"] = static (setting, listen) => listen.Group = setting.Value,
-        ["CreateDirectory"] = static (setting, listen) => listen.CreateDirectory = Flag(setting),
-        ["AllowedAddresses"] = static (setting, listen) => AddAll(setting, listen.AllowedAddresses),
-        ["AllowedUsers"] = static (setting, listen) => AddAll(setting, listen.AllowedUsers),
-        ["AllowedGroups"] = static (setting, listen) => AddAll(setting, listen.AllowedGroups),
-    };
-
     /// <summary>The paths of all settings.</summary>
     public static IEnumerable<string> Paths =>
     [
         .. Server.Keys.Concat(["Transport", "Endpoints", "SendFile", "Roles", "Limits"]).Select(static name => $"{Root}:{name}"),
         .. Limits.Keys.Select(static name => $"{Root}:Limits:{name}"),
         .. Transport.Keys.Select(static name => $"{Root}:Transport:{name}"),
-        .. Endpoint.Keys.Select(static name => $"{Root}:Endpoints:NAME:{name}"),
+        .. s_endpoint.Select(static name => $"{Root}:Endpoints:NAME:{name}"),
         $"{Root}:SendFile:PassedHeaders",
         $"{Root}:SendFile:Roots",
         $"{Root}:SendFile:Roots:NAME:Path",

@@ -34,25 +34,4 @@ internal static class SettingValues
 
     /// <summary>True or false.</summary>
     public static bool Flag(IConfigurationSection setting) => bool.Parse(Required(setting));
-
-    /// <summary>A list, which is one value with commas where there are no lists: in the environment and on the command line.</summary>
-    public static void AddAll(IConfigurationSection setting, IList<string> list)
-    {
-        var values = setting.GetChildren().Select(static item => item.Value).Append(setting.Value);
-        foreach (var item in values.SelectMany(static value => value?.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries) ?? []))
-            list.Add(item);
-        if (list.Count == 0)
-            throw new FormatException("the list is empty; leave it out to allow everybody.");
-    }
-
-    /// <summary>Permissions, as chmod has them.</summary>
-    public static UnixFileMode Mode(IConfigurationSection setting)
-    {
-        var digits = Required(setting);
-        if (digits.Length == 4 && digits[0] == '0')
-            digits = digits[1..];
-        return digits.Length == 3 && digits.All(static digit => digit is >= '0' and <= '7')
-            ? (UnixFileMode)Convert.ToInt32(digits, 8)
-            : throw new FormatException("a mode is three octal digits, such as 660.");
-    }
 }
