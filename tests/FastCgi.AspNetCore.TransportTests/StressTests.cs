@@ -44,7 +44,7 @@ public sealed class StressTests
                 options.Limits.MaxResponseBufferSize = 4 * 1024;
             },
             static builder => builder.Logging.SetMinimumLevel(LogLevel.Warning).AddProvider(new Misbehaviour.ThrowingLogs()));
-        server.Logs.Expected.UnionWith(["ApplicationError", "DisposeContextFailed"]);
+        server.Logs.Expected.UnionWith(["ApplicationError", "DisposeContextFailed", "CancellationCallbackFailed"]);
         await StressAsync(server, RunBesideAsync);
     }
 
