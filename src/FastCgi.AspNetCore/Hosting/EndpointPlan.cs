@@ -49,7 +49,7 @@ internal sealed class EndpointPlan
             if (EndpointAddress.IsHttp(address))
                 http.Add(address);
             else
-                fastCgi.AddRange(EndpointAddress.Parse(address).Select(static endPoint => new FastCgiListenOptions(endPoint)));
+                fastCgi.AddRange(EndpointAddress.ParseWithOptions(address));
         }
 
         if (fastCgi.Exists(InheritedSockets.IsNamedBy))

@@ -198,39 +198,13 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         }));
     }
 
+    /// <summary>Sets an option of an endpoint. A list may be one value with commas, for there are none in the environment and on the command line.</summary>
     private static void ApplyListenOption(IConfigurationSection setting, FastCgiListenOptions listen)
     {
-        switch (setting.Key.ToUpperInvariant())
-        {
-            case "URL":
-                break;
-            case "BACKLOG":
-                listen.Backlog = Number(setting);
-                break;
-            case "MODE":
-                listen.Mode = Mode(setting);
-                break;
-            case "OWNER":
-                listen.Owner = setting.Value;
-                break;
-            case "GROUP":
-                listen.Group = setting.Value;
-                break;
-            case "CREATEDIRECTORY":
-                listen.CreateDirectory = bool.Parse(Required(setting));
-                break;
-            case "ALLOWEDADDRESSES":
-                AddAll(setting, listen.AllowedAddresses);
-                break;
-            case "ALLOWEDUSERS":
-                AddAll(setting, listen.AllowedUsers);
-                break;
-            case "ALLOWEDGROUPS":
-                AddAll(setting, listen.AllowedGroups);
-                break;
-            default:
-                throw Unknown(setting);
-        }
+        var items = setting.GetChildren().Select(static item => item.Value).Append(setting.Value).Where(static value => value is not null).ToList();
+        var value = items.Count == 0 ? null : string.Join(',', items);
+        if (!setting.Key.Equals("Url", StringComparison.OrdinalIgnoreCase) && !ListenSettings.TryApply(setting.Key, value, listen))
+            throw Unknown(setting);
     }
 
     /// <summary>The settings of a group, which has no value of its own.</summary>
@@ -273,27 +247,6 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
     private static TimeSpan Time(IConfigurationSection setting) => Required(setting).Contains(':', StringComparison.Ordinal)
         ? TimeSpan.Parse(setting.Value!, CultureInfo.InvariantCulture)
         : throw new FormatException("a time is written as hours:minutes:seconds, such as 00:00:30.");
-
-    /// <summary>A list, which is one value with commas where there are no lists: in the environment and on the command line.</summary>
-    private static void AddAll(IConfigurationSection setting, IList<string> list)
-    {
-        var values = setting.GetChildren().Select(static item => item.Value).Append(setting.Value);
-        foreach (var item in values.SelectMany(static value => value?.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries) ?? []))
-            list.Add(item);
-        if (list.Count == 0)
-            throw new FormatException("the list is empty; leave it out to allow everybody.");
-    }
-
-    /// <summary>Permissions, as chmod has them.</summary>
-    private static UnixFileMode Mode(IConfigurationSection setting)
-    {
-        var digits = Required(setting);
-        if (digits.Length == 4 && digits[0] == '0')
-            digits = digits[1..];
-        return digits.Length == 3 && digits.All(static digit => digit is >= '0' and <= '7')
-            ? (UnixFileMode)Convert.ToInt32(digits, 8)
-            : throw new FormatException("a mode is three octal digits, such as 660.");
-    }
 
     private static InvalidOperationException Unknown(IConfigurationSection setting)
         => new($"Configuration: {setting.Path} is not an option of the FastCGI server. See FastCgiServerOptions for those that are.");
