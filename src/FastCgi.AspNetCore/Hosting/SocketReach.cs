@@ -36,15 +36,27 @@ internal static class SocketReach
 
         var folders = GetFolders(path);
         var who = Describe(file, folders);
-        var users = candidates.Where(static name => SystemAccounts.FindAccount(name) is not null).ToList();
-        var obstacles = users.ConvertAll(name => FindObstacle(name, path, file, folders, peers));
-        var able = users.Where((_, i) => obstacles[i] is null).ToList();
+        var users = new List<string>();
+        var able = new List<string>();
+        (string What, string Advice)? obstacle = null;
+        foreach (var name in candidates)
+        {
+            if (SystemAccounts.FindLocalAccount(name) is not { } account)
+                continue;
+
+            users.Add(name);
+            if (FindObstacle(name, account.User, account.Groups, path, file, folders, peers) is { } found)
+                obstacle = found;
+            else
+                able.Add(name);
+        }
+
         if (able.Count > 0)
             log.SocketAccess(path, $"{who}; {string.Join(", ", able)} of the users that web servers run as");
         else if (users.Count == 0)
             log.SocketAccess(path, who);
         else
-            log.SocketOutOfReach(path, who, string.Join(", ", users), obstacles[^1]!.Value.What, obstacles[^1]!.Value.Advice);
+            log.SocketOutOfReach(path, who, string.Join(", ", users), obstacle!.Value.What, obstacle.Value.Advice);
     }
 
     private static List<(string Path, FilePermissions Permissions)> GetFolders(string path)
@@ -74,16 +86,15 @@ internal static class SocketReach
 
     /// <returns>What keeps a user from connecting, and the setting to add; <see langword="null"/> if nothing does.</returns>
     private static (string What, string Advice)? FindObstacle(
-        string name, string path, FilePermissions file, List<(string Path, FilePermissions Permissions)> folders, PeerPolicy peers)
+        string name, uint user, IReadOnlyList<uint> groups, string path, FilePermissions file, List<(string Path, FilePermissions Permissions)> folders, PeerPolicy peers)
     {
-        var (user, groups) = SystemAccounts.FindAccount(name)!.Value;
         foreach (var (folder, permissions) in folders)
         {
             if (!permissions.AllowsEntering(user, groups))
                 return ($"{name} may not enter the folder {folder}", $"Run 'chmod o+x {folder}', or add RuntimeDirectoryMode=0755 to the unit if it is the RuntimeDirectory= of systemd.");
         }
 
-        var group = groups.Count > 0 ? SystemAccounts.GetGroupName(groups[0]) : name;
+        var group = SystemAccounts.GetGroupName(groups[0]);
         if (!file.AllowsWriting(user, groups))
         {
             var membership = Environment.IsPrivilegedProcess

@@ -6,15 +6,20 @@ namespace FastCgi.AspNetCore.Linux;
 /// <summary>The users and groups of the system. Not for Windows.</summary>
 internal static unsafe partial class SystemAccounts
 {
-    private const int MaxGroups = 1_024;
-
     // The system's calls answer in a buffer that all threads share.
     private static readonly Lock s_lock = new();
 
     /// <summary>The number of a user.</summary>
     /// <param name="name">A name, or the number itself.</param>
     /// <returns><see langword="null"/> if there is no such user.</returns>
-    public static uint? FindUser(string name) => Number(name) ?? FindAccount(name)?.User;
+    public static uint? FindUser(string name)
+    {
+        if (Number(name) is { } number)
+            return number;
+
+        lock (s_lock)
+            return getpwnam(name) is var entry && entry is null ? null : entry->Number;
+    }
 
     /// <summary>The number of a group.</summary>
     /// <param name="name">A name, or the number itself.</param>
@@ -28,15 +33,16 @@ internal static unsafe partial class SystemAccounts
             return getgrnam(name) is var entry && entry is null ? null : entry->Number;
     }
 
-    /// <summary>A user and all groups whose member it is.</summary>
+    /// <summary>A user of this machine alone and the groups whose member it is, from the files: a directory service may keep whoever asks it waiting.</summary>
     /// <returns><see langword="null"/> if there is no such user.</returns>
-    public static (uint User, IReadOnlyList<uint> Groups)? FindAccount(string name)
+    public static (uint User, IReadOnlyList<uint> Groups)? FindLocalAccount(string name)
     {
-        lock (s_lock)
-        {
-            var entry = getpwnam(name);
-            return entry is null ? null : (entry->Number, GetGroups(name, entry->Group));
-        }
+        var account = ReadFields("/etc/passwd").Find(fields => fields.Length > 3 && fields[0] == name);
+        if (account is null || Number(account[2]) is not { } user || Number(account[3]) is not { } group)
+            return null;
+
+        var groups = ReadFields("/etc/group").Where(fields => fields.Length > 3 && fields[3].Split(',').Contains(name));
+        return (user, [group, .. groups.Select(static fields => Number(fields[2])).OfType<uint>()]);
     }
 
     /// <summary>The name of a user, or its number where it has none.</summary>
@@ -59,12 +65,16 @@ internal static unsafe partial class SystemAccounts
     private static string Name(Entry* entry, uint number)
         => (entry is null ? null : Marshal.PtrToStringUTF8((nint)entry->Name)) ?? number.ToString(CultureInfo.InvariantCulture);
 
-    private static uint[] GetGroups(string name, uint group)
+    private static List<string[]> ReadFields(string file)
     {
-        var groups = new uint[MaxGroups];
-        var count = MaxGroups;
-        fixed (uint* first = groups)
-            return getgrouplist(name, group, first, &count) < 0 ? [group] : groups[..count];
+        try
+        {
+            return [.. File.ReadLines(file).Select(static line => line.Split(':'))];
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            return [];
+        }
     }
 
     [LibraryImport(Libc.Library, StringMarshalling = StringMarshalling.Utf8)]
@@ -79,9 +89,6 @@ internal static unsafe partial class SystemAccounts
     [LibraryImport(Libc.Library)]
     private static partial Entry* getgrgid(uint number);
 
-    [LibraryImport(Libc.Library, StringMarshalling = StringMarshalling.Utf8)]
-    private static partial int getgrouplist(string user, uint group, uint* groups, int* count);
-
     /// <summary>The front of struct passwd and of struct group.</summary>
     [StructLayout(LayoutKind.Sequential)]
     private struct Entry
@@ -89,8 +96,5 @@ internal static unsafe partial class SystemAccounts
         public byte* Name;
         public byte* Password;
         public uint Number;
-
-        // Of a user alone.
-        public uint Group;
     }
 }

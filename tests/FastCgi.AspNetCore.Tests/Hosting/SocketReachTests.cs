@@ -110,11 +110,11 @@ public sealed class SocketReachTests : IDisposable
     [Fact]
     public void Accounts_OfTheSystem()
     {
-        var (user, groups) = SystemAccounts.FindAccount(WebServer)!.Value;
+        var (user, groups) = SystemAccounts.FindLocalAccount(WebServer)!.Value;
 
         Assert.Equal(WebServer, SystemAccounts.GetUserName(user));
         Assert.Contains(WebServer, groups.Select(SystemAccounts.GetGroupName));
-        Assert.Null(SystemAccounts.FindAccount("no-such-user"));
+        Assert.Null(SystemAccounts.FindLocalAccount("no-such-user"));
         Assert.Equal("12345678", SystemAccounts.GetUserName(12_345_678));
         Assert.Equal("12345678", SystemAccounts.GetGroupName(12_345_678));
     }
