@@ -52,7 +52,7 @@ internal static class SocketReach
         }
 
         if (able.Count > 0)
-            log.SocketAccess(path, $"{who}; {string.Join(", ", able)} of the users that web servers run as");
+            log.SocketAccess(path, $"{who}; of the users that web servers run as: {string.Join(", ", able)}");
         else if (users.Count == 0)
             log.SocketAccess(path, who);
         else
@@ -74,13 +74,12 @@ internal static class SocketReach
     private static string Describe(FilePermissions file, List<(string Path, FilePermissions Permissions)> folders)
     {
         var closed = folders.Where(static folder => !folder.Permissions.Mode.HasFlag(UnixFileMode.OtherExecute)).Select(static folder => $"{folder.Path} ({folder.Permissions})").ToList();
-        string who;
-        if (file.Mode.HasFlag(UnixFileMode.OtherWrite))
-            who = "everybody";
-        else if (file.Mode.HasFlag(UnixFileMode.GroupWrite))
-            who = $"root, the user {SystemAccounts.GetUserName(file.User)} and the group {SystemAccounts.GetGroupName(file.Group)}";
-        else
-            who = $"root and the user {SystemAccounts.GetUserName(file.User)}";
+        var classes = new List<string> { "root" };
+        if (file.User != 0)
+            classes.Add("the user " + SystemAccounts.GetUserName(file.User));
+        if (file.Mode.HasFlag(UnixFileMode.GroupWrite))
+            classes.Add("the group " + SystemAccounts.GetGroupName(file.Group));
+        var who = file.Mode.HasFlag(UnixFileMode.OtherWrite) ? "everybody" : string.Join(", ", classes);
         return $"{who} ({file}){(closed.Count > 0 ? ", of those who may enter " + string.Join(" and ", closed) : "")}";
     }
 

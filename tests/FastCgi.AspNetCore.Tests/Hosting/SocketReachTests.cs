@@ -16,7 +16,10 @@ public sealed class SocketReachTests : IDisposable
 
     private const UnixFileMode All = (UnixFileMode)0x1FF;
 
-    private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("fastcgi-");
+    private static readonly string s_owner = Environment.UserName == "root" ? "root" : $"root, the user {Environment.UserName}";
+
+    // A folder that everybody may enter; that of TMPDIR may be the user's own.
+    private readonly DirectoryInfo _folder = Directory.CreateDirectory($"/tmp/fastcgi-{Guid.NewGuid():N}");
     private readonly LogCollector _log = new();
     private readonly Socket _socket;
 
@@ -37,19 +40,19 @@ public sealed class SocketReachTests : IDisposable
 
         Assert.Equal((LogLevel.Information, "SocketAccess"), (level, name));
         Assert.Contains($"Who can connect to {SocketPath}: {who}", message, StringComparison.Ordinal);
-        Assert.EndsWith($"; {WebServer} of the users that web servers run as.", message, StringComparison.Ordinal);
+        Assert.EndsWith($"; of the users that web servers run as: {WebServer}.", message, StringComparison.Ordinal);
     }
 
     [Theory]
-    [InlineData(0x1ED, "root and the user ")]
-    [InlineData(0x180, "root and the user ")]
-    [InlineData(0x1B0, " and the group ")]
-    public void Report_ClosedToTheWebServer_TheSettingToAdd(int mode, string who)
+    [InlineData(0x1ED, false)]
+    [InlineData(0x180, false)]
+    [InlineData(0x1B0, true)]
+    public void Report_ClosedToTheWebServer_TheSettingToAdd(int mode, bool isGroupIn)
     {
         var (level, name, message) = Report(mode);
 
         Assert.Equal((LogLevel.Warning, "SocketOutOfReach"), (level, name));
-        Assert.Contains(who, message, StringComparison.Ordinal);
+        Assert.Contains($": {s_owner}{(isGroupIn ? ", the group " : " (mode ")}", message, StringComparison.Ordinal);
         Assert.Contains($"({WebServer}) can: {WebServer} may not write to it.", message, StringComparison.Ordinal);
         Assert.Contains($" fastcgi://unix:{SocketPath}?mode=0660&group={WebServer}", message, StringComparison.Ordinal);
         Assert.Equal(!Environment.IsPrivilegedProcess, message.Contains("SupplementaryGroups=daemon", StringComparison.Ordinal));
@@ -82,7 +85,7 @@ public sealed class SocketReachTests : IDisposable
         var (level, _, message) = Report(0x180, candidates: ["no-such-user"]);
 
         Assert.Equal(LogLevel.Information, level);
-        Assert.Contains("root and the user ", message, StringComparison.Ordinal);
+        Assert.Contains($": {s_owner} (mode 0600, ", message, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -91,7 +94,7 @@ public sealed class SocketReachTests : IDisposable
         var (level, _, message) = Report(0x180, candidates: [WebServer, "root"]);
 
         Assert.Equal(LogLevel.Information, level);
-        Assert.EndsWith("; root of the users that web servers run as.", message, StringComparison.Ordinal);
+        Assert.EndsWith("; of the users that web servers run as: root.", message, StringComparison.Ordinal);
     }
 
     [Fact]
