@@ -38,7 +38,7 @@ public class HeaderBenchmark
     {
         _parameters.Append(_params, isWhole: true);
         _parameters.Open();
-        _headers.Begin(_parameters, _mapping, contentLength: null);
+        _headers.Begin(_parameters, _mapping, default);
         var length = 0;
         for (var i = 0; i < Asked; i++)
             length += _headers[_names[i]].Count;

@@ -125,14 +125,18 @@ public sealed class FastCgiServerOptions
     /// <summary>Listens on an address in text form.</summary>
     /// <param name="address">
     /// Such as <c>fastcgi://127.0.0.1:9000</c>, <c>fastcgi://[::1]:9000</c>, <c>fastcgi://*:9000</c>, <c>fastcgi://localhost:9000</c>,
-    /// <c>fastcgi://unix:/run/app/app.sock</c>, <c>fastcgi://unix:@name</c>, <c>fastcgi://fd:0</c>, <c>fastcgi://fd:name</c>.
+    /// <c>fastcgi://unix:/run/app/app.sock</c>, <c>fastcgi://unix:@name</c>, <c>fastcgi://fd:0</c>, <c>fastcgi://fd:name</c>. Options of the
+    /// endpoint may follow: <c>fastcgi://unix:/run/app/app.sock?mode=0660&amp;group=www-data</c>.
     /// </param>
     /// <param name="configure">Sets what is special about the endpoint.</param>
     /// <exception cref="FormatException">The address has none of these forms.</exception>
     public void Listen(string address, Action<FastCgiListenOptions>? configure = null)
     {
-        foreach (var endPoint in Hosting.EndpointAddress.Parse(address))
-            Listen(endPoint, configure);
+        foreach (var options in Hosting.EndpointAddress.ParseWithOptions(address))
+        {
+            configure?.Invoke(options);
+            ListenOptions.Add(options);
+        }
     }
 
     /// <summary>Listens on a port of the loopback interface, IPv4 and IPv6.</summary>

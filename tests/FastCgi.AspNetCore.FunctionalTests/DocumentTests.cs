@@ -20,6 +20,29 @@ public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(outpu
         await AssertUploadAsync(site, 500_000);
     }
 
+    /// <summary>What breaks applications is in the smallest configuration too.</summary>
+    [Theory, MemberData(nameof(Kinds))]
+    public async Task Smallest_AsItStands_PassesAuthorizationAndEventsAtOnce(FrontEndKind kind)
+    {
+        var isRead = new TaskCompletionSource();
+        var site = await StartAsync(GetSetup(kind, isFull: false), app => app.MapGet("/", async (HttpContext context) =>
+        {
+            context.Response.ContentType = "text/event-stream";
+            await context.Response.WriteAsync($"data: {context.Request.Headers.Authorization}\n\n");
+            await context.Response.Body.FlushAsync();
+            await isRead.Task.WaitAsync(Patience);
+            await context.Response.WriteAsync("data: end\n\n");
+        }));
+        site.Client.DefaultRequestHeaders.Authorization = new AuthenticationHeaderValue("Bearer", "token");
+
+        await using var stream = await site.Client.GetStreamAsync("/").WaitAsync(Patience);
+        using var reader = new StreamReader(stream);
+        Assert.Equal("data: Bearer token", await reader.ReadLineAsync().WaitAsync(Patience));
+        isRead.SetResult();
+
+        Assert.Equal("\ndata: end\n\n", await reader.ReadToEndAsync().WaitAsync(Patience));
+    }
+
     [Theory, MemberData(nameof(Kinds))]
     public async Task Full_AsItStands_ServesEverything(FrontEndKind kind)
     {

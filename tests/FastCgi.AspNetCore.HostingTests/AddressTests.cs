@@ -57,6 +57,59 @@ public sealed class AddressTests : IDisposable
         await AssertServesAsync(app.Urls);
     }
 
+    [Fact]
+    public async Task CommandLine_UrlWithOptions_AreThoseOfTheSocket()
+    {
+        if (OperatingSystem.IsWindows())
+            return;
+
+        await using var app = await StartAsync("--urls", UnixAddress + "?mode=0606&createDirectory=true");
+
+        Assert.Equal([UnixAddress], app.Urls);
+        Assert.Equal("606", Convert.ToString((int)File.GetUnixFileMode(UnixAddress["fastcgi://unix:".Length..]), 8));
+        await AssertServesAsync(app.Urls);
+        Assert.Single(_logs.All, static log => log.EventName is "SocketAccess" or "SocketOutOfReach");
+    }
+
+    [Fact]
+    public async Task AppSettings_UrlWithOptions_TheOwnSettingsOfTheEndpointComeFirst()
+    {
+        if (OperatingSystem.IsWindows())
+            return;
+
+        await WriteSettingsAsync($$"""
+            { "FastCgi": { "Endpoints": { "Main": { "Url": "{{UnixAddress}}?mode=0606&backlog=7", "Mode": "0600" } } } }
+            """);
+        await using var app = await StartAsync();
+
+        Assert.Equal("600", Convert.ToString((int)File.GetUnixFileMode(UnixAddress["fastcgi://unix:".Length..]), 8));
+    }
+
+    [Theory]
+    [InlineData("?moed=0660", "'moed' is not an option of an endpoint")]
+    [InlineData("?mode=0860", "a mode is three octal digits")]
+    [InlineData("?group=no-such-group", "there is no group 'no-such-group'")]
+    public async Task CommandLine_UrlWithBadOptions_ErrorSaysWhatIsWrong(string options, string reason)
+    {
+        await using var app = Build(["--urls", UnixAddress + options]);
+
+        var error = await Assert.ThrowsAnyAsync<Exception>(() => app.StartAsync());
+
+        Assert.Contains(reason, error.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("true", AnyPort, 1)]
+    [InlineData("TRUE", AnyPort, 1)]
+    [InlineData("false", AnyPort, 0)]
+    [InlineData("true", AnyHttpPort, 0)]
+    public async Task ForwardedHeadersEnabled_BesideFastCgi_IsWarnedOf(string value, string address, int warnings)
+    {
+        await using var app = await StartAsync("--urls", address, "--ForwardedHeaders_Enabled", value);
+
+        Assert.Equal(warnings, _logs.All.Count(static log => log is { EventName: "ForwardedHeadersEnabled", Level: LogLevel.Warning }));
+    }
+
     [Theory]
     [InlineData("ASPNETCORE_URLS")]
     [InlineData("URLS")]

@@ -20,7 +20,7 @@ public sealed class PeerTests : IDisposable
 
     [Theory, EveryEngine]
     public async Task Connect_OtherAddress_IsClosedAtOnce(FastCgiTransportEngine engine)
-        => await AssertRefusedAsync(engine, Loopback, static listen => listen.AllowedAddresses.Add("192.0.2.1"));
+        => await AssertRefusedAsync(engine, Loopback, static listen => listen.AllowedAddresses.Add("192.0.2.1"), "the last of 127.0.0.1: AllowedAddresses of the endpoint");
 
     [Theory, EveryEngine]
     public async Task Connect_AddressOfTheVariable_IsServed(FastCgiTransportEngine engine)
@@ -55,7 +55,7 @@ public sealed class PeerTests : IDisposable
         {
             listen.AllowedUsers.Add(Other(1_234_567));
             listen.AllowedGroups.Add(Other(1_234_568));
-        });
+        }, $"a process of the user {Environment.UserName} and the group ", ": AllowedUsers or AllowedGroups of the endpoint");
     }
 
     [Theory]
@@ -111,13 +111,15 @@ public sealed class PeerTests : IDisposable
         Assert.Equal("Hello", await FastCgiClient.GetAsync(app.Urls.Single()));
     }
 
-    private async Task AssertRefusedAsync(FastCgiTransportEngine engine, string address, Action<FastCgiListenOptions> configure)
+    private async Task AssertRefusedAsync(FastCgiTransportEngine engine, string address, Action<FastCgiListenOptions> configure, params string[] texts)
     {
         await using var app = Build(engine, address, configure);
         await app.StartAsync();
 
         await Assert.ThrowsAnyAsync<IOException>(() => FastCgiClient.GetAsync(app.Urls.Single()));
-        Assert.Single(_logs.All, static log => log.EventName == "PeerRefused");
+        var warning = Assert.Single(_logs.All, static log => log.EventName == "PeerRefused");
+        Assert.Equal(LogLevel.Warning, warning.Level);
+        Assert.All(texts, text => Assert.Contains(text, warning.Message, StringComparison.Ordinal));
     }
 
     private WebApplication Build(FastCgiTransportEngine engine, string address, Action<FastCgiListenOptions> configure)

@@ -23,11 +23,11 @@ public class LargeHeadTests
         frontEnd.Send(RecordBytes.Get());
         await frontEnd.ReadResponseAsync();
 
-        var report = server.Logs.All.SingleOrDefault(log => log.EventName == "LargeResponseHead");
+        var report = server.Logs.All.SingleOrDefault(log => log.EventName == "HeadTooLargeForNginx");
         Assert.Equal(line is not null, report is not null);
         if (line is not null)
         {
-            Assert.Equal(LogLevel.Debug, report!.Level);
+            Assert.Equal(LogLevel.Warning, report!.Level);
             Assert.Contains(line, report.Message, StringComparison.Ordinal);
         }
     }
@@ -48,6 +48,31 @@ public class LargeHeadTests
             await frontEnd.ReadResponseAsync();
         }
 
-        Assert.Equal(2, server.Logs.All.Count(log => log.EventName == "LargeResponseHead"));
+        Assert.Equal(2, server.Logs.All.Count(log => log.EventName == "HeadTooLargeForNginx"));
+        Assert.DoesNotContain(server.Logs.All, log => log.EventName == "LargeResponseHead");
+
+        server.Clock.Advance(TimeSpan.FromMinutes(1));
+        frontEnd.Send(RecordBytes.Get(uri: "/5000"));
+        await frontEnd.ReadResponseAsync();
+        Assert.Equal(2, server.Logs.All.Count(log => log.EventName == "HeadTooLargeForNginx"));
+        Assert.Single(server.Logs.All, log => log is { EventName: "LargeResponseHead", Level: LogLevel.Debug });
+    }
+
+    [Theory]
+    [InlineData("Apache/2.4.71 (Debian)")]
+    [InlineData("")]
+    public async Task Head_BehindAnotherWebServer_IsNoWarning(string software)
+    {
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            context.Response.Headers["X-Large"] = new string('x', 5_000);
+            return Task.CompletedTask;
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(more: ("SERVER_SOFTWARE", software)));
+        await frontEnd.ReadResponseAsync();
+
+        Assert.Equal(LogLevel.Debug, Assert.Single(server.Logs.All, log => log.EventName is "LargeResponseHead" or "HeadTooLargeForNginx").Level);
     }
 }

@@ -48,7 +48,7 @@ public sealed class ModFcgidDocumentTests : IDisposable
 
     private Task<WebServer> StartAsync(bool isFull)
     {
-        var document = new FrontEndDocument("apache-mod-fcgid").GetConfiguration(isFull, "{{port}}")
+        var document = new FrontEndDocument("apache-mod-fcgid").GetConfiguration(isFull ? FrontEndDocument.Full : FrontEndDocument.Smallest, "{{port}}")
             .Replace("/srv/hello/hello", "{{folder}}/app/ApplicationToStart", StringComparison.Ordinal)
             .Replace("/srv/hello", "{{folder}}/app", StringComparison.Ordinal)
             .Replace("/usr/share/dotnet", "{{dotnet}}", StringComparison.Ordinal)

@@ -35,6 +35,9 @@ internal sealed class CgiMapping
     /// <summary>Chooses the encoding of a header by its name; <see langword="null"/> is strict UTF-8.</summary>
     public Func<string, Encoding?>? RequestHeaderEncodingSelector { get; init; }
 
+    /// <summary>Where an operator is told what to mend; <see langword="null"/> for nowhere.</summary>
+    public Misconfigurations? Misconfigurations { get; init; }
+
     /// <summary>The strings that requests share.</summary>
     public StringCache Strings { get; } = new();
 

@@ -31,6 +31,7 @@ internal static class CgiRequestMapper
         head.Protocol = MapProtocol(variables.Protocol, mapping);
         head.IsHttps = IsHttps(variables.Https, variables.Scheme);
         head.HasTransferEncoding = variables.HasTransferEncoding;
+        head.IsPortUnusual = !variables.ServerPort.IsEmpty && !variables.ServerPort.SequenceEqual("80"u8) && !variables.ServerPort.SequenceEqual("443"u8);
         if (!TryMapContentLength(variables.ContentLength, out var contentLength))
             return RequestRejection.InvalidContentLength;
 
@@ -122,6 +123,7 @@ internal static class CgiRequestMapper
         if (source == FastCgiPathSource.ScriptNameAndPathInfo || variables.RequestUri.IsEmpty)
         {
             head.QueryString = MapQuery(variables.QueryString, mapping);
+            head.LacksTarget = variables.RequestUri.IsEmpty && variables.ScriptName.IsEmpty && variables.PathInfo.IsEmpty;
             return MapDecodedPath(variables.ScriptName, variables.PathInfo, ref variables, mapping, ref head);
         }
 

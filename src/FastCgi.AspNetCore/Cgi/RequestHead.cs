@@ -28,6 +28,12 @@ internal struct RequestHead
     /// <summary>Whether the client talks TLS to the front-end.</summary>
     public bool IsHttps;
 
+    /// <summary>Whether the front-end was reached on a port that is the default of no scheme, so that a URL of the site names it.</summary>
+    public bool IsPortUnusual;
+
+    /// <summary>Whether no parameter says which path is asked for.</summary>
+    public bool LacksTarget;
+
     /// <summary>Whether the client's message was chunked, so that a body follows though its length is not known.</summary>
     public bool HasTransferEncoding;
 

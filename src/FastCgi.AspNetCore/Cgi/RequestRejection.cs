@@ -20,6 +20,7 @@ internal enum RequestRejection : byte
     InvalidHeaderValue,
     RequestBodyTimeout,
     TooManyRequests,
+    TooManyRequestsOnConnection,
     CannotMultiplex,
     RequestBodyBacklog,
 }
@@ -27,13 +28,19 @@ internal enum RequestRejection : byte
 /// <summary>What a rejected request is answered, and what is logged.</summary>
 internal static class RequestRejections
 {
+    /// <summary>The line to add where a web server does not pass what a request is: nginx alone has to be told.</summary>
+    public const string ParameterAdvice =
+        "In the location of nginx, add: include fastcgi_params; A location with a fastcgi_param of its own inherits none from the levels above. "
+        + "Apache, lighttpd, HAProxy, Caddy and h2o pass what is needed by themselves, unless their configuration unsets it.";
+
     /// <summary>The status code of the answer.</summary>
     public static int GetStatusCode(this RequestRejection rejection) => rejection switch
     {
         RequestRejection.TooManyParameters or RequestRejection.ParametersTooLarge => StatusCodes.Status431RequestHeaderFieldsTooLarge,
         RequestRejection.ParametersTimeout or RequestRejection.RequestBodyTimeout => StatusCodes.Status408RequestTimeout,
         RequestRejection.AsteriskTarget => StatusCodes.Status405MethodNotAllowed,
-        RequestRejection.TooManyRequests or RequestRejection.CannotMultiplex or RequestRejection.RequestBodyBacklog => StatusCodes.Status503ServiceUnavailable,
+        RequestRejection.TooManyRequests or RequestRejection.TooManyRequestsOnConnection or RequestRejection.CannotMultiplex
+            or RequestRejection.RequestBodyBacklog => StatusCodes.Status503ServiceUnavailable,
         _ => StatusCodes.Status400BadRequest,
     };
 
@@ -45,7 +52,7 @@ internal static class RequestRejections
         RequestRejection.ParametersTooLarge => "The FastCGI parameters are larger than MaxRequestParametersTotalSize allows.",
         RequestRejection.ParametersTimeout => "The FastCGI parameters did not arrive within RequestParametersTimeout.",
         RequestRejection.StdinBeforeEndOfParameters => "STDIN came before the end of the FastCGI parameters.",
-        RequestRejection.MissingMethod => "The FastCGI parameter REQUEST_METHOD is missing or empty.",
+        RequestRejection.MissingMethod => "The FastCGI parameter REQUEST_METHOD is missing or empty. " + ParameterAdvice,
         RequestRejection.InvalidMethod => "The FastCGI parameter REQUEST_METHOD is not a token.",
         RequestRejection.InvalidTarget => "The FastCGI parameter REQUEST_URI is not a request target.",
         RequestRejection.NullCharacterInPath => "The path contains a null character.",
@@ -54,6 +61,7 @@ internal static class RequestRejections
         RequestRejection.InvalidHeaderValue => "A header value contains CR, LF, NUL or bytes that are not UTF-8.",
         RequestRejection.RequestBodyTimeout => "The request body did not arrive in time.",
         RequestRejection.TooManyRequests => "The server is at its limit of concurrent requests.",
+        RequestRejection.TooManyRequestsOnConnection => "The web server has more requests on this connection than MaxRequestsPerConnection allows.",
         RequestRejection.CannotMultiplex => "The server takes no further request on this connection while others are under way.",
         RequestRejection.RequestBodyBacklog => "The request body was not read while it held up the other requests of its connection.",
         _ => "The request was rejected.",

@@ -20,6 +20,7 @@ internal ref struct RequestVariables
     public ReadOnlySpan<byte> Https;
     public ReadOnlySpan<byte> Scheme;
     public ReadOnlySpan<byte> ContentLength;
+    public ReadOnlySpan<byte> ServerPort;
 
     /// <summary>Whether PATH_INFO was sent, be it empty: the front-end splits the path.</summary>
     public bool HasPathInfo;
@@ -78,6 +79,9 @@ internal ref struct RequestVariables
                 break;
             case 11 when name.SequenceEqual("SCRIPT_NAME"u8):
                 ScriptName = value;
+                break;
+            case 11 when name.SequenceEqual("SERVER_PORT"u8):
+                ServerPort = value;
                 break;
             case 12 when name.SequenceEqual("QUERY_STRING"u8):
                 QueryString = value;

@@ -15,9 +15,22 @@ internal static class StatusLine
     public static ReadOnlySpan<byte> Get(int statusCode)
         => (uint)statusCode < (uint)s_known.Length && s_known[statusCode] is { } known ? known : Create(statusCode, reasonPhrase: null);
 
-    /// <summary>The bytes for a status with a reason of the application's.</summary>
+    /// <summary>The bytes for a status with a reason of the application's; of an empty one the standard one takes the place.</summary>
     public static byte[] Create(int statusCode, string? reasonPhrase)
-        => Encoding.UTF8.GetBytes($"Status: {statusCode} {reasonPhrase ?? ReasonPhrases.GetReasonPhrase(statusCode)}\r\n\r\n");
+        => Encoding.UTF8.GetBytes($"Status: {statusCode} {(string.IsNullOrEmpty(reasonPhrase) ? GetReason(statusCode) : reasonPhrase)}\r\n\r\n");
+
+    /// <summary>
+    /// The standard reason, or else the name of the class of the status (RFC 9110, section 15): never nothing, for then nginx leaves
+    /// out the space that has to follow the status (RFC 9112, section 4).
+    /// </summary>
+    private static string GetReason(int statusCode) => ReasonPhrases.GetReasonPhrase(statusCode) is { Length: > 0 } reason ? reason : (statusCode / 100) switch
+    {
+        2 => "Successful",
+        3 => "Redirection",
+        4 => "Client Error",
+        5 => "Server Error",
+        _ => "Unknown",
+    };
 
     private static byte[]?[] Build()
     {

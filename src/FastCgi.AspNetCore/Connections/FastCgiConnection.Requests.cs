@@ -51,9 +51,9 @@ internal sealed partial class FastCgiConnection
         request.BeganAt = _manager.Now;
         _halfOpenCount++;
         if (_requests.Count >= limit)
-            request.Reject(limit == 1 ? RequestRejection.CannotMultiplex : RequestRejection.TooManyRequests);
+            request.Reject(limit == 1 ? RequestRejection.CannotMultiplex : RequestRejection.TooManyRequestsOnConnection);
         else if (_lingeringCount >= MaxLingeringRequests)
-            request.Reject(RequestRejection.TooManyRequests);
+            request.Reject(RequestRejection.TooManyRequestsOnConnection);
         _requests.Add(request);
         return ProtocolError.None;
     }
@@ -132,5 +132,7 @@ internal sealed partial class FastCgiConnection
             request.Reject(RequestRejection.TooManyRequests);
         if (admission != AdmissionResult.Queued)
             ready.Add(request);
+        if (request.LacksTarget)
+            ready.Report(() => _server.Misconfigurations.ReportMissingTarget(RequestRejections.ParameterAdvice));
     }
 }

@@ -6,7 +6,8 @@ namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>
 /// All log messages. Ids: 1–19 the server, 20–39 connections, 40–59 requests, 60–79 responses; never used twice, never renumbered.
-/// What the web server or its client does is Debug; what the application or this server does wrong is Error.
+/// What the web server or its client does is Debug; what an operator can mend is Warning, with the line to add, once a minute; what the
+/// application or this server does wrong is Error.
 /// </summary>
 internal static partial class FastCgiLog
 {
@@ -55,6 +56,15 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(11, LogLevel.Warning, "Everybody who can reach {Address} can send requests that the application believes to come from the web server, with any client address and user. Set AllowedAddresses of the endpoint to the addresses of the web server, or listen on 127.0.0.1 or a unix socket.", EventName = "OpenToEverybody")]
     public static partial void OpenToEverybody(this ILogger log, string address);
+
+    [LoggerMessage(30, LogLevel.Information, "Who can connect to {Path}: {Who}.", EventName = "SocketAccess")]
+    public static partial void SocketAccess(this ILogger log, string path, string who);
+
+    [LoggerMessage(31, LogLevel.Warning, "Who can connect to {Path}: {Who}. None of the users that web servers run as here ({Users}) can: {Obstacle}. {Advice}", EventName = "SocketOutOfReach")]
+    public static partial void SocketOutOfReach(this ILogger log, string path, string who, string users, string obstacle, string advice);
+
+    [LoggerMessage(32, LogLevel.Warning, "ASPNETCORE_FORWARDEDHEADERS_ENABLED is on, so the application believes X-Forwarded-For and X-Forwarded-Proto of any client: each can forge its address and the scheme. Remove the variable. Behind a load balancer, let the web server believe the headers of that alone.", EventName = "ForwardedHeadersEnabled")]
+    public static partial void ForwardedHeadersEnabled(this ILogger log);
 
     [LoggerMessage(12, LogLevel.Warning, "systemd could not be told how the server is, and may take it for one that does not start or does not live. Reported once a minute.", EventName = "NotifyFailed")]
     public static partial void NotifyFailed(this ILogger log, Exception exception);
@@ -107,8 +117,8 @@ internal static partial class FastCgiLog
     [LoggerMessage(35, LogLevel.Warning, "A web server asks for the role {Role}, which is not in FastCgiServerOptions.Roles; its requests are refused. Reported once.", EventName = "RoleNotServed")]
     public static partial void RoleNotServed(this ILogger log, FastCgiRole role);
 
-    [LoggerMessage(27, LogLevel.Debug, "A connection to {EndPoint} was refused, {Count} since the last such message: its peer is not among those that AllowedAddresses, AllowedUsers, AllowedGroups or FCGI_WEB_SERVER_ADDRS name. Reported once a minute.", EventName = "PeerRefused")]
-    public static partial void PeerRefused(this ILogger log, EndPoint endPoint, long count);
+    [LoggerMessage(27, LogLevel.Warning, "{Count} connections to {EndPoint} were refused since the last such message, the last of {Peer}: {Setting} does not allow it. If it is the web server, add it there. Reported once a minute.", EventName = "PeerRefused")]
+    public static partial void PeerRefused(this ILogger log, EndPoint endPoint, long count, string peer, string setting);
 
     [LoggerMessage(40, LogLevel.Error, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": An unhandled exception was thrown by the application.", EventName = "ApplicationError")]
     public static partial void ApplicationError(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
@@ -149,8 +159,17 @@ internal static partial class FastCgiLog
     [LoggerMessage(60, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application wrote {Length} bytes of a body in answer to HEAD; they are not sent.", EventName = "HeadBodyWritten")]
     public static partial void HeadBodyWritten(this ILogger log, string connectionId, string traceIdentifier, long length);
 
-    [LoggerMessage(61, LogLevel.Warning, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The response headers {Names} belong to the web server; they are not sent.", EventName = "HeadersDropped")]
-    public static partial void HeadersDropped(this ILogger log, string connectionId, string traceIdentifier, string names);
+    [LoggerMessage(53, LogLevel.Warning, "The web server does not pass {Parameters}, {Count} requests since the last such message; {Result}. {Advice} Reported once a minute.", EventName = "ParametersMissing")]
+    public static partial void ParametersMissing(this ILogger log, string parameters, long count, string result, string advice);
+
+    [LoggerMessage(54, LogLevel.Warning, "The web server was reached on port {Port}, and HTTP_HOST is '{Host}', without a port, {Count} requests since the last such message: absolute redirects and links of the application lack it. If clients name port {Port}, add behind include fastcgi_params; of nginx: fastcgi_param HTTP_HOST $host:$server_port; If they do not, because a load balancer or a mapping of ports is before it, name the port that they use: fastcgi_param SERVER_PORT 443; (HAProxy: set-param SERVER_PORT 443). Reported once a minute.", EventName = "HostWithoutPort")]
+    public static partial void HostWithoutPort(this ILogger log, string? port, string host, long count);
+
+    [LoggerMessage(56, LogLevel.Warning, "{Count} requests were answered 503 since the last such message: {Limit} were under way, which is MaxConcurrentRequests, and {Queue} waited, which is RequestQueueLimit. Raise FastCgi:Limits:MaxConcurrentRequests, or let more of them wait with FastCgi:Limits:RequestQueueLimit. Reported once a minute.", EventName = "RequestsRefused")]
+    public static partial void RequestsRefused(this ILogger log, long count, long? limit, int queue);
+
+    [LoggerMessage(61, LogLevel.Warning, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The response headers {Names} belong to the web server; they are not sent, {Count} responses since the last such message. Remove what sets them from the application. Reported once a minute.", EventName = "HeadersDropped")]
+    public static partial void HeadersDropped(this ILogger log, string connectionId, string traceIdentifier, string names, long count);
 
     [LoggerMessage(62, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The web server sends the file {Path}, as {Target}.", EventName = "FileOffloaded")]
     public static partial void FileOffloaded(this ILogger log, string connectionId, string traceIdentifier, string path, string target);
@@ -160,4 +179,7 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(64, LogLevel.Debug, "The header block of a response has {Length} bytes. nginx answers 502 to one of more than 4 KiB, unless its configuration says: fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; Reported once a minute for each size.", EventName = "LargeResponseHead")]
     public static partial void LargeResponseHead(this ILogger log, int length, int size);
+
+    [LoggerMessage(65, LogLevel.Warning, "The header block of a response has {Length} bytes. By default, nginx takes 4 KiB, answers 502 and logs 'upstream sent too big header'. Unless it is there already, add: fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; Reported once for each size.", EventName = "HeadTooLargeForNginx")]
+    public static partial void HeadTooLargeForNginx(this ILogger log, int length, int size);
 }

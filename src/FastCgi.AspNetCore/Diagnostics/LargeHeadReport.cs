@@ -13,15 +13,30 @@ internal sealed class LargeHeadReport(TimeProvider time)
     // One for each size, which is a power of two.
     private readonly LogRateLimit[] _limits = [.. Enumerable.Range(0, 32).Select(_ => new LogRateLimit(time))];
 
-    /// <summary>Writes a line to the log for each size of buffer that is needed, at most once a minute.</summary>
-    public void Report(ILogger log, int headLength)
+    private int _warned;
+
+    /// <summary>Whether to tell of a header block: for each size of buffer that is needed, at most once a minute.</summary>
+    /// <param name="headLength">The bytes of the header block.</param>
+    /// <param name="size">The size of the buffer, in KiB.</param>
+    public bool TryAcquire(int headLength, out int size)
     {
+        size = 0;
         var needed = headLength + ProtocolConstants.HeaderLength;
         if (needed <= DefaultBufferSize)
-            return;
+            return false;
 
-        var size = (int)BitOperations.RoundUpToPowerOf2((uint)needed);
-        if (log.IsEnabled(LogLevel.Debug) && _limits[BitOperations.Log2((uint)size)].TryAcquire(out _))
-            log.LargeResponseHead(headLength, size / 1_024);
+        var bytes = BitOperations.RoundUpToPowerOf2((uint)needed);
+        size = (int)(bytes / 1_024);
+        return _limits[BitOperations.Log2(bytes)].TryAcquire(out _);
+    }
+
+    /// <summary>Writes a line to the log: a Warning, but once, where nginx is the web server, for its buffers may be large enough already.</summary>
+    public void Report(ILogger log, int headLength, int size, string? webServer)
+    {
+        var isNginx = webServer?.StartsWith("nginx", StringComparison.OrdinalIgnoreCase) ?? false;
+        if (isNginx && (Interlocked.Or(ref _warned, size) & size) == 0)
+            log.HeadTooLargeForNginx(headLength, size);
+        else
+            log.LargeResponseHead(headLength, size);
     }
 }

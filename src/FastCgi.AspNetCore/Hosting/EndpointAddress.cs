@@ -22,7 +22,27 @@ internal static class EndpointAddress
     public static bool IsHttp(string address)
         => address.StartsWith("http://", StringComparison.OrdinalIgnoreCase) || address.StartsWith("https://", StringComparison.OrdinalIgnoreCase);
 
-    /// <summary>Reads an address.</summary>
+    /// <summary>Reads an address, with options of the endpoint behind a question mark: <c>?mode=0660&amp;group=www-data</c>.</summary>
+    /// <returns>What it names: two endpoints for localhost, else one.</returns>
+    /// <exception cref="FormatException">The address has none of the known forms, or an option is not understood.</exception>
+    public static IReadOnlyList<FastCgiListenOptions> ParseWithOptions(string address)
+    {
+        ArgumentNullException.ThrowIfNull(address);
+        var question = address.IndexOf('?', StringComparison.Ordinal);
+        if (question < 0)
+            return [.. Parse(address).Select(static endPoint => new FastCgiListenOptions(endPoint))];
+
+        List<FastCgiListenOptions> endpoints = [.. Parse(address[..question]).Select(static endPoint => new FastCgiListenOptions(endPoint))];
+        foreach (var option in address[(question + 1)..].Split('&'))
+        {
+            foreach (var endpoint in endpoints)
+                Apply(address, option, endpoint);
+        }
+
+        return endpoints;
+    }
+
+    /// <summary>Reads an address without options.</summary>
     /// <returns>What it names: two endpoints for localhost, else one.</returns>
     /// <exception cref="FormatException">The address has none of the known forms.</exception>
     public static IReadOnlyList<EndPoint> Parse(string address)
@@ -103,6 +123,23 @@ internal static class EndpointAddress
             return [new IPEndPoint(ip, port)];
 
         throw Invalid(address, "the host is an IP address, localhost or *");
+    }
+
+    private static void Apply(string address, string option, FastCgiListenOptions endpoint)
+    {
+        var equals = option.IndexOf('=', StringComparison.Ordinal);
+        var name = equals < 0 ? option : option[..equals];
+        try
+        {
+            if (ListenSettings.TryApply(name, equals < 0 ? null : Uri.UnescapeDataString(option[(equals + 1)..]), endpoint))
+                return;
+        }
+        catch (Exception exception) when (exception is ArgumentException or FormatException or OverflowException)
+        {
+            throw new FormatException($"The address '{address}' cannot be listened on: '{option}' is not valid: {exception.Message}", exception);
+        }
+
+        throw new FormatException($"The address '{address}' cannot be listened on: '{name}' is not an option of an endpoint. The options are {ListenSettings.Names}, such as fastcgi://unix:/run/app/app.sock?mode=0660&group=www-data.");
     }
 
     private static FormatException Invalid(string address, string why)

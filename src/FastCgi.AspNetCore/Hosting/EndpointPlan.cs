@@ -52,7 +52,7 @@ internal sealed class EndpointPlan
             if (EndpointAddress.IsHttp(address))
                 http.Add(address);
             else
-                fastCgi.AddRange(EndpointAddress.Parse(address).Select(static endPoint => new FastCgiListenOptions(endPoint)));
+                fastCgi.AddRange(EndpointAddress.ParseWithOptions(address));
         }
 
         foreach (var endpoint in fastCgi.Skip(options.ListenOptions.Count))

@@ -70,6 +70,8 @@ internal sealed class FastCgiServer : IServer
             var hasHttpEndpoints = HttpServer.HasOwnEndpoints(configuration);
             var inherited = InheritedSockets.OfThisProcess;
             var plan = EndpointPlan.Make(options, _addresses, configuration, hasHttpEndpoints, inherited, _log);
+            if (plan.FastCgi.Count > 0 && string.Equals(configuration?["ForwardedHeaders_Enabled"], "true", StringComparison.OrdinalIgnoreCase))
+                _log.ForwardedHeadersEnabled();
 
             var time = _services.GetService<TimeProvider>() ?? TimeProvider.System;
             var server = ServerContext.Create(options, application, _log, time, DescriptorLimit.Get());
@@ -217,6 +219,8 @@ internal sealed class FastCgiServer : IServer
         if (options.EndPoint is IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint)
         {
             var socket = SocketBinder.Listen(options, inherited, _log);
+            if (OperatingSystem.IsLinux())
+                SocketReach.Report(options, socket, _log);
             if (PeerPolicies.IsOpen(socket.Peers, socket.EndPoint))
                 _log.OpenToEverybody(EndpointAddress.Format(socket.EndPoint));
             if (options.EndPoint is not FileHandleEndPoint && BacklogLimit.Get() is var limit && limit < options.Backlog)

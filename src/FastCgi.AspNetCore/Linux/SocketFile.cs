@@ -19,6 +19,7 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
     private const int NoFollow = 0x100;
     private const int OpenNonBlocking = 0x800;
     private const uint TypeAndInode = 0x1 | 0x100;
+    private const uint ModeAndOwner = 0x2 | 0x8 | 0x10;
     private const int FileTypeMask = 0xF000;
     private const int SocketType = 0xC000;
     private const int UnixFamily = 1;
@@ -51,6 +52,21 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
         }
 
         return FindWithoutStatus(path);
+    }
+
+    /// <summary>Who owns what is at a path, and its permissions; links are followed.</summary>
+    /// <returns><see langword="null"/> if the system does not tell.</returns>
+    public static FilePermissions? GetPermissions(string path)
+    {
+        try
+        {
+            Statx status;
+            return statx(CurrentFolder, path, 0, ModeAndOwner, &status) == 0 ? new FilePermissions(status.User, status.Group, (UnixFileMode)(status.Mode & 0xFFF)) : null;
+        }
+        catch (EntryPointNotFoundException)
+        {
+            return null;
+        }
     }
 
     /// <summary>The same where the system does not tell the status of a file: a socket is what cannot be opened because there is no such device.</summary>

@@ -1,3 +1,4 @@
+using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Http;
@@ -54,11 +55,26 @@ internal abstract partial class FastCgiRequest
     /// <inheritdoc/>
     public override ResponseEnd OnEnding(bool isComplete) => Connection.OnRequestEnding(this, isComplete);
 
-    /// <summary>Counts a request that the server answers itself.</summary>
-    public void CountRejection(int statusCode) => Server.Counters.OnRequestRejected(statusCode);
+    /// <summary>Counts a request that the server answers itself, and tells of it; an operator, where a setting is the cause.</summary>
+    public void ReportRejection(int statusCode)
+    {
+        Server.Counters.OnRequestRejected(statusCode);
+        Log.RequestRejected(ConnectionId, Id, statusCode, Rejection.GetReason());
+        if (Rejection == RequestRejection.MissingMethod)
+            Server.Misconfigurations.ReportMissingMethod(RequestRejections.ParameterAdvice);
+        else if (Rejection == RequestRejection.TooManyRequests)
+            Server.Misconfigurations.ReportBusy(Server.Options.Limits.MaxConcurrentRequests, Server.Options.Limits.RequestQueueLimit);
+    }
+
+    /// <inheritdoc/>
+    public override void ReportDroppedHeaders(string names) => Server.Misconfigurations.ReportDroppedHeaders(ConnectionId, TraceIdentifier, names);
 
     /// <summary>Tells of a header block that does not fit nginx's default buffer.</summary>
-    public void ReportLargeHead() => Server.LargeHeads.Report(Server.Log, Response.HeadLength);
+    public void ReportLargeHead()
+    {
+        if (Server.LargeHeads.TryAcquire(Response.HeadLength, out var size))
+            Server.LargeHeads.Report(Log, Response.HeadLength, size, Parameters.GetVariable("SERVER_SOFTWARE", Server.Mapping));
+    }
 
     /// <summary>The application has returned: from now on it can neither read nor write.</summary>
     public void CloseBodies()

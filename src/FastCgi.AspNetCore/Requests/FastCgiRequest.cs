@@ -63,6 +63,9 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     /// <summary>The path behind the base; <see langword="null"/> if the request is rejected.</summary>
     public string? Path => _head.Path;
 
+    /// <summary>Whether no parameter says which path is asked for.</summary>
+    public bool LacksTarget => _head.LacksTarget;
+
     /// <inheritdoc/>
     public override IHeaderDictionary RequestHeaders => _headers;
 
@@ -121,7 +124,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         BeginInput();
         Response.Begin(
             Connection.Output, Id, Server.Responses, isHead: ReferenceEquals(_head.Method, HttpMethods.Head), isAuthorizer: Role == FastCgiRole.Authorizer);
-        _headers.Begin(Parameters, Server.Mapping, _head.ContentLength);
+        _headers.Begin(Parameters, Server.Mapping, in _head);
         BeginFeatures();
     }
 

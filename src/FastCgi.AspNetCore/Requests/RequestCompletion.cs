@@ -138,12 +138,11 @@ internal static class RequestCompletion
     {
         var rejection = request.Rejection;
         var statusCode = rejection.GetStatusCode();
-        request.CountRejection(statusCode);
-        request.Log.RequestRejected(request.ConnectionId, request.Id, statusCode, rejection.GetReason());
+        request.ReportRejection(statusCode);
         request.Response.TryBecomeError(statusCode, rejection.GetReason() + "\n");
         request.Response.Finish(rejection switch
         {
-            RequestRejection.TooManyRequests => ProtocolStatus.Overloaded,
+            RequestRejection.TooManyRequests or RequestRejection.TooManyRequestsOnConnection => ProtocolStatus.Overloaded,
             RequestRejection.CannotMultiplex => ProtocolStatus.CantMultiplexConnection,
             _ => ProtocolStatus.RequestComplete,
         });

@@ -1,4 +1,6 @@
+using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
+using System.Text;
 using FastCgi.AspNetCore.Cgi;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
@@ -12,12 +14,16 @@ namespace FastCgi.AspNetCore.Requests;
 /// </summary>
 internal sealed class RequestHeaders : HeaderCollection
 {
+    private const int MaxSharedHostLength = 128;
+
     private RequestParameters _parameters = null!;
     private CgiMapping _mapping = null!;
     private long _knownContentLength;
     private string? _madeUpHost;
     private bool _isHostMadeUp;
     private bool _hidesTransferEncoding;
+    private bool _isHttps;
+    private bool _isPortUnusual;
     private bool _isLoaded;
 
     public override long? ContentLength
@@ -31,15 +37,17 @@ internal sealed class RequestHeaders : HeaderCollection
     /// <summary>Begins with another request.</summary>
     /// <param name="parameters">Its params.</param>
     /// <param name="mapping">How values are decoded.</param>
-    /// <param name="contentLength">The length of the body, where it is known.</param>
-    public void Begin(RequestParameters parameters, CgiMapping mapping, long? contentLength)
+    /// <param name="head">What they say of it.</param>
+    public void Begin(RequestParameters parameters, CgiMapping mapping, in RequestHead head)
     {
         Reset();
         _parameters = parameters;
         _mapping = mapping;
-        _knownContentLength = contentLength ?? UnknownLength;
+        _knownContentLength = head.ContentLength ?? UnknownLength;
         // The body was de-chunked by the front-end; a length beside the header would look like an attack.
-        _hidesTransferEncoding = contentLength is not null;
+        _hidesTransferEncoding = head.ContentLength is not null;
+        _isHttps = head.IsHttps;
+        _isPortUnusual = head.IsPortUnusual;
         _isLoaded = false;
         _isHostMadeUp = false;
         _madeUpHost = null;
@@ -102,8 +110,12 @@ internal sealed class RequestHeaders : HeaderCollection
     private StringValues GetHost()
     {
         var sent = _parameters.GetHeader(Known.Host, _mapping);
-        if (sent.Count > 0 && !string.IsNullOrEmpty(sent[^1]))
-            return sent[^1];
+        if (sent.Count > 0 && sent[^1] is { Length: > 0 } host)
+        {
+            if (_isPortUnusual)
+                CheckPort(host);
+            return WithoutDefaultPort(host);
+        }
 
         if (!_isHostMadeUp)
         {
@@ -112,6 +124,37 @@ internal sealed class RequestHeaders : HeaderCollection
         }
 
         return _madeUpHost ?? sent;
+    }
+
+    /// <summary>
+    /// Without the port that the scheme has anyway, which configurations that name the port add: else it would stand in each absolute
+    /// redirect, and a redirect URI with it is not the one that was registered.
+    /// </summary>
+    private string WithoutDefaultPort(string host)
+    {
+        var port = _isHttps ? ":443" : ":80";
+        if (!host.EndsWith(port, StringComparison.Ordinal) || !IsName(host.AsSpan(0, host.Length - port.Length)))
+            return host;
+
+        // Its strings are shared, as those of all headers.
+        var name = host.AsSpan(0, host.Length - port.Length);
+        Span<byte> bytes = stackalloc byte[MaxSharedHostLength];
+        return name.Length <= bytes.Length && Ascii.FromUtf16(name, bytes, out var length) == OperationStatus.Done
+            ? _mapping.Strings.GetString(bytes[..length])
+            : name.ToString();
+    }
+
+    /// <summary>Whether this is a name or an address, and so what follows is its port.</summary>
+    private static bool IsName(ReadOnlySpan<char> host) => !host.IsEmpty && (!host.Contains(':') || host[^1] == ']');
+
+    private void CheckPort(string host)
+    {
+        if (host.AsSpan(host.LastIndexOf(']') + 1).Contains(':'))
+            return;
+
+        // Once for a request.
+        _isPortUnusual = false;
+        _mapping.Misconfigurations?.ReportHostWithoutPort(host, _parameters.GetVariable("SERVER_PORT", _mapping));
     }
 
     private string? MakeUpHost()

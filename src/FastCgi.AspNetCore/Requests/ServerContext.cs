@@ -19,6 +19,8 @@ internal sealed class ServerContext
         where TContext : notnull
     {
         var pool = new RequestPool<TContext>(application);
+        var safeLog = SafeLogger.Wrap(log);
+        var misconfigurations = new Misconfigurations(safeLog, time);
         pool.Server = new ServerContext
         {
             Options = options,
@@ -29,6 +31,7 @@ internal sealed class ServerContext
                 PathBaseSource = options.PathBaseSource,
                 PathBase = options.PathBase,
                 RequestHeaderEncodingSelector = options.RequestHeaderEncodingSelector,
+                Misconfigurations = misconfigurations,
             },
             Requests = pool,
             Admission = new RequestAdmission(options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit),
@@ -40,9 +43,10 @@ internal sealed class ServerContext
                 EncodingSelector = options.ResponseHeaderEncodingSelector,
                 SendFileOffload = options.SendFile.Roots.Count > 0 ? new SendFileOffload(options.SendFile) : null,
             },
-            Log = SafeLogger.Wrap(log),
+            Log = safeLog,
             Time = time,
             LargeHeads = new LargeHeadReport(time),
+            Misconfigurations = misconfigurations,
             MaxDescriptors = maxDescriptors,
         };
         return pool.Server;
@@ -72,6 +76,8 @@ internal sealed class ServerContext
     public BufferPool Buffers { get; } = new();
 
     public required LargeHeadReport LargeHeads { get; init; }
+
+    public required Misconfigurations Misconfigurations { get; init; }
 
     public ServerCounters Counters { get; } = new();
 

@@ -181,7 +181,7 @@ internal sealed partial class FastCgiResponse
     private void LogDroppedHeaders()
     {
         if (_lazy is { DroppedHeaders: not null } lazy && Interlocked.Exchange(ref lazy.DroppedHeaders, null) is { } names)
-            _owner.Log.HeadersDropped(_owner.ConnectionId, _owner.TraceIdentifier, names);
+            _owner.ReportDroppedHeaders(names);
     }
 
     /// <summary>What was asked of the application before the response starts.</summary>

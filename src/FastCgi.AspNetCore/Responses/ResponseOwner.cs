@@ -37,6 +37,9 @@ internal abstract class ResponseOwner
     /// <returns>Logs it. No lock is held when it is called.</returns>
     public abstract Action RecordApplicationError(Exception exception);
 
+    /// <summary>Tells of headers of the application's that are not sent.</summary>
+    public abstract void ReportDroppedHeaders(string names);
+
     /// <summary>The application has written as much as it declared, or there is no body: the client has, or will have, all it waits for.</summary>
     public abstract void OnAnswered();
 

@@ -31,10 +31,10 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
     }
 
     /// <summary>A peer connected that may not.</summary>
-    public void OnPeerRefused()
+    public void OnPeerRefused(PeerPolicy policy, Socket connection)
     {
         if (_refused.TryAcquire(out var count))
-            server.Log.PeerRefused(endPoint, count);
+            server.Log.PeerRefused(endPoint, count, PeerPolicy.Describe(connection), policy.GetSetting(isUnix: connection.AddressFamily == AddressFamily.Unix));
     }
 
     /// <summary>The server failed with a connection that it had accepted.</summary>

@@ -39,6 +39,26 @@ internal sealed class PeerPolicy
     /// <summary>Whether a process may connect.</summary>
     public bool Allows(PeerCredentials peer) => Users.Contains(peer.User) || peer.Groups.Any(Groups.Contains);
 
+    /// <summary>The peer of a connection, for the log.</summary>
+    public static string Describe(Socket connection)
+    {
+        if (connection.AddressFamily != AddressFamily.Unix)
+            return Describe(GetRemoteEndPoint(connection));
+
+        return OperatingSystem.IsLinux() && PeerCredentials.Get(connection) is { } peer
+            ? $"a process of the user {SystemAccounts.GetUserName(peer.User)} and the group {SystemAccounts.GetGroupName(peer.Groups[0])}"
+            : "an unknown process";
+    }
+
+    /// <inheritdoc cref="Describe(Socket)"/>
+    public static string Describe(EndPoint? peer)
+        => peer is IPEndPoint ip ? (ip.Address.IsIPv4MappedToIPv6 ? ip.Address.MapToIPv4() : ip.Address).ToString() : peer?.ToString() ?? "an unknown address";
+
+    /// <summary>The setting that keeps a peer out, for the log.</summary>
+    public string GetSetting(bool isUnix) => isUnix
+        ? Addresses.Count > 0 ? "the variable FCGI_WEB_SERVER_ADDRS, which lets no process connect to a unix socket," : "AllowedUsers or AllowedGroups of the endpoint"
+        : "AllowedAddresses of the endpoint, or the variable FCGI_WEB_SERVER_ADDRS,";
+
     private static bool Contains(IReadOnlyList<IPNetwork> networks, IPAddress address)
     {
         // A socket for both versions shows an IPv4 address as one of IPv6.

@@ -38,7 +38,7 @@ internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peer
                 if (!peers.Allows(context.RemoteEndPoint))
                 {
                     if (_refused.TryAcquire(out var count))
-                        manager.Server.Log.PeerRefused(EndPoint, count);
+                        manager.Server.Log.PeerRefused(EndPoint, count, PeerPolicy.Describe(context.RemoteEndPoint), peers.GetSetting(isUnix: false));
                     context.Abort();
                     continue;
                 }

@@ -96,7 +96,7 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
         {
             if (!listeningSocket.Peers.Allows(accepted))
             {
-                _failures.OnPeerRefused();
+                _failures.OnPeerRefused(listeningSocket.Peers, accepted);
                 accepted.Dispose();
                 return;
             }

@@ -66,10 +66,14 @@ internal sealed class Site : IAsyncDisposable
     /// <param name="clientCertificate">What it shows if it is asked for a certificate.</param>
     /// <param name="address">The loopback address that it comes from, if that is not the usual one.</param>
     public HttpClient CreateClient(X509Certificate2? clientCertificate, IPAddress? address = null)
+        => CreateClient(Url, FrontEnd.EndPoint, clientCertificate, address);
+
+    /// <inheritdoc cref="CreateClient(X509Certificate2?, IPAddress?)"/>
+    public static HttpClient CreateClient(string url, IPEndPoint endPoint, X509Certificate2? clientCertificate, IPAddress? address)
     {
         var handler = new SocketsHttpHandler
         {
-            ConnectCallback = (_, cancellationToken) => ConnectAsync(address ?? IPAddress.Loopback, cancellationToken),
+            ConnectCallback = (_, cancellationToken) => ConnectAsync(endPoint, address ?? IPAddress.Loopback, cancellationToken),
             AllowAutoRedirect = false,
             UseCookies = false,
             UseProxy = false,
@@ -82,8 +86,8 @@ internal sealed class Site : IAsyncDisposable
         };
         return new HttpClient(handler)
         {
-            BaseAddress = new Uri(Url),
-            DefaultRequestVersion = Url.StartsWith("https", StringComparison.Ordinal) ? HttpVersion.Version20 : HttpVersion.Version11,
+            BaseAddress = new Uri(url),
+            DefaultRequestVersion = url.StartsWith("https", StringComparison.Ordinal) ? HttpVersion.Version20 : HttpVersion.Version11,
             DefaultVersionPolicy = HttpVersionPolicy.RequestVersionExact,
         };
     }
@@ -103,11 +107,11 @@ internal sealed class Site : IAsyncDisposable
         await _application.DisposeAsync();
     }
 
-    private async ValueTask<Stream> ConnectAsync(IPAddress address, CancellationToken cancellationToken)
+    private static async ValueTask<Stream> ConnectAsync(IPEndPoint endPoint, IPAddress address, CancellationToken cancellationToken)
     {
         var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
         socket.Bind(new IPEndPoint(address, 0));
-        await socket.ConnectAsync(FrontEnd.EndPoint, cancellationToken);
+        await socket.ConnectAsync(endPoint, cancellationToken);
         return new NetworkStream(socket, ownsSocket: true);
     }
 }

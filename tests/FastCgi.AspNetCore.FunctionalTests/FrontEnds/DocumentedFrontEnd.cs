@@ -4,8 +4,8 @@ using System.Net;
 namespace FastCgi.AspNetCore.FunctionalTests.FrontEnds;
 
 /// <summary>
-/// A web server with the configuration that its document shows, the smallest or, with TLS, the full one: only ports, sockets and
-/// folders are other ones, and around it is what Debian's package has around it.
+/// A web server with the configuration that its document shows, the smallest, with TLS the full one, or the one behind a load balancer:
+/// only addresses, ports, sockets and folders are other ones, and around it is what Debian's package has around it.
 /// </summary>
 internal sealed class DocumentedFrontEnd(FrontEndSetup setup, string folder, EndPoint application) : FrontEnd(setup, folder, application)
 {
@@ -36,8 +36,11 @@ internal sealed class DocumentedFrontEnd(FrontEndSetup setup, string folder, End
         if (Setup.Kind == FrontEndKind.Nginx)
             File.Copy("/etc/nginx/fastcgi_params", Path.Combine(Folder, "fastcgi_params"), overwrite: true);
 
-        return GetDocument(Setup.Kind).GetConfiguration(Setup.UsesTls, EndPoint.Port.ToString(CultureInfo.InvariantCulture))
+        var heading = Setup.IsBehindBalancer ? FrontEndDocument.BehindBalancer : Setup.UsesTls ? FrontEndDocument.Full : FrontEndDocument.Smallest;
+        return GetDocument(Setup.Kind).GetConfiguration(heading, EndPoint.Port.ToString(CultureInfo.InvariantCulture))
             .Replace(Setup.UsesUnixSocket ? "/run/hello/app.sock" : "127.0.0.1:9000", Application.ToString(), StringComparison.Ordinal)
-            .Replace("/etc/ssl/hello", Folder, StringComparison.Ordinal);
+            .Replace("/etc/ssl/hello", Folder, StringComparison.Ordinal)
+            .Replace("192.0.2.10", Balancer.Address.ToString(), StringComparison.Ordinal)
+            .Replace("192.0.2.20", EndPoint.Address.ToString(), StringComparison.Ordinal);
     }
 }

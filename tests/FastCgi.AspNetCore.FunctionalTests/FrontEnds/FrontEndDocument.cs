@@ -2,27 +2,32 @@ using System.Text.RegularExpressions;
 
 namespace FastCgi.AspNetCore.FunctionalTests.FrontEnds;
 
-/// <summary>A page of <c>docs/front-ends</c>: its first block is the smallest configuration, its second one the full one.</summary>
+/// <summary>A page of <c>docs/front-ends</c>, with a configuration behind each of its headings.</summary>
 internal sealed partial class FrontEndDocument(string name)
 {
     /// <summary>The host whose site the configurations are.</summary>
     public const string HostName = "hello.example.com";
 
+    public const string Smallest = "Smallest configuration";
+    public const string Full = "Full configuration";
+    public const string BehindBalancer = "Behind a load balancer";
+
     /// <summary>The whole page.</summary>
     public string Text { get; } = File.ReadAllText(Path.Combine(AppContext.BaseDirectory, "Documents", name + ".md"));
 
-    /// <summary>A configuration of the page, but for the port on which the web server listens.</summary>
-    public string GetConfiguration(bool isFull, string port)
+    /// <summary>The configuration behind a heading, but for the port on which the web server listens.</summary>
+    public string GetConfiguration(string heading, string port)
     {
-        var blocks = FencedBlock().Matches(Text);
-        if (blocks.Count != 2)
-            throw new InvalidOperationException($"{name}.md has {blocks.Count} blocks and should have 2.");
-        return ListeningPort().Replace(blocks[isFull ? 1 : 0].Groups["text"].Value, port);
+        var start = Text.IndexOf($"\n## {heading}\n", StringComparison.Ordinal);
+        var block = start < 0 ? null : FencedBlock().Match(Text, start);
+        if (block is not { Success: true })
+            throw new InvalidOperationException($"{name}.md has no block behind the heading '{heading}'.");
+        return ListeningPort().Replace(block.Groups["text"].Value, port);
     }
 
     [GeneratedRegex(@"^```\w+\n(?<text>.*?)^```$", RegexOptions.Multiline | RegexOptions.Singleline)]
     private static partial Regex FencedBlock();
 
-    [GeneratedRegex(@"\b(80|443)\b")]
+    [GeneratedRegex(@"(?<!SERVER_PORT )\b(80|443)\b")]
     private static partial Regex ListeningPort();
 }

@@ -61,6 +61,9 @@ public sealed record FrontEndSetup : IXunitSerializable
     /// <summary>Whether the configuration is that of the web server's document: the smallest, or with TLS the full one.</summary>
     public bool IsDocumented { get; set; }
 
+    /// <summary>Whether the documented configuration is the one behind a load balancer.</summary>
+    public bool IsBehindBalancer { get; set; }
+
     /// <summary>Whether uploads are held until they are complete, where that can be chosen.</summary>
     public bool BuffersRequests { get; set; } = true;
 
@@ -96,6 +99,8 @@ public sealed record FrontEndSetup : IXunitSerializable
             name.Append(" get-values");
         if (UsesTls)
             name.Append(" tls");
+        if (IsBehindBalancer)
+            name.Append(" balancer");
         if (!BuffersRequests)
             name.Append(" request-streaming");
         if (!BuffersResponses)

@@ -82,6 +82,39 @@ public sealed class EndpointAddressTests
     }
 
     [Fact]
+    public void ParseWithOptions_All_AreThoseOfTheEndpoint()
+    {
+        var unix = EndpointAddress.ParseWithOptions(
+            "fastcgi://unix:/run/app.sock?mode=0660&group=www%2Ddata&Owner=app&createDirectory=true&backlog=5&allowedUsers=a,b&allowedGroups=c").Single();
+        var tcp = EndpointAddress.ParseWithOptions("fastcgi://localhost:9000/?allowedAddresses=192.0.2.1,10.0.0.0/8");
+
+        Assert.Equal("fastcgi://unix:/run/app.sock", unix.ToString());
+        Assert.Equal(("660", "www-data", "app", true, 5), (Convert.ToString((int)unix.Mode!, 8), unix.Group, unix.Owner, unix.CreateDirectory, unix.Backlog));
+        Assert.Equal(["a", "b"], unix.AllowedUsers);
+        Assert.Equal(["c"], unix.AllowedGroups);
+        Assert.Equal(2, tcp.Count);
+        Assert.All(tcp, static listen => Assert.Equal(["192.0.2.1", "10.0.0.0/8"], listen.AllowedAddresses));
+        Assert.Null(EndpointAddress.ParseWithOptions("fastcgi://unix:/run/app.sock").Single().Mode);
+    }
+
+    [Theory]
+    [InlineData("fastcgi://unix:/run/app.sock?moed=0660", "'moed' is not an option of an endpoint. The options are mode, owner, group, ")]
+    [InlineData("fastcgi://unix:/run/app.sock?", "'' is not an option of an endpoint")]
+    [InlineData("fastcgi://unix:/run/app.sock?mode=0660&", "'' is not an option of an endpoint")]
+    [InlineData("fastcgi://unix:/run/app.sock?mode", "'mode' is not valid: a value is missing")]
+    [InlineData("fastcgi://unix:/run/app.sock?mode=999", "'mode=999' is not valid: a mode is three octal digits")]
+    [InlineData("fastcgi://unix:/run/app.sock?createDirectory=1", "'createDirectory=1' is not valid: ")]
+    [InlineData("fastcgi://127.0.0.1:9000?backlog=0", "'backlog=0' is not valid: ")]
+    [InlineData("fastcgi://127.0.0.1:9000?backlog=99999999999", "'backlog=99999999999' is not valid: ")]
+    [InlineData("fastcgi://127.0.0.1:9000?allowedAddresses=", "'allowedAddresses=' is not valid: the list is empty")]
+    public void ParseWithOptions_BadOption_ErrorNamesItAndWhatThereIs(string address, string reason)
+    {
+        var error = Assert.Throws<FormatException>(() => EndpointAddress.ParseWithOptions(address));
+
+        Assert.StartsWith($"The address '{address}' cannot be listened on: {reason}", error.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
     public void Parse_PathTooLong_ErrorShowsAShorterOne()
     {
         var error = Assert.Throws<FormatException>(() => EndpointAddress.Parse("fastcgi://unix:/" + new string('x', 200)));

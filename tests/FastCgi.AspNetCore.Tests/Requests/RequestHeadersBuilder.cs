@@ -15,7 +15,7 @@ internal sealed class RequestHeadersBuilder : IDisposable
         Parameters.Append(parameters, isWhole: true);
         if (Mapping.RequestHeaderEncodingSelector is not null)
             Assert.Equal(RequestRejection.None, Parameters.DecodeByApplication(Mapping));
-        Headers.Begin(Parameters, Mapping, head.ContentLength);
+        Headers.Begin(Parameters, Mapping, in head);
     }
 
     public RequestHeadersBuilder(params ReadOnlySpan<(string Name, string Value)> variables)

@@ -136,6 +136,28 @@ public sealed class RequestHeadersTests
         AssertBoth(request, "Host", expected is null ? [] : [expected]);
     }
 
+    /// <summary>The documented HTTP_HOST $host:$server_port has it always: a redirect URI with it is not the one that was registered.</summary>
+    [Theory]
+    [Trait("Contract", "H13")]
+    [InlineData("https", "h:443", "h")]
+    [InlineData("http", "h:80", "h")]
+    [InlineData("https", "h:80", "h:80")]
+    [InlineData("http", "h:443", "h:443")]
+    [InlineData("https", "h:8443", "h:8443")]
+    [InlineData("https", "[::1]:443", "[::1]")]
+    [InlineData("http", "192.0.2.1:80", "192.0.2.1")]
+    [InlineData("https", "[::443]", "[::443]")]
+    [InlineData("https", "a::443", "a::443")]
+    [InlineData("https", ":443", ":443")]
+    [InlineData("https", "h443", "h443")]
+    public void Headers_Host_LacksThePortThatTheSchemeHasAnyway(string scheme, string host, string expected)
+    {
+        using var request = new RequestHeadersBuilder(("REQUEST_SCHEME", scheme), ("HTTP_HOST", host));
+
+        AssertBoth(request, "Host", expected);
+        AssertBoth(request, "Host", expected);
+    }
+
     [Fact]
     public void Headers_HostRepeated_TheLast()
     {
@@ -213,7 +235,7 @@ public sealed class RequestHeadersTests
         Assert.Equal(3, first.Headers.Count);
         using var second = new RequestHeadersBuilder(("HTTP_X_OTHER", "o"));
 
-        first.Headers.Begin(second.Parameters, second.Mapping, contentLength: null);
+        first.Headers.Begin(second.Parameters, second.Mapping, new RequestHead());
 
         Assert.Equal("X-Other", Assert.Single(first.Headers).Key);
         Assert.Null(first.Headers.ContentLength);

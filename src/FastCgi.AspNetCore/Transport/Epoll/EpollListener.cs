@@ -113,7 +113,6 @@ internal sealed class EpollListener : TransportListener
         {
             if (_listeningSocket.Peers.IsRestricted && !IsAllowed(descriptor))
             {
-                _failures.OnPeerRefused();
                 Libc.Close(descriptor);
                 return;
             }
@@ -137,6 +136,10 @@ internal sealed class EpollListener : TransportListener
     private bool IsAllowed(int descriptor)
     {
         using var socket = new Socket(new SafeSocketHandle(descriptor, ownsHandle: false));
-        return _listeningSocket.Peers.Allows(socket);
+        if (_listeningSocket.Peers.Allows(socket))
+            return true;
+
+        _failures.OnPeerRefused(_listeningSocket.Peers, socket);
+        return false;
     }
 }

@@ -1,0 +1,26 @@
+namespace FastCgi.AspNetCore.Linux;
+
+/// <summary>The owner of a file or a folder, and what its mode allows.</summary>
+internal sealed record FilePermissions(uint User, uint Group, UnixFileMode Mode)
+{
+    /// <summary>Whether somebody may write to a file, which is to connect to a socket.</summary>
+    public bool AllowsWriting(uint user, IReadOnlyList<uint> groups) => Allows(user, groups, UnixFileMode.OtherWrite);
+
+    /// <summary>Whether somebody may enter a folder.</summary>
+    public bool AllowsEntering(uint user, IReadOnlyList<uint> groups) => Allows(user, groups, UnixFileMode.OtherExecute);
+
+    /// <inheritdoc/>
+    public override string ToString()
+        => $"mode 0{Convert.ToString((int)Mode, 8)}, owner {SystemAccounts.GetUserName(User)}, group {SystemAccounts.GetGroupName(Group)}";
+
+    /// <summary>As the system decides: root may all, and the first class that somebody is in counts.</summary>
+    private bool Allows(uint user, IReadOnlyList<uint> groups, UnixFileMode others)
+    {
+        if (user == 0)
+            return true;
+        if (user == User)
+            return (Mode & (UnixFileMode)((int)others << 6)) != 0;
+
+        return (Mode & (groups.Contains(Group) ? (UnixFileMode)((int)others << 3) : others)) != 0;
+    }
+}

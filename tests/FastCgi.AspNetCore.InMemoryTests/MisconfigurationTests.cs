@@ -1,0 +1,162 @@
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Logging;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>What an operator can mend is told: how often, the cause, the line to add, and no more than once a minute.</summary>
+public class MisconfigurationTests
+{
+    [Fact]
+    public async Task Params_WithoutMethod_400AndTheLineToAdd()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        await AssertReportedOnceAMinuteAsync(server, "ParametersMissing", async () =>
+        {
+            frontEnd.Send([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, ("PATH_BASE", "/app"), ("HTTP_HOST", "www.example.test")), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
+            var response = await frontEnd.ReadResponseAsync();
+            Assert.Equal(400, response.Status);
+            Assert.Contains("REQUEST_METHOD is missing or empty. In the location of nginx, add: include fastcgi_params;", response.Text, StringComparison.Ordinal);
+        }, "REQUEST_METHOD", "answered 400", "include fastcgi_params;", "inherits none");
+    }
+
+    [Fact]
+    public async Task Params_WithoutPath_ServedAsTheRootAndTheLineToAdd()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Target);
+        var frontEnd = server.Connect();
+
+        await AssertReportedOnceAMinuteAsync(server, "ParametersMissing", async () =>
+        {
+            frontEnd.Send([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, ("REQUEST_METHOD", "GET"), ("REQUEST_URI", "")), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
+            Assert.Equal("GET /", (await frontEnd.ReadResponseAsync()).Text);
+        }, "REQUEST_URI", "for /", "include fastcgi_params;");
+    }
+
+    [Theory]
+    [InlineData("REQUEST_URI")]
+    [InlineData("SCRIPT_NAME")]
+    [InlineData("PATH_INFO")]
+    public async Task Params_WithAPath_NothingIsReported(string name)
+    {
+        await using var server = await TestServer.StartAsync(Apps.Target);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, ("REQUEST_METHOD", "GET"), (name, "/x")), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
+
+        Assert.Equal("GET /x", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.DoesNotContain(server.Logs.All, static log => log.Level >= LogLevel.Warning);
+    }
+
+    [Fact]
+    public async Task Host_WithoutPortOnAnUnusualOne_TheLineToAdd()
+    {
+        await using var server = await TestServer.StartAsync(Host);
+        var frontEnd = server.Connect();
+
+        await AssertReportedOnceAMinuteAsync(server, "HostWithoutPort", async () =>
+        {
+            frontEnd.Send(RecordBytes.Get(more: ("SERVER_PORT", "8080")));
+            Assert.Equal("www.example.test", (await frontEnd.ReadResponseAsync()).Text);
+        }, "port 8080", "'www.example.test'", "fastcgi_param HTTP_HOST $host:$server_port;", "fastcgi_param SERVER_PORT 443;");
+    }
+
+    [Theory]
+    [InlineData("80", "www.example.test", "www.example.test")]
+    [InlineData("443", "www.example.test", "www.example.test")]
+    [InlineData("", "www.example.test", "www.example.test")]
+    [InlineData("8080", "www.example.test:8080", "www.example.test:8080")]
+    [InlineData("8080", "www.example.test:80", "www.example.test")]
+    [InlineData("8080", "[::1]:8080", "[::1]:8080")]
+    public async Task Host_AsItShouldBe_NothingIsReported(string port, string host, string expected)
+    {
+        await using var server = await TestServer.StartAsync(Host);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(more: [("SERVER_PORT", port), ("HTTP_HOST", host)]));
+
+        Assert.Equal(expected, (await frontEnd.ReadResponseAsync()).Text);
+        Assert.DoesNotContain(server.Logs.All, static log => log.Level >= LogLevel.Warning);
+    }
+
+    [Fact]
+    public async Task Requests_BeyondTheLimit_503AndTheSetting()
+    {
+        var release = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(context => release.Task, options => options.Limits.MaxConcurrentRequests = 1);
+        var busy = server.Connect();
+        busy.Send(RecordBytes.Get());
+        var frontEnd = server.Connect();
+
+        await AssertReportedOnceAMinuteAsync(server, "RequestsRefused", async () =>
+        {
+            frontEnd.Send(RecordBytes.Get());
+            Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
+        }, "answered 503", "1 were under way", "FastCgi:Limits:MaxConcurrentRequests", "FastCgi:Limits:RequestQueueLimit");
+
+        release.SetResult();
+        await busy.ReadResponseAsync();
+    }
+
+    [Fact]
+    public async Task Requests_BeyondTheLimitOfAConnection_503ThatNamesIt()
+    {
+        var release = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(context => release.Task, options => options.Limits.MaxRequestsPerConnection = 2);
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(1), RecordBytes.Get(2), RecordBytes.Get(3));
+
+        Assert.Contains("MaxRequestsPerConnection", (await frontEnd.ReadResponseAsync(3)).Text, StringComparison.Ordinal);
+        Assert.DoesNotContain(server.Logs.All, static log => log.EventName == "RequestsRefused");
+
+        release.SetResult();
+        await frontEnd.ReadResponseAsync(1);
+        await frontEnd.ReadResponseAsync(2);
+    }
+
+    [Fact]
+    public async Task Headers_ThatAreNotTheApplications_ToldOnceAMinute()
+    {
+        await using var server = await TestServer.StartAsync(static context =>
+        {
+            context.Response.Headers.KeepAlive = "timeout=5";
+            return Task.CompletedTask;
+        });
+        var frontEnd = server.Connect();
+
+        await AssertReportedOnceAMinuteAsync(server, "HeadersDropped", async () =>
+        {
+            frontEnd.Send(RecordBytes.Get());
+            await frontEnd.ReadResponseAsync();
+        }, "Keep-Alive", "Remove what sets them");
+    }
+
+    private static Task Host(HttpContext context)
+    {
+        _ = context.Request.Headers.Host;
+        return context.Response.WriteAsync(context.Request.Host.Value ?? "");
+    }
+
+    /// <summary>Does it once, twice within a minute, and once after it: the second message tells of three.</summary>
+    private static async Task AssertReportedOnceAMinuteAsync(TestServer server, string eventName, Func<Task> act, params string[] texts)
+    {
+        List<CollectedLog> Find() => [.. server.Logs.All.Where(log => log.EventName == eventName)];
+
+        await act();
+        var first = Assert.Single(Find());
+        await act();
+        await act();
+        Assert.Single(Find());
+        server.Clock.Advance(TimeSpan.FromMinutes(1));
+        await act();
+
+        Assert.Equal(2, Find().Count);
+        Assert.All(Find(), static log => Assert.Equal(LogLevel.Warning, log.Level));
+        Assert.Matches(@"\b1 (requests|responses)", first.Message);
+        Assert.Matches(@"\b3 (requests|responses)", Find()[1].Message);
+        Assert.All(texts, text => Assert.Contains(text, first.Message, StringComparison.Ordinal));
+    }
+}
