@@ -14,10 +14,19 @@ namespace FastCgi.AspNetCore.Transport;
 /// </summary>
 internal sealed class PipeConnection : ConnectionTransport
 {
+    // Who is in the writer of the pipe, which is for one thread at a time: a thread that ends the connection must not take memory away
+    // that another one is writing to. Whoever wants to complete it while a send is under way leaves that to the send.
+    private const int Idle = 0;
+    private const int Sending = 1;
+    private const int Ending = 2;
+    private const int Ended = 3;
+
     private readonly ConnectionContext _context;
     private readonly FastCgiConnection _connection;
     private readonly RequestScheduler _scheduler;
     private readonly SemaphoreSlim _resume = new(0);
+    private readonly TaskCompletionSource _outputEnded = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private int _writer;
     private bool _isLeaving;
     private bool _isEnding;
     private int _isClosed;
@@ -52,8 +61,10 @@ internal sealed class PipeConnection : ConnectionTransport
         }
 
         _connection.OnClosed(error);
+        if (!TryEndOutput())
+            _context.Abort(new ConnectionAbortedException("The connection is closed while a send is under way."));
+        await _outputEnded.Task.ConfigureAwait(false);
         await _context.Transport.Input.CompleteAsync().ConfigureAwait(false);
-        await _context.Transport.Output.CompleteAsync().ConfigureAwait(false);
         await _context.DisposeAsync().ConfigureAwait(false);
     }
 
@@ -63,6 +74,9 @@ internal sealed class PipeConnection : ConnectionTransport
     /// <inheritdoc/>
     public override bool Send(BufferBlock chain)
     {
+        if (Interlocked.CompareExchange(ref _writer, Sending, Idle) != Idle)
+            return true;
+
         var output = _context.Transport.Output;
         try
         {
@@ -70,17 +84,20 @@ internal sealed class PipeConnection : ConnectionTransport
                 output.Write(block.UsedSpan);
 
             var flush = output.FlushAsync();
-            if (flush.IsCompletedSuccessfully)
-                return true;
-
-            _ = AwaitFlushAsync(flush);
-            return false;
+            if (!flush.IsCompletedSuccessfully)
+            {
+                _ = AwaitFlushAsync(flush);
+                return false;
+            }
         }
-        catch (InvalidOperationException)
+        catch (Exception)
         {
-            // The pipe was completed: the connection is ending.
-            return true;
+            // It may be anybody's pipe. Whatever it was, the bytes are lost, and so is the connection.
+            Reset();
         }
+
+        EndSend();
+        return true;
     }
 
     /// <inheritdoc/>
@@ -91,7 +108,7 @@ internal sealed class PipeConnection : ConnectionTransport
             case EndAction.None:
                 return;
             case EndAction.HalfClose:
-                _context.Transport.Output.Complete();
+                TryEndOutput();
                 break;
             case EndAction.ResetUnlessInput:
                 // The read that is under way comes back with what there is, if anything.
@@ -100,7 +117,7 @@ internal sealed class PipeConnection : ConnectionTransport
                 break;
             default:
                 Volatile.Write(ref _isEnding, true);
-                _context.Transport.Output.Complete();
+                TryEndOutput();
                 _context.Transport.Input.CancelPendingRead();
                 break;
         }
@@ -164,6 +181,48 @@ internal sealed class PipeConnection : ConnectionTransport
             // The read fails likewise and ends the connection.
         }
 
+        EndSend();
         _connection.Output.OnSent();
+    }
+
+    private void EndSend()
+    {
+        if (Interlocked.CompareExchange(ref _writer, Idle, Sending) != Sending)
+            CompleteOutput();
+    }
+
+    /// <summary>Completes the writer, now or behind the send that is under way.</summary>
+    /// <returns>Whether no send is.</returns>
+    private bool TryEndOutput()
+    {
+        while (true)
+        {
+            switch (Interlocked.CompareExchange(ref _writer, Ended, Idle))
+            {
+                case Idle:
+                    CompleteOutput();
+                    return true;
+                case Sending when Interlocked.CompareExchange(ref _writer, Ending, Sending) == Sending:
+                case Ending:
+                    return false;
+                case Ended:
+                    return true;
+            }
+        }
+    }
+
+    private void CompleteOutput()
+    {
+        Volatile.Write(ref _writer, Ended);
+        try
+        {
+            _context.Transport.Output.Complete();
+        }
+        catch (Exception)
+        {
+            // Nobody is left who could be told.
+        }
+
+        _outputEnded.TrySetResult();
     }
 }

@@ -112,6 +112,12 @@ internal sealed class SocketConnection : ConnectionTransport
         {
             return true;
         }
+        catch (Exception exception) when (exception is InvalidOperationException or SocketException)
+        {
+            // The bytes are lost, and so is the connection.
+            CloseSocket(isReset: true);
+            return true;
+        }
 
         CheckSent();
         return true;
