@@ -84,6 +84,31 @@ public class StaleUseTests
     }
 
     [Fact]
+    [Trait("Contract", "T28")]
+    public async Task ResponseBody_ReplacedAfterTheEnd_ThrowsAndNextResponseIsUntouched()
+    {
+        IHttpResponseFeature? response = null;
+        var own = new MemoryStream();
+#pragma warning disable CS0618 // IHttpResponseFeature.Body is obsolete for applications, yet some middleware uses it.
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            response ??= context.Features.GetRequiredFeature<IHttpResponseFeature>();
+            return context.Response.WriteAsync($"{ReferenceEquals(context.Features.GetRequiredFeature<IHttpResponseFeature>().Body, own)}");
+        });
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.ReadResponseAsync();
+
+        Assert.Throws<ObjectDisposedException>(() => response!.Body = own);
+#pragma warning restore CS0618
+        for (var i = 0; i < 40; i++)
+        {
+            frontEnd.Send(RecordBytes.Get());
+            Assert.Equal("False", (await frontEnd.ReadResponseAsync()).Text);
+        }
+    }
+
+    [Fact]
     public async Task Features_AfterTheEnd_Throw()
     {
         IFeatureCollection? features = null;

@@ -58,7 +58,11 @@ internal sealed partial class FastCgiResponse
     Stream IHttpResponseFeature.Body
     {
         get => _lazy?.ReplacedBody ?? Stream;
-        set => Lazy.ReplacedBody = value;
+        set
+        {
+            ThrowIfClosed();
+            Lazy.ReplacedBody = value;
+        }
     }
 #pragma warning restore CS0618
 
