@@ -109,7 +109,7 @@ public class LimitsTests
         var first = server.Connect();
 
         Assert.ThrowsAny<Exception>(() => server.Connect());
-        Assert.Equal(LogLevel.Warning, Assert.Single(server.Logs.All, static log => log.EventName == "ConnectionRejected").Level);
+        Assert.Equal(LogLevel.Warning, (await server.Logs.SingleAsync("ConnectionRejected")).Level);
         first.Close();
 
         var second = server.Connect();

@@ -7,6 +7,24 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public class ResponseTests
 {
     [Fact]
+    public async Task Write_OfAResponseThatCannotStart_IsNotCounted()
+    {
+        await using var server = await TestServer.StartAsync(static async context =>
+        {
+            context.Response.StatusCode = 204;
+            context.Response.ContentLength = 5;
+            await Assert.ThrowsAsync<InvalidOperationException>(() => context.Response.Body.WriteAsync("hello"u8.ToArray()).AsTask());
+            context.Response.StatusCode = 200;
+            await context.Response.Body.WriteAsync("hello"u8.ToArray());
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal("hello", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
     public async Task Response_NothingWritten_ContentLengthZero()
     {
         await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);

@@ -1,3 +1,4 @@
+using System.IO.Pipelines;
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
@@ -84,6 +85,86 @@ public class StaleUseTests
     }
 
     [Fact]
+    [Trait("Contract", "T28")]
+    public async Task ResponseBody_ReplacedAfterTheEnd_ThrowsAndNextResponseIsUntouched()
+    {
+        IHttpResponseFeature? response = null;
+        var own = new MemoryStream();
+#pragma warning disable CS0618 // IHttpResponseFeature.Body is obsolete for applications, yet some middleware uses it.
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            response ??= context.Features.GetRequiredFeature<IHttpResponseFeature>();
+            return context.Response.WriteAsync($"{ReferenceEquals(context.Features.GetRequiredFeature<IHttpResponseFeature>().Body, own)}");
+        });
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.ReadResponseAsync();
+
+        Assert.Throws<ObjectDisposedException>(() => response!.Body = own);
+#pragma warning restore CS0618
+        for (var i = 0; i < 40; i++)
+        {
+            frontEnd.Send(RecordBytes.Get());
+            Assert.Equal("False", (await frontEnd.ReadResponseAsync()).Text);
+        }
+    }
+
+    /// <summary>A copy that nobody awaits, to a destination that is slow: meanwhile the object serves another request.</summary>
+    [Theory]
+    [InlineData("stream")]
+    [InlineData("reader to stream")]
+    [InlineData("reader to writer")]
+    [Trait("Contract", "T28")]
+    public async Task RequestBody_CopiedBeyondTheEnd_NextBodyIsUntouched(string how)
+    {
+        var destination = new SlowStream();
+        IFeatureCollection? first = null;
+        Task? copy = null;
+        var isUsedAgain = false;
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            if (first is null)
+            {
+                first = context.Features;
+                copy = how switch
+                {
+                    "stream" => context.Request.Body.CopyToAsync(destination),
+                    "reader to stream" => context.Request.BodyReader.CopyToAsync(destination),
+                    _ => context.Request.BodyReader.CopyToAsync(PipeWriter.Create(destination)),
+                };
+                await destination.HasBytes.Task;
+                return;
+            }
+
+            isUsedAgain = ReferenceEquals(context.Features, first);
+            if (!isUsedAgain)
+                return;
+            await go.Task;
+            await Apps.BodyHash(context);
+        });
+        var frontEnd = server.Connect();
+        var head = RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "6")));
+        frontEnd.Send(RecordBytes.Begin(), head, RecordBytes.Record(RecordBytes.Stdin, 1, "own"u8));
+        await frontEnd.ReadResponseAsync();
+
+        for (var i = 0; i < 40 && !isUsedAgain; i++)
+        {
+            frontEnd = server.Connect();
+            frontEnd.Send(RecordBytes.Begin(), head);
+        }
+
+        Assert.True(isUsedAgain);
+        destination.GoOn.SetResult();
+        await Assert.ThrowsAsync<ObjectDisposedException>(() => copy!.Within("the copy"));
+        frontEnd.Send(RecordBytes.StdinStream(1, "secret"u8));
+        go.SetResult();
+
+        Assert.Equal(Apps.HashOf("secret"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("own"u8, destination.ToArray());
+    }
+
+    [Fact]
     public async Task Features_AfterTheEnd_Throw()
     {
         IFeatureCollection? features = null;
@@ -149,6 +230,21 @@ public class StaleUseTests
         {
             frontEnd.Send(RecordBytes.Get());
             Assert.Equal("clean", (await frontEnd.ReadResponseAsync()).Text);
+        }
+    }
+
+    /// <summary>Takes what is written at once, and waits then.</summary>
+    private sealed class SlowStream : MemoryStream
+    {
+        public TaskCompletionSource HasBytes { get; } = Waiting.Signal();
+
+        public TaskCompletionSource GoOn { get; } = Waiting.Signal();
+
+        public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
+        {
+            Write(buffer.Span);
+            HasBytes.TrySetResult();
+            await GoOn.Task;
         }
     }
 }

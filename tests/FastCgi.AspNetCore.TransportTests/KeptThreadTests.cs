@@ -104,6 +104,29 @@ public sealed class KeptThreadTests
         Assert.True(await told.Task.Within("the handler to end"));
     }
 
+    /// <summary>An application that interrupts the thread of a handler, to end its wait, may be too late: the thread is idle, or about to be.</summary>
+    [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
+    public async Task Handler_WhoseThreadIsInterruptedAtItsEnd_HoldsUpNobody(TransportSetup setup)
+    {
+        await using var server = await TransportServer.StartAsync(setup, static app => app.Run(static context =>
+        {
+            Thread.Sleep(20);
+            context.Response.OnCompleted(static () =>
+            {
+                Thread.CurrentThread.Interrupt();
+                return Task.CompletedTask;
+            });
+            return context.Response.WriteAsync("slept");
+        }));
+
+        for (var i = 0; i < 20; i++)
+        {
+            Assert.Equal("slept", await GetAsync(server, "/"));
+            // So that the thread is idle, and has waited, before the next request.
+            await Task.Delay(20);
+        }
+    }
+
     private static async Task<string> GetAsync(TransportServer server, string uri)
     {
         using var connection = await server.ConnectAsync();

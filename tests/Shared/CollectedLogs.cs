@@ -17,6 +17,14 @@ public sealed class CollectedLogs : ILoggerProvider
     /// <summary>The errors that nobody expected.</summary>
     public IEnumerable<CollectedLog> UnexpectedErrors => _all.Where(log => log.Level >= LogLevel.Error && !Expected.Contains(log.EventName));
 
+    /// <summary>The one message of a name, waiting for it: some are written on another thread.</summary>
+    public async Task<CollectedLog> SingleAsync(string eventName)
+    {
+        for (var i = 0; i < 1_000 && _all.All(log => log.EventName != eventName); i++)
+            await Task.Delay(10);
+        return _all.Single(log => log.EventName == eventName);
+    }
+
     public ILogger CreateLogger(string categoryName) => new Collector(this, categoryName);
 
     public void Dispose()

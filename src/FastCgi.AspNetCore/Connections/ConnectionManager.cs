@@ -76,9 +76,12 @@ internal sealed class ConnectionManager(ServerContext server)
 
         server.Counters.OnConnectionRejected();
         if (_rejections.TryAcquire(out var count))
-            server.Log.ConnectionRejected(count);
+            Report(count);
         return false;
     }
+
+    // On another thread, for this one may be a loop's, which no log provider may hold up. Apart, so that only this allocates the closure.
+    private void Report(long count) => ThreadRoot.Queue(server.Log, log => log.ConnectionRejected(count), server.Log);
 
     /// <summary>Removes a connection that is closed.</summary>
     public void Remove(FastCgiConnection connection)

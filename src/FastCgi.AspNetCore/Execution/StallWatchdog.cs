@@ -202,7 +202,7 @@ internal sealed class StallWatchdog : CorkDeadlines
         var output = queue.Output;
         var pathKey = queue.PathKey;
         // Nothing is left to do for a queue that ends with this call.
-        var needsThread = queue.IsEndless || !queue.IsEmpty;
+        var needsThread = queue.IsEndless || queue.IsUnfinished;
         if (needsThread && !_workers.TryReserve())
             return false;
 

@@ -24,8 +24,20 @@ internal class SystemThreadPlatform(ILogger log) : ThreadPlatform
     private void Run(ThreadBody body)
     {
         while (Step(body) is { } wait)
-            body.Wait(wait);
+            Wait(body, wait);
         OnEnding();
+    }
+
+    private static void Wait(ThreadBody body, TimeSpan time)
+    {
+        try
+        {
+            body.Wait(time);
+        }
+        catch (ThreadInterruptedException)
+        {
+            // An application that interrupts the thread of a handler may come late: it is over, and the interrupt is nobody's.
+        }
     }
 
     /// <summary>This thread has come to its end, or goes back to the thread pool.</summary>

@@ -39,7 +39,7 @@ internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplic
                 return true;
             }
 
-            _context = application.CreateContext(this);
+            _context = CreateContext();
             _hasContext = true;
             task = application.ProcessRequestAsync(_context);
         }
@@ -74,12 +74,32 @@ internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplic
         }
         catch (Exception failure)
         {
+            ForgetHostContext();
             Server.Log.DisposeContextFailed(Connection.Id, TraceIdentifier, failure);
         }
 
         _context = default;
         _hasContext = false;
     }
+
+    private TContext CreateContext()
+    {
+        try
+        {
+            return application.CreateContext(this);
+        }
+        catch
+        {
+            ForgetHostContext();
+            throw;
+        }
+    }
+
+    /// <summary>
+    /// What hosting did not clean up, for a log provider or a listener threw, belongs to this request: the next one gets a context of its
+    /// own.
+    /// </summary>
+    private void ForgetHostContext() => ((IHostContextContainer<TContext>)this).HostContext = default;
 
     private static Exception? GetException(Task? task)
     {

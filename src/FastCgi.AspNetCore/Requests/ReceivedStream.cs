@@ -22,8 +22,9 @@ internal abstract class ReceivedStream : Stream
 
     public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
     {
-        var result = await ReadResultAsync(cancellationToken).ConfigureAwait(false);
-        return Take(result, buffer.Span);
+        var generation = Generation;
+        var result = await ReadResultAsync(generation, cancellationToken).ConfigureAwait(false);
+        return Take(generation, result, buffer.Span);
     }
 
     public override Task<int> ReadAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken)
@@ -41,16 +42,19 @@ internal abstract class ReceivedStream : Stream
     public override int Read(Span<byte> buffer)
     {
         ThrowIfSynchronousIONotAllowed();
-        return Take(ReadResultAsync(CancellationToken.None).AsTask().GetAwaiter().GetResult(), buffer);
+        var generation = Generation;
+        return Take(generation, ReadResultAsync(generation, CancellationToken.None).AsTask().GetAwaiter().GetResult(), buffer);
     }
 
     public override async Task CopyToAsync(Stream destination, int bufferSize, CancellationToken cancellationToken)
     {
         ValidateCopyToArguments(destination, bufferSize);
+        // A destination may take so long that the request is over, and the stream is another one's.
+        var generation = Generation;
         while (true)
         {
-            var result = await ReadResultAsync(cancellationToken).ConfigureAwait(false);
-            ThrowIfCanceled(result);
+            var result = await ReadResultAsync(generation, cancellationToken).ConfigureAwait(false);
+            ThrowIfCanceled(generation, result);
             var consumed = result.Buffer.Start;
             try
             {
@@ -68,7 +72,7 @@ internal abstract class ReceivedStream : Stream
             finally
             {
                 // Where the destination fails, the rest can be read again.
-                Advance(consumed);
+                Advance(generation, consumed);
             }
 
             if (result.IsCompleted)
@@ -103,31 +107,34 @@ internal abstract class ReceivedStream : Stream
 
     public override void SetLength(long value) => throw new NotSupportedException();
 
+    /// <summary>The request that the stream is given out for. Each call goes by that of its beginning, however long it takes.</summary>
+    public abstract int Generation { get; }
+
     /// <summary>Reads what is there, or waits for it.</summary>
-    protected abstract ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken);
+    protected abstract ValueTask<ReadResult> ReadResultAsync(int generation, CancellationToken cancellationToken);
 
     /// <summary>Says how far the result of the last read was used.</summary>
-    protected abstract void Advance(SequencePosition consumed);
+    protected abstract void Advance(int generation, SequencePosition consumed);
 
     /// <summary>Throws unless the application may use synchronous reads.</summary>
     protected abstract void ThrowIfSynchronousIONotAllowed();
 
-    private int Take(ReadResult result, Span<byte> buffer)
+    private int Take(int generation, ReadResult result, Span<byte> buffer)
     {
-        ThrowIfCanceled(result);
+        ThrowIfCanceled(generation, result);
         var count = (int)Math.Min(result.Buffer.Length, buffer.Length);
         var taken = result.Buffer.Slice(0, count);
         taken.CopyTo(buffer);
-        Advance(taken.End);
+        Advance(generation, taken.End);
         return count;
     }
 
-    private void ThrowIfCanceled(ReadResult result)
+    private void ThrowIfCanceled(int generation, ReadResult result)
     {
         if (!result.IsCanceled)
             return;
 
-        Advance(result.Buffer.Start);
+        Advance(generation, result.Buffer.Start);
         throw new OperationCanceledException("The read was canceled");
     }
 }

@@ -9,6 +9,7 @@ namespace FastCgi.AspNetCore.Requests;
 internal sealed class RequestBodyReader(RequestInput input, int generation) : PipeReader
 {
     private int _generation = generation;
+    private bool _isOfOneRequest;
 
     /// <summary>The request that it was given out for.</summary>
     public int Generation => _generation;
@@ -29,6 +30,15 @@ internal sealed class RequestBodyReader(RequestInput input, int generation) : Pi
 
     public override void Complete(Exception? exception = null) => input.CompleteReader(_generation, exception);
 
+    // A destination may take so long that the request is over, and this reader is another one's: a copy goes by a reader of its own.
+    public override Task CopyToAsync(Stream destination, CancellationToken cancellationToken = default)
+        => _isOfOneRequest ? base.CopyToAsync(destination, cancellationToken) : ForThisRequest().CopyToAsync(destination, cancellationToken);
+
+    public override Task CopyToAsync(PipeWriter destination, CancellationToken cancellationToken = default)
+        => _isOfOneRequest ? base.CopyToAsync(destination, cancellationToken) : ForThisRequest().CopyToAsync(destination, cancellationToken);
+
     protected override ValueTask<ReadResult> ReadAtLeastAsyncCore(int minimumSize, CancellationToken cancellationToken)
         => input.ReadAtLeastAsync(_generation, minimumSize, cancellationToken);
+
+    private RequestBodyReader ForThisRequest() => new(input, _generation) { _isOfOneRequest = true };
 }

@@ -7,8 +7,8 @@ internal sealed class RequestBodyStream(RequestInput input, int generation) : Re
 {
     private int _generation = generation;
 
-    /// <summary>The request that it was given out for.</summary>
-    public int Generation => _generation;
+    /// <inheritdoc/>
+    public override int Generation => _generation;
 
     /// <summary>Makes a stream that request after request uses.</summary>
     public static RequestBodyStream Open(RequestInput input, int generation) => new(input, generation);
@@ -16,10 +16,10 @@ internal sealed class RequestBodyStream(RequestInput input, int generation) : Re
     /// <summary>Gives the stream out for another request.</summary>
     public void Begin(int generation) => _generation = generation;
 
-    protected override ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken)
-        => input.ReadAsync(_generation, cancellationToken);
+    protected override ValueTask<ReadResult> ReadResultAsync(int generation, CancellationToken cancellationToken)
+        => input.ReadAsync(generation, cancellationToken);
 
-    protected override void Advance(SequencePosition consumed) => input.AdvanceTo(_generation, consumed, consumed);
+    protected override void Advance(int generation, SequencePosition consumed) => input.AdvanceTo(generation, consumed, consumed);
 
     protected override void ThrowIfSynchronousIONotAllowed() => input.ThrowIfSynchronousIONotAllowed();
 }

@@ -58,7 +58,11 @@ internal sealed partial class FastCgiResponse
     Stream IHttpResponseFeature.Body
     {
         get => _lazy?.ReplacedBody ?? Stream;
-        set => Lazy.ReplacedBody = value;
+        set
+        {
+            ThrowIfClosed();
+            Lazy.ReplacedBody = value;
+        }
     }
 #pragma warning restore CS0618
 
@@ -213,16 +217,17 @@ internal sealed partial class FastCgiResponse
     /// <summary>Counts bytes against the declared length; those past it are refused before any of them is taken.</summary>
     private void CountWrite(long length, long? declared)
     {
-        if (length == 0)
-            return;
+        CheckWrite(length, declared);
+        _bytesWritten += length;
+    }
 
-        if (_bytesWritten + length > declared)
+    private void CheckWrite(long length, long? declared)
+    {
+        if (length > 0 && _bytesWritten + length > declared)
         {
             throw new InvalidOperationException(
                 $"Response Content-Length mismatch: too many bytes written ({_bytesWritten + length} of {declared}).");
         }
-
-        _bytesWritten += length;
     }
 
     private void RefuseBody()

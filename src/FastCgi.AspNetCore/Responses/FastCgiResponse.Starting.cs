@@ -118,16 +118,19 @@ internal sealed partial class FastCgiResponse
 
         if (head.Headers is { } prepared)
         {
-            CountWrite(writeLength, prepared.ContentLength);
+            CheckWrite(writeLength, prepared.ContentLength);
             _headers.TakeFrom(prepared);
             if (head.EncodedFields is not null)
                 Lazy.EncodedFields = head.EncodedFields;
         }
         else
         {
-            CountWrite(writeLength, _headers.ContentLength);
+            CheckWrite(writeLength, _headers.ContentLength);
             CompleteHeaders(_headers);
         }
+
+        // Not before: of a response that could not start nothing was taken.
+        _bytesWritten += writeLength;
 
         FindDroppedHeaders();
         _headers.MakeReadOnly();

@@ -125,6 +125,8 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         AllowSynchronousIO = settings.AllowSynchronousIO;
         _headers.EncodingSelector = settings.EncodingSelector;
         _headers.Begin();
+        // What a thread has put in while the request before was closed.
+        _lazy?.Clear();
         _output.Begin(connection, requestId, settings);
         BeginBody();
         _phase = Phase.NotStarted;

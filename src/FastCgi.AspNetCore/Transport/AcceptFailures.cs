@@ -4,10 +4,14 @@ using System.Net.Sockets;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Requests;
+using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>What a listener does with connections that it cannot take, and tells of them: a message of each kind once a minute.</summary>
+/// <summary>
+/// What a listener does with connections that it cannot take, and tells of them: a message of each kind once a minute. Log providers
+/// are called on the thread pool, for the thread that accepts may be a loop's, on which others depend.
+/// </summary>
 internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerContext server) : IDisposable
 {
     // Connections closed at once when there are no descriptors; more have their turn after the delay.
@@ -27,21 +31,25 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
     public void OnLost(SocketException exception)
     {
         if (_lost.TryAcquire(out var count))
-            server.Log.AcceptFailed(endPoint, count, exception);
+            Report(log => log.AcceptFailed(endPoint, count, exception));
     }
 
     /// <summary>A peer connected that may not.</summary>
     public void OnPeerRefused(PeerPolicy policy, Socket connection)
     {
-        if (_refused.TryAcquire(out var count))
-            server.Log.PeerRefused(endPoint, count, PeerPolicy.Describe(connection), policy.GetSetting(isUnix: connection.AddressFamily == AddressFamily.Unix));
+        if (!_refused.TryAcquire(out var count))
+            return;
+
+        // Now, for the connection is about to be closed.
+        var (peer, setting) = (PeerPolicy.Describe(connection), policy.GetSetting(isUnix: connection.AddressFamily == AddressFamily.Unix));
+        Report(log => log.PeerRefused(endPoint, count, peer, setting));
     }
 
     /// <summary>The server failed with a connection that it had accepted.</summary>
     public void OnStartFailed(Exception exception)
     {
         if (_startsFailed.TryAcquire(out _))
-            server.Log.ConnectionStartFailed(endPoint, exception);
+            Report(log => log.ConnectionStartFailed(endPoint, exception));
     }
 
     /// <summary>
@@ -52,12 +60,17 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
     {
         if (IsOutOfDescriptors(error) && _reserve is not null)
             Interlocked.Add(ref _closed, CloseWaiting(_reserve));
-        if (_failed.TryAcquire(out var attempts))
-            server.Log.AcceptOutOfResources(endPoint, Libc.GetMessage(error), attempts, Interlocked.Exchange(ref _closed, 0), Advise(error));
+        if (!_failed.TryAcquire(out var attempts))
+            return;
+
+        var closed = Interlocked.Exchange(ref _closed, 0);
+        Report(log => log.AcceptOutOfResources(endPoint, Libc.GetMessage(error), attempts, closed, Advise(error)));
     }
 
     /// <inheritdoc/>
     public void Dispose() => _reserve?.Dispose();
+
+    private void Report(Action<ILogger> report) => ThreadRoot.Queue(server.Log, report, server.Log);
 
     private static bool IsOutOfDescriptors(int error) => error is Libc.ErrorTooManyOpenFiles or Libc.ErrorTooManyOpenFilesInSystem;
 

@@ -29,6 +29,12 @@ internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peer
         await listener.DisposeAsync().AsTask().WaitAsync(cancellationToken).ConfigureAwait(false);
     }
 
+    // On another thread: a log provider that blocks does not hold up those who may connect.
+    private void Report(long count, EndPoint? peer) => ThreadRoot.Queue(
+        manager.Server.Log,
+        log => log.PeerRefused(EndPoint, count, PeerPolicy.Describe(peer), peers.GetSetting(isUnix: false)),
+        manager.Server.Log);
+
     private async Task AcceptAsync()
     {
         try
@@ -38,7 +44,7 @@ internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peer
                 if (!peers.Allows(context.RemoteEndPoint))
                 {
                     if (_refused.TryAcquire(out var count))
-                        manager.Server.Log.PeerRefused(EndPoint, count, PeerPolicy.Describe(context.RemoteEndPoint), peers.GetSetting(isUnix: false));
+                        Report(count, context.RemoteEndPoint);
                     context.Abort();
                     continue;
                 }

@@ -1,0 +1,37 @@
+using FastCgi.AspNetCore.Testing;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Execution;
+
+/// <summary>What stands behind a call in a queue that is taken from its thread.</summary>
+public sealed class TakenQueueTests
+{
+    [Fact]
+    public async Task Report_BehindTheLastRequestOfItsReceive_IsMadeThoughTheHandlerBlocks()
+    {
+        using var release = new ManualResetEventSlim();
+        var begun = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(
+            context =>
+            {
+                begun.SetResult();
+                Assert.True(release.Wait(TimeSpan.FromSeconds(20)));
+                return Apps.Hello(context);
+            },
+            static options => options.Transport.ApplicationScheduling = FastCgiApplicationScheduling.Auto);
+        var frontEnd = server.Connect();
+
+        var sending = Task.Run(() => frontEnd.Send(RecordBytes.Get(), RecordBytes.Begin(2, role: 3)));
+        await begun.Task.Within("the handler");
+        var since = Environment.TickCount64;
+        while (!server.Logs.All.Any(static log => log.EventName == "RoleNotServed"))
+        {
+            Assert.True(Environment.TickCount64 - since < 10_000, "The report was lost.");
+            server.Scheduler.Watchdog.Look();
+            await Task.Delay(1);
+        }
+
+        release.Set();
+        await sending.Within("the receive");
+    }
+}
