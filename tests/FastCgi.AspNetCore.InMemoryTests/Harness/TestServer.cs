@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Execution;
@@ -24,6 +25,7 @@ internal sealed class TestServer : IAsyncDisposable
 {
     private readonly IHost _host;
     private readonly MemoryServer _server;
+    private readonly ConcurrentBag<MemoryTransport> _transports = [];
 
     private TestServer(IHost host)
     {
@@ -75,6 +77,7 @@ internal sealed class TestServer : IAsyncDisposable
     public FrontEnd Connect()
     {
         var transport = new MemoryTransport();
+        _transports.Add(transport);
         var connection = new FastCgiConnection(Connections, transport);
         Assert.True(Connections.TryAdd(connection), "The connection was rejected.");
         return new FrontEnd(transport, connection, _server.Scheduler);
@@ -89,7 +92,22 @@ internal sealed class TestServer : IAsyncDisposable
         var errors = Logs.UnexpectedErrors.Select(static log => $"{log.Level} {log.EventName}: {log.Message} {log.Exception}").ToList();
         Assert.True(errors.Count == 0, string.Join(Environment.NewLine, errors));
         Assert.Null(Invariants.FirstViolation);
+        await AssertNothingIsRentedAsync();
         _host.Dispose();
+    }
+
+    /// <summary>Requests that were aborted end on the thread pool, and sends that a test holds are over with their connection.</summary>
+    private async Task AssertNothingIsRentedAsync()
+    {
+        foreach (var transport in _transports)
+            transport.ReleaseSend(goesOn: false);
+
+        var start = TimeProvider.System.GetTimestamp();
+        while (Context.Buffers.RentedCount > 0)
+        {
+            Assert.True(TimeProvider.System.GetElapsedTime(start) < Waiting.Patience, $"{Context.Buffers.RentedCount} blocks are not returned.");
+            await Task.Yield();
+        }
     }
 
     private sealed class MemoryServer(FastCgiServerOptions options, ILoggerFactory loggerFactory, FakeClock clock) : IServer

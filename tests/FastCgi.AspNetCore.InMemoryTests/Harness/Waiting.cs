@@ -3,13 +3,14 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// <summary>A rendezvous instead of a sleep: what is awaited comes, or the test says what did not.</summary>
 internal static class Waiting
 {
-    private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(20);
+    /// <summary>How long a test waits for what must come.</summary>
+    public static readonly TimeSpan Patience = TimeSpan.FromSeconds(20);
 
     public static async Task Within(this Task task, string what)
     {
         try
         {
-            await task.WaitAsync(s_patience);
+            await task.WaitAsync(Patience);
         }
         catch (TimeoutException)
         {
