@@ -19,11 +19,15 @@ public sealed class AllocationTests
     private const int WarmUp = 2_000;
     private const int Requests = 1_000;
 
-    [Fact]
-    public void Get_OnAKeptConnection_AllocatesNothing() => Assert.Equal(0, MeasurePerRequest(RecordBytes.Get(uri: "/plaintext?a=b")));
+    // What the application writes to and reads from is made for each request, so that one that is kept cannot touch the next.
+    private const int BodyObject = 40;
 
     [Fact]
-    public void Post_WithABodyThatIsRead_AllocatesNothing() => Assert.Equal(0, MeasurePerRequest(RecordBytes.Post(1, "/upload", new byte[1_024])));
+    public void Get_OnAKeptConnection_AllocatesItsBodyWriterOnly() => Assert.Equal(BodyObject, MeasurePerRequest(RecordBytes.Get(uri: "/plaintext?a=b")));
+
+    [Fact]
+    public void Post_WithABodyThatIsRead_AllocatesItsBodyReaderAndWriterOnly()
+        => Assert.Equal(2 * BodyObject, MeasurePerRequest(RecordBytes.Post(1, "/upload", new byte[1_024])));
 
     private static long MeasurePerRequest(byte[] request)
     {

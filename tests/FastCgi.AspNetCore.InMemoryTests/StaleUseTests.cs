@@ -49,6 +49,76 @@ public class StaleUseTests
         }
     }
 
+    /// <summary>Not used between the two requests, so that nothing has told the server that the application keeps it.</summary>
+    [Theory]
+    [InlineData("stream")]
+    [InlineData("writer")]
+    [InlineData("copy")]
+    [Trait("Contract", "T28")]
+    public async Task ResponseBody_FirstUsedWhenItsObjectServesAnother_ThrowsAndThatOneIsUntouched(string how)
+    {
+        var kept = new Dictionary<object, (Stream Stream, PipeWriter Writer)>();
+        var isReused = false;
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            var response = context.Features.Get<IHttpResponseFeature>()!;
+            if (kept.TryGetValue(response, out var old))
+            {
+                isReused = true;
+                await Assert.ThrowsAsync<ObjectDisposedException>(() => how switch
+                {
+                    "stream" => old.Stream.WriteAsync("stolen"u8.ToArray()).AsTask(),
+                    "writer" => old.Writer.WriteAsync("stolen"u8.ToArray()).AsTask(),
+                    _ => new MemoryStream("stolen"u8.ToArray()).CopyToAsync(old.Stream),
+                });
+            }
+
+            kept[response] = (context.Response.Body, context.Response.BodyWriter);
+            await context.Response.WriteAsync("own");
+        });
+        var frontEnd = server.Connect();
+
+        for (var i = 0; i < 100 && !isReused; i++)
+        {
+            frontEnd.Send(RecordBytes.Get());
+            Assert.Equal("own", (await frontEnd.ReadResponseAsync()).Text);
+        }
+
+        Assert.True(isReused);
+    }
+
+    [Theory]
+    [InlineData("stream")]
+    [InlineData("reader")]
+    [Trait("Contract", "T28")]
+    public async Task RequestBody_FirstUsedWhenItsObjectServesAnother_Throws(string how)
+    {
+        var kept = new Dictionary<object, (Stream Stream, PipeReader Reader)>();
+        var isReused = false;
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            var request = context.Features.Get<IHttpRequestFeature>()!;
+            if (kept.TryGetValue(request, out var old))
+            {
+                isReused = true;
+                await Assert.ThrowsAsync<ObjectDisposedException>(() => how == "stream" ? old.Stream.ReadAsync(new byte[10]).AsTask() : old.Reader.ReadAsync().AsTask());
+            }
+
+            kept[request] = (context.Request.Body, context.Request.BodyReader);
+            using var reader = new StreamReader(context.Request.Body);
+            await context.Response.WriteAsync(await reader.ReadToEndAsync());
+        });
+        var frontEnd = server.Connect();
+
+        for (var i = 0; i < 100 && !isReused; i++)
+        {
+            frontEnd.Send(RecordBytes.Post(1, "/", "own"u8.ToArray()));
+            Assert.Equal("own", (await frontEnd.ReadResponseAsync()).Text);
+        }
+
+        Assert.True(isReused);
+    }
+
     [Fact]
     [Trait("Contract", "T28")]
     public async Task RequestBody_AfterTheEnd_ThrowsAndNextBodyIsUntouched()

@@ -30,10 +30,7 @@ internal sealed class FilterData(RequestInput input, RequestBody body) : Receive
         body.CompleteReader();
     }
 
-    /// <summary>None: it is made for one request.</summary>
-    public override int Generation => 0;
-
-    protected override ValueTask<ReadResult> ReadResultAsync(int generation, CancellationToken cancellationToken)
+    protected override ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken)
     {
         var read = body.ReadAsync(cancellationToken);
         if (!read.IsCompleted)
@@ -41,7 +38,7 @@ internal sealed class FilterData(RequestInput input, RequestBody body) : Receive
         return read;
     }
 
-    protected override void Advance(int generation, SequencePosition consumed)
+    protected override void Advance(SequencePosition consumed)
     {
         body.AdvanceTo(consumed, consumed);
         input.OnExamined();

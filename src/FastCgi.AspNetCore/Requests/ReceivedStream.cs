@@ -22,9 +22,8 @@ internal abstract class ReceivedStream : Stream
 
     public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
     {
-        var generation = Generation;
-        var result = await ReadResultAsync(generation, cancellationToken).ConfigureAwait(false);
-        return Take(generation, result, buffer.Span);
+        var result = await ReadResultAsync(cancellationToken).ConfigureAwait(false);
+        return Take(result, buffer.Span);
     }
 
     public override Task<int> ReadAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken)
@@ -42,19 +41,16 @@ internal abstract class ReceivedStream : Stream
     public override int Read(Span<byte> buffer)
     {
         ThrowIfSynchronousIONotAllowed();
-        var generation = Generation;
-        return Take(generation, ReadResultAsync(generation, CancellationToken.None).AsTask().GetAwaiter().GetResult(), buffer);
+        return Take(ReadResultAsync(CancellationToken.None).AsTask().GetAwaiter().GetResult(), buffer);
     }
 
     public override async Task CopyToAsync(Stream destination, int bufferSize, CancellationToken cancellationToken)
     {
         ValidateCopyToArguments(destination, bufferSize);
-        // A destination may take so long that the request is over, and the stream is another one's.
-        var generation = Generation;
         while (true)
         {
-            var result = await ReadResultAsync(generation, cancellationToken).ConfigureAwait(false);
-            ThrowIfCanceled(generation, result);
+            var result = await ReadResultAsync(cancellationToken).ConfigureAwait(false);
+            ThrowIfCanceled(result);
             var consumed = result.Buffer.Start;
             try
             {
@@ -72,7 +68,7 @@ internal abstract class ReceivedStream : Stream
             finally
             {
                 // Where the destination fails, the rest can be read again.
-                Advance(generation, consumed);
+                Advance(consumed);
             }
 
             if (result.IsCompleted)
@@ -107,34 +103,31 @@ internal abstract class ReceivedStream : Stream
 
     public override void SetLength(long value) => throw new NotSupportedException();
 
-    /// <summary>The request that the stream is given out for. Each call goes by that of its beginning, however long it takes.</summary>
-    public abstract int Generation { get; }
-
     /// <summary>Reads what is there, or waits for it.</summary>
-    protected abstract ValueTask<ReadResult> ReadResultAsync(int generation, CancellationToken cancellationToken);
+    protected abstract ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken);
 
     /// <summary>Says how far the result of the last read was used.</summary>
-    protected abstract void Advance(int generation, SequencePosition consumed);
+    protected abstract void Advance(SequencePosition consumed);
 
     /// <summary>Throws unless the application may use synchronous reads.</summary>
     protected abstract void ThrowIfSynchronousIONotAllowed();
 
-    private int Take(int generation, ReadResult result, Span<byte> buffer)
+    private int Take(ReadResult result, Span<byte> buffer)
     {
-        ThrowIfCanceled(generation, result);
+        ThrowIfCanceled(result);
         var count = (int)Math.Min(result.Buffer.Length, buffer.Length);
         var taken = result.Buffer.Slice(0, count);
         taken.CopyTo(buffer);
-        Advance(generation, taken.End);
+        Advance(taken.End);
         return count;
     }
 
-    private void ThrowIfCanceled(int generation, ReadResult result)
+    private void ThrowIfCanceled(ReadResult result)
     {
         if (!result.IsCanceled)
             return;
 
-        Advance(generation, result.Buffer.Start);
+        Advance(result.Buffer.Start);
         throw new OperationCanceledException("The read was canceled");
     }
 }

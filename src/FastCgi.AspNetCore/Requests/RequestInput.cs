@@ -31,7 +31,6 @@ internal sealed class RequestInput(FastCgiRequest request)
     private bool _isStdinOver;
     private bool _isReaderOver;
     private bool _hasStartedReading;
-    private bool _isStaleUseSeen;
 
     /// <summary>Whether the end of the streams has come, or none is to come.</summary>
     public bool IsOver => _isStdinOver && _data is null or { IsInputOver: true };
@@ -122,14 +121,6 @@ internal sealed class RequestInput(FastCgiRequest request)
         _isReaderOver = false;
         _hasStartedReading = false;
         // Without the lock of the response: nobody has the new generation yet.
-        if (_isStaleUseSeen)
-        {
-            _reader = null;
-            _stream = null;
-        }
-
-        _reader?.Begin(_generation);
-        _stream?.Begin(_generation);
         Volatile.Write(ref _isOpen, true);
     }
 
@@ -300,6 +291,9 @@ internal sealed class RequestInput(FastCgiRequest request)
 
         Volatile.Write(ref _isOpen, false);
         Volatile.Write(ref _generation, _generation + 1);
+        // New ones for each request: nobody can tell an application that kept an old one from the one that it was given to anew.
+        _reader = null;
+        _stream = null;
         if (Body is { } body && !_isReaderOver)
             body.CompleteReader();
         _isReaderOver = true;
@@ -375,7 +369,6 @@ internal sealed class RequestInput(FastCgiRequest request)
         if (_isOpen && generation == _generation)
             return;
 
-        _isStaleUseSeen = true;
         throw new ObjectDisposedException(nameof(HttpRequest), "The request body cannot be used after the request has ended.");
     }
 }

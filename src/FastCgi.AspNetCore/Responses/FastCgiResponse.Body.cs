@@ -16,10 +16,6 @@ internal sealed partial class FastCgiResponse
     private bool _canWriteBody;
     private bool _isBodyOpen;
 
-    // An application that was seen to use a body after its request gets new objects for each request: nobody can tell the one
-    // that holds an old reference from the one that was given it anew.
-    private bool _isStaleUseSeen;
-
     /// <inheritdoc/>
     public PipeWriter Writer
     {
@@ -139,14 +135,6 @@ internal sealed partial class FastCgiResponse
         // Without the lock: nobody has the new generation yet, and a thread that comes late finds that its own has passed.
         _bytesWritten = 0;
         _canWriteBody = true;
-        if (_isStaleUseSeen)
-        {
-            _writer = null;
-            _stream = null;
-        }
-
-        _writer?.Begin(_generation);
-        _stream?.Begin(_generation);
         Volatile.Write(ref _isBodyOpen, true);
     }
 
@@ -244,7 +232,6 @@ internal sealed partial class FastCgiResponse
         if (IsCurrent(generation))
             return;
 
-        _isStaleUseSeen = true;
         throw new ObjectDisposedException(nameof(HttpResponse), "The response body cannot be used after the request has ended.");
     }
 

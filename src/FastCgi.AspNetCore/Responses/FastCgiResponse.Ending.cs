@@ -246,6 +246,9 @@ internal sealed partial class FastCgiResponse
 
         _isBodyOpen = false;
         _generation++;
+        // New ones for each request: nobody can tell an application that kept an old one from the one that it was given to anew.
+        _writer = null;
+        _stream = null;
         _output.EndLease();
     }
 }

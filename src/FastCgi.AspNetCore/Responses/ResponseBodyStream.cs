@@ -8,10 +8,8 @@ namespace FastCgi.AspNetCore.Responses;
 /// </summary>
 internal sealed class ResponseBodyStream(FastCgiResponse response, int generation) : Stream
 {
-    private int _generation = generation;
-
     /// <summary>The response that it was given out for.</summary>
-    public int Generation => _generation;
+    public int Generation => generation;
 
     public override bool CanRead => false;
 
@@ -27,11 +25,8 @@ internal sealed class ResponseBodyStream(FastCgiResponse response, int generatio
         set => throw new NotSupportedException();
     }
 
-    /// <summary>Makes a stream that a response uses again and again.</summary>
+    /// <summary>Makes the stream of a response.</summary>
     public static ResponseBodyStream Open(FastCgiResponse response, int generation) => new(response, generation);
-
-    /// <summary>Gives the stream out for another request.</summary>
-    public void Begin(int generation) => _generation = generation;
 
     public override void Write(byte[] buffer, int offset, int count)
     {
@@ -59,10 +54,10 @@ internal sealed class ResponseBodyStream(FastCgiResponse response, int generatio
     }
 
     public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
-        => Discard(response.WriteAsync(_generation, buffer, cancellationToken));
+        => Discard(response.WriteAsync(generation, buffer, cancellationToken));
 
     public override Task FlushAsync(CancellationToken cancellationToken)
-        => Discard(response.FlushAsync(_generation, cancellationToken)).AsTask();
+        => Discard(response.FlushAsync(generation, cancellationToken)).AsTask();
 
     public override IAsyncResult BeginWrite(byte[] buffer, int offset, int count, AsyncCallback? callback, object? state)
         => TaskToAsyncResult.Begin(WriteAsync(buffer, offset, count, CancellationToken.None), callback, state);
