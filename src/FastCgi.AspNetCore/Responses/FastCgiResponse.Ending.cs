@@ -33,19 +33,39 @@ internal sealed partial class FastCgiResponse
     /// <summary>Completes the response while the application may go on.</summary>
     public ValueTask CompleteAsync(int generation, Exception? exception)
     {
-        var completion = CompleteCoreAsync(generation, exception);
-        if (completion.IsCompleted)
-            return completion;
-
-        // The application may give up on it, or not wait for it at all; the completion of the request does.
-        var task = completion.AsTask();
+        // Recorded before it begins: the application may give up on it, not wait for it at all, or run it beside its own return, and the
+        // object must not serve another request before it is over.
+        var attempt = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         using (_output.EnterLock())
         {
             if (IsCurrent(generation))
-                Volatile.Write(ref Lazy.Completion, Completion is { } earlier ? Task.WhenAll(earlier, task) : task);
+                Volatile.Write(ref Lazy.Completion, Completion is { } earlier ? Task.WhenAll(earlier, attempt.Task) : attempt.Task);
         }
 
-        return new ValueTask(task);
+        var completion = CompleteCoreAsync(generation, exception);
+        if (completion.IsCompleted)
+        {
+            // What it throws is the caller's.
+            attempt.SetResult();
+            return completion;
+        }
+
+        return new ValueTask(FollowAsync(completion, attempt));
+    }
+
+    private static async Task FollowAsync(ValueTask completion, TaskCompletionSource attempt)
+    {
+        try
+        {
+            await completion;
+        }
+        catch (Exception exception)
+        {
+            attempt.SetException(exception);
+            throw;
+        }
+
+        attempt.SetResult();
     }
 
     /// <summary>Ends the response when the application has returned, unless that has been done: the end is queued and sent.</summary>
