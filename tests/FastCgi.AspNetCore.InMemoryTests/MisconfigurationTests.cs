@@ -134,6 +134,144 @@ public class MisconfigurationTests
         }, "Keep-Alive", "Remove what sets them");
     }
 
+    [Theory]
+    [InlineData("PATH_BASE", "PATH_BASE of the web server")]
+    [InlineData(null, "FastCgi:PathBase")]
+    public async Task PathBase_ThatThePathDoesNotBeginWith_404AndTheLineToAdd(string? parameter, string source)
+    {
+        await using var server = await TestServer.StartAsync(NotFound, options => options.PathBase = parameter is null ? "/app" : "");
+        var frontEnd = server.Connect();
+
+        await AssertReportedOnceAMinuteAsync(server, "PathBaseNotMatched", async () =>
+        {
+            frontEnd.Send(RecordBytes.Get(uri: "/application/a%0Ab", more: parameter is null ? [] : [(parameter, "/app")]));
+            Assert.Equal(404, (await frontEnd.ReadResponseAsync()).Status);
+        }, "'/app'", source, "/application/a%0Ab", "fastcgi_param PATH_BASE /app;", "SetEnv PATH_BASE /app", "FastCgi:PathBase=/app");
+    }
+
+    [Theory]
+    [InlineData("HTTP_X_FORWARDED_PROTO", "https", "X-Forwarded-Proto")]
+    [InlineData("SERVER_PORT", "443", "SERVER_PORT")]
+    public async Task Redirect_ToHttpsOfAClientThatSeemsToBeThere_TheLinesToAdd(string name, string value, string evidence)
+    {
+        await using var server = await TestServer.StartAsync(RedirectToHttps);
+        var frontEnd = server.Connect();
+
+        await AssertReportedOnceAMinuteAsync(server, "RedirectToHttps", async () =>
+        {
+            frontEnd.Send(RecordBytes.Get(more: (name, value)));
+            Assert.Equal(307, (await frontEnd.ReadResponseAsync()).Status);
+        }, evidence, "redirected for ever", "fastcgi_param HTTPS on;", "set-param REQUEST_SCHEME https");
+    }
+
+    [Fact]
+    public async Task Body_BeyondTheLimit_413AndTheSetting()
+    {
+        await using var server = await TestServer.StartAsync(
+            static context => context.Request.Body.CopyToAsync(Stream.Null), options => options.Limits.MaxRequestBodySize = 3);
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        await AssertReportedOnceAMinuteAsync(server, "RequestBodyTooLarge", async () =>
+        {
+            frontEnd.Send(RecordBytes.Post(1, "/", new byte[4]));
+            Assert.Equal(413, (await frontEnd.ReadResponseAsync()).Status);
+        }, "3 bytes", "FastCgi:Limits:MaxRequestBodySize");
+    }
+
+    [Theory]
+    [InlineData(404, "/app/x", "PATH_BASE", "/app")]
+    [InlineData(404, "/x", "PATH_BASE", "/")]
+    [InlineData(404, "/x", "PATH_INFO", "")]
+    [InlineData(307, "/x", "SERVER_PORT", "80")]
+    [InlineData(307, "/x", "HTTPS", "on")]
+    [InlineData(413, "/x", "PATH_INFO", "")]
+    public async Task Answer_ThatNoMistakeLedTo_NothingIsReported(int status, string uri, string name, string value)
+    {
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            context.Response.StatusCode = status;
+            context.Response.Headers.Location = "https://www.example.test/x";
+            return Task.CompletedTask;
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(uri: uri, more: (name, value)));
+
+        Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.DoesNotContain(server.Logs.All, static log => log.Level >= LogLevel.Warning);
+    }
+
+    [Theory]
+    [InlineData("Apache/2.4.71 (Debian)", "CGIPassAuth On")]
+    [InlineData("HAProxy 2.6.12", "pass-header Authorization")]
+    [InlineData("nginx/1.22.1", null)]
+    public async Task Authorization_Absent_TheLineToAddOnce(string webServer, string? line)
+    {
+        await using var server = await TestServer.StartAsync(static context =>
+        {
+            context.Response.StatusCode = 401;
+            return Task.CompletedTask;
+        });
+
+        await AssertToldOnceAsync(server, webServer, "AuthorizationAbsent", line, ("HTTP_AUTHORIZATION", "Bearer token"));
+    }
+
+    [Theory]
+    [InlineData("Apache/2.4.71 (Debian)", "flushpackets=on")]
+    [InlineData("HAProxy 2.6.12", "option http-no-delay")]
+    [InlineData("lighttpd/1.4.69", "server.stream-response-body = 1")]
+    [InlineData("nginx/1.22.1", null)]
+    public async Task EventStream_MayBeHeld_TheLineToAddOnce(string webServer, string? line)
+    {
+        await using var server = await TestServer.StartAsync(static context =>
+        {
+            context.Response.ContentType = context.Request.Headers.ContainsKey("Plain") ? "text/plain" : "text/event-stream";
+            return context.Response.WriteAsync("data: 1\n\n");
+        });
+
+        await AssertToldOnceAsync(server, webServer, "EventStreamMayBeHeld", line, ("HTTP_PLAIN", "1"));
+    }
+
+    private static Task NotFound(HttpContext context)
+    {
+        context.Response.StatusCode = 404;
+        return Task.CompletedTask;
+    }
+
+    private static Task RedirectToHttps(HttpContext context)
+    {
+        context.Response.Redirect("https://www.example.test/", permanent: false, preserveMethod: true);
+        return Task.CompletedTask;
+    }
+
+    /// <summary>Nothing is told of a request with the exception, and of others once.</summary>
+    private static async Task AssertToldOnceAsync(TestServer server, string webServer, string eventName, string? line, (string Name, string Value) exception)
+    {
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(more: [("SERVER_SOFTWARE", webServer), exception]));
+        await frontEnd.ReadResponseAsync();
+        Assert.DoesNotContain(server.Logs.All, log => log.EventName == eventName);
+
+        for (var i = 0; i < 2; i++)
+        {
+            frontEnd.Send(RecordBytes.Get(more: ("SERVER_SOFTWARE", webServer)));
+            await frontEnd.ReadResponseAsync();
+        }
+
+        var logs = server.Logs.All.Where(log => log.EventName == eventName).ToList();
+        if (line is null)
+        {
+            Assert.Empty(logs);
+            return;
+        }
+
+        var log = Assert.Single(logs);
+        Assert.Equal(LogLevel.Information, log.Level);
+        Assert.Contains(webServer, log.Message, StringComparison.Ordinal);
+        Assert.Contains(line, log.Message, StringComparison.Ordinal);
+    }
+
     private static Task Host(HttpContext context)
     {
         _ = context.Request.Headers.Host;

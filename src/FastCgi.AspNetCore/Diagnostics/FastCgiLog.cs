@@ -144,6 +144,9 @@ internal static partial class FastCgiLog
     [LoggerMessage(47, LogLevel.Error, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The server failed to end the request.", EventName = "RequestEndFailed")]
     public static partial void RequestEndFailed(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
 
+    [LoggerMessage(48, LogLevel.Warning, "{Count} requests were answered 413 since the last such message: their bodies are larger than {Limit} bytes, which is MaxRequestBodySize. If the application is to take them, raise FastCgi:Limits:MaxRequestBodySize, or set [RequestSizeLimit] on the endpoint. Reported once a minute.", EventName = "RequestBodyTooLarge")]
+    public static partial void RequestBodyTooLarge(this ILogger log, long count, long? limit);
+
     [LoggerMessage(50, LogLevel.Debug, "The client certificate is not shown to the application, for SSL_CLIENT_VERIFY is '{Verdict}': the web server did not find it valid, or its configuration does not pass the variable.", EventName = "ClientCertificateNotVerified")]
     public static partial void ClientCertificateNotVerified(this ILogger log, string? verdict);
 
@@ -155,6 +158,18 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(55, LogLevel.Information, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application has left {Length} bytes of the body unread for UnreadBodyTimeout, which holds up other requests of the connection; the rest is refused.", EventName = "RequestBodyRefused")]
     public static partial void RequestBodyRefused(this ILogger log, string connectionId, string traceIdentifier, long length);
+
+    [LoggerMessage(57, LogLevel.Warning, "{Count} requests since the last such message were answered 404, and their path does not begin with the path base '{PathBase}', which {Source} says, the last of them {Target}. The path base is the path of the location: for location /app/ of nginx, fastcgi_param PATH_BASE /app; for <Location /app> of Apache, SetEnv PATH_BASE /app; for all web servers, FastCgi:PathBase=/app. Reported once a minute.", EventName = "PathBaseNotMatched")]
+    public static partial void PathBaseNotMatched(this ILogger log, long count, string target, string pathBase, string source);
+
+    [LoggerMessage(58, LogLevel.Warning, "The application redirected {Count} requests to https since the last such message. The web server says that they came over http, {Evidence} says https: if that is so, clients are redirected for ever. Let the web server pass the scheme: fastcgi_param HTTPS on; in nginx, SetEnv HTTPS on in Apache, mod_extforward in lighttpd, set-param REQUEST_SCHEME https in HAProxy, for the load balancer's requests alone; docs/front-ends has it under 'Behind a load balancer'. Without a load balancer, a client has made it up. Reported once a minute.", EventName = "RedirectToHttps")]
+    public static partial void RedirectToHttps(this ILogger log, long count, string evidence);
+
+    [LoggerMessage(59, LogLevel.Information, "A request without Authorization was answered 401. {WebServer} drops that header by default: if clients send it, and it is not there yet, add {Line}. Reported once.", EventName = "AuthorizationAbsent")]
+    public static partial void AuthorizationAbsent(this ILogger log, string webServer, string line);
+
+    [LoggerMessage(66, LogLevel.Information, "The application sends server-sent events. {WebServer} holds small pieces of a response back by default: if it is not there yet, add {Line}. Reported once.", EventName = "EventStreamMayBeHeld")]
+    public static partial void EventStreamMayBeHeld(this ILogger log, string webServer, string line);
 
     [LoggerMessage(60, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application wrote {Length} bytes of a body in answer to HEAD; they are not sent.", EventName = "HeadBodyWritten")]
     public static partial void HeadBodyWritten(this ILogger log, string connectionId, string traceIdentifier, long length);

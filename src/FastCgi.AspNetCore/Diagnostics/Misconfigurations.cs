@@ -13,6 +13,11 @@ internal sealed class Misconfigurations(ILogger log, TimeProvider time)
     private readonly LogRateLimit _hosts = new(time);
     private readonly LogRateLimit _refusals = new(time);
     private readonly LogRateLimit _droppedHeaders = new(time);
+    private readonly LogRateLimit _pathBases = new(time);
+    private readonly LogRateLimit _schemes = new(time);
+    private readonly LogRateLimit _largeBodies = new(time);
+    private bool _hasToldOfAuthorization;
+    private bool _hasToldOfEventStreams;
 
     /// <summary>A request without REQUEST_METHOD was answered 400.</summary>
     public void ReportMissingMethod(string advice)
@@ -48,4 +53,50 @@ internal sealed class Misconfigurations(ILogger log, TimeProvider time)
         if (_droppedHeaders.TryAcquire(out var count))
             log.HeadersDropped(connectionId, traceIdentifier, names, count);
     }
+
+    /// <summary>A path that does not begin with the path base was answered 404.</summary>
+    public void ReportPathBase(string pathBase, string source, string target)
+    {
+        if (_pathBases.TryAcquire(out var count))
+            log.PathBaseNotMatched(count, target, pathBase, source);
+    }
+
+    /// <summary>The application has redirected to https a client that seems to be there.</summary>
+    public void ReportRedirectToHttps(string evidence)
+    {
+        if (_schemes.TryAcquire(out var count))
+            log.RedirectToHttps(count, evidence);
+    }
+
+    /// <summary>A request was answered 413.</summary>
+    public void ReportLargeBody(long? limit)
+    {
+        if (_largeBodies.TryAcquire(out var count))
+            log.RequestBodyTooLarge(count, limit);
+    }
+
+    /// <summary>A request without Authorization was answered 401. It may be that the client sent none.</summary>
+    public void ReportAuthorizationAbsent(string? webServer)
+    {
+        var line = IsApache(webServer) ? "CGIPassAuth On, in the <Location> of the application"
+            : IsHaProxy(webServer) ? "pass-header Authorization, in the fcgi-app section"
+            : null;
+        if (line is not null && !Interlocked.Exchange(ref _hasToldOfAuthorization, true))
+            log.AuthorizationAbsent(webServer!, line);
+    }
+
+    /// <summary>A stream of events has begun. It may be that the web server is configured not to hold it.</summary>
+    public void ReportEventStream(string? webServer)
+    {
+        var line = IsApache(webServer) ? "flushpackets=on, at the end of the ProxyPass line"
+            : IsHaProxy(webServer) ? "option http-no-delay, in the frontend section"
+            : webServer?.StartsWith("lighttpd", StringComparison.OrdinalIgnoreCase) ?? false ? "server.stream-response-body = 1"
+            : null;
+        if (line is not null && !Interlocked.Exchange(ref _hasToldOfEventStreams, true))
+            log.EventStreamMayBeHeld(webServer!, line);
+    }
+
+    private static bool IsApache(string? webServer) => webServer?.StartsWith("Apache", StringComparison.OrdinalIgnoreCase) ?? false;
+
+    private static bool IsHaProxy(string? webServer) => webServer?.StartsWith("HAProxy", StringComparison.OrdinalIgnoreCase) ?? false;
 }

@@ -164,6 +164,7 @@ internal static class RequestCompletion
     private static void Retire(FastCgiRequest request)
     {
         request.ReportLargeHead();
+        request.ReportAnswer();
         request.DisposeContext();
         request.Release();
     }

@@ -176,7 +176,7 @@ internal sealed partial class FastCgiResponse
             flush = _output.Flush(IsLikelyLastFlush());
         }
 
-        LogDroppedHeaders();
+        LogHead();
         return _output.SendAsync(flush, cancellationToken);
     }
 

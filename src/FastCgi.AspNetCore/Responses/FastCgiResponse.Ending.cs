@@ -199,7 +199,7 @@ internal sealed partial class FastCgiResponse
     private bool OnEnded(in ResponseOutput.EndedResponse ended)
     {
         ended.Send();
-        LogDroppedHeaders();
+        LogHead();
         if (_bytesWritten > 0 && _isHead)
             _owner.Log.HeadBodyWritten(_owner.ConnectionId, _owner.TraceIdentifier, _bytesWritten);
         return ended.IsDrained;

@@ -70,7 +70,7 @@ internal sealed partial class FastCgiResponse
                 StartByApplication(in head, writeLength: 0);
         }
 
-        LogDroppedHeaders();
+        LogHead();
     }
 
     /// <summary>
@@ -85,13 +85,14 @@ internal sealed partial class FastCgiResponse
 
         var canAnswerOk = !_isAuthorizer || _owner.CanAnswerOk;
         if (!isReplaced && _headers.EncodingSelector is null)
-            return new PreparedHead(null, null, canAnswerOk);
+            return new PreparedHead(null, null, canAnswerOk, IsEventStream: false);
 
         var headers = new ResponseHeaders { EncodingSelector = _headers.EncodingSelector };
         foreach (var (name, value) in _applicationHeaders.ToArray())
             headers[name] = value;
-        CompleteHeaders(headers);
-        return new PreparedHead(headers, headers.EncodingSelector is null ? null : CgiResponseWriter.EncodeFields(headers.Entries, headers.EncodingSelector), canAnswerOk);
+        var isEventStream = CompleteHeaders(headers);
+        return new PreparedHead(
+            headers, headers.EncodingSelector is null ? null : CgiResponseWriter.EncodeFields(headers.Entries, headers.EncodingSelector), canAnswerOk, isEventStream);
     }
 
     /// <summary>Starts the response because the application wants to. With the lock held.</summary>
@@ -116,6 +117,7 @@ internal sealed partial class FastCgiResponse
                 "A request in the role Authorizer was answered 200, which would allow it, by something that is no authorizer. Use MapFastCgiAuthorizer.");
         }
 
+        var isEventStream = head.IsEventStream;
         if (head.Headers is { } prepared)
         {
             CheckWrite(writeLength, prepared.ContentLength);
@@ -126,12 +128,13 @@ internal sealed partial class FastCgiResponse
         else
         {
             CheckWrite(writeLength, _headers.ContentLength);
-            CompleteHeaders(_headers);
+            isEventStream = CompleteHeaders(_headers);
         }
 
         // Not before: of a response that could not start nothing was taken.
         _bytesWritten += writeLength;
-
+        if (isEventStream)
+            Lazy.IsEventStream = true;
         FindDroppedHeaders();
         _headers.MakeReadOnly();
         _output.EndLease();
@@ -147,12 +150,15 @@ internal sealed partial class FastCgiResponse
     }
 
     /// <summary>Adds what the server adds, and removes what the status does not allow.</summary>
-    private void CompleteHeaders(ResponseHeaders headers)
+    /// <returns>Whether it is a stream of events.</returns>
+    private bool CompleteHeaders(ResponseHeaders headers)
     {
         DropZeroLengthWithoutBody(headers);
         // nginx would hold an event stream back until its buffers are full.
-        if (_isBufferingDisabled || headers.TryGetValue(Known.ContentType, out var type) && type.ToString().StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase))
+        var isEventStream = headers.TryGetValue(Known.ContentType, out var type) && type.ToString().StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase);
+        if (_isBufferingDisabled || isEventStream)
             headers.TryAppend("X-Accel-Buffering", "no");
+        return isEventStream;
     }
 
     /// <summary>Answers of some statuses have no body, so that a length other than 0 is a mistake, and 0 is left out of a 204.</summary>
@@ -181,15 +187,19 @@ internal sealed partial class FastCgiResponse
         }
     }
 
-    private void LogDroppedHeaders()
+    /// <summary>Tells of what the head was found to have. No lock is held.</summary>
+    private void LogHead()
     {
         if (_lazy is { DroppedHeaders: not null } lazy && Interlocked.Exchange(ref lazy.DroppedHeaders, null) is { } names)
             _owner.ReportDroppedHeaders(names);
+        if (_lazy is { IsEventStream: true } lazyState && Interlocked.Exchange(ref lazyState.IsEventStream, false))
+            _owner.ReportEventStream();
     }
 
     /// <summary>What was asked of the application before the response starts.</summary>
     /// <param name="Headers">The headers, checked, where they are not the server's own collection as it is.</param>
     /// <param name="EncodedFields">The header fields as bytes, where the application chooses encodings.</param>
     /// <param name="CanAnswerOk">Whether the answer to an authorizer's request may be 200.</param>
-    private readonly record struct PreparedHead(ResponseHeaders? Headers, byte[]? EncodedFields, bool CanAnswerOk);
+    /// <param name="IsEventStream">Whether the headers are those of a stream of events.</param>
+    private readonly record struct PreparedHead(ResponseHeaders? Headers, byte[]? EncodedFields, bool CanAnswerOk, bool IsEventStream);
 }

@@ -103,6 +103,9 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         }
     }
 
+    /// <summary>Where the client is sent to, as it is sent.</summary>
+    public string? Location => _headers.TryGetValue(Microsoft.Net.Http.Headers.HeaderNames.Location, out var location) ? location.ToString() : null;
+
     /// <summary>Begins the response of another request.</summary>
     /// <param name="connection">The outlet.</param>
     /// <param name="requestId">The request.</param>

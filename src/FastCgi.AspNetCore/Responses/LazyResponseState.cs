@@ -20,6 +20,9 @@ internal sealed class LazyResponseState
     /// <summary>The names of the headers that the server has dropped, until they are logged.</summary>
     public string? DroppedHeaders;
 
+    /// <summary>Whether the response is a stream of events, until that is told.</summary>
+    public bool IsEventStream;
+
     /// <summary>The body that middleware has put in place of the response's.</summary>
     public Stream? ReplacedBody { get; set; }
 
@@ -36,6 +39,7 @@ internal sealed class LazyResponseState
         OnCompleted.Clear();
         Completion = null;
         DroppedHeaders = null;
+        IsEventStream = false;
         ReplacedBody = null;
         ReasonPhrase = null;
         EncodedFields = null;

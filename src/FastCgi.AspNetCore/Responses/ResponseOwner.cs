@@ -40,6 +40,9 @@ internal abstract class ResponseOwner
     /// <summary>Tells of headers of the application's that are not sent.</summary>
     public abstract void ReportDroppedHeaders(string names);
 
+    /// <summary>Tells of a stream of events, which some web servers hold back.</summary>
+    public abstract void ReportEventStream();
+
     /// <summary>The application has written as much as it declared, or there is no body: the client has, or will have, all it waits for.</summary>
     public abstract void OnAnswered();
 
