@@ -7,7 +7,12 @@ namespace FastCgi.AspNetCore.FunctionalTests.FrontEnds;
 /// A web server with the configuration that its document shows, the smallest, with TLS the full one, or the one behind a load balancer:
 /// only addresses, ports, sockets and folders are other ones, and around it is what Debian's package has around it.
 /// </summary>
-internal sealed class DocumentedFrontEnd(FrontEndSetup setup, string folder, EndPoint application) : FrontEnd(setup, folder, application)
+/// <param name="setup">The setup.</param>
+/// <param name="folder">The folder that is its own.</param>
+/// <param name="application">Where the application listens.</param>
+/// <param name="mistakes">What the document says, and what the configuration says instead.</param>
+internal sealed class DocumentedFrontEnd(
+    FrontEndSetup setup, string folder, EndPoint application, params (string Documented, string Mistaken)[] mistakes) : FrontEnd(setup, folder, application)
 {
     private readonly FrontEndProgram _program = FrontEndProgram.Of(setup.Kind);
 
@@ -37,8 +42,14 @@ internal sealed class DocumentedFrontEnd(FrontEndSetup setup, string folder, End
             File.Copy("/etc/nginx/fastcgi_params", Path.Combine(Folder, "fastcgi_params"), overwrite: true);
 
         var heading = Setup.IsBehindBalancer ? FrontEndDocument.BehindBalancer : Setup.UsesTls ? FrontEndDocument.Full : FrontEndDocument.Smallest;
-        return GetDocument(Setup.Kind).GetConfiguration(heading, EndPoint.Port.ToString(CultureInfo.InvariantCulture))
-            .Replace(Setup.UsesUnixSocket ? "/run/hello/app.sock" : "127.0.0.1:9000", Application.ToString(), StringComparison.Ordinal)
+        var text = GetDocument(Setup.Kind).GetConfiguration(heading, EndPoint.Port.ToString(CultureInfo.InvariantCulture));
+        foreach (var (documented, mistaken) in mistakes)
+        {
+            Assert.Contains(documented, text, StringComparison.Ordinal);
+            text = text.Replace(documented, mistaken, StringComparison.Ordinal);
+        }
+
+        return text.Replace(Setup.UsesUnixSocket ? "/run/hello/app.sock" : "127.0.0.1:9000", Application.ToString(), StringComparison.Ordinal)
             .Replace("/etc/ssl/hello", Folder, StringComparison.Ordinal)
             .Replace("192.0.2.10", Balancer.Address.ToString(), StringComparison.Ordinal)
             .Replace("192.0.2.20", EndPoint.Address.ToString(), StringComparison.Ordinal);
