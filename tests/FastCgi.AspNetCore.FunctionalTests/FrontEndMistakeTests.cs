@@ -57,7 +57,7 @@ public sealed class FrontEndMistakeTests
     }
 
     [Theory]
-    [InlineData(FrontEndKind.Apache, 500, "AH01068")]
+    [InlineData(FrontEndKind.Apache, 500, "AH01070: Error parsing script headers")]
     [InlineData(FrontEndKind.HaProxy, 502, "")]
     public async Task Head_BeyondTheBuffer_IsAnsweredByTheWebServer(FrontEndKind kind, int status, string text)
     {

@@ -1,0 +1,83 @@
+using System.Diagnostics;
+using System.Text.RegularExpressions;
+
+namespace FastCgi.AspNetCore.PackageTests;
+
+/// <summary>
+/// The commands of the README, as they stand, on a machine of their own: Debian's configuration of nginx, with its default site, its ports and its
+/// folders, and no network.
+/// </summary>
+public sealed partial class ReadmeTests
+{
+    private static readonly TimeSpan s_patience = TimeSpan.FromMinutes(4);
+
+    [MachineFact]
+    public async Task Commands_Copied_EndInAnAnswer()
+    {
+        var commands = Commands().Match(await File.ReadAllTextAsync(Path.Combine(PackageFeed.Repository, "README.md"))).Groups["text"].Value;
+        Assert.Equal(5, commands.Split('\n').Count(static line => Command().IsMatch(line)));
+        using var folder = new ScratchFolder();
+        await CopySourceAsync(folder.Path);
+
+        var (exitCode, output) = await RunAsync(folder.Path, commands);
+
+        Assert.True(exitCode == 0 && output.Contains("Hello World!", StringComparison.Ordinal), output);
+        Assert.DoesNotContain("warning", output, StringComparison.Ordinal);
+        Assert.Contains("Now listening on: fastcgi://127.0.0.1:9000", output, StringComparison.Ordinal);
+    }
+
+    /// <summary>What somebody has who has cloned the repository: nothing that is built.</summary>
+    private static async Task CopySourceAsync(string folder)
+    {
+        using var process = Process.Start("sh", ["-c", $"cd '{PackageFeed.Repository}' && mkdir '{folder}/clone' && tar -c --exclude=bin --exclude=obj --exclude=./.git --exclude=./tests --exclude=./perf . | tar -x -C '{folder}/clone'"]);
+        await process.WaitForExitAsync();
+        Assert.Equal(0, process.ExitCode);
+    }
+
+    private static async Task<(int ExitCode, string Output)> RunAsync(string folder, string commands)
+    {
+        // The files that nginx writes are its own here; who runs the test is root there, so that sudo has nothing to do.
+        await File.WriteAllTextAsync(Path.Combine(folder, "machine.sh"), string.Join('\n', [
+            "set -e",
+            "ip link set lo up",
+            "for path in /run /var/log/nginx /var/lib/nginx; do mount -t tmpfs tmpfs $path; done",
+            $"cp -r /etc/nginx '{folder}/nginx'",
+            $"mount --bind '{folder}/nginx' /etc/nginx",
+            "rm -f /etc/nginx/conf.d/*",
+            "sudo() { \"$@\"; }",
+            "nginx",
+            $"cd '{folder}/clone'",
+            commands,
+            "kill %1",
+            "wait %1 || true",
+            "nginx -s stop",
+        ]));
+        var startInfo = new ProcessStartInfo("unshare", ["--mount", "--net", "--pid", "--fork", "--kill-child", "bash", "-m", Path.Combine(folder, "machine.sh")])
+        {
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+        };
+        foreach (var name in startInfo.Environment.Keys.Where(static name => name == "CI" || name.StartsWith("MSBuild", StringComparison.OrdinalIgnoreCase)).ToList())
+            startInfo.Environment.Remove(name);
+        startInfo.Environment["MSBUILDDISABLENODEREUSE"] = "1";
+        using var process = Process.Start(startInfo)!;
+        var output = process.StandardOutput.ReadToEndAsync();
+        var error = process.StandardError.ReadToEndAsync();
+        try
+        {
+            await process.WaitForExitAsync().WaitAsync(s_patience);
+        }
+        catch (TimeoutException)
+        {
+            process.Kill(entireProcessTree: true);
+        }
+
+        return (process.ExitCode, await error + await output);
+    }
+
+    [GeneratedRegex(@"^<!-- run by ReadmeTests -->\n```sh\n(?<text>.*?)^```$", RegexOptions.Multiline | RegexOptions.Singleline)]
+    private static partial Regex Commands();
+
+    [GeneratedRegex("^(dotnet|sed|sudo|curl) ")]
+    private static partial Regex Command();
+}
