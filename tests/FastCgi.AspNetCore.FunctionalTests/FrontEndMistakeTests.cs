@@ -1,4 +1,5 @@
 using System.Net;
+using System.Net.Sockets;
 using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.FunctionalTests;
@@ -22,6 +23,74 @@ public sealed class FrontEndMistakeTests
 
         Assert.Equal(status, (int)(await site.Client.GetAsync("/")).StatusCode);
         await AssertDocumentedAsync(text, site);
+    }
+
+    /// <summary>Root alone can be told apart from the user that the web server works as.</summary>
+    [Theory]
+    [InlineData(FrontEndKind.Nginx, 502, "(13: Permission denied)")]
+    [InlineData(FrontEndKind.Apache, 503, "(13)Permission denied: AH02454")]
+    public async Task Socket_ThatTheWebServerCannotOpen_WebServersLogSaysSo(FrontEndKind kind, int status, string text)
+    {
+        if (!Environment.IsPrivilegedProcess)
+            return;
+
+        await using var site = await MistakenSite.StartAsync(kind, Reached, configureServer: null);
+        File.SetUnixFileMode(site.SocketPath, UnixFileMode.UserRead | UnixFileMode.UserWrite);
+
+        Assert.Equal(status, (int)(await site.Client.GetAsync("/")).StatusCode);
+        await AssertDocumentedAsync(text, site);
+    }
+
+    [Fact]
+    public async Task Queue_OfTheSocketIsFull_NginxSaysSo()
+    {
+        await using var site = await MistakenSite.StartAsync(FrontEndKind.Nginx, configure: null, configureServer: null);
+        using var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        listener.Bind(new UnixDomainSocketEndPoint(site.SocketPath));
+        listener.Listen(0);
+        File.SetUnixFileMode(site.SocketPath, (UnixFileMode)0b110_110_110);
+        using var waiting = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        await waiting.ConnectAsync(listener.LocalEndPoint!);
+
+        Assert.Equal(HttpStatusCode.BadGateway, (await site.Client.GetAsync("/")).StatusCode);
+        await AssertDocumentedAsync("(11: Resource temporarily unavailable) while connecting to upstream", site);
+    }
+
+    [Fact]
+    public async Task Kestrel_InsteadOfFastCgi_NginxSaysSo()
+    {
+        var builder = WebApplication.CreateBuilder(["--urls", "http://127.0.0.1:0"]);
+        builder.Logging.ClearProviders();
+        await using var kestrel = builder.Build();
+        await kestrel.StartAsync();
+        await using var site = await MistakenSite.StartAsync(
+            FrontEndKind.Nginx, configure: null, configureServer: null, ("unix:/run/hello/app.sock", kestrel.Urls.Single()["http://".Length..]));
+
+        Assert.Equal(HttpStatusCode.BadGateway, (await site.Client.GetAsync("/")).StatusCode);
+        await AssertDocumentedAsync("upstream sent unsupported FastCGI protocol version", site);
+    }
+
+    [Fact]
+    public async Task Answer_ThatTakesTooLong_504AndNginxSaysSo()
+    {
+        await using var site = await MistakenSite.StartAsync(
+            FrontEndKind.Nginx,
+            static app => app.MapGet("/", static (HttpContext context) => Task.Delay(Timeout.Infinite, context.RequestAborted)),
+            configureServer: null,
+            ("fastcgi_read_timeout 120s;", "fastcgi_read_timeout 1s;"));
+
+        Assert.Equal(HttpStatusCode.GatewayTimeout, (await site.Client.GetAsync("/")).StatusCode);
+        await AssertDocumentedAsync("upstream timed out (110: Connection timed out) while reading response header from upstream", site);
+    }
+
+    [Fact]
+    public async Task Failure_InTheMiddleOfAnAnswer_NginxSaysSo()
+    {
+        await using var site = await MistakenSite.StartAsync(
+            FrontEndKind.Nginx, static app => app.MapGet("/", static (HttpContext context) => context.Abort()), configureServer: null);
+
+        Assert.Equal(HttpStatusCode.BadGateway, (await site.Client.GetAsync("/")).StatusCode);
+        await AssertDocumentedAsync("upstream prematurely closed connection", site);
     }
 
     [Theory]

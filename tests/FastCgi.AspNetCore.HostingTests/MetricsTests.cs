@@ -105,6 +105,28 @@ public sealed class MetricsTests : IDisposable
         Assert.All(instruments, static instrument => Assert.True(instrument.IsObservable && instrument.Unit is not null && instrument.Description is not null, instrument.Name));
     }
 
+    /// <summary>What dotnet-counters does from outside.</summary>
+    [Fact]
+    public async Task Counters_OfTheEventSource_HaveEachInstrument()
+    {
+        await using var app = await StartAsync();
+        var expected = new List<string>();
+        using (Listen(app, instrument => expected.Add(instrument.Name)))
+        {
+        }
+
+        using var listener = new CounterListener();
+        using var client = await SendSlowAsync();
+        await listener.WaitAsync("fastcgi.server.active_requests", "1");
+
+        // The others have a value when something has happened.
+        var names = listener.Names;
+        Assert.All(names, name => Assert.Contains(name, expected));
+        Assert.All(["active_connections", "aborted_requests", "buffer_memory"], name => Assert.Contains($"fastcgi.server.{name}", names));
+        _go.SetResult();
+        Assert.Equal("slow", await client.ReadTextAsync());
+    }
+
     [Fact]
     public async Task Meter_OfAnEmptyBuilder_IsThere()
     {

@@ -31,6 +31,9 @@ internal sealed class MistakenSite : IAsyncDisposable
 
     public TestLog Log => _application!.Log;
 
+    /// <summary>The unix socket of the application, or where none is.</summary>
+    public string SocketPath => _folder.Path + "/app.sock";
+
     /// <summary>The one message of the application's server; it may be written when the client has its answer already.</summary>
     public async Task<string> FindLogAsync(LogLevel level, string eventName)
     {
