@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using FastCgi.AspNetCore.FunctionalTests.Documents;
 using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.FunctionalTests;

@@ -2,7 +2,7 @@ using System.Net;
 using System.Net.Sockets;
 using Microsoft.Extensions.Logging;
 
-namespace FastCgi.AspNetCore.FunctionalTests.FrontEnds;
+namespace FastCgi.AspNetCore.FunctionalTests.Documents;
 
 /// <summary>
 /// An application behind a web server that has the smallest configuration of its document, but for a mistake. When it is disposed, an error that
