@@ -52,7 +52,9 @@ internal sealed class RequestLog(SeenRequests requests) : ILoggerProvider, ISupp
             if (!IsEnabled(logLevel) || (_isServer && eventId.Name == "HostWithoutPort") || log.FindRequest() is not { } request)
                 return;
             var text = _isServer ? string.Empty : formatter(state, exception);
-            var error = exception is null ? string.Empty : $"{exception.GetType().Name}: {exception.Message}";
+            // The exception about a synchronous call says in addition where it is allowed here.
+            var message = exception?.Message.Replace(" It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in UseFastCgi.", "", StringComparison.Ordinal);
+            var error = exception is null ? string.Empty : $"{exception.GetType().Name}: {message}";
             request.AddLog($"{logLevel} {(_isServer ? "server" : category)} {eventId.Name} {text} {error}".TrimEnd());
             if (category == Hosting && eventId.Id == RequestFinished)
                 request.Finish();
