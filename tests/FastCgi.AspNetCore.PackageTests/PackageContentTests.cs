@@ -44,6 +44,7 @@ public sealed partial class PackageContentTests
 
         var links = Link().Matches(text).Select(static match => match.Groups[1].Value).ToList();
         Assert.NotEmpty(links);
+        Assert.DoesNotContain("<!--", text, StringComparison.Ordinal);
         Assert.All(links, link => Assert.StartsWith("https://", link, StringComparison.Ordinal));
         Assert.All(
             links.Where(link => link.StartsWith(files, StringComparison.Ordinal)),
