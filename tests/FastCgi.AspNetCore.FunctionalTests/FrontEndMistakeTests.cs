@@ -91,7 +91,7 @@ public sealed class FrontEndMistakeTests
             FrontEndKind.Nginx, static app => app.MapGet("/", static (HttpContext context) => context.Abort()), configureServer: null);
 
         Assert.Equal(HttpStatusCode.BadGateway, (await site.Client.GetAsync("/")).StatusCode);
-        await AssertDocumentedAsync("upstream prematurely closed connection", site);
+        await AssertDocumentedAsync("upstream sent invalid FastCGI record type: 2", site);
     }
 
     [Theory]
