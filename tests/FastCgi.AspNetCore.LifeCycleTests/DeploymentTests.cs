@@ -1,6 +1,5 @@
 using System.Globalization;
 using System.Text.RegularExpressions;
-using FastCgi.AspNetCore.FunctionalTests.Documents;
 using FastCgi.AspNetCore.LifeCycleTests.Harness;
 using Xunit.Abstractions;
 
