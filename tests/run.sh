@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Builds everything and runs every test project, of the library and of the samples. Installs the web servers and clients that the tests start, if they
-# are missing. The last line is "N passed, N failed, N skipped"; the exit code is 0 if something passed and nothing failed.
-# FastCgi__Transport__Engine=Socket tests/run.sh runs them on that engine; without it they run on the default, epoll, and a part of them on Socket.
+# Builds everything and runs every test project, of the library and of the samples, two at a time, and checks the formatting.
+#   tests/run.sh [PROJECT] [FILTER]
+# runs one project, by its short or full name (InMemoryTests), and of it the tests whose name has FILTER, or that a filter of dotnet test lets through.
+# Installs the web servers and clients that the tests start, if they are missing. The last line is "N passed, N failed, N skipped"; the exit code is 0
+# if something passed and nothing failed. FastCgi__Transport__Engine=Socket tests/run.sh runs the tests on that engine; without it they run on the
+# default, epoll, and a part of them on Socket.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
@@ -26,18 +29,26 @@ home=$(mktemp -d)
 # Debian starts a server that it installs, unless this file says no.
 policy=/usr/sbin/policy-rc.d
 has_own_policy=false
-passed=0 failed=0 skipped=0
+only=${1:-} only_filter=${2:-}
 
 clean_up() {
+  local job
+  for job in $(jobs -pr); do kill -- "-$job"; done
   rm -rf "$scratch" "$home"
   if $has_own_policy; then rm -f "$policy"; fi
   has_own_policy=false
 }
 trap clean_up EXIT
 
-# Ends with the last line; what is given is why there is nothing more to report.
+# Ends with the last line, the sum of what the jobs have counted; what is given is why there is nothing more to report.
 finish() {
+  local passed=0 failed=0 skipped=0 counts
   if [ $# -gt 0 ]; then echo "$1"; fi
+  for counts in "$scratch"/*.counts; do
+    if [ ! -e "$counts" ]; then continue; fi
+    read -r -a counts <"$counts"
+    passed=$((passed + counts[0])) failed=$((failed + counts[1])) skipped=$((skipped + counts[2]))
+  done
   echo "$passed passed, $failed failed, $skipped skipped"
   [ $# -eq 0 ] && [ "$passed" -gt 0 ] && [ "$failed" -eq 0 ]
   exit
@@ -68,92 +79,159 @@ install_missing_packages() {
   has_own_policy=false
 }
 
-# Adds up the counters of a project's report. What is neither executed nor passed was skipped.
-count() {
-  local counters total executed succeeded
-  counters=$(grep -o '<Counters [^>]*' "$1")
-  total=$(attribute "$counters" total)
-  executed=$(attribute "$counters" executed)
-  succeeded=$(attribute "$counters" passed)
-  passed=$((passed + succeeded))
-  failed=$((failed + executed - succeeded))
-  skipped=$((skipped + total - executed))
-}
-
 attribute() {
   sed -E "s/.* $2=\"([0-9]+)\".*/\1/" <<<"$1"
 }
 
-# Runs a project, with a second argument, NAME=value, with that in the environment, and with a third only the tests that this filter lets through.
-run_project() {
-  local project=$1 setting=${2:-} filter=${3:-} name report before=$failed
-  name=$(basename "$project" .csproj)${setting:+ with $setting}
-  report=$scratch/${name//[ =]/-}.trx
-  echo "Running $name"
-  env ${setting:+"$setting"} dotnet test "$project" --no-build --configuration "$configuration" --verbosity quiet ${filter:+--filter "$filter"} \
-    --logger "console;verbosity=minimal" --logger "trx;LogFileName=$report" \
-    --blame-hang-timeout "$hang_timeout" --blame-hang-dump-type none --results-directory "$scratch/$name" </dev/null |
-    grep -vE "^(Test run for|A total of|Data collector|Results File:|$)"
-  count_run "$name" "${PIPESTATUS[0]}" "$report" "$before"
-}
-
-# Adds up what a run has reported. One that fails without a test that does counts as a failure.
+# Reads what a run has reported: passed, failed, skipped. One that fails without a test that does counts as a failure.
 count_run() {
-  local name=$1 exit_code=$2 report=$3 before=$4
+  local name=$1 exit_code=$2 report=$3 passed=0 failed=0 skipped=0 counters
   if [ -s "$report" ]; then
-    count "$report"
+    counters=$(grep -o '<Counters [^>]*' "$report")
+    passed=$(attribute "$counters" passed)
+    # What is neither executed nor passed was skipped.
+    failed=$(($(attribute "$counters" executed) - passed))
+    skipped=$(($(attribute "$counters" total) - passed - failed))
   else
     exit_code="$exit_code and without a report"
   fi
-  if [ "$exit_code" != 0 ] && [ "$failed" -eq "$before" ]; then
+  if [ "$exit_code" != 0 ] && [ "$failed" -eq 0 ]; then
     echo "$name ended with exit code $exit_code, and no test of it failed. That counts as one failure."
-    failed=$((failed + 1))
+    failed=1
   fi
+  echo "$passed $failed $skipped" >"$scratch/$BASHPID.counts"
+  echo "$name: $passed passed, $failed failed, $skipped skipped, $((SECONDS / 60)) min $((SECONDS % 60)) s"
 }
 
-# Runs a project that is built as a user without any privilege, as a service has it. Whoever is not root is such a user already.
+# Runs a test assembly: its project, a filter of its tests, and NAME=value for its environment.
+run_project() {
+  local project=$1 filter=${2:-} setting=${3:-} name report
+  name=$(basename "$project")${setting:+ with $setting}${filter:+ ($filter)}
+  report=$scratch/$BASHPID.trx
+  env ${setting:+"$setting"} dotnet test "$project" --no-build --configuration "$configuration" --verbosity quiet ${filter:+--filter "$filter"} \
+    --logger "console;verbosity=minimal" --logger "trx;LogFileName=$report" \
+    --blame-hang-timeout "$hang_timeout" --blame-hang-dump-type none --results-directory "$scratch/$BASHPID" </dev/null |
+    grep -vE "^(Test run for|A total of|Data collector|Results File:|$|Passed!)"
+  count_run "$name" "${PIPESTATUS[0]}" "$report"
+}
+
+# Runs a project that is built as a user without any privilege, as a service has it.
 run_as_nobody() {
-  local name=$1 before=$failed
-  if [ "$(id -u)" -ne 0 ]; then return; fi
-  echo "Running $name as nobody"
-  chown nobody "$home"
-  env HOME="$home" TMPDIR="$home" DOTNET_CLI_HOME="$home" \
+  local name=$1
+  env HOME="$home" TMPDIR="$home" DOTNET_CLI_HOME="$home" FASTCGI_RESTARTS=4 \
     setpriv --reuid=nobody --regid="$(id -g nobody)" --clear-groups --no-new-privs --bounding-set=-all --inh-caps=-all \
     dotnet test "tests/$name/bin/$configuration/net10.0/$name.dll" \
     --logger "console;verbosity=minimal" --logger "trx;LogFileName=$home/$name.trx" \
     --blame-hang-timeout "$hang_timeout" --blame-hang-dump-type none --results-directory "$home/$name" </dev/null |
-    grep -vE "^(VSTest version|Starting test|A total of|Data collector|Results File:|$)"
-  count_run "$name as nobody" "${PIPESTATUS[0]}" "$home/$name.trx" "$before"
+    grep -vE "^(VSTest version|Starting test|A total of|Data collector|Results File:|$|Passed!)"
+  count_run "$name as nobody" "${PIPESTATUS[0]}" "$home/$name.trx"
+}
+
+# Counts as one test.
+check_format() {
+  local failed=0
+  dotnet format FastCgi.AspNetCore.sln --no-restore --verify-no-changes </dev/null 2>&1 || failed=1
+  echo "$((1 - failed)) $failed 0" >"$scratch/$BASHPID.counts"
+  if [ $failed = 1 ]; then echo "dotnet format mends this."; fi
+  echo "Formatting: $((1 - failed)) passed, $failed failed, $((SECONDS / 60)) min $((SECONDS % 60)) s"
+}
+
+# Starts a job beside the one that runs. What it writes comes at once when it ends.
+start() {
+  local output=$scratch/$((++jobs)).output
+  # In a process group of its own, so that what it starts ends with it.
+  set -m
+  {
+    SECONDS=0
+    "$@" >"$output" 2>&1
+    cat "$output"
+  } &
+  set +m
+}
+
+# Runs two rows of jobs side by side: those that have clocks or wait, one after the other, beside those that compute. When the first are done, the
+# others run two at a time.
+run_jobs() {
+  local waiting_job='' job
+  while [ ${#waiting[@]} -gt 0 ] || [ ${#computing[@]} -gt 0 ]; do
+    while [ "$(jobs -pr | wc -l)" -ge 2 ]; do wait -n; done
+    if [ ${#waiting[@]} -gt 0 ] && ! { [ -n "$waiting_job" ] && kill -0 "$waiting_job" 2>/dev/null; }; then
+      job=${waiting[0]} waiting=("${waiting[@]:1}")
+      eval "start $job"
+      waiting_job=$!
+    elif [ ${#computing[@]} -gt 0 ]; then
+      job=${computing[0]} computing=("${computing[@]:1}")
+      eval "start $job"
+    else
+      wait -n
+    fi
+  done
+  wait
+}
+
+# The test project of this short or full name.
+find_project() {
+  local project
+  for project in tests/*/*.csproj samples/*/*.csproj; do
+    case $(basename "$project" .csproj) in
+      "$1" | "FastCgi.AspNetCore.$1") dirname "$project" && return ;;
+    esac
+  done
+}
+
+build() {
+  echo "Building"
+  if ! dotnet build "$1" --configuration "$configuration" --verbosity quiet </dev/null >"$scratch/build.log" 2>&1; then
+    grep -E "error|warning" "$scratch/build.log" | sort --unique | head -n 50
+    finish "The build failed, so no test ran."
+  fi
+  echo "Built in $((SECONDS / 60)) min $((SECONDS % 60)) s"
 }
 
 install_missing_packages
+SECONDS=0
+jobs=0
 
-echo "Building"
-if ! dotnet build FastCgi.AspNetCore.sln --configuration "$configuration" --verbosity quiet </dev/null >"$scratch/build.log" 2>&1; then
-  grep -E "error|warning" "$scratch/build.log" | sort --unique | head -n 50
-  finish "The build failed, so no test ran."
+if [ -n "$only" ]; then
+  project=$(find_project "$only")
+  if [ -z "$project" ]; then finish "No test project is called '$only'."; fi
+  build "$project"
+  SECONDS=0
+  run_project "$project" "$only_filter"
+  finish
 fi
 
+build FastCgi.AspNetCore.sln
+started=$SECONDS
+tests=tests/FastCgi.AspNetCore
 # Of the room that runs the application, a million schedules in all.
 export FASTCGI_EXPLORED_SCHEDULES=460000
-for project in tests/*/*.csproj samples/*/*.csproj; do
-  # A library that tests share is no test project.
-  if [ "$(dotnet msbuild "$project" -getProperty:IsTestProject)" = true ]; then run_project "$project"; fi
-done
+chown nobody "$home" 2>/dev/null || true
 
+# Those that measure time, or restart processes and wait for them.
+waiting=("run_project $tests.TransportTests" "run_project $tests.LifeCycleTests" "run_project $tests.HostingTests" "run_project $tests.ProcessTests")
+# Root may do what a service account and a container may not. Whoever is not root is such a user already.
+if [ "$(id -u)" -eq 0 ]; then
+  for name in TransportTests LifeCycleTests HostingTests ProcessTests; do waiting+=("run_as_nobody FastCgi.AspNetCore.$name"); done
+fi
+
+computing=("run_project $tests.PackageTests" "run_project $tests.InMemoryTests Category=Exploration"
+  "run_project $tests.FunctionalTests"
+  # The engine of other systems, behind the two web servers that most use.
+  "run_project $tests.FunctionalTests 'DisplayName~nginx|DisplayName~apache' FastCgi__Transport__Engine=Socket"
+  check_format "run_project $tests.ParityTests" "run_project $tests.InMemoryTests 'Category!=Exploration'" "run_project $tests.Tests")
 # The machine's culture must not show in what is read and written. Turkish has rules of its own for case; containers often have no cultures.
 for setting in LC_ALL=tr_TR.UTF-8 DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1; do
-  for name in FastCgi.AspNetCore.Tests FastCgi.AspNetCore.InMemoryTests; do
-    run_project "tests/$name/$name.csproj" "$setting" "Category!=Exploration"
-  done
+  for name in Tests InMemoryTests; do computing+=("run_project $tests.$name 'Category!=Exploration' $setting"); done
+done
+# Whatever else is a test project.
+for project in tests/*/*.csproj samples/*/*.csproj; do
+  folder=$(dirname "$project")
+  if [[ " ${waiting[*]} ${computing[*]} " != *" $folder "* ]] && [ "$(dotnet msbuild "$project" -getProperty:IsTestProject)" = true ]; then
+    computing+=("run_project $folder")
+  fi
 done
 
-# Root may do what a service account and a container may not.
-for name in FastCgi.AspNetCore.HostingTests FastCgi.AspNetCore.TransportTests FastCgi.AspNetCore.ProcessTests FastCgi.AspNetCore.LifeCycleTests; do
-  run_as_nobody "$name"
-done
-
-# The engine of other systems, behind the two web servers that most use.
-run_project tests/FastCgi.AspNetCore.FunctionalTests/FastCgi.AspNetCore.FunctionalTests.csproj FastCgi__Transport__Engine=Socket \
-  "DisplayName~nginx|DisplayName~apache"
+run_jobs
+echo "Tested in $(((SECONDS - started) / 60)) min $(((SECONDS - started) % 60)) s"
 finish

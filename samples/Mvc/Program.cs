@@ -1,4 +1,5 @@
 using Microsoft.AspNetCore.Authentication.Cookies;
+using Microsoft.AspNetCore.DataProtection;
 
 var builder = WebApplication.CreateBuilder(args);
 builder.WebHost.UseFastCgi(); // The one line that differs from the Kestrel version.
@@ -8,6 +9,10 @@ builder.Services.AddControllersWithViews();
 builder.Services.AddDistributedMemoryCache();
 builder.Services.AddSession();
 builder.Services.AddAuthentication(CookieAuthenticationDefaults.AuthenticationScheme).AddCookie();
+
+// The folder of the service's data, as systemd names it. Cookies stay valid over restarts, and for each instance.
+if (builder.Configuration["STATE_DIRECTORY"] is { } folder)
+    builder.Services.AddDataProtection().SetApplicationName("app").PersistKeysToFileSystem(new DirectoryInfo(Path.Combine(folder, "keys")));
 
 var app = builder.Build();
 

@@ -53,7 +53,11 @@ public sealed class LoadBalancerTests(ITestOutputHelper output) : FrontEndTest(o
         // h2o takes nothing from headers, so that its load balancer passes TLS through.
         var setup = new FrontEndSetup
         {
-            Kind = kind, UsesUnixSocket = kind != FrontEndKind.HaProxy, UsesTls = kind == FrontEndKind.H2o, IsDocumented = true, IsBehindBalancer = true,
+            Kind = kind,
+            UsesUnixSocket = kind != FrontEndKind.HaProxy,
+            UsesTls = kind == FrontEndKind.H2o,
+            IsDocumented = true,
+            IsBehindBalancer = true,
         };
         var site = await StartAsync(setup, static app => app.MapGet("/", static (HttpContext context) =>
             $"{context.Request.Scheme} {context.Request.Host} {context.Connection.RemoteIpAddress}"));

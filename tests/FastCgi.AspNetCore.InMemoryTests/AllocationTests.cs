@@ -1,3 +1,4 @@
+using System.Net;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Execution;
@@ -8,7 +9,6 @@ using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Logging.Abstractions;
-using System.Net;
 using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;

@@ -9,7 +9,7 @@ public sealed class SendFileOffloadTests : IDisposable
 {
     private const int Length = 1_000;
 
-    private readonly TestFolder _folder = new();
+    private readonly ScratchFolder _folder = new();
     private readonly string _path;
 
     public SendFileOffloadTests()

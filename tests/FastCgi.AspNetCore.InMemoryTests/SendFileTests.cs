@@ -7,7 +7,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// <summary>Files that the application sends itself.</summary>
 public sealed class SendFileTests : IDisposable
 {
-    private readonly TestFolder _folder = new();
+    private readonly ScratchFolder _folder = new();
 
     public void Dispose() => _folder.Dispose();
 

@@ -1,7 +1,6 @@
 using System.Net;
 using System.Net.Http.Headers;
 using System.Text;
-using FastCgi.AspNetCore.FunctionalTests.Documents;
 
 namespace FastCgi.AspNetCore.ProcessTests;
 

@@ -56,12 +56,12 @@ public sealed class InheritedSocketTests : IDisposable
         await using var starter = Starter.Start(
             ["FastCgi__Transport__Engine=" + engine], "spawn-fcgi", "-n", "-s", SocketPath, "--", "/bin/sh", "-c", "exec 3<&0; " + TwoProcesses, "sh", Starter.Application);
 
-        await Waiting.UntilAsync(() => Task.FromResult(starter.Output.Split("Now listening on").Length > 2 ? "" : null), () => starter.Output);
+        await Waiting.FindAsync(() => Task.FromResult(starter.Output.Split("Now listening on").Length > 2 ? "" : null), () => starter.Output);
         // The system chooses who answers, and may choose the same one each time.
         var first = await starter.GetProcessAsync(UnixEndPoint);
         await Starter.TerminateAsync(first);
 
-        var second = await Waiting.UntilAsync(
+        var second = await Waiting.FindAsync(
             async () => await starter.GetAsync(UnixEndPoint, "/process") is { } process && process != $"{first}" ? process : null,
             () => "The other process does not answer.");
         await Starter.TerminateAsync(int.Parse(second));

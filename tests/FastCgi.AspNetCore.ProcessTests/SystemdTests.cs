@@ -55,7 +55,7 @@ public sealed class SystemdTests : IDisposable
     {
         foreach (var file in Directory.EnumerateFiles(Path.Combine(AppContext.BaseDirectory, "systemd")))
         {
-            var text = (await File.ReadAllTextAsync(file)).Replace("=/opt/app/app", "=/bin/true", StringComparison.Ordinal);
+            var text = (await File.ReadAllTextAsync(file)).Replace("=/srv/app/app", "=/bin/true", StringComparison.Ordinal);
             await File.WriteAllTextAsync(Path.Combine(_folder.Path, Path.GetFileName(file)), text);
         }
     }

@@ -3,11 +3,11 @@ namespace FastCgi.AspNetCore.ParityTests.Sites;
 /// <summary>The same application, served in each way.</summary>
 public sealed class ParitySites : IAsyncLifetime, IDisposable
 {
-    private readonly Certificates _certificates = new();
+    private readonly SiteCertificates _certificates = new();
 
     internal Site[] All { get; private set; } = [];
 
-    internal Certificates Certificates => _certificates;
+    internal SiteCertificates Certificates => _certificates;
 
     public async Task InitializeAsync()
         => All = await Task.WhenAll(Enum.GetValues<SiteKind>().Select(kind => Site.StartAsync(kind, _certificates)));

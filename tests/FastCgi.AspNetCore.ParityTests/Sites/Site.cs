@@ -1,6 +1,5 @@
 using System.Net;
 using System.Net.Sockets;
-using FastCgi.AspNetCore.FunctionalTests.Application;
 using FastCgi.AspNetCore.FunctionalTests.FrontEnds;
 using FastCgi.AspNetCore.ParityTests.Application;
 using FastCgi.AspNetCore.ParityTests.Observations;
@@ -22,11 +21,11 @@ internal sealed class Site : IAsyncDisposable
 
     private readonly ScratchFolder _folder = new();
     private readonly PortReservation _httpsPort = new();
-    private readonly Certificates _certificates;
+    private readonly SiteCertificates _certificates;
     private WebApplication? _app;
     private FrontEnd? _frontEnd;
 
-    private Site(SiteKind kind, Certificates certificates)
+    private Site(SiteKind kind, SiteCertificates certificates)
     {
         Kind = kind;
         _certificates = certificates;
@@ -42,7 +41,7 @@ internal sealed class Site : IAsyncDisposable
     /// <summary>Where clients reach it by https.</summary>
     public IPEndPoint Https { get; private set; } = null!;
 
-    public static async Task<Site> StartAsync(SiteKind kind, Certificates certificates)
+    public static async Task<Site> StartAsync(SiteKind kind, SiteCertificates certificates)
     {
         var site = new Site(kind, certificates);
         try

@@ -66,7 +66,7 @@ internal sealed class Starter : IAsyncDisposable
 
     /// <summary>Waits until a text stands in what it and the application write.</summary>
     public Task WaitForOutputAsync(string text)
-        => Waiting.UntilAsync(() => Task.FromResult(Output.Contains(text, StringComparison.Ordinal) ? Output : null), () => $"'{text}' is not in:\n{Output}");
+        => Waiting.FindAsync(() => Task.FromResult(Output.Contains(text, StringComparison.Ordinal) ? Output : null), () => $"'{text}' is not in:\n{Output}");
 
     /// <summary>Tells a process to end.</summary>
     public static Task TerminateAsync(int process) => SignalAsync("-TERM", process);
@@ -82,7 +82,7 @@ internal sealed class Starter : IAsyncDisposable
 
     /// <summary>Asks until somebody listens.</summary>
     public Task<string> WhenListeningAsync(Func<Task<string>> getAsync)
-        => Waiting.UntilAsync(
+        => Waiting.FindAsync(
             async () =>
             {
                 try

@@ -1,10 +1,10 @@
 using System.Diagnostics;
 using System.Text;
 
-namespace FastCgi.AspNetCore.FunctionalTests.FrontEnds;
+namespace FastCgi.AspNetCore.Testing;
 
 /// <summary>A server that ends with the test: when it is disposed, and when the test process is gone, however that happens.</summary>
-internal sealed class ServerProcess : IAsyncDisposable
+public sealed class ServerProcess : IAsyncDisposable
 {
     // The server gets a process group of its own. The pipe on standard input closes when the test process ends, and then the group
     // is killed. The search path of an ordinary user lacks the folder of the servers.

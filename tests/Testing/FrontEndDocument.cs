@@ -1,9 +1,9 @@
 using System.Text.RegularExpressions;
 
-namespace FastCgi.AspNetCore.FunctionalTests.FrontEnds;
+namespace FastCgi.AspNetCore.Testing;
 
 /// <summary>A page of <c>docs/front-ends</c>, with a configuration behind each of its headings.</summary>
-internal sealed partial class FrontEndDocument(string name)
+public sealed partial class FrontEndDocument(string name)
 {
     /// <summary>The host whose site the configurations are.</summary>
     public const string HostName = "hello.example.com";

@@ -3,10 +3,10 @@ using System.Net;
 using System.Net.Sockets;
 using System.Text;
 
-namespace FastCgi.AspNetCore.HostingTests;
+namespace FastCgi.AspNetCore.Testing;
 
 /// <summary>A web server made by hand, which knows the server only by its address.</summary>
-internal sealed class FastCgiClient : IDisposable
+public sealed class FastCgiClient : IDisposable
 {
     private const string UnixPrefix = "fastcgi://unix:";
     private const string TcpPrefix = "fastcgi://";
@@ -31,12 +31,23 @@ internal sealed class FastCgiClient : IDisposable
         return await client.ReadTextAsync();
     }
 
-    /// <summary>Connects to where the server says that it listens.</summary>
-    public static async Task<FastCgiClient> ConnectAsync(string address)
+    /// <inheritdoc cref="GetAsync(string, string)"/>
+    public static async Task<string> GetAsync(EndPoint endPoint, string uri)
     {
-        EndPoint endPoint = address.StartsWith(UnixPrefix, StringComparison.Ordinal)
+        using var client = await ConnectAsync(endPoint);
+        await client.SendAsync(uri);
+        return await client.ReadTextAsync();
+    }
+
+    /// <summary>Connects to where the server says that it listens.</summary>
+    public static Task<FastCgiClient> ConnectAsync(string address)
+        => ConnectAsync(address.StartsWith(UnixPrefix, StringComparison.Ordinal)
             ? new UnixDomainSocketEndPoint(address[UnixPrefix.Length..])
-            : IPEndPoint.Parse(address[TcpPrefix.Length..]);
+            : IPEndPoint.Parse(address[TcpPrefix.Length..]));
+
+    /// <summary>Connects.</summary>
+    public static async Task<FastCgiClient> ConnectAsync(EndPoint endPoint)
+    {
         var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
         try
         {

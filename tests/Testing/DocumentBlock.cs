@@ -1,7 +1,7 @@
-namespace FastCgi.AspNetCore.FunctionalTests.Documents;
+namespace FastCgi.AspNetCore.Testing;
 
 /// <summary>A block of code in a document, named by a comment before it, so that the tests run what a reader copies.</summary>
-internal static class DocumentBlock
+public static class DocumentBlock
 {
     private const string Fence = "```";
 

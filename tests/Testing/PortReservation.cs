@@ -1,13 +1,13 @@
 using System.Net;
 using System.Net.Sockets;
 
-namespace FastCgi.AspNetCore.FunctionalTests.FrontEnds;
+namespace FastCgi.AspNetCore.Testing;
 
 /// <summary>
 /// A free TCP port that nobody else is given until it is disposed. The socket is bound and does not listen, so a web server, which
 /// sets SO_REUSEADDR as .NET does, can still bind and listen on it.
 /// </summary>
-internal sealed class PortReservation : IDisposable
+public sealed class PortReservation : IDisposable
 {
     private readonly Socket _socket = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
 

@@ -1,0 +1,2 @@
+// These tests set variables of the environment and bind what others could be about to bind.
+[assembly: CollectionBehavior(DisableTestParallelization = true)]
