@@ -20,6 +20,16 @@ get_groups() {
   awk '$3 == "cgroup2" { print $2; exit }' /proc/mounts
 }
 
+# Its processes are gone a moment after process 1 is.
+remove_group() {
+  local attempt
+  for attempt in {1..30}; do
+    find "$group" -depth -type d -exec rmdir {} + 2>/dev/null || true
+    if [ ! -e "$group" ]; then break; fi
+    sleep 0.1
+  done
+}
+
 mount_root() {
   local repository=$1 device
   mount -t tmpfs tmpfs "$folder/disk"
@@ -61,7 +71,7 @@ start)
   bash -c 'echo $$ >"$1/cgroup.procs"; shift; exec "$@"' - "$group" \
     unshare --mount --propagation private --pid --fork --kill-child --uts --ipc --net --cgroup bash "$0" inside "$folder" "$3" &
   unshare=$!
-  trap 'kill -KILL $unshare 2>/dev/null || true; wait $unshare || true; sleep 0.1; find "$group" -depth -type d -exec rmdir {} \; || true' EXIT
+  trap 'kill -KILL $unshare 2>/dev/null || true; wait $unshare || true; remove_group' EXIT
   trap 'exit 1' TERM
   init=
   until [ -n "$init" ] && [ -S "/proc/$init/root/run/systemd/private" ]; do
