@@ -101,6 +101,8 @@ public sealed class MisconfigurationTests(ITestOutputHelper output) : FrontEndTe
         using var response = await site.Client.GetAsync("/");
 
         Assert.InRange((int)response.StatusCode, 500, 503);
+        // It is written on another thread than the one that accepts.
+        await Waiting.UntilAsync(() => Task.FromResult(site.Log.Find(LogLevel.Warning, "PeerRefused").Any()), static () => null, "the warning");
         var warning = Assert.Single(site.Log.Find(LogLevel.Warning, "PeerRefused"));
         Assert.Contains("the last of 127.0.0.1: AllowedAddresses of the endpoint", warning, StringComparison.Ordinal);
     }

@@ -14,12 +14,12 @@ internal sealed class CounterListener : EventListener
     /// <summary>The instruments of which there was a value.</summary>
     public HashSet<string> Names => [.. _values.Keys];
 
-    /// <summary>Waits until an instrument has a value.</summary>
-    public async Task WaitAsync(string name, string value)
+    /// <summary>Waits until an instrument has a value, or any.</summary>
+    public async Task WaitAsync(string name, string? value = null)
     {
         using var timeout = new CancellationTokenSource(Waiting.Patience);
         using var timer = new PeriodicTimer(TimeSpan.FromMilliseconds(10));
-        while (_values.GetValueOrDefault(name) != value)
+        while (!_values.TryGetValue(name, out var found) || (value is not null && found != value))
         {
             Assert.False(timeout.IsCancellationRequested, $"{name} is '{_values.GetValueOrDefault(name)}', not '{value}'.");
             await timer.WaitForNextTickAsync(CancellationToken.None);
