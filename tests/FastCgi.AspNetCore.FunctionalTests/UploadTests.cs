@@ -86,9 +86,10 @@ public sealed class UploadTests(ITestOutputHelper output) : FrontEndTest(output)
         var post = await site.CurlAsync("/", "--http1.1", "-H", "Expect:", "--data-binary", "@" + upload);
         var get = await site.CurlAsync("/");
 
-        // lighttpd closes when the answer is out, and a client that is still sending then may or may not notice.
+        // lighttpd closes when the answer is out, and a client that is still sending then may or may not notice. With TLS it may not even read
+        // the answer: the reset that it meets while it sends takes away what it has not decrypted.
         if (setup.Kind == FrontEndKind.Lighttpd && post.ExitCode == SendFailure)
-            Assert.StartsWith("enough", post.Output, StringComparison.Ordinal);
+            Assert.StartsWith(setup.UsesTls && !post.Output.StartsWith("enough", StringComparison.Ordinal) ? "curl: (55)" : "enough", post.Output, StringComparison.Ordinal);
         else
             Assert.Equal((0, "enough"), post);
         Assert.Equal((0, "enough"), get);
