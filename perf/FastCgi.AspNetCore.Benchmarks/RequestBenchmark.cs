@@ -5,9 +5,6 @@ using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Testing;
 using FastCgi.AspNetCore.Transport;
-using Microsoft.AspNetCore.Hosting.Server;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Logging.Abstractions;
 
 namespace FastCgi.AspNetCore.Benchmarks;
@@ -19,8 +16,6 @@ namespace FastCgi.AspNetCore.Benchmarks;
 [MemoryDiagnoser]
 public class RequestBenchmark
 {
-    private static readonly byte[] s_hello = "Hello, world!"u8.ToArray();
-
     private byte[] _get = [];
     private byte[] _post = [];
     private BenchmarkTransport _transport = null!;
@@ -33,7 +28,7 @@ public class RequestBenchmark
     {
         _get = RecordBytes.Get(uri: "/plaintext?a=b");
         _post = RecordBytes.Post(1, "/upload", new byte[1_024]);
-        var context = ServerContext.Create(new FastCgiServerOptions(), new Application(), NullLogger.Instance, TimeProvider.System);
+        var context = ServerContext.Create(new FastCgiServerOptions(), new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System);
         _scheduler = new RequestScheduler(context.Options.Transport, LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
         context.Runner = _scheduler;
         context.Responses.Deadlines = _scheduler.Watchdog;
@@ -68,35 +63,5 @@ public class RequestBenchmark
         _connection.OnReceived(request, ref ready);
         _scheduler.Run(ref ready, _connection.Output);
         return _transport.SentLength;
-    }
-
-    private sealed class Application : IHttpApplication<IFeatureCollection>
-    {
-        public IFeatureCollection CreateContext(IFeatureCollection contextFeatures) => contextFeatures;
-
-        public Task ProcessRequestAsync(IFeatureCollection context)
-        {
-            var request = context.Get<IHttpRequestFeature>()!;
-            if (HttpMethods.IsPost(request.Method) && !ReadAll(context.Get<IRequestBodyPipeFeature>()!))
-                throw new InvalidOperationException("The body is not there.");
-
-            var response = context.Get<IHttpResponseFeature>()!;
-            response.Headers.ContentType = "text/plain";
-            var write = context.Get<IHttpResponseBodyFeature>()!.Writer.WriteAsync(s_hello);
-            return write.IsCompletedSuccessfully ? Task.CompletedTask : write.AsTask();
-        }
-
-        public void DisposeContext(IFeatureCollection context, Exception? exception)
-        {
-        }
-
-        private static bool ReadAll(IRequestBodyPipeFeature body)
-        {
-            if (!body.Reader.TryRead(out var result))
-                return false;
-
-            body.Reader.AdvanceTo(result.Buffer.End);
-            return result.IsCompleted && result.Buffer.Length == 1_024;
-        }
     }
 }

@@ -1,13 +1,9 @@
-using System.Net;
-using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Benchmarks;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Testing;
 using FastCgi.AspNetCore.Transport;
-using Microsoft.AspNetCore.Hosting.Server;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Logging.Abstractions;
 using Xunit;
 
@@ -31,13 +27,13 @@ public sealed class AllocationTests
 
     private static long MeasurePerRequest(byte[] request)
     {
-        var server = ServerContext.Create(new FastCgiServerOptions(), new Application(), NullLogger.Instance, TimeProvider.System);
+        var server = ServerContext.Create(new FastCgiServerOptions(), new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System);
         var scheduler = new RequestScheduler(
             new FastCgiTransportOptions { ApplicationScheduling = FastCgiApplicationScheduling.Inline },
             LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
         server.Runner = scheduler;
         server.Responses.Deadlines = scheduler.Watchdog;
-        var connection = new FastCgiConnection(new ConnectionManager(server), new Sink());
+        var connection = new FastCgiConnection(new ConnectionManager(server), new BenchmarkTransport());
 
         // Tiered compilation may not be over: what it allocates is not the server's.
         Push(WarmUp);
@@ -57,53 +53,6 @@ public sealed class AllocationTests
             }
 
             return GC.GetAllocatedBytesForCurrentThread() - before;
-        }
-    }
-
-    private sealed class Application : IHttpApplication<IFeatureCollection>
-    {
-        private static readonly byte[] s_hello = "Hello, world!"u8.ToArray();
-
-        public IFeatureCollection CreateContext(IFeatureCollection contextFeatures) => contextFeatures;
-
-        public Task ProcessRequestAsync(IFeatureCollection context)
-        {
-            var request = context.Get<IHttpRequestFeature>()!;
-            if (HttpMethods.IsPost(request.Method))
-            {
-                var body = context.Get<IRequestBodyPipeFeature>()!.Reader;
-                if (!body.TryRead(out var result) || result.Buffer.Length != 1_024)
-                    throw new InvalidOperationException("The body is not there.");
-                body.AdvanceTo(result.Buffer.End);
-            }
-
-            context.Get<IHttpResponseFeature>()!.Headers.ContentType = "text/plain";
-            var write = context.Get<IHttpResponseBodyFeature>()!.Writer.WriteAsync(s_hello);
-            return write.IsCompletedSuccessfully ? Task.CompletedTask : throw new InvalidOperationException("The write waits.");
-        }
-
-        public void DisposeContext(IFeatureCollection context, Exception? exception)
-        {
-            if (exception is not null)
-                throw exception;
-        }
-    }
-
-    /// <summary>Takes what is sent, and drops it.</summary>
-    private sealed class Sink : ConnectionTransport
-    {
-        public override EndPoint? RemoteEndPoint => null;
-
-        public override bool CanReset => true;
-
-        public override bool Send(BufferBlock chain) => true;
-
-        public override void Close() => throw new InvalidOperationException("The connection is kept.");
-
-        public override void Reset() => throw new InvalidOperationException("Nothing goes wrong here.");
-
-        public override void ResumeReceiving()
-        {
         }
     }
 }

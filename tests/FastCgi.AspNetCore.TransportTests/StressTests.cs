@@ -66,13 +66,7 @@ public sealed class StressTests
     /// <returns>The sockets, epoll and event descriptors of the process. Not the files: the runtime keeps those of assemblies that it loads.</returns>
     private static async Task<int> SettleAsync(TransportServer server)
     {
-        var start = TimeProvider.System.GetTimestamp();
-        while (server.InUse != (0, 0))
-        {
-            Assert.True(TimeProvider.System.GetElapsedTime(start) < TimeSpan.FromSeconds(20), $"In use are {server.InUse}.");
-            await Task.Delay(20);
-        }
-
+        await Waiting.UntilAsync(() => Task.FromResult(server.InUse == (0, 0)), static () => null, "all connections to end and all buffers to be returned");
         return new DirectoryInfo("/proc/self/fd").EnumerateFileSystemInfos().Count(static descriptor => descriptor.LinkTarget is { } target && target.Contains(":[", StringComparison.Ordinal));
     }
 

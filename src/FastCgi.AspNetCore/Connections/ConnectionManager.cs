@@ -80,8 +80,8 @@ internal sealed class ConnectionManager(ServerContext server)
         return false;
     }
 
-    // On another thread, for this one may be a loop's, which no log provider may hold up. Apart, so that only this allocates the closure.
-    private void Report(long count) => ThreadRoot.Queue(server.Log, log => log.ConnectionRejected(count), server.Log);
+    // On another thread, because this one may be a loop's, which no log provider may hold up. Apart, so that only this allocates the closure.
+    private void Report(long count) => ThreadRoot.Report(server.Log, log => log.ConnectionRejected(count));
 
     /// <summary>Removes a connection that is closed.</summary>
     public void Remove(FastCgiConnection connection)

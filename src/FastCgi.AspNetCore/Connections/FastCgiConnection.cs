@@ -244,7 +244,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
         ready.Report(() => Report(error));
     }
 
-    /// <summary>The log first: whoever sees the answer finds the line that explains it.</summary>
+    /// <summary>The log first, so that an operator who sees the answer finds the line that explains it.</summary>
     private void Report(ProtocolError error)
     {
         _server.Log.ProtocolError(Id, error);

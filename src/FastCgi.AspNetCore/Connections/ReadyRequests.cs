@@ -21,6 +21,9 @@ internal struct ReadyRequests
     /// <summary>Whether there is anything to report.</summary>
     public readonly bool HasReports => _reports is not null;
 
+    /// <summary>Whether there is anything to do: requests, or reports.</summary>
+    public readonly bool HasWork => !IsEmpty || HasReports;
+
     /// <summary>Adds a request.</summary>
     public void Add(FastCgiRequest request)
     {

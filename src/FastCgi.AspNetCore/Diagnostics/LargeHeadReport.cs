@@ -30,7 +30,7 @@ internal sealed class LargeHeadReport(TimeProvider time)
         return _limits[BitOperations.Log2(bytes)].TryAcquire(out _);
     }
 
-    /// <summary>Writes a line to the log: a Warning, but once, where nginx is the web server, for its buffers may be large enough already.</summary>
+    /// <summary>Writes a line to the log: a Warning, but once, where nginx is the web server, because its buffers may be large enough already.</summary>
     public void Report(ILogger log, int headLength, int size, string? webServer)
     {
         var isNginx = webServer?.StartsWith("nginx", StringComparison.OrdinalIgnoreCase) ?? false;

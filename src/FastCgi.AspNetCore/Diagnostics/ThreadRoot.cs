@@ -25,6 +25,9 @@ internal static class ThreadRoot
         => ThreadPool.UnsafeQueueUserWorkItem(
             static work => Run(work.state, work.action, work.log, work.fail), (state, action, log, fail), preferLocal: false);
 
+    /// <summary>Writes to the log on the thread pool, for a thread that no log provider may hold up.</summary>
+    public static void Report(ILogger log, Action<ILogger> report) => Queue(log, report, log);
+
     /// <summary>Puts a reused work item into the queue of the thread pool; its Execute begins with <see cref="Run"/>.</summary>
     public static void Queue(IThreadPoolWorkItem work) => ThreadPool.UnsafeQueueUserWorkItem(work, preferLocal: false);
 

@@ -82,7 +82,7 @@ internal sealed class RequestScheduler : RequestRunner
     /// </returns>
     public bool Run(RunQueue queue, ref ReadyRequests ready, RecordOutput output)
     {
-        if (ready is { IsEmpty: true, HasReports: false })
+        if (!ready.HasWork)
         {
             output.FlushNow();
             return true;
@@ -97,7 +97,7 @@ internal sealed class RequestScheduler : RequestRunner
     /// <param name="output">The outlet of their connection.</param>
     public void Run(ref ReadyRequests ready, RecordOutput output)
     {
-        if (ready is { IsEmpty: true, HasReports: false })
+        if (!ready.HasWork)
         {
             output.FlushNow();
             return;
@@ -113,7 +113,7 @@ internal sealed class RequestScheduler : RequestRunner
     /// <param name="output">The outlet of their connection.</param>
     public void RunOnThreadPool(ref ReadyRequests ready, RecordOutput output)
     {
-        if (ready is { IsEmpty: true, HasReports: false })
+        if (!ready.HasWork)
         {
             output.FlushNow();
             return;

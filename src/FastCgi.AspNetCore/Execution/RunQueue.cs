@@ -33,7 +33,7 @@ internal abstract class RunQueue
     public bool IsEmpty => _ready.IsEmpty;
 
     /// <summary>Whether anything of the batch is left to do: requests, or reports.</summary>
-    public bool IsUnfinished => !_ready.IsEmpty || _ready.HasReports;
+    public bool IsUnfinished => _ready.HasWork;
 
     /// <summary>The call of the application that the queue is in, or 0. Each has a number of its own.</summary>
     public long CurrentCall => Volatile.Read(ref _call);

@@ -139,7 +139,7 @@ internal static class EndpointAddress
             throw new FormatException($"The address '{address}' cannot be listened on: '{option}' is not valid: {exception.Message}", exception);
         }
 
-        throw new FormatException($"The address '{address}' cannot be listened on: '{name}' is not an option of an endpoint. The options are {ListenSettings.Names}, such as fastcgi://unix:/run/app/app.sock?mode=0660&group=www-data.");
+        throw new FormatException($"The address '{address}' cannot be listened on: '{name}' is not an option of an endpoint. The options are {string.Join(", ", ListenSettings.Names.SkipLast(1))} and {ListenSettings.Names.Last()}, such as fastcgi://unix:/run/app/app.sock?mode=0660&group=www-data.");
     }
 
     private static FormatException Invalid(string address, string why)

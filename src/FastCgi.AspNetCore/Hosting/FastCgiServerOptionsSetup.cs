@@ -103,7 +103,7 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         }));
     }
 
-    /// <summary>Sets an option of an endpoint. A list may be one value with commas, for there are none in the environment and on the command line.</summary>
+    /// <summary>Sets an option of an endpoint. A list may be one value with commas, because there are none in the environment and on the command line.</summary>
     private static void ApplyListenOption(IConfigurationSection setting, FastCgiListenOptions listen)
     {
         var items = setting.GetChildren().Select(static item => item.Value).Append(setting.Value).Where(static value => value is not null).ToList();

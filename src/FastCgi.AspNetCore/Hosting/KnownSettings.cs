@@ -10,10 +10,6 @@ internal static class KnownSettings
     /// <summary>The section.</summary>
     public const string Root = "FastCgi";
 
-    /// <summary>Those of an endpoint, which <see cref="ListenSettings"/> sets.</summary>
-    private static readonly string[] s_endpoint =
-        ["Url", "Backlog", "Mode", "Owner", "Group", "CreateDirectory", "AllowedAddresses", "AllowedUsers", "AllowedGroups"];
-
     /// <summary>Those of the section itself.</summary>
     public static Dictionary<string, Action<IConfigurationSection, FastCgiServerOptions>> Server { get; } = new(StringComparer.OrdinalIgnoreCase)
     {
@@ -61,7 +57,8 @@ internal static class KnownSettings
         .. Server.Keys.Concat(["Transport", "Endpoints", "SendFile", "Roles", "Limits"]).Select(static name => $"{Root}:{name}"),
         .. Limits.Keys.Select(static name => $"{Root}:Limits:{name}"),
         .. Transport.Keys.Select(static name => $"{Root}:Transport:{name}"),
-        .. s_endpoint.Select(static name => $"{Root}:Endpoints:NAME:{name}"),
+        $"{Root}:Endpoints:NAME:Url",
+        .. ListenSettings.Names.Select(static name => $"{Root}:Endpoints:NAME:{char.ToUpperInvariant(name[0])}{name[1..]}"),
         $"{Root}:SendFile:PassedHeaders",
         $"{Root}:SendFile:Roots",
         $"{Root}:SendFile:Roots:NAME:Path",

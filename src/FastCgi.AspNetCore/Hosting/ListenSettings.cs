@@ -5,8 +5,20 @@ namespace FastCgi.AspNetCore.Hosting;
 /// <summary>The options of an endpoint as text: in the configuration, and behind the question mark of an address.</summary>
 internal static class ListenSettings
 {
-    /// <summary>The names, for messages.</summary>
-    public const string Names = "mode, owner, group, createDirectory, backlog, allowedAddresses, allowedUsers and allowedGroups";
+    private static readonly Dictionary<string, Action<string?, FastCgiListenOptions>> s_settings = new(StringComparer.OrdinalIgnoreCase)
+    {
+        ["mode"] = static (value, listen) => listen.Mode = Mode(Required(value)),
+        ["owner"] = static (value, listen) => listen.Owner = value,
+        ["group"] = static (value, listen) => listen.Group = value,
+        ["createDirectory"] = static (value, listen) => listen.CreateDirectory = bool.Parse(Required(value)),
+        ["backlog"] = static (value, listen) => listen.Backlog = int.Parse(Required(value), NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture),
+        ["allowedAddresses"] = static (value, listen) => AddAll(value, listen.AllowedAddresses),
+        ["allowedUsers"] = static (value, listen) => AddAll(value, listen.AllowedUsers),
+        ["allowedGroups"] = static (value, listen) => AddAll(value, listen.AllowedGroups),
+    };
+
+    /// <summary>The names, as they stand in an address.</summary>
+    public static IReadOnlyCollection<string> Names => s_settings.Keys;
 
     /// <summary>Sets an option.</summary>
     /// <returns><see langword="false"/> if there is none of the name.</returns>
@@ -15,35 +27,11 @@ internal static class ListenSettings
     /// <exception cref="ArgumentException">The option does not take the value.</exception>
     public static bool TryApply(string name, string? value, FastCgiListenOptions listen)
     {
-        switch (name.ToUpperInvariant())
-        {
-            case "BACKLOG":
-                listen.Backlog = int.Parse(Required(value), NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture);
-                return true;
-            case "MODE":
-                listen.Mode = Mode(Required(value));
-                return true;
-            case "OWNER":
-                listen.Owner = value;
-                return true;
-            case "GROUP":
-                listen.Group = value;
-                return true;
-            case "CREATEDIRECTORY":
-                listen.CreateDirectory = bool.Parse(Required(value));
-                return true;
-            case "ALLOWEDADDRESSES":
-                AddAll(value, listen.AllowedAddresses);
-                return true;
-            case "ALLOWEDUSERS":
-                AddAll(value, listen.AllowedUsers);
-                return true;
-            case "ALLOWEDGROUPS":
-                AddAll(value, listen.AllowedGroups);
-                return true;
-            default:
-                return false;
-        }
+        if (!s_settings.TryGetValue(name, out var apply))
+            return false;
+
+        apply(value, listen);
+        return true;
     }
 
     private static string Required(string? value) => value ?? throw new FormatException("a value is missing.");

@@ -33,7 +33,7 @@ internal static unsafe partial class SystemAccounts
             return getgrnam(name) is var entry && entry is null ? null : entry->Number;
     }
 
-    /// <summary>A user of this machine alone and the groups whose member it is, from the files: a directory service may keep whoever asks it waiting.</summary>
+    /// <summary>A user of this machine alone and the groups whose member it is, from the files, because a directory service may take long to answer.</summary>
     /// <returns><see langword="null"/> if there is no such user.</returns>
     public static (uint User, IReadOnlyList<uint> Groups)? FindLocalAccount(string name)
     {

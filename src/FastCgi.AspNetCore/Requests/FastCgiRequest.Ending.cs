@@ -73,7 +73,7 @@ internal abstract partial class FastCgiRequest
     public void ReportLargeHead()
     {
         if (Server.LargeHeads.TryAcquire(Response.HeadLength, out var size))
-            Server.LargeHeads.Report(Log, Response.HeadLength, size, Parameters.GetVariable("SERVER_SOFTWARE", Server.Mapping));
+            Server.LargeHeads.Report(Log, Response.HeadLength, size, GetVariable("SERVER_SOFTWARE"));
     }
 
     /// <summary>The application has returned: from now on it can neither read nor write.</summary>

@@ -171,7 +171,7 @@ internal abstract partial class FastCgiRequest :
             if (_lazy?.SetVariables is { } variables && variables.TryGetValue(variableName, out var set))
                 return set;
 
-            return Parameters.GetVariable(variableName, Server.Mapping);
+            return GetVariable(variableName);
         }
 
         set
@@ -188,7 +188,7 @@ internal abstract partial class FastCgiRequest :
         if (string.IsNullOrEmpty(Server.Options.TraceIdentifierParameter))
             return null;
 
-        var identifier = Parameters.GetVariable(Server.Options.TraceIdentifierParameter, Server.Mapping);
+        var identifier = GetVariable(Server.Options.TraceIdentifierParameter);
         return HttpCharacters.IsTraceIdentifier(identifier) ? identifier : null;
     }
 

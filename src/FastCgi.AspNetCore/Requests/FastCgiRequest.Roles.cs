@@ -30,5 +30,5 @@ internal abstract partial class FastCgiRequest : IFastCgiFilterFeature
     }
 
     private long? GetNumber(string name)
-        => long.TryParse(Parameters.GetVariable(name, Server.Mapping), NumberStyles.None, CultureInfo.InvariantCulture, out var number) ? number : null;
+        => long.TryParse(GetVariable(name), NumberStyles.None, CultureInfo.InvariantCulture, out var number) ? number : null;
 }

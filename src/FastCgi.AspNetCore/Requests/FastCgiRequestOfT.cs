@@ -96,7 +96,7 @@ internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplic
     }
 
     /// <summary>
-    /// What hosting did not clean up, for a log provider or a listener threw, belongs to this request: the next one gets a context of its
+    /// What hosting did not clean up, because a log provider or a listener threw, belongs to this request: the next one gets a context of its
     /// own.
     /// </summary>
     private void ForgetHostContext() => ((IHostContextContainer<TContext>)this).HostContext = default;

@@ -100,7 +100,7 @@ internal sealed class RequestInput(FastCgiRequest request)
     /// <summary>The file that a web server gives to a filter.</summary>
     public FilterData? Data => _data;
 
-    // The side of the application looks without the lock of the connection: whoever sees the flag sees a body that has begun.
+    // The side of the application looks without the lock of the connection: a thread that sees the flag sees a body that has begun.
     private RequestBody? Body => Volatile.Read(ref _hasBody) ? _pooledBody : null;
 
     // What is used behind the lock, such as the connection, is taken with it held: the object may serve another request then.

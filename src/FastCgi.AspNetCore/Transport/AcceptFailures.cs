@@ -10,7 +10,7 @@ namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>
 /// What a listener does with connections that it cannot take, and tells of them: a message of each kind once a minute. Log providers
-/// are called on the thread pool, for the thread that accepts may be a loop's, on which others depend.
+/// are called on the thread pool, because the thread that accepts may be a loop's, on which others depend.
 /// </summary>
 internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerContext server) : IDisposable
 {
@@ -40,7 +40,7 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
         if (!_refused.TryAcquire(out var count))
             return;
 
-        // Now, for the connection is about to be closed.
+        // Now, because the connection is about to be closed.
         var (peer, setting) = (PeerPolicy.Describe(connection), policy.GetSetting(isUnix: connection.AddressFamily == AddressFamily.Unix));
         Report(log => log.PeerRefused(endPoint, count, peer, setting));
     }
@@ -70,7 +70,7 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
     /// <inheritdoc/>
     public void Dispose() => _reserve?.Dispose();
 
-    private void Report(Action<ILogger> report) => ThreadRoot.Queue(server.Log, report, server.Log);
+    private void Report(Action<ILogger> report) => ThreadRoot.Report(server.Log, report);
 
     private static bool IsOutOfDescriptors(int error) => error is Libc.ErrorTooManyOpenFiles or Libc.ErrorTooManyOpenFilesInSystem;
 

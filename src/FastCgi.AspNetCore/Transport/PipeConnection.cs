@@ -15,7 +15,7 @@ namespace FastCgi.AspNetCore.Transport;
 internal sealed class PipeConnection : ConnectionTransport
 {
     // Who is in the writer of the pipe, which is for one thread at a time: a thread that ends the connection must not take memory away
-    // that another one is writing to. Whoever wants to complete it while a send is under way leaves that to the send.
+    // that another one is writing to. A thread that wants to complete it while a send is under way leaves that to the send.
     private const int Idle = 0;
     private const int Sending = 1;
     private const int Ending = 2;

@@ -30,10 +30,8 @@ internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peer
     }
 
     // On another thread: a log provider that blocks does not hold up those who may connect.
-    private void Report(long count, EndPoint? peer) => ThreadRoot.Queue(
-        manager.Server.Log,
-        log => log.PeerRefused(EndPoint, count, PeerPolicy.Describe(peer), peers.GetSetting(isUnix: false)),
-        manager.Server.Log);
+    private void Report(long count, EndPoint? peer) => ThreadRoot.Report(
+        manager.Server.Log, log => log.PeerRefused(EndPoint, count, PeerPolicy.Describe(peer), peers.GetSetting(isUnix: false)));
 
     private async Task AcceptAsync()
     {

@@ -102,12 +102,7 @@ internal sealed class TestServer : IAsyncDisposable
         foreach (var transport in _transports)
             transport.ReleaseSend(goesOn: false);
 
-        var start = TimeProvider.System.GetTimestamp();
-        while (Context.Buffers.RentedCount > 0)
-        {
-            Assert.True(TimeProvider.System.GetElapsedTime(start) < Waiting.Patience, $"{Context.Buffers.RentedCount} blocks are not returned.");
-            await Task.Yield();
-        }
+        await Waiting.UntilAsync(() => Task.FromResult(Context.Buffers.RentedCount == 0), static () => null, "all buffers to be returned");
     }
 
     private sealed class MemoryServer(FastCgiServerOptions options, ILoggerFactory loggerFactory, FakeClock clock) : IServer

@@ -68,10 +68,7 @@ internal sealed class TransportServer : IAsyncDisposable
     {
         await _app.StopAsync();
         // The system may tell of the end of a send when its connection is gone.
-        var start = TimeProvider.System.GetTimestamp();
-        while (InUse.Buffers > 0 && TimeProvider.System.GetElapsedTime(start) < Waiting.Patience)
-            await Task.Delay(1);
-        Assert.Equal(0, InUse.Buffers);
+        await Waiting.UntilAsync(() => Task.FromResult(InUse.Buffers == 0), static () => null, "all buffers to be returned");
         await _app.DisposeAsync();
         _folder.Delete(recursive: true);
         Assert.Empty(Logs.UnexpectedErrors);

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>
-/// Counts the uses of something that any thread may use and any may close: whoever ends the last use after the close, or closes it
-/// while nobody uses it, releases it, exactly once. A mutable struct: keep it in a field, do not copy it.
+/// Counts the uses of something that any thread may use and any may close. The thread that ends the last use
+/// after the close, or closes it while nobody uses it, releases it, exactly once. A mutable struct: keep it in a field, do not copy it.
 /// </summary>
 internal struct UseCount
 {
