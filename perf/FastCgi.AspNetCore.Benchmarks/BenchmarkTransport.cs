@@ -5,8 +5,10 @@ using FastCgi.AspNetCore.Connections;
 namespace FastCgi.AspNetCore.Benchmarks;
 
 /// <summary>A transport that takes what is sent and remembers how much it was, and the bytes if they are wanted.</summary>
-internal sealed class BenchmarkTransport : ConnectionTransport
+internal sealed class BenchmarkTransport(int loop = 0) : ConnectionTransport
 {
+    public override int Loop => loop;
+
     public override EndPoint? RemoteEndPoint => null;
 
     public override bool CanReset => true;

@@ -57,6 +57,23 @@ public class RequestBenchmark
     [Benchmark]
     public long Post() => Push(_post);
 
+    /// <summary>Counts the bytes that a request allocates, once the first have filled the pools.</summary>
+    public static double CountAllocated(bool isPost)
+    {
+        const int Requests = 100_000;
+        var benchmark = new RequestBenchmark();
+        benchmark.Setup();
+        var before = 0L;
+        for (var i = 0; i < 2 * Requests; i++)
+        {
+            if (i == Requests)
+                before = GC.GetTotalAllocatedBytes(precise: true);
+            _ = isPost ? benchmark.Post() : benchmark.Get();
+        }
+
+        return (double)(GC.GetTotalAllocatedBytes(precise: true) - before) / Requests;
+    }
+
     private long Push(byte[] request)
     {
         var ready = new ReadyRequests();

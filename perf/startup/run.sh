@@ -1,50 +1,38 @@
 #!/usr/bin/env bash
-# Measures the time from the start of the MinimalApi sample to its first answer, published trimmed and compiled ahead (ReadyToRun),
-# against the same program without UseFastCgi, which is Kestrel's. The two take turns. Prints medians and their ratio.
-#   run.sh [ROUNDS]
+# Measures the first answer after the start and the first seconds after it, against the same program on Kestrel, and prints tables of
+# medians, and last what is asked.
+#   run.sh [--quick] [--rounds N] [--only REGEX-OF-TITLES] [--pictures]
+# --quick runs what the last table needs, in short runs.
 set -euo pipefail
-cd "$(dirname "$0")/../.."
-export DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 DOTNET_GENERATE_ASPNET_CERTIFICATE=false
-rounds=${1:-31}
-
-scratch=$(mktemp -d)
-trap 'rm -rf "$scratch"' EXIT
-
-# Below the ports that the system gives to outgoing connections.
-port=$((20000 + RANDOM % 10000))
+cd "$(dirname "$0")"
+repository=$(cd ../.. && pwd)
+. ../common.sh
+trap remove_scratch EXIT
+install_missing gcc:gcc wrk:wrk nginx:nginx-light
+ulimit -n "$(ulimit -Hn)"
 
 # The sample answers with anonymous types, which only reflection can serialize: so its own assembly is not trimmed, the framework is.
-publish() {
-  dotnet publish "$1" -c Release -r "linux-$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')" --self-contained -v quiet \
+publish_trimmed() {
+  quietly dotnet publish "$1" -c Release -r "linux-$(uname -m | sed 's/x86_64/x64/; s/aarch64/arm64/')" --self-contained \
     -p:PublishTrimmed=true -p:TrimMode=partial -p:JsonSerializerIsReflectionEnabledByDefault=true -p:EnableRequestDelegateGenerator=false \
-    -p:TreatWarningsAsErrors=false -p:SuppressTrimAnalysisWarnings=true -p:PublishReadyToRun=true -o "$2" --artifacts-path "$scratch/artifacts" >"$scratch/publish.log" 2>&1 ||
-    { cat "$scratch/publish.log" >&2; exit 1; }
+    -p:TreatWarningsAsErrors=false -p:SuppressTrimAnalysisWarnings=true -p:PublishReadyToRun=true -o "$2" --artifacts-path "$scratch/artifacts"
 }
 
-# The same program without the one line. It keeps the reference to the library, which trimming then removes.
-mkdir -p "$scratch/repository/samples/Kestrel"
-cp samples/MinimalApi/appsettings.json "$scratch/repository/samples/Kestrel"
-sed '/UseFastCgi/d' samples/MinimalApi/Program.cs >"$scratch/repository/samples/Kestrel/Program.cs"
-sed "s|../../src|$PWD/src|" samples/MinimalApi/MinimalApi.csproj >"$scratch/repository/samples/Kestrel/MinimalApi.csproj"
-cp Directory.*.props global.json "$scratch/repository"
-
-echo "Publishing" >&2
-publish samples/MinimalApi "$scratch/fastcgi"
-publish "$scratch/repository/samples/Kestrel/MinimalApi.csproj" "$scratch/kestrel"
-
-measure() {
-  (cd "$scratch/$1" && perl "$OLDPWD/perf/startup/first-answer.pl" "$2" "$port" ./MinimalApi --urls "$2://127.0.0.1:$port")
+# The sample, and the same program without the one line. It keeps the reference to the library, which trimming then removes.
+publish_samples() {
+  local sample=$repository/samples/MinimalApi copy=$scratch/repository/samples/Kestrel
+  mkdir -p "$copy"
+  cp "$sample/appsettings.json" "$copy"
+  sed '/UseFastCgi/d' "$sample/Program.cs" >"$copy/Program.cs"
+  sed "s|../../src|$repository/src|" "$sample/MinimalApi.csproj" >"$copy/MinimalApi.csproj"
+  cp "$repository"/Directory.*.props "$repository/global.json" "$scratch/repository"
+  publish_trimmed "$sample" "$scratch/sites/MinimalApi"
+  publish_trimmed "$copy/MinimalApi.csproj" "$scratch/sites/MinimalApi-kestrel"
 }
 
-measure kestrel http >/dev/null
-measure fastcgi fastcgi >/dev/null
-for ((i = 0; i < rounds; i++)); do
-  measure kestrel http >>"$scratch/kestrel.ms"
-  measure fastcgi fastcgi >>"$scratch/fastcgi.ms"
-done
-
-median() { sort -n "$1" | sed -n "$((rounds / 2 + 1))p"; }
-kestrel=$(median "$scratch/kestrel.ms")
-fastcgi=$(median "$scratch/fastcgi.ms")
-awk -v k="$kestrel" -v f="$fastcgi" -v n="$rounds" \
-  'BEGIN { printf "first answer, median of %d: Kestrel %.1f ms, FastCGI %.1f ms, ratio %.2f\n", n, k, f, f / k }'
+echo "Building" >&2
+build_tools
+make_package
+publish_minimal
+has_option --quick "$@" || publish_samples
+run_driver --startup "$@"

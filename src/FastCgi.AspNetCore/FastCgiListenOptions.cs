@@ -73,6 +73,9 @@ public sealed class FastCgiListenOptions
     /// <summary>Where the endpoint was named, to be told with an error.</summary>
     internal string Origin { get; set; } = "the code";
 
+    /// <summary>Whether the application starts without it where the machine does not have the address.</summary>
+    internal bool MayBeAbsent { get; init; }
+
     /// <summary>The same options for another endpoint.</summary>
     internal FastCgiListenOptions At(EndPoint endPoint)
     {

@@ -30,6 +30,9 @@ public sealed class FastCgiServerLimits
     // Long for a front-end whose other clients wait, and short for an application that is to read.
     private TimeSpan _unreadBodyTimeout = TimeSpan.FromSeconds(5);
 
+    // Twice the send_timeout of nginx: by then nginx itself has given up a client that does not read.
+    private TimeSpan? _unsentResponseTimeout = TimeSpan.FromMinutes(2);
+
     // As Kestrel's drain of an unread request body, and nginx' lingering_timeout.
     private TimeSpan _drainTimeout = TimeSpan.FromSeconds(5);
 
@@ -192,6 +195,22 @@ public sealed class FastCgiServerLimits
     {
         get => _unreadBodyTimeout;
         set => _unreadBodyTimeout = Positive(value);
+    }
+
+    /// <summary>
+    /// The time that the web server may take nothing of what there is to send. Then the connection is reset, and its requests are aborted:
+    /// else a web server that hangs would keep them for ever.
+    /// </summary>
+    /// <remarks>
+    /// 2 minutes by default; <see langword="null"/> for no limit. A response that has nothing to send, such as a stream of events, is not
+    /// limited by it. That something was taken is seen when a good part of the system's buffer is free again (Socket engine: at the end of a
+    /// send, of at most 256 KiB), so that a web server that takes a few bytes a second is too slow as well. More than zero.
+    /// </remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    public TimeSpan? UnsentResponseTimeout
+    {
+        get => _unsentResponseTimeout;
+        set => _unsentResponseTimeout = value is null ? null : Positive(value.Value);
     }
 
     /// <summary>The time that a kept connection may be idle before it is closed.</summary>

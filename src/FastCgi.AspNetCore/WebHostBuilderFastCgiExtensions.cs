@@ -2,6 +2,7 @@ using FastCgi.AspNetCore;
 using FastCgi.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Routing;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.DependencyInjection.Extensions;
 using Microsoft.Extensions.Options;
@@ -33,6 +34,8 @@ public static class WebHostBuilderFastCgiExtensions
             if (!services.Any(static service => service.ServiceType == typeof(KestrelSettings)))
             {
                 services.AddSingleton<KestrelSettings>();
+                services.Insert(0, ServiceDescriptor.Singleton<IConfigureOptions<KestrelServerOptions>>(static provider => provider.GetRequiredService<KestrelSettings>()));
+                services.AddSingleton<IStartupFilter, LastServer>();
                 // Before everything that sets an option of ours, also what was registered earlier.
                 services.Insert(0, ServiceDescriptor.Singleton<IConfigureOptions<FastCgiServerOptions>>(static provider => provider.GetRequiredService<KestrelSettings>()));
             }

@@ -1,3 +1,4 @@
+using System.Buffers;
 using FastCgi.AspNetCore.Responses;
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Http;
@@ -133,6 +134,60 @@ public class HeldFlushTests
 
         Assert.True(outcome.IsCut);
         Assert.Equal("hello"u8, outcome.Body);
+    }
+
+    [Fact]
+    public async Task Exception_BehindAFlushThatHasLeft_DropsWhatIsNotFlushed()
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            await context.Response.WriteAsync("hello");
+            await _sent.Task;
+            context.Response.BodyWriter.Write("not flushed"u8);
+            throw new InvalidOperationException("on purpose");
+        });
+        server.Logs.Expected.Add("ApplicationError");
+
+        var outcome = await Request(server).ReadOutcomeAsync();
+
+        Assert.True(outcome.IsCut);
+        Assert.Equal("hello"u8, outcome.Body);
+    }
+
+    /// <summary>The one that is reset is alone, because the request behind it was aborted before it began.</summary>
+    [Fact]
+    public async Task Exception_BehindAHeldFlushInABatch_FlushIsSentBeforeTheReset()
+    {
+        await using var server = await TestServer.StartAsync(static async context =>
+        {
+            await context.Response.WriteAsync("hello");
+            throw new InvalidOperationException("on purpose");
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(1), RecordBytes.Get(2), RecordBytes.Abort(2));
+
+        Assert.True(frontEnd.Transport.IsReset);
+        Assert.Equal(frontEnd.Transport.LengthAtReset, frontEnd.Transport.Sent.Length);
+        var record = Assert.Single(frontEnd.ReadAvailable(), static record => record.Id == 1);
+        Assert.EndsWith("hello", Text(record), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task STDERR_InABatch_DoesNotSendTheResponsesThatWait()
+    {
+        await using var server = await TestServer.StartAsync(static context =>
+        {
+            context.Features.Get<IFastCgiRequestFeature>()!.StandardError.WriteLine("line");
+            return Apps.Hello(context);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(1), RecordBytes.Get(2));
+
+        await frontEnd.ReadRecordAsync();
+        Assert.Equal(1, frontEnd.Transport.SendCount);
     }
 
     [Fact]

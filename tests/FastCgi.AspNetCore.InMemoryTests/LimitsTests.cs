@@ -13,11 +13,7 @@ public class LimitsTests
     {
         var go = Waiting.Signal();
         await using var server = await TestServer.StartAsync(
-            async context =>
-            {
-                await go.Task;
-                await Apps.Hello(context);
-            },
+            Apps.HelloAfter(go.Task),
             static options => options.Limits.MaxConcurrentRequests = 1);
         var first = server.Connect();
         var second = server.Connect();

@@ -1,4 +1,5 @@
 using System.Net;
+using System.Threading.Channels;
 using FastCgi.AspNetCore.Testing;
 using FastCgi.AspNetCore.Transport;
 using Microsoft.AspNetCore.Connections;
@@ -25,6 +26,82 @@ public class ListenerTests
         var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task Accept_PeerThatMayNotConnect_IsAbortedAndToldOnce()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var listening = new QueueListener();
+        var policy = new PeerPolicy { Addresses = [[IPNetwork.Parse("10.0.0.0/8")]] };
+        var listener = new PipeListener(listening, policy, server.Connections, server.Scheduler);
+        listener.Start();
+        var refused = Enumerable.Range(0, 3).Select(_ => listening.Connect("192.0.2.9")).ToList();
+        var allowed = listening.Connect("10.1.2.3");
+
+        foreach (var context in refused)
+            await context.IsAborted.Task.Within("the end of a connection that is refused");
+        await allowed.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
+        await allowed.Writer.IsFlushing.Task.Within("the answer");
+
+        Assert.Equal(1, server.Connections.Count);
+        var warning = await server.Logs.SingleAsync("PeerRefused");
+        Assert.Equal(LogLevel.Warning, warning.Level);
+        Assert.Contains("192.0.2.9", warning.Message, StringComparison.Ordinal);
+        allowed.FromWebServer.Writer.Complete();
+        await listener.StopAsync(default);
+        Assert.True(listening.IsUnbound);
+        Assert.True(listening.IsDisposed);
+    }
+
+    [Fact]
+    public async Task Accept_ConnectionWithoutAPlace_IsAborted()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.MaxConcurrentConnections = 1);
+        var listening = new QueueListener();
+        var listener = new PipeListener(listening, PeerPolicy.Everybody, server.Connections, server.Scheduler);
+        listener.Start();
+        var first = listening.Connect("192.0.2.9");
+
+        await listening.Connect("192.0.2.9").IsAborted.Task.Within("the end of the connection");
+
+        Assert.False(first.IsAborted.Task.IsCompleted);
+        first.FromWebServer.Writer.Complete();
+        await listener.StopAsync(default);
+    }
+
+    private sealed class QueueListener : IConnectionListener
+    {
+        private readonly Channel<ConnectionContext> _connections = Channel.CreateUnbounded<ConnectionContext>();
+
+        public EndPoint EndPoint { get; } = new IPEndPoint(IPAddress.Loopback, 9000);
+
+        public bool IsUnbound { get; private set; }
+
+        public bool IsDisposed { get; private set; }
+
+        public PipeContext Connect(string address)
+        {
+            var context = new PipeContext { RemoteEndPoint = new IPEndPoint(IPAddress.Parse(address), 50_000) };
+            Assert.True(_connections.Writer.TryWrite(context));
+            return context;
+        }
+
+        public async ValueTask<ConnectionContext?> AcceptAsync(CancellationToken cancellationToken = default)
+            => await _connections.Reader.WaitToReadAsync(cancellationToken) ? await _connections.Reader.ReadAsync(cancellationToken) : null;
+
+        public ValueTask UnbindAsync(CancellationToken cancellationToken = default)
+        {
+            IsUnbound = true;
+            _connections.Writer.TryComplete();
+            return ValueTask.CompletedTask;
+        }
+
+        public ValueTask DisposeAsync()
+        {
+            IsDisposed = true;
+            return ValueTask.CompletedTask;
+        }
     }
 
     private sealed class FailingListener : IConnectionListener

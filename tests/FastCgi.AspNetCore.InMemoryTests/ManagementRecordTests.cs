@@ -68,11 +68,7 @@ public class ManagementRecordTests
     public async Task GET_VALUES_DuringRequest_AnsweredAtOnce()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            await go.Task;
-            await Apps.Hello(context);
-        });
+        await using var server = await TestServer.StartAsync(Apps.HelloAfter(go.Task));
         var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());

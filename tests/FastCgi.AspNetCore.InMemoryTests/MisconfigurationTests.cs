@@ -1,5 +1,6 @@
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Logging;
 using Xunit;
 
@@ -68,6 +69,12 @@ public class MisconfigurationTests
     [InlineData("80", "www.example.test", "www.example.test")]
     [InlineData("443", "www.example.test", "www.example.test")]
     [InlineData("", "www.example.test", "www.example.test")]
+    [InlineData("abc", "www.example.test", "www.example.test")]
+    [InlineData("abc", "", "www.example.test")]
+    [InlineData("0", "", "www.example.test")]
+    [InlineData("65536", "", "www.example.test")]
+    [InlineData("8080x", "", "www.example.test")]
+    [InlineData("65535", "", "www.example.test:65535")]
     [InlineData("8080", "www.example.test:8080", "www.example.test:8080")]
     [InlineData("8080", "www.example.test:80", "www.example.test")]
     [InlineData("8080", "[::1]:8080", "[::1]:8080")]
@@ -144,13 +151,14 @@ public class MisconfigurationTests
 
         await AssertReportedOnceAMinuteAsync(server, "PathBaseNotMatched", async () =>
         {
-            frontEnd.Send(RecordBytes.Get(uri: "/application/a%0Ab", more: parameter is null ? [] : [(parameter, "/app")]));
+            frontEnd.Send(RecordBytes.Get(uri: "/application/a%0Ab?token=secret", more: parameter is null ? [] : [(parameter, "/app")]));
             Assert.Equal(404, (await frontEnd.ReadResponseAsync()).Status);
-        }, "'/app'", source, "/application/a%0Ab", "fastcgi_param PATH_BASE /app;", "SetEnv PATH_BASE /app", "FastCgi:PathBase=/app");
+        }, "'/app'", source, "/application/a%0Ab. ", "fastcgi_param PATH_BASE /app;", "SetEnv PATH_BASE /app", "FastCgi:PathBase=/app");
     }
 
     [Theory]
     [InlineData("HTTP_X_FORWARDED_PROTO", "https", "X-Forwarded-Proto")]
+    [InlineData("HTTP_X_FORWARDED_PROTO", "http, HTTPS ", "X-Forwarded-Proto")]
     [InlineData("SERVER_PORT", "443", "SERVER_PORT")]
     public async Task Redirect_ToHttpsOfAClientThatSeemsToBeThere_TheLinesToAdd(string name, string value, string evidence)
     {
@@ -159,7 +167,7 @@ public class MisconfigurationTests
 
         await AssertReportedOnceAMinuteAsync(server, "RedirectToHttps", async () =>
         {
-            frontEnd.Send(RecordBytes.Get(more: (name, value)));
+            frontEnd.Send(RecordBytes.Get(more: [("REQUEST_SCHEME", ""), (name, value)]));
             Assert.Equal(307, (await frontEnd.ReadResponseAsync()).Status);
         }, evidence, "redirected for ever", "fastcgi_param HTTPS on;", "set-param REQUEST_SCHEME https");
     }
@@ -179,8 +187,60 @@ public class MisconfigurationTests
         }, "3 bytes", "FastCgi:Limits:MaxRequestBodySize");
     }
 
+    /// <summary>The limit of an endpoint is what the application wants, and raising that of the server would change nothing.</summary>
+    [Theory]
+    [InlineData(4)]
+    [InlineData(null)]
+    public async Task Body_BeyondTheLimitOfTheEndpoint_NothingIsReported(int? declaredLength)
+    {
+        await using var server = await TestServer.StartAsync(static context =>
+        {
+            context.Features.GetRequiredFeature<IHttpMaxRequestBodySizeFeature>().MaxRequestBodySize = 3;
+            return context.Request.Body.CopyToAsync(Stream.Null);
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Post(1, "/", new byte[4], more: ("CONTENT_LENGTH", declaredLength is null ? "" : "4")));
+
+        Assert.Equal(413, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.DoesNotContain(server.Logs.All, static log => log.Level == LogLevel.Warning);
+    }
+
+    /// <summary>The documented configuration behind a load balancer says the port that clients use for both schemes.</summary>
+    [Theory]
+    [InlineData("HTTP_X_FORWARDED_PROTO")]
+    [InlineData("REQUEST_SCHEME")]
+    public async Task Redirect_OfAClientThatIsSaidToUseHttp_NothingIsReported(string name)
+    {
+        await using var server = await TestServer.StartAsync(RedirectToHttps);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(more: [("SERVER_PORT", "443"), (name, "http")]));
+
+        Assert.Equal(307, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.DoesNotContain(server.Logs.All, static log => log.Level >= LogLevel.Warning);
+    }
+
+    /// <summary>A client chooses what is in the log no more than it can.</summary>
+    [Theory]
+    [InlineData("no name")]
+    [InlineData("user@www.example.test")]
+    [InlineData("www\u0085warn")]
+    public async Task Host_ThatIsNoName_NothingIsReported(string host)
+    {
+        await using var server = await TestServer.StartAsync(Host);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(more: [("SERVER_PORT", "8080"), ("HTTP_HOST", host)]));
+
+        Assert.Equal(host, (await frontEnd.ReadResponseAsync()).Text);
+        Assert.DoesNotContain(server.Logs.All, static log => log.Level >= LogLevel.Warning);
+    }
+
     [Theory]
     [InlineData(404, "/app/x", "PATH_BASE", "/app")]
+    [InlineData(404, "//app//x", "PATH_BASE", "/app/")]
     [InlineData(404, "/x", "PATH_BASE", "/")]
     [InlineData(404, "/x", "PATH_INFO", "")]
     [InlineData(307, "/x", "SERVER_PORT", "80")]

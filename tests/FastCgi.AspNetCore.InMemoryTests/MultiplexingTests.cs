@@ -63,11 +63,7 @@ public class MultiplexingTests
     {
         var go = Waiting.Signal();
         await using var server = await TestServer.StartAsync(
-            async context =>
-            {
-                await go.Task;
-                await Apps.Hello(context);
-            },
+            Apps.HelloAfter(go.Task),
             static options => options.Limits.MaxRequestsPerConnection = 3);
         var frontEnd = server.Connect();
         for (var id = 1; id <= 3; id++)
@@ -91,11 +87,7 @@ public class MultiplexingTests
     {
         var go = Waiting.Signal();
         await using var server = await TestServer.StartAsync(
-            async context =>
-            {
-                await go.Task;
-                await Apps.Hello(context);
-            },
+            Apps.HelloAfter(go.Task),
             static options => options.Limits.MaxRequestsPerConnection = 1);
         var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get(1));
@@ -106,6 +98,19 @@ public class MultiplexingTests
         go.SetResult();
 
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(1)).Text);
+    }
+
+    [Fact]
+    public async Task Requests_RefusedForTwoReasons_TheFirstCounts()
+    {
+        await using var server = await TestServer.StartAsync(Apps.UntilAborted, static options => options.Limits.MaxRequestsPerConnection = 1);
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(1));
+
+        frontEnd.Send(RecordBytes.Begin(2), RecordBytes.Record(RecordBytes.Stdin, 2, "early"u8));
+
+        var refused = await frontEnd.ReadResponseAsync(2);
+        Assert.Equal((503, 1), (refused.Status, refused.ProtocolStatus));
     }
 
     [Fact]
@@ -184,11 +189,7 @@ public class MultiplexingTests
     {
         var go = Waiting.Signal();
         await using var server = await TestServer.StartAsync(
-            async context =>
-            {
-                await go.Task;
-                await Apps.Hello(context);
-            },
+            Apps.HelloAfter(go.Task),
             static options => options.Limits.MaxRequestsPerConnection = 1);
         var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get(1), RecordBytes.Begin(2), RecordBytes.Begin(3));
@@ -204,11 +205,7 @@ public class MultiplexingTests
     public async Task Requests_HalfOpenForTooLong_408AndOthersGoOn()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            await go.Task;
-            await Apps.Hello(context);
-        });
+        await using var server = await TestServer.StartAsync(Apps.HelloAfter(go.Task));
         var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get(1), RecordBytes.Begin(2), RecordBytes.Record(RecordBytes.Params, 2, [11]));
 
@@ -262,11 +259,14 @@ public class MultiplexingTests
         await using var server = await TestServer.StartAsync(Apps.Hello);
         var frontEnd = server.Connect();
         frontEnd.Transport.HoldSends();
-        for (var id = 1; !frontEnd.IsPaused; id++)
+        // The first is being sent, a hundred and one wait behind it, and the next receive shows that this is one too many.
+        for (var id = 1; id <= 103; id++)
         {
-            Assert.InRange(id, 1, 200);
+            Assert.False(frontEnd.IsPaused);
             frontEnd.Send(RecordBytes.Get(id));
         }
+
+        Assert.True(frontEnd.IsPaused);
 
         frontEnd.Transport.ReleaseSend(goesOn: false);
 
@@ -282,10 +282,13 @@ public class MultiplexingTests
         await using var server = await TestServer.StartAsync(Apps.Hello);
         var frontEnd = server.Connect();
         frontEnd.Transport.HoldSends();
-        var questions = Enumerable.Repeat(RecordBytes.Record(RecordBytes.GetValues, 0), 5_000).ToArray();
+        var question = RecordBytes.Record(RecordBytes.GetValues, 0);
+        // Its answer is being sent; those of the others, of eight bytes each, wait.
+        frontEnd.Send(question);
 
-        for (var i = 0; i < 10 && !frontEnd.Transport.IsReset; i++)
-            frontEnd.Send(questions);
+        frontEnd.Send([.. Enumerable.Repeat(question, 256 * 1_024 / 8)]);
+        Assert.False(frontEnd.Transport.IsReset);
+        frontEnd.Send(question);
 
         Assert.True(frontEnd.Transport.IsReset);
     }

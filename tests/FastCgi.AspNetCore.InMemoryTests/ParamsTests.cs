@@ -143,6 +143,30 @@ public class ParamsTests
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
     }
 
+    [Theory]
+    [InlineData(0, 1, 200)]
+    [InlineData(0, 2, 200)]
+    [InlineData(1, 1, 431)]
+    [InlineData(1, 2, 431)]
+    public async Task PARAMS_SizeAtLimit_Decides(int excess, int records, int status)
+    {
+        const int Limit = 1_000;
+        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.MaxRequestParametersTotalSize = Limit);
+        var frontEnd = server.Connect();
+        // The length of the long value takes four bytes.
+        var rest = Limit - RecordBytes.Pairs([.. RecordBytes.RequestParams(), ("HTTP_X", new string('x', 200))]).Length;
+        var pairs = RecordBytes.Pairs([.. RecordBytes.RequestParams(), ("HTTP_X", new string('x', 200 + rest + excess))]);
+        Assert.Equal(Limit + excess, pairs.Length);
+
+        frontEnd.Send(
+            RecordBytes.Begin(),
+            records == 1 ? [] : RecordBytes.Record(RecordBytes.Params, 1, pairs.AsSpan(0, 500)),
+            RecordBytes.Record(RecordBytes.Params, 1, pairs.AsSpan(records == 1 ? 0 : 500)),
+            RecordBytes.Record(RecordBytes.Params, 1));
+
+        Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
+    }
+
     [Fact]
     public async Task PARAMS_WithoutEndBeyondLimit_MemoryBounded()
     {

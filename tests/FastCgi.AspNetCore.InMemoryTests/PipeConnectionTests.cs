@@ -3,8 +3,6 @@ using System.IO.Pipelines;
 using FastCgi.AspNetCore.Testing;
 using FastCgi.AspNetCore.Transport;
 using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
 using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
@@ -16,7 +14,7 @@ public class PipeConnectionTests
     public async Task End_WhileAnotherThreadWrites_WaitsForIt()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var pipes = new Pipes();
+        var pipes = new PipeContext();
         var running = Run(server, pipes);
         pipes.Writer.HoldsNextSpan = true;
 
@@ -29,14 +27,14 @@ public class PipeConnectionTests
         pipes.Writer.GoOn.SetResult();
         await running.Within("the connection to end");
         Assert.True(pipes.Writer.IsCompleted);
-        Assert.Equal(0, server.Context.Buffers.RentedCount);
+        await server.AssertNothingIsRentedAsync();
     }
 
     [Fact]
     public async Task End_WhileAFlushWaits_WaitsForIt()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var pipes = new Pipes();
+        var pipes = new PipeContext();
         var running = Run(server, pipes);
         var flush = pipes.Writer.HeldFlush = Waiting.Signal<FlushResult>();
 
@@ -49,100 +47,155 @@ public class PipeConnectionTests
         flush.SetException(new ConnectionAbortedException());
         await running.Within("the connection to end");
         Assert.True(pipes.Writer.IsCompleted);
-        Assert.Equal(0, server.Context.Buffers.RentedCount);
+        await server.AssertNothingIsRentedAsync();
     }
 
     [Fact]
     public async Task Write_Throws_ConnectionEndsAndNothingIsLeft()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var pipes = new Pipes();
+        var pipes = new PipeContext();
         var running = Run(server, pipes);
         pipes.Writer.Error = new NotSupportedException("on purpose");
 
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
 
         await running.Within("the connection to end");
-        Assert.Equal(0, server.Context.Buffers.RentedCount);
+        await server.AssertNothingIsRentedAsync();
         Assert.Equal(0, server.Connections.Count);
     }
 
-    private static Task Run(TestServer server, Pipes pipes)
+    /// <summary>A web server that sends faster than the application reads has to wait.</summary>
+    [Fact]
+    public async Task Receive_BodyBeyondTheWindow_PausesUntilItIsRead()
+    {
+        var go = Waiting.Signal();
+        var length = 0L;
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                await go.Task;
+                length = (await context.Request.BodyReader.ReadAtLeastAsync(20_000)).Buffer.Length;
+                await Apps.Hello(context);
+            },
+            static options => options.Limits.MaxRequestBufferSize = 1_024);
+        var request = RecordBytes.Post(1, "/", new byte[20_000], keepConnection: false);
+        var reader = new PiecesReader([request[..10_000], request[10_000..]]);
+        var pipes = new PipeContext { Reader = reader };
+
+        // It goes on here until there is something to wait for.
+        var running = Run(server, pipes);
+        Assert.Equal(1, reader.ReadCount);
+        go.SetResult();
+        await running.Within("the end of the connection");
+
+        Assert.Equal(20_000, length);
+        Assert.True(pipes.Writer.IsCompleted);
+        Assert.True(reader.ReadCount > 2);
+        Assert.True(reader.IsCompleted);
+        Assert.True(pipes.IsDisposed);
+    }
+
+    /// <summary>A web server that has not sent all gets the answer and the end, and may go on sending.</summary>
+    [Fact]
+    public async Task Answer_BeforeTheEndOfTheRequest_EndsOurSideAndReceivesOn()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var pipes = new PipeContext();
+        var running = Run(server, pipes);
+
+        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, "/", new byte[1_000], keepConnection: false).AsMemory()[..^8]);
+        await pipes.Writer.Completed.Task.Within("the end of our side");
+        Assert.False(running.IsCompleted);
+        await pipes.FromWebServer.Writer.WriteAsync(new byte[100_000]);
+        await pipes.FromWebServer.Writer.CompleteAsync();
+
+        await running.Within("the end of the connection");
+        Assert.Equal(0, server.Connections.Count);
+    }
+
+    [Fact]
+    public async Task Answer_WithoutKeepConnection_EndsTheConnection()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var pipes = new PipeContext();
+        var running = Run(server, pipes);
+
+        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get(keepConnection: false));
+
+        await running.Within("the end of the connection");
+        Assert.True(pipes.Writer.IsCompleted);
+        Assert.Equal(0, server.Connections.Count);
+    }
+
+    /// <summary>An idle connection leaves when the server stops, unless a request comes first.</summary>
+    [Fact]
+    public async Task Stop_IdleConnection_Ends()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.IdleGrace = TimeSpan.Zero);
+        var pipes = new PipeContext();
+        var running = Run(server, pipes);
+        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
+        await pipes.Writer.IsFlushing.Task.Within("the answer");
+
+        var stopping = server.StopAsync();
+
+        await running.Within("the end of the connection");
+        await stopping.Within("the server to stop");
+    }
+
+    /// <summary>While a flush is under way answers are kept, and sent behind it.</summary>
+    [Fact]
+    public async Task Flush_Ends_WhatWasQueuedMeanwhileIsSent()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var pipes = new PipeContext();
+        var running = Run(server, pipes);
+        var flush = pipes.Writer.HeldFlush = Waiting.Signal<FlushResult>();
+        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get(1));
+        await pipes.Writer.IsFlushing.Task.Within("the server to flush");
+        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get(2, keepConnection: false));
+
+        pipes.Writer.HeldFlush = null;
+        flush.SetResult(default);
+
+        await running.Within("the end of the connection");
+        await server.AssertNothingIsRentedAsync();
+    }
+
+    private static Task Run(TestServer server, PipeContext pipes)
     {
         var connection = new PipeConnection(pipes, server.Connections, server.Scheduler);
         Assert.True(server.Connections.TryAdd(connection.Connection));
         return connection.RunAsync();
     }
 
-    private sealed class Pipes : ConnectionContext, IDuplexPipe
+    /// <summary>Gives one piece for each read, at once, and then nothing until the read is cancelled.</summary>
+    private sealed class PiecesReader(byte[][] pieces) : PipeReader
     {
-        public Pipe FromWebServer { get; } = new();
+        private readonly TaskCompletionSource<ReadResult> _cancelled = Waiting.Signal<ReadResult>();
 
-        public HeldWriter Writer { get; } = new(new Pipe().Writer);
-
-        public TaskCompletionSource IsAborted { get; } = Waiting.Signal();
-
-        public override IDuplexPipe Transport { get => this; set => throw new NotSupportedException(); }
-
-        public PipeReader Input => FromWebServer.Reader;
-
-        public PipeWriter Output => Writer;
-
-        public override string ConnectionId { get; set; } = "test";
-
-        public override IFeatureCollection Features { get; } = new FeatureCollection();
-
-        public override IDictionary<object, object?> Items { get; set; } = new ConnectionItems();
-
-        public override void Abort(ConnectionAbortedException abortReason) => IsAborted.TrySetResult();
-    }
-
-    private sealed class HeldWriter(PipeWriter inner) : PipeWriter
-    {
-        public bool HoldsNextSpan { get; set; }
-
-        public TaskCompletionSource IsInSpan { get; } = Waiting.Signal();
-
-        public TaskCompletionSource GoOn { get; } = Waiting.Signal();
-
-        public TaskCompletionSource IsFlushing { get; } = Waiting.Signal();
-
-        public TaskCompletionSource<FlushResult>? HeldFlush { get; set; }
-
-        public Exception? Error { get; set; }
+        public int ReadCount { get; private set; }
 
         public bool IsCompleted { get; private set; }
 
-        public override Span<byte> GetSpan(int sizeHint = 0)
-        {
-            if (Error is not null)
-                throw Error;
-            if (HoldsNextSpan)
-            {
-                HoldsNextSpan = false;
-                IsInSpan.SetResult();
-                GoOn.Task.Wait();
-            }
+        public override ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default)
+            => ++ReadCount <= pieces.Length
+                ? ValueTask.FromResult(new ReadResult(new ReadOnlySequence<byte>(pieces[ReadCount - 1]), isCanceled: false, isCompleted: false))
+                : new ValueTask<ReadResult>(_cancelled.Task);
 
-            return inner.GetSpan(sizeHint);
+        public override bool TryRead(out ReadResult result) => throw new NotSupportedException();
+
+        public override void AdvanceTo(SequencePosition consumed)
+        {
         }
 
-        public override Memory<byte> GetMemory(int sizeHint = 0) => inner.GetMemory(sizeHint);
-
-        public override void Advance(int bytes) => inner.Advance(bytes);
-
-        public override ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
+        public override void AdvanceTo(SequencePosition consumed, SequencePosition examined)
         {
-            IsFlushing.TrySetResult();
-            return HeldFlush is { } flush ? new ValueTask<FlushResult>(flush.Task) : inner.FlushAsync(cancellationToken);
         }
 
-        public override void CancelPendingFlush() => inner.CancelPendingFlush();
+        public override void CancelPendingRead() => _cancelled.TrySetResult(new ReadResult(default, isCanceled: true, isCompleted: false));
 
-        public override void Complete(Exception? exception = null)
-        {
-            IsCompleted = true;
-            inner.Complete(exception);
-        }
+        public override void Complete(Exception? exception = null) => IsCompleted = true;
     }
 }

@@ -127,6 +127,8 @@ public class RecordTests
         await using var server = await TestServer.StartAsync(Apps.Hello);
         var frontEnd = server.Connect();
 
+        // What a client says in HTTP does not hide a web server that says it in TLS.
+        server.Connect().Send("GET / HTTP/1.1\r\n\r\n"u8.ToArray());
         frontEnd.Send([0x16, 3, 1, 2, 0, 1]);
 
         Assert.True(frontEnd.Transport.IsReset);

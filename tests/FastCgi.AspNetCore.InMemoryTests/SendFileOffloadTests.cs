@@ -5,22 +5,8 @@ using Xunit;
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Files that are left to the web server, and those that are not, because the client would get another answer.</summary>
-public sealed class SendFileOffloadTests : IDisposable
+public sealed class SendFileOffloadTests : SendFileOffloadTest
 {
-    private const int Length = 1_000;
-
-    private readonly ScratchFolder _folder = new();
-    private readonly string _path;
-
-    public SendFileOffloadTests()
-    {
-        _path = _folder.Write("site/a file.bin", Apps.Pattern(Length));
-    }
-
-    private string Root => _folder.GetPath("site");
-
-    public void Dispose() => _folder.Dispose();
-
     [Fact]
     public async Task Offload_XAccelRedirect_HeaderAndNoBody()
     {
@@ -37,75 +23,10 @@ public sealed class SendFileOffloadTests : IDisposable
     {
         var response = await GetAsync(options => options.AddXSendfile(Root), Whole);
 
-        Assert.Equal(_path, response["X-Sendfile"]);
+        Assert.Equal(FilePath, response["X-Sendfile"]);
         Assert.Null(response["X-Accel-Redirect"]);
         Assert.Empty(response.Body);
     }
-
-    [Theory]
-    [InlineData("ä.txt", "/protected/%C3%A4.txt")]
-    [InlineData("100%.txt", "/protected/100%25.txt")]
-    [InlineData("a?b#c;d+e&f.txt", "/protected/a%3Fb%23c%3Bd%2Be%26f.txt")]
-    [InlineData("deep/down/..x", "/protected/deep/down/..x")]
-    [InlineData("back\\slash", "/protected/back%5Cslash")]
-    [InlineData("line\r\nSet-Cookie: a=b", "/protected/line%0D%0ASet-Cookie%3A%20a%3Db")]
-    [InlineData("\U0001F600", "/protected/%F0%9F%98%80")]
-    public async Task Offload_AnyName_IsEscaped(string name, string expected)
-    {
-        var path = _folder.Write("site/" + name, new byte[Length]);
-
-        var response = await GetAsync(UseNginx, context => SendAsync(context, path));
-
-        Assert.Equal(expected, response["X-Accel-Redirect"]);
-    }
-
-    [Theory]
-    [InlineData("a?b#c;d+e&f.txt", true)]
-    [InlineData("100%.txt", false)]
-    [InlineData("ä.txt", false)]
-    [InlineData("line\r\nSet-Cookie: a=b", false)]
-    [InlineData("blank ", false)]
-    public async Task Offload_XSendfileOfAnyName_OnlyIfItIsReadAlike(string name, bool isOffloaded)
-    {
-        var path = _folder.Write("site/" + name, Apps.Pattern(Length));
-
-        var response = await GetAsync(options => options.AddXSendfile(Root), context => SendAsync(context, path));
-
-        Assert.Equal(isOffloaded ? path : null, response["X-Sendfile"]);
-        Assert.Equal(isOffloaded ? 0 : Length, response.Body.Length);
-    }
-
-    [Theory]
-    [InlineData("/protected")]
-    [InlineData("/protected/")]
-    public async Task Offload_LocationAndRoot_WithAndWithoutSlash(string location)
-    {
-        foreach (var root in new[] { Root, Root + "/", Root + "/../site" })
-        {
-            var response = await GetAsync(options => options.AddXAccelRedirect(root, location), Whole);
-            Assert.Equal("/protected/a%20file.bin", response["X-Accel-Redirect"]);
-        }
-    }
-
-    [Fact]
-    public async Task Offload_RootsWithinEachOther_InnerCounts()
-    {
-        var path = _folder.Write("site/inner/file", new byte[Length]);
-
-        var response = await GetAsync(
-            options =>
-            {
-                options.AddXAccelRedirect(Root, "/outer/");
-                options.AddXAccelRedirect(Root + "/inner", "/inner/");
-            },
-            context => SendAsync(context, path));
-
-        Assert.Equal("/inner/file", response["X-Accel-Redirect"]);
-    }
-
-    [Fact]
-    public async Task Offload_LocationIsTheSite_IsEscaped()
-        => Assert.Equal("/my%20files/a%20file.bin", (await GetAsync(options => options.AddXAccelRedirect(Root, "/my files/"), Whole))["X-Accel-Redirect"]);
 
     [Theory]
     [InlineData("bytes=100-199", 100, 100)]
@@ -169,14 +90,14 @@ public sealed class SendFileOffloadTests : IDisposable
         var response = await GetAsync(UseNginx, context =>
         {
             context.Response.ContentLength = 100;
-            return context.Response.SendFileAsync(_path, 100, 100);
+            return context.Response.SendFileAsync(FilePath, 100, 100);
         });
 
         AssertStreamed(response, Apps.Pattern(Length)[100..200]);
     }
 
     [Fact]
-    public async Task Offload_WithoutContentLength_Streamed() => AssertStreamed(await GetAsync(UseNginx, context => context.Response.SendFileAsync(_path)));
+    public async Task Offload_WithoutContentLength_Streamed() => AssertStreamed(await GetAsync(UseNginx, context => context.Response.SendFileAsync(FilePath)));
 
     [Fact]
     public async Task Offload_BehindOtherBytes_Streamed()
@@ -186,7 +107,7 @@ public sealed class SendFileOffloadTests : IDisposable
             context.Response.ContentLength = Length + 1;
             "<"u8.CopyTo(context.Response.BodyWriter.GetSpan());
             context.Response.BodyWriter.Advance(1);
-            await context.Response.SendFileAsync(_path);
+            await context.Response.SendFileAsync(FilePath);
         });
 
         AssertStreamed(response, [(byte)'<', .. Apps.Pattern(Length)]);
@@ -276,37 +197,6 @@ public sealed class SendFileOffloadTests : IDisposable
         Assert.Equal("1000", response["Content-Length"]);
     }
 
-    [Fact]
-    public async Task Offload_OutsideTheRoots_Streamed()
-    {
-        var inside = _path;
-        foreach (var path in new[] { _folder.Write("other", Apps.Pattern(Length)), _folder.Write("site2/file", Apps.Pattern(Length)), Root + "/../site/" + Path.GetFileName(inside) })
-            AssertStreamed(await GetAsync(UseNginx, context => SendAsync(context, path)));
-    }
-
-    [Fact]
-    public async Task Offload_LinkBelowTheRoot_Streamed()
-    {
-        var outside = _folder.Write("secret/file", Apps.Pattern(Length));
-        File.CreateSymbolicLink(Root + "/link", outside);
-        Directory.CreateSymbolicLink(Root + "/folder", Path.GetDirectoryName(outside)!);
-
-        AssertStreamed(await GetAsync(UseNginx, context => SendAsync(context, Root + "/link")));
-        AssertStreamed(await GetAsync(UseNginx, context => SendAsync(context, Root + "/folder/file")));
-    }
-
-    [Fact]
-    public async Task Offload_RootIsALink_Offloaded()
-    {
-        Directory.CreateSymbolicLink(_folder.GetPath("current"), Root);
-
-        var response = await GetAsync(
-            options => options.AddXAccelRedirect(_folder.GetPath("current"), "/protected/"),
-            context => SendAsync(context, _folder.GetPath("current/a file.bin")));
-
-        Assert.NotNull(response["X-Accel-Redirect"]);
-    }
-
     /// <summary>To an authorizer's request a 200 means that access is allowed, and a file that the web server sends is a 200.</summary>
     [Theory]
     [InlineData(200, 500)]
@@ -350,63 +240,5 @@ public sealed class SendFileOffloadTests : IDisposable
         });
 
         Assert.Empty(response.Body);
-    }
-
-    [Fact]
-    public async Task Offload_NoSuchFile_RefusedBeforeTheStart() => await GetAsync(UseNginx, async context =>
-    {
-        await Assert.ThrowsAsync<FileNotFoundException>(() => SendAsync(context, Root + "/absent"));
-        Assert.False(context.Response.HasStarted);
-        context.Response.ContentLength = null;
-    });
-
-    private void UseNginx(FastCgiSendFileOptions options) => options.AddXAccelRedirect(Root, "/protected/");
-
-    private Task Whole(HttpContext context) => SendAsync(context, _path);
-
-    private Task WithVary(HttpContext context)
-    {
-        context.Response.Headers.Vary = "Accept";
-        return Whole(context);
-    }
-
-    private async Task PartAsync(HttpContext context, int offset, int count)
-    {
-        context.Response.StatusCode = 206;
-        context.Response.ContentLength = count;
-        context.Response.Headers.ContentRange = $"bytes {offset}-{offset + count - 1}/{Length}";
-        await context.Response.SendFileAsync(_path, offset, count);
-        Assert.Equal(206, context.Response.StatusCode);
-    }
-
-    private static Task SendAsync(HttpContext context, string path)
-    {
-        context.Response.ContentType = "application/x-test";
-        context.Response.ContentLength = Length;
-        return context.Response.SendFileAsync(path);
-    }
-
-    private static void AssertStreamed(WireResponse response, byte[]? body = null)
-    {
-        Assert.Null(response["X-Accel-Redirect"]);
-        Assert.Equal(body ?? Apps.Pattern(Length), response.Body);
-    }
-
-    private static Task<WireResponse> GetAsync(
-        Action<FastCgiSendFileOptions> configure, RequestDelegate application, params (string Name, string Value)[] more)
-        => GetAsync(configure, application, "GET", more);
-
-    private static async Task<WireResponse> GetAsync(
-        Action<FastCgiSendFileOptions> configure, RequestDelegate application, string method, params (string Name, string Value)[] more)
-    {
-        Exception? failure = null;
-        await using var server = await TestServer.StartAsync(
-            async context => failure = await Record.ExceptionAsync(() => application(context)),
-            options => configure(options.SendFile));
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(method: method, more: more));
-        var response = await frontEnd.ReadResponseAsync();
-        Assert.Null(failure);
-        return response;
     }
 }

@@ -135,11 +135,7 @@ public class ShutdownTests
     public async Task Stop_RunningRequest_AnsweredAndThenClosed()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            await go.Task;
-            await Apps.Hello(context);
-        });
+        await using var server = await TestServer.StartAsync(Apps.HelloAfter(go.Task));
         var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
 
@@ -158,11 +154,7 @@ public class ShutdownTests
     public async Task Stop_RunningRequestOfAConnectionThatIsNotKept_NoFarewell()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            await go.Task;
-            await Apps.Hello(context);
-        });
+        await using var server = await TestServer.StartAsync(Apps.HelloAfter(go.Task));
         var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get(keepConnection: false));
 

@@ -31,6 +31,26 @@ public class StderrTests
         Assert.EndsWith("Hello", string.Concat(Texts(records, RecordBytes.Stdout)), StringComparison.Ordinal);
     }
 
+    [Theory]
+    [InlineData(2_000, 1)]
+    [InlineData(2_001, 2)]
+    [InlineData(4_001, 3)]
+    public async Task STDERR_LineBeyondTheLimit_BecomesSeveral(int length, int records)
+    {
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            StandardErrorOf(context).WriteLine(new string('x', length));
+            return Task.CompletedTask;
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        var texts = Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr).Where(static text => text.Length > 0).ToList();
+        Assert.Equal(records, texts.Count);
+        Assert.All(texts, static text => Assert.InRange(text.TrimEnd('\n').Length, 1, 2_000));
+    }
+
     [Fact]
     public async Task STDERR_NotUsed_NoRecord()
     {

@@ -205,4 +205,39 @@ public class StdinTests
 
         Assert.IsAssignableFrom<IOException>(await error.Task.Within("the read to fail"));
     }
+
+    [Fact]
+    public async Task STDIN_CopiedToWhatFailsInTheMiddle_TheRestCanBeReadAgain()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            await go.Task;
+            using var first = new FailingStream(writes: 1);
+            await Assert.ThrowsAsync<IOException>(() => context.Request.Body.CopyToAsync(first));
+            Assert.InRange(first.Length, 1, 29_999);
+            using var rest = new MemoryStream();
+            await context.Request.Body.CopyToAsync(rest);
+            await context.Response.Body.WriteAsync((byte[])[.. first.ToArray(), .. rest.ToArray()]);
+        });
+        var frontEnd = server.Connect();
+        var body = Apps.Pattern(30_000);
+        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST")));
+        for (var start = 0; start < body.Length; start += 3_000)
+            frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, body.AsSpan(start, 3_000)));
+        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1));
+
+        go.SetResult();
+
+        Assert.Equal(body, (await frontEnd.ReadResponseAsync()).Body);
+    }
+
+    /// <summary>Takes so many writes, and fails at the next.</summary>
+    private sealed class FailingStream(int writes) : MemoryStream
+    {
+        private int _writes = writes;
+
+        public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
+            => _writes-- > 0 ? base.WriteAsync(buffer, cancellationToken) : ValueTask.FromException(new IOException("on purpose"));
+    }
 }

@@ -6,6 +6,8 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class TimeoutTests
 {
+    private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
+
     [Fact]
     [Trait("Contract", "G4")]
     public async Task PARAMS_NotCompleteInTime_408AndConnectionClosed()
@@ -16,7 +18,7 @@ public class TimeoutTests
 
         server.Clock.Advance(TimeSpan.FromSeconds(9));
         Assert.Empty(frontEnd.ReadAvailable());
-        server.Clock.Advance(TimeSpan.FromSeconds(2));
+        server.Clock.Advance(s_tick);
 
         Assert.Equal(408, (await frontEnd.ReadResponseAsync()).Status);
         Assert.True(frontEnd.Transport.IsClosed);
@@ -30,7 +32,7 @@ public class TimeoutTests
 
         server.Clock.Advance(TimeSpan.FromSeconds(29));
         Assert.False(frontEnd.Transport.IsClosed);
-        server.Clock.Advance(TimeSpan.FromSeconds(2));
+        server.Clock.Advance(s_tick);
 
         Assert.True(frontEnd.Transport.IsClosed);
     }
@@ -51,12 +53,104 @@ public class TimeoutTests
 
         // A header that claims 60,000 bytes, and now and then one of them.
         frontEnd.Send(RecordBytes.Record(9, 0, new byte[60_000])[..9]);
-        server.Clock.Advance(TimeSpan.FromSeconds(20));
+        server.Clock.Advance(TimeSpan.FromSeconds(29));
         frontEnd.Send([0]);
         Assert.False(frontEnd.Transport.IsReset);
-        server.Clock.Advance(TimeSpan.FromSeconds(11));
+        server.Clock.Advance(s_tick);
 
         Assert.True(frontEnd.Transport.IsReset);
+    }
+
+    [Fact]
+    public async Task UnsentResponse_NothingTakenInTime_ResetAndRequestsAborted()
+    {
+        await using var server = await TestServer.StartAsync(static context => context.Response.Body.WriteAsync(new byte[200_000]).AsTask());
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HoldSends();
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount > 0, "the first send");
+
+        // The look behind the send, and two minutes.
+        server.Clock.Advance(TimeSpan.FromSeconds(1));
+        server.Clock.Advance(TimeSpan.FromSeconds(118));
+        Assert.False(frontEnd.Transport.IsReset);
+        server.Clock.Advance(TimeSpan.FromSeconds(3));
+
+        Assert.True(frontEnd.Transport.IsReset);
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task UnsentResponse_SomethingTakenNowAndThen_GoesOn(bool isWholeSend)
+    {
+        await using var server = await TestServer.StartAsync(static context => context.Response.Body.WriteAsync(new byte[2_000_000]).AsTask());
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HoldSends();
+        frontEnd.Send(RecordBytes.Get());
+
+        for (var i = 0; i < 5; i++)
+        {
+            var sends = i + 1;
+            await frontEnd.Transport.WaitUntilAsync(() => !isWholeSend || frontEnd.Transport.SendCount >= sends, "the next send");
+            server.Clock.Advance(TimeSpan.FromSeconds(100));
+            if (isWholeSend)
+                frontEnd.Transport.ReleaseSend();
+            else
+                frontEnd.Transport.Connection.Output.OnSendProgress();
+        }
+
+        Assert.False(frontEnd.Transport.IsReset);
+    }
+
+    [Fact]
+    public async Task UnsentResponse_NothingToSend_WaitsAsLongAsTheApplication()
+    {
+        var finish = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            await context.Response.Body.FlushAsync();
+            await finish.Task;
+        });
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+
+        for (var i = 0; i < 5; i++)
+            server.Clock.Advance(TimeSpan.FromMinutes(1));
+        finish.SetResult();
+
+        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+    }
+
+    [Fact]
+    public async Task UnsentResponse_NoLimit_WaitsForEver()
+    {
+        await using var server = await TestServer.StartAsync(static context => context.Response.Body.WriteAsync(new byte[200_000]).AsTask(), static options => options.Limits.UnsentResponseTimeout = null);
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HoldSends();
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount > 0, "the first send");
+
+        server.Clock.Advance(TimeSpan.FromHours(1));
+        server.Clock.Advance(TimeSpan.FromHours(1));
+
+        Assert.False(frontEnd.Transport.IsReset);
+        frontEnd.Transport.ReleaseSend(goesOn: false);
+        Assert.Equal(200_000, (await frontEnd.ReadResponseAsync()).Body.Length);
+    }
+
+    [Fact]
+    public async Task BEGIN_REQUEST_ThatCameInPieces_LeavesNothingThatIsAwaited()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+        for (var i = 0; i < 2; i++)
+        {
+            frontEnd.SendByteByByte(RecordBytes.Get(id: i + 1));
+            await frontEnd.ReadResponseAsync(i + 1);
+            server.Clock.Advance(TimeSpan.FromMinutes(1));
+            Assert.False(frontEnd.Transport.IsReset);
+        }
     }
 
     [Fact]
@@ -69,7 +163,7 @@ public class TimeoutTests
 
         server.Clock.Advance(TimeSpan.FromSeconds(59));
         Assert.False(frontEnd.Transport.IsClosed);
-        server.Clock.Advance(TimeSpan.FromSeconds(2));
+        server.Clock.Advance(s_tick);
 
         Assert.True(frontEnd.Transport.IsClosed);
     }
@@ -94,11 +188,7 @@ public class TimeoutTests
     {
         var go = Waiting.Signal();
         await using var server = await TestServer.StartAsync(
-            async context =>
-            {
-                await go.Task;
-                await Apps.Hello(context);
-            },
+            Apps.HelloAfter(go.Task),
             static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(5));
         var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
@@ -123,7 +213,7 @@ public class TimeoutTests
 
         server.Clock.Advance(TimeSpan.FromSeconds(4));
         Assert.False(frontEnd.Transport.IsReset);
-        server.Clock.Advance(TimeSpan.FromSeconds(2));
+        server.Clock.Advance(s_tick);
 
         Assert.True(frontEnd.Transport.IsReset);
     }

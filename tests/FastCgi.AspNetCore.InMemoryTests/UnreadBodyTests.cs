@@ -40,7 +40,7 @@ public class UnreadBodyTests
         Assert.True(frontEnd.IsPaused);
         server.Clock.Advance(TimeSpan.FromSeconds(4));
         Assert.Equal(0, frontEnd.Transport.ResumeCount);
-        server.Clock.Advance(TimeSpan.FromSeconds(2));
+        server.Clock.Advance(TimeSpan.FromSeconds(1));
 
         Assert.Equal(1, frontEnd.Transport.ResumeCount);
         frontEnd.Send(RecordBytes.StdinStream(1, s_body.AsSpan(Window + 1)), RecordBytes.Post(2, "/other", s_body));

@@ -1,4 +1,4 @@
-using System.Net.Sockets;
+using System.Collections.Concurrent;
 
 namespace FastCgi.AspNetCore.PackageTests;
 
@@ -7,14 +7,17 @@ internal sealed class Application : IAsyncDisposable
 {
     private const string Name = "Hello";
 
-    private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(30);
-    private static readonly TimeSpan s_interval = TimeSpan.FromMilliseconds(20);
+    // What several tests publish, each in its own way, is made once.
+    private static readonly ConcurrentDictionary<string, Lazy<Task<string>>> s_made = new();
+
+    private static int s_count;
 
     private readonly ScratchFolder _folder = new();
-    private readonly PortReservation _port = new();
+    private readonly WebServerProcess _nginx;
     private readonly HttpClient _client = new(new SocketsHttpHandler { UseProxy = false });
     private ServerProcess? _process;
-    private ServerProcess? _nginx;
+
+    private Application() => _nginx = new WebServerProcess(_folder.Path);
 
     private string Published => Path.Combine(_folder.Path, "published");
 
@@ -23,15 +26,16 @@ internal sealed class Application : IAsyncDisposable
     /// <param name="template">The template and its options.</param>
     public static async Task<Application> CreateAsync(bool usesFeedAlone, params string[] template)
     {
-        var feed = await PackageFeed.Instance;
+        var key = string.Join(' ', [usesFeedAlone ? "alone" : "", .. template]);
+        var made = await s_made.GetOrAdd(key, _ => new(() => MakeAsync(usesFeedAlone, template, $"made-{Interlocked.Increment(ref s_count)}"))).Value;
         var application = new Application();
-        var folder = application._folder.Path;
-        await File.WriteAllTextAsync(
-            Path.Combine(folder, "nuget.config"),
-            $"""<configuration><packageSources>{(usesFeedAlone ? "<clear />" : "")}<add key="feed" value="{feed.Path}" /></packageSources></configuration>""");
-        await DotnetCommand.RunAsync(folder, ["new", .. template, "--name", Name, "--output", folder, "--no-restore"]);
-        await DotnetCommand.RunAsync(folder, "add", "package", "FastCgi.AspNetCore", "--version", PackageFeed.Version, "--no-restore");
-        await application.AddServerAsync();
+        foreach (var file in Directory.EnumerateFiles(made, "*", SearchOption.AllDirectories))
+        {
+            var copy = Path.Combine(application._folder.Path, Path.GetRelativePath(made, file));
+            Directory.CreateDirectory(Path.GetDirectoryName(copy)!);
+            File.Copy(file, copy);
+        }
+
         return application;
     }
 
@@ -52,20 +56,24 @@ internal sealed class Application : IAsyncDisposable
     {
         var program = Path.Combine(Published, Name);
         string[] command = File.Exists(program + ".dll") && !File.Exists(Path.Combine(Published, "libcoreclr.so")) ? ["dotnet", program + ".dll"] : [program];
-        _process = ServerProcess.Start("sh", ["-c", "cd \"$1\"; shift; umask 0; exec \"$@\"", "sh", Published, .. command, "--urls", $"fastcgi://unix:{_folder.Path}/app.sock"]);
+        var process = ServerProcess.Start("sh", ["-c", "cd \"$1\"; shift; umask 0; exec \"$@\"", "sh", Published, .. command, "--urls", $"fastcgi://unix:{_folder.Path}/app.sock"]);
+        _process = process;
 
         var configuration = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "nginx.conf"));
         await File.WriteAllTextAsync(
             Path.Combine(_folder.Path, "nginx.conf"),
-            configuration.Replace("{{port}}", $"{_port.EndPoint.Port}", StringComparison.Ordinal).Replace("{{folder}}", _folder.Path, StringComparison.Ordinal));
-        _nginx = ServerProcess.Start("nginx", ["-p", _folder.Path, "-c", "nginx.conf", "-e", "error.log"], _folder.Path);
-        await UntilAsync(() => File.Exists(Path.Combine(_folder.Path, "app.sock")) && _process.Output.Contains("Application started.", StringComparison.Ordinal) && Accepts());
+            configuration.Replace("{{port}}", $"{_nginx.EndPoint.Port}", StringComparison.Ordinal).Replace("{{folder}}", _folder.Path, StringComparison.Ordinal));
+        await _nginx.StartAsync("nginx", ["-p", _folder.Path, "-c", "nginx.conf", "-e", "error.log"]);
+        await Waiting.UntilAsync(
+            () => Task.FromResult(process.Output.Contains("Application started.", StringComparison.Ordinal)),
+            () => process.HasExited ? $"It does not start:\n{process.Output}" : null,
+            "the application to start");
     }
 
     /// <summary>Gets a page of it through nginx.</summary>
     public async Task<string> GetAsync(string path)
     {
-        using var response = await _client.GetAsync(new Uri($"http://{_port.EndPoint}{path}")).WaitAsync(s_patience);
+        using var response = await _client.GetAsync(new Uri($"http://{_nginx.EndPoint}{path}")).WaitAsync(Waiting.Patience);
         var text = await response.Content.ReadAsStringAsync();
         Assert.True(response.IsSuccessStatusCode, $"{response.StatusCode}\n{text}\n{_process!.Output}");
         return text;
@@ -81,12 +89,10 @@ internal sealed class Application : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        if (_nginx is not null)
-            await _nginx.DisposeAsync();
+        await _nginx.DisposeAsync();
         if (_process is not null)
             await _process.DisposeAsync();
         _client.Dispose();
-        _port.Dispose();
         _folder.Dispose();
     }
 
@@ -103,39 +109,27 @@ internal sealed class Application : IAsyncDisposable
         }
     }
 
-    private async Task AddServerAsync()
+    private static async Task<string> MakeAsync(bool usesFeedAlone, string[] template, string name)
     {
-        var program = Directory.GetFiles(_folder.Path, "Program.*").Single();
+        var feed = await PackageFeed.Instance;
+        var folder = Directory.CreateDirectory(feed.GetFolder(name)).FullName;
+        await File.WriteAllTextAsync(
+            Path.Combine(folder, "nuget.config"),
+            $"""<configuration><packageSources>{(usesFeedAlone ? "<clear />" : "")}<add key="feed" value="{feed.Path}" /></packageSources></configuration>""");
+        await DotnetCommand.RunAsync(folder, ["new", .. template, "--name", Name, "--output", folder, "--no-restore"]);
+        await DotnetCommand.RunAsync(folder, "add", "package", "FastCgi.AspNetCore", "--version", PackageFeed.Version, "--no-restore");
+        await AddServerAsync(folder);
+        return folder;
+    }
+
+    private static async Task AddServerAsync(string folder)
+    {
+        var program = Directory.GetFiles(folder, "Program.*").Single();
         var (line, added) = program.EndsWith(".fs", StringComparison.Ordinal)
             ? ("    let builder = WebApplication.CreateBuilder(args)\n", "    Microsoft.AspNetCore.Hosting.WebHostBuilderFastCgiExtensions.UseFastCgi(builder.WebHost) |> ignore\n")
             : ("var builder = WebApplication.CreateBuilder(args);\n", "builder.WebHost.UseFastCgi();\n");
         var text = (await File.ReadAllTextAsync(program)).ReplaceLineEndings("\n");
         Assert.Contains(line, text, StringComparison.Ordinal);
         await File.WriteAllTextAsync(program, text.Replace(line, line + added, StringComparison.Ordinal));
-    }
-
-    private async Task UntilAsync(Func<bool> condition)
-    {
-        using var timeout = new CancellationTokenSource(s_patience);
-        using var timer = new PeriodicTimer(s_interval);
-        while (!condition())
-        {
-            Assert.False(_process!.HasExited || _nginx!.HasExited || timeout.IsCancellationRequested, $"It does not start:\n{_process.Output}\n{_nginx!.Output}");
-            await timer.WaitForNextTickAsync(CancellationToken.None);
-        }
-    }
-
-    private bool Accepts()
-    {
-        using var probe = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        try
-        {
-            probe.Connect(_port.EndPoint);
-            return true;
-        }
-        catch (SocketException)
-        {
-            return false;
-        }
     }
 }

@@ -26,6 +26,9 @@ internal sealed class PackageFeed : IDisposable
     /// <summary>Where the packages are.</summary>
     public string Path => System.IO.Path.Combine(_folder.Path, "feed");
 
+    /// <summary>The path of a folder beside them, which is gone with them.</summary>
+    public string GetFolder(string name) => System.IO.Path.Combine(_folder.Path, name);
+
     /// <summary>Opens the package, or that of the symbols.</summary>
     public ZipArchive Open(string extension = "nupkg") => ZipFile.OpenRead(System.IO.Path.Combine(Path, $"FastCgi.AspNetCore.{Version}.{extension}"));
 

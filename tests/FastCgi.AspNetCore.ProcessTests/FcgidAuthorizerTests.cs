@@ -1,6 +1,7 @@
 using System.Net;
 using System.Net.Http.Headers;
 using System.Text;
+using FastCgi.AspNetCore.ProcessTests.Starters;
 
 namespace FastCgi.AspNetCore.ProcessTests;
 
@@ -32,7 +33,7 @@ public sealed class FcgidAuthorizerTests : IDisposable
 
     public void Dispose() => _folder.Dispose();
 
-    private async Task<WebServer> StartAsync()
+    private async Task<SpawningServer> StartAsync()
     {
         foreach (var (path, content) in new[]
         {
@@ -54,10 +55,10 @@ public sealed class FcgidAuthorizerTests : IDisposable
             ("/srv/www/html", "{{folder}}/html"),
             ("/srv/guard/Guard", "{{folder}}/app/ApplicationToStart"),
             ("/usr/share/dotnet", "{{dotnet}}"));
-        return await WebServer.StartApacheAsync(_folder, Configuration, text);
+        return await SpawningServer.StartApacheAsync(_folder, Configuration, text);
     }
 
-    private static async Task<HttpStatusCode> GetStatusAsync(WebServer server, string path, string? user)
+    private static async Task<HttpStatusCode> GetStatusAsync(SpawningServer server, string path, string? user)
     {
         using var client = new HttpClient { BaseAddress = server.Address, Timeout = Waiting.Patience };
         if (user is not null)

@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using FastCgi.AspNetCore.ProcessTests.Starters;
 
 namespace FastCgi.AspNetCore.ProcessTests;
 
@@ -85,7 +86,7 @@ public sealed class InheritedSocketTests : IDisposable
     [Fact]
     public async Task Lighttpd_BinPath_IsServed()
     {
-        await using var server = await WebServer.StartAsync(_folder, "lighttpd.conf", "lighttpd", "-D", "-f", "lighttpd.conf");
+        await using var server = await SpawningServer.StartAsync(_folder, "lighttpd.conf", "lighttpd", "-D", "-f", "lighttpd.conf");
 
         Assert.NotEqual("", await server.GetAsync("/process"));
     }
@@ -93,7 +94,7 @@ public sealed class InheritedSocketTests : IDisposable
     [Fact]
     public async Task H2o_FastCgiSpawn_IsServed()
     {
-        await using var server = await WebServer.StartAsync(_folder, "h2o.conf", "h2o", "-c", "h2o.conf");
+        await using var server = await SpawningServer.StartAsync(_folder, "h2o.conf", "h2o", "-c", "h2o.conf");
 
         Assert.NotEqual("", await server.GetAsync("/process"));
     }
@@ -118,26 +119,6 @@ public sealed class InheritedSocketTests : IDisposable
 
         Assert.NotEqual(0, await starter.GetProcessAsync(UnixEndPoint));
         Assert.Single(starter.Output.Split("Now listening on").Skip(1));
-    }
-
-    [Fact]
-    public async Task Systemd_ProgramThatTheApplicationStarts_GetsNeitherSocketsNorVariables()
-    {
-        await using var starter = Starter.StartBySystemd(Starter.Engine, "-l", SocketPath, "--fdname=web");
-
-        var child = await starter.GetAsync(UnixEndPoint, "/child");
-
-        Assert.Contains("PATH=", child, StringComparison.Ordinal);
-        Assert.DoesNotContain("LISTEN_", child, StringComparison.Ordinal);
-        Assert.DoesNotContain("socket:", child, StringComparison.Ordinal);
-    }
-
-    [Fact]
-    public async Task SpawnFcgi_ProgramThatTheApplicationStarts_DoesNotGetTheSocket()
-    {
-        await using var starter = Starter.Start("spawn-fcgi", "-n", "-s", SocketPath, "--", Starter.Application);
-
-        Assert.DoesNotContain("socket:", await starter.GetAsync(UnixEndPoint, "/child"), StringComparison.Ordinal);
     }
 
     [Theory]

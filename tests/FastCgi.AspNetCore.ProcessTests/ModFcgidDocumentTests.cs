@@ -1,5 +1,6 @@
 using System.Security.Cryptography;
 using System.Security.Cryptography.X509Certificates;
+using FastCgi.AspNetCore.ProcessTests.Starters;
 
 namespace FastCgi.AspNetCore.ProcessTests;
 
@@ -46,13 +47,13 @@ public sealed class ModFcgidDocumentTests : IDisposable
 
     private static string Hash(byte[] bytes) => Convert.ToHexString(SHA256.HashData(bytes));
 
-    private Task<WebServer> StartAsync(bool isFull)
+    private Task<SpawningServer> StartAsync(bool isFull)
     {
         var document = new FrontEndDocument("apache-mod-fcgid").GetConfiguration(isFull ? FrontEndDocument.Full : FrontEndDocument.Smallest, "{{port}}")
             .Replace("/srv/hello/hello", "{{folder}}/app/ApplicationToStart", StringComparison.Ordinal)
             .Replace("/srv/hello", "{{folder}}/app", StringComparison.Ordinal)
             .Replace("/usr/share/dotnet", "{{dotnet}}", StringComparison.Ordinal)
             .Replace("/etc/ssl/hello", "{{folder}}", StringComparison.Ordinal);
-        return WebServer.StartApacheWithDocumentAsync(_folder, document);
+        return SpawningServer.StartApacheWithDocumentAsync(_folder, document);
     }
 }

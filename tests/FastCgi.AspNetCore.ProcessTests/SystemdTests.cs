@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using System.Text;
+using FastCgi.AspNetCore.ProcessTests.Starters;
 
 namespace FastCgi.AspNetCore.ProcessTests;
 

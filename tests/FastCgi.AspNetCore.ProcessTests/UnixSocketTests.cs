@@ -1,4 +1,5 @@
 using System.Net.Sockets;
+using FastCgi.AspNetCore.ProcessTests.Starters;
 
 namespace FastCgi.AspNetCore.ProcessTests;
 

@@ -20,8 +20,7 @@ public sealed class CollectedLogs : ILoggerProvider
     /// <summary>The one message of a name, waiting for it: some are written on another thread.</summary>
     public async Task<CollectedLog> SingleAsync(string eventName)
     {
-        for (var i = 0; i < 1_000 && _all.All(log => log.EventName != eventName); i++)
-            await Task.Delay(10);
+        await Waiting.UntilAsync(() => _all.Any(log => log.EventName == eventName), eventName);
         return _all.Single(log => log.EventName == eventName);
     }
 

@@ -5,6 +5,9 @@ using System.Text;
 
 namespace FastCgi.AspNetCore.Testing;
 
+/// <summary>A record that was received.</summary>
+public sealed record ReceivedRecord(byte Type, int Id, byte[] Content);
+
 /// <summary>A web server made by hand, which knows the server only by its address.</summary>
 public sealed class FastCgiClient : IDisposable
 {
@@ -27,7 +30,7 @@ public sealed class FastCgiClient : IDisposable
     public static async Task<string> GetAsync(string address, string uri = "/")
     {
         using var client = await ConnectAsync(address);
-        await client.SendAsync(uri);
+        await client.SendAsync(uri, keepConnection: false);
         return await client.ReadTextAsync();
     }
 
@@ -35,7 +38,7 @@ public sealed class FastCgiClient : IDisposable
     public static async Task<string> GetAsync(EndPoint endPoint, string uri)
     {
         using var client = await ConnectAsync(endPoint);
-        await client.SendAsync(uri);
+        await client.SendAsync(uri, keepConnection: false);
         return await client.ReadTextAsync();
     }
 
@@ -61,34 +64,117 @@ public sealed class FastCgiClient : IDisposable
         }
     }
 
-    /// <summary>Sends a request; the connection is closed behind its answer.</summary>
-    public Task SendAsync(string uri) => SendRawAsync(RecordBytes.Get(1, uri, keepConnection: false));
+    /// <summary>Whether nobody accepts connections there.</summary>
+    public static async Task<bool> IsRefusedAsync(EndPoint endPoint)
+    {
+        try
+        {
+            using var client = await ConnectAsync(endPoint);
+            return false;
+        }
+        catch (SocketException)
+        {
+            return true;
+        }
+    }
 
     /// <summary>Sends any bytes.</summary>
-    public async Task SendRawAsync(byte[] bytes) => await _stream.WriteAsync(bytes);
+    public Task SendAsync(byte[] bytes) => _stream.WriteAsync(bytes).AsTask().Within("the server to receive");
+
+    /// <summary>Sends a request without a body.</summary>
+    public Task SendAsync(string uri, bool keepConnection = true, string method = "GET") => SendAsync(RecordBytes.Get(1, uri, keepConnection, method));
+
+    /// <summary>Sends a request, and reads its answer, on a connection that is kept.</summary>
+    /// <returns>The body.</returns>
+    public async Task<string> GetAsync(string uri)
+    {
+        await SendAsync(uri);
+        return Encoding.UTF8.GetString(await ReadBodyAsync());
+    }
+
+    /// <summary>Reads a record.</summary>
+    /// <returns><see langword="null"/> if the connection has been closed.</returns>
+    public async Task<ReceivedRecord?> ReadRecordAsync()
+    {
+        var header = new byte[8];
+        var read = await _stream.ReadAtLeastAsync(header, header.Length, throwOnEndOfStream: false).AsTask().Within("a record");
+        if (read == 0)
+            return null;
+
+        Assert.Equal(header.Length, read);
+        var content = new byte[BinaryPrimitives.ReadUInt16BigEndian(header.AsSpan(4)) + header[6]];
+        await _stream.ReadExactlyAsync(content).AsTask().Within("the content of a record");
+        return new ReceivedRecord(header[1], BinaryPrimitives.ReadUInt16BigEndian(header.AsSpan(2)), content[..^header[6]]);
+    }
+
+    /// <summary>Reads to the end of a request.</summary>
+    /// <returns>Header block and body.</returns>
+    public async Task<byte[]> ReadResponseAsync(int id = 1)
+    {
+        using var content = new MemoryStream();
+        while (true)
+        {
+            var record = await ReadRecordAsync() ?? throw new EndOfStreamException($"Closed after {content.Length} bytes of an answer.");
+            Assert.Equal(id, record.Id);
+            if (record.Type == RecordBytes.EndRequest)
+                return content.ToArray();
+
+            Assert.Equal(RecordBytes.Stdout, record.Type);
+            content.Write(record.Content);
+        }
+    }
+
+    /// <summary>Reads to the end of a request.</summary>
+    /// <returns>The body.</returns>
+    public async Task<byte[]> ReadBodyAsync(int id = 1)
+    {
+        var response = await ReadResponseAsync(id);
+        return response[(response.AsSpan().IndexOf("\r\n\r\n"u8) + 4)..];
+    }
 
     /// <summary>Reads the answer: the text behind the header block, if the status is 200.</summary>
     public async Task<string> ReadTextAsync()
     {
-        var stdout = new MemoryStream();
-        var header = new byte[8];
-        while (true)
-        {
-            await ReadAsync(header);
-            var content = new byte[BinaryPrimitives.ReadUInt16BigEndian(header.AsSpan(4))];
-            await ReadAsync(content);
-            await ReadAsync(new byte[header[6]]);
-            if (header[1] == RecordBytes.EndRequest)
-                break;
-
-            Assert.Equal(RecordBytes.Stdout, header[1]);
-            stdout.Write(content);
-        }
-
-        var text = Encoding.UTF8.GetString(stdout.ToArray());
+        var text = Encoding.UTF8.GetString(await ReadResponseAsync());
         var end = text.IndexOf("\r\n\r\n", StringComparison.Ordinal);
         Assert.Contains("Status: 200", text[..end], StringComparison.Ordinal);
         return text[(end + 4)..];
+    }
+
+    /// <summary>Reads an answer of whatever status.</summary>
+    /// <returns>Header block and body, or <see langword="null"/> if the connection has ended before.</returns>
+    public async Task<string?> TryReadAnswerAsync()
+    {
+        try
+        {
+            return Encoding.UTF8.GetString(await ReadResponseAsync());
+        }
+        catch (IOException)
+        {
+            return null;
+        }
+    }
+
+    /// <summary>Reads until the server has closed the connection, in whatever way.</summary>
+    public async Task ReadToEndAsync()
+    {
+        try
+        {
+            while (await ReadRecordAsync() is not null)
+            {
+            }
+        }
+        catch (IOException)
+        {
+            // Reset.
+        }
+    }
+
+    /// <summary>Closes the connection so that it looks lost.</summary>
+    public void Reset()
+    {
+        _socket.LingerState = new LingerOption(enable: true, seconds: 0);
+        Dispose();
     }
 
     public void Dispose()
@@ -96,6 +182,4 @@ public sealed class FastCgiClient : IDisposable
         _stream.Dispose();
         _socket.Dispose();
     }
-
-    private async Task ReadAsync(byte[] buffer) => await _stream.ReadExactlyAsync(buffer).AsTask().WaitAsync(Waiting.Patience);
 }

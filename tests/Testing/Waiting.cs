@@ -50,6 +50,11 @@ public static class Waiting
         }
     }
 
+    /// <summary>Waits for what another thread does and tells nobody.</summary>
+    /// <param name="condition">What is waited for.</param>
+    /// <param name="what">Its name, for the message.</param>
+    public static Task UntilAsync(Func<bool> condition, string what) => UntilAsync(() => Task.FromResult(condition()), static () => null, what);
+
     /// <summary>Waits until another process has made something.</summary>
     /// <param name="find">Looks for it.</param>
     /// <param name="explain">What to say if it does not come.</param>

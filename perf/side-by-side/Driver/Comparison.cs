@@ -9,32 +9,74 @@ internal sealed record Contender(string Name, Func<Sample> Measure);
 /// <summary>A table: contenders that do the same work, measured in turns, against the first of them.</summary>
 internal sealed class Comparison(string title, params Contender[] contenders)
 {
+    private static readonly string[] s_columns =
+        ["CPU-µs/request", "ratio", "with nginx", "ratio", "requests/s", "ratio", "p50 ms", "p99 ms", "memory", "errors"];
+
     public string Title => title;
 
-    /// <summary>Measures each contender in each round, and makes the table of the medians.</summary>
-    public string Run(int rounds)
+    /// <summary>What is asked of figures of this table.</summary>
+    public IReadOnlyList<Asked> Asked { get; init; } = [];
+
+    /// <summary>How often a contender is measured in a round; for what is over at once.</summary>
+    public int Repeat { get; init; } = 1;
+
+    /// <summary>No more rounds than this; for what hardly varies.</summary>
+    public int MostRounds { get; init; } = int.MaxValue;
+
+    /// <summary>Where this table is on the horizontal axis of the picture, if it is in it.</summary>
+    public double Place { get; init; } = double.NaN;
+
+    /// <summary>Whether a quick run needs this table.</summary>
+    public bool IsAsked => Asked.Count > 0;
+
+    /// <summary>Measures each contender in each round, adds what is asked to the report, and makes the table of the medians.</summary>
+    public string Run(Settings settings, Report report)
     {
-        var samples = contenders.Select(static _ => new List<Sample>()).ToArray();
-        for (var round = 0; round < rounds; round++)
+        var wanted = contenders.Where(contender => !settings.IsQuick || Asked.Any(asked => asked.Of == contender.Name || asked.Against == contender.Name)).ToArray();
+        var samples = wanted.ToDictionary(static contender => contender.Name, static _ => new List<Sample>());
+        try
         {
-            for (var i = 0; i < contenders.Length; i++)
+            for (var round = 0; round < Math.Min(MostRounds, settings.Rounds) * Repeat; round++)
             {
-                samples[i].Add(contenders[i].Measure());
-                Console.Error.WriteLine($"{title} | {contenders[i].Name} | {string.Join(" | ", Cells(samples[i][^1], samples[i][^1]))}");
+                foreach (var contender in wanted)
+                {
+                    var sample = contender.Measure();
+                    samples[contender.Name].Add(sample);
+                    Console.Error.WriteLine($"{title} | {contender.Name} | {string.Join(" | ", Cells(sample, sample))}");
+                }
             }
         }
+        catch (Exception e)
+        {
+            // The other tables are wanted nevertheless.
+            Console.Error.WriteLine($"{title}: {e}");
+            foreach (var asked in Asked)
+                report.Add(asked.Figure, double.NaN, asked.Bound);
+            return $"### {title}\n\nNot measured: {e.Message}\n\n";
+        }
 
-        return Format(samples.Select(Sample.Median).ToArray());
+        foreach (var asked in Asked)
+            report.Add(asked.Figure, asked.Read(name => samples[name]), asked.Bound, samples[asked.Of].Sum(static sample => sample.Errors));
+        var medians = wanted.Select(contender => (contender.Name, Sample.Median(samples[contender.Name]))).ToArray();
+        if (double.IsFinite(Place))
+        {
+            foreach (var (name, median) in medians)
+                report.AddPoint(name, Place, median.ServerCpu);
+        }
+
+        return Format(medians);
     }
 
-    private string Format(Sample[] medians)
+    /// <summary>The table, without the columns that are empty.</summary>
+    private string Format((string Name, Sample Sample)[] medians)
     {
+        var rows = medians.Select(median => Cells(median.Sample, medians[0].Sample).ToArray()).ToArray();
+        var columns = Enumerable.Range(0, s_columns.Length).Where(i => rows.Any(row => row[i].Length > 0)).ToArray();
         var table = new StringBuilder();
-        table.Append(CultureInfo.InvariantCulture, $"### {title}\n\n");
-        table.Append("| | CPU-µs/request | ratio | with nginx | ratio | requests/s | ratio | p50 ms | p99 ms | memory | errors |\n");
-        table.Append("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n");
-        for (var i = 0; i < medians.Length; i++)
-            table.Append(CultureInfo.InvariantCulture, $"| {contenders[i].Name} | {string.Join(" | ", Cells(medians[i], medians[0]))} |\n");
+        table.Append(CultureInfo.InvariantCulture, $"### {title}\n\n| | {string.Join(" | ", columns.Select(static i => s_columns[i]))} |\n|---|");
+        table.Insert(table.Length, "--:|", columns.Length).Append('\n');
+        for (var i = 0; i < rows.Length; i++)
+            table.Append(CultureInfo.InvariantCulture, $"| {medians[i].Name} | {string.Join(" | ", columns.Select(column => rows[i][column]))} |\n");
         return table.Append('\n').ToString();
     }
 
@@ -42,8 +84,8 @@ internal sealed class Comparison(string title, params Contender[] contenders)
     {
         yield return Number(sample.ServerCpu, "0.00");
         yield return Number(sample.ServerCpu / first.ServerCpu, "0.00");
-        yield return Number(sample.ServerCpu + sample.FrontCpu, "0.0");
-        yield return Number((sample.ServerCpu + sample.FrontCpu) / (first.ServerCpu + first.FrontCpu), "0.00");
+        yield return Number(sample.TotalCpu, "0.0");
+        yield return Number(sample.TotalCpu / first.TotalCpu, "0.00");
         yield return Number(sample.Rate, sample.Rate < 10 ? "0.00" : "#,0");
         yield return Number(sample.Rate / first.Rate, "0.00");
         yield return Number(sample.P50 / 1000, "0.00");

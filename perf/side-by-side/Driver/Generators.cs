@@ -6,14 +6,10 @@ using System.Text.Json.Nodes;
 
 namespace SideBySide.Driver;
 
-/// <summary>The programs that make the load: fcgiload for FastCGI, wrk for HTTP. Both check the answers.</summary>
+/// <summary>The programs that make the load: fcgiload for FastCGI, wrk and httppace for HTTP. They check the answers.</summary>
 internal sealed class Generators(Settings settings)
 {
-    // On one processor, which it shares with the load, the just-in-time compiler takes so long to come to its last step.
-    private const double WarmUpSeconds = 8;
-
-    private readonly HashSet<int> _warm = [];
-    private readonly HashSet<string> _warmUrls = [];
+    private readonly HashSet<string> _warm = [];
 
     /// <summary>Loads a FastCGI server.</summary>
     /// <param name="server">Who is measured.</param>
@@ -21,8 +17,9 @@ internal sealed class Generators(Settings settings)
     /// <param name="options">More options of fcgiload.</param>
     public Sample RunFastCgi(ServerProcess server, int connections, params string[] options)
     {
-        if (_warm.Add(server.Id))
-            StartFastCgi(server, 30, WarmUpSeconds, [.. options.Where(static option => option != "--no-keepalive")]).End();
+        string[] kept = [.. options.Where((option, i) => option is not ("--no-keepalive" or "--rate") && (i == 0 || options[i - 1] != "--rate"))];
+        if (server.NeedsWarmUp && _warm.Add($"{server.Id} {string.Join(' ', kept)}"))
+            StartFastCgi(server, 30, settings.WarmUpSeconds, kept).End();
         return ReadFastCgi(StartFastCgi(server, connections, settings.Seconds, options).End());
     }
 
@@ -40,6 +37,7 @@ internal sealed class Generators(Settings settings)
         return new Sample
         {
             ServerCpu = (double)json["server"]!["cpu_us_per_request"]!,
+            Requests = (double)json["requests"]!,
             Rate = (double)json["rps"]!,
             P50 = (double)json["latency_us"]!["p50"]!,
             P99 = (double)json["latency_us"]!["p99"]!,
@@ -51,35 +49,44 @@ internal sealed class Generators(Settings settings)
     /// <summary>Loads an HTTP server.</summary>
     /// <param name="server">Who is measured.</param>
     /// <param name="front">nginx before it, if there is one.</param>
-    /// <param name="url">What is asked for.</param>
+    /// <param name="load">What is asked for.</param>
     /// <param name="connections">Connections, each with one request at a time.</param>
-    /// <param name="bodySize">Bytes to post; 0 for GET.</param>
-    public Sample RunHttp(ServerProcess server, ServerProcess? front, string url, int connections, int bodySize = 0)
+    public Sample RunHttp(ServerProcess server, ServerProcess? front, HttpLoad load, int connections)
     {
-        if (_warmUrls.Add($"{server.Id} {url} {bodySize}"))
-            StartHttp(url, 30, WarmUpSeconds, bodySize).End();
+        var unpaced = load with { Rate = 0 };
+        if (_warm.Add($"{server.Id} {unpaced}"))
+            StartHttp(unpaced, 30, settings.WarmUpSeconds).End();
         var serverTime = server.CpuTime;
         var frontTime = front?.CpuTime ?? 0;
-        var (sample, requests) = ReadHttp(StartHttp(url, connections, settings.Seconds, bodySize).End());
+        var sample = ReadHttp(StartHttp(load, connections, settings.Seconds).End());
         return sample with
         {
-            ServerCpu = (server.CpuTime - serverTime) / requests,
-            FrontCpu = front is null ? double.NaN : (front.CpuTime - frontTime) / requests,
+            ServerCpu = (server.CpuTime - serverTime) / sample.Requests,
+            FrontCpu = front is null ? double.NaN : (front.CpuTime - frontTime) / sample.Requests,
             Memory = server.Memory,
         };
     }
 
     /// <summary>Starts the load without waiting for its end, <see cref="ReadHttp"/>.</summary>
-    public Running StartHttp(string url, int connections, double seconds, int bodySize = 0) =>
-        new(settings.LoadCores, "wrk", new() { ["BODY_SIZE"] = Text(bodySize) },
-            ["-t", "1", "-c", Text(connections), "-d", Text(Math.Max(1, Math.Round(seconds))), "--timeout", "20",
-             "-s", Path.Combine(settings.Tools, "wrk-report.lua"), url]);
+    public Running StartHttp(HttpLoad load, int connections, double seconds)
+    {
+        if (load.Rate > 0)
+        {
+            var at = (IPEndPoint)load.EndPoint;
+            return new Running(settings.LoadCores, Path.Combine(settings.Tools, "httppace"), [],
+                [$"{at.Address}", Text(at.Port), load.Path, Text(connections), Text(seconds), Text(load.Rate)]);
+        }
 
-    public static (Sample Sample, double Requests) ReadHttp(string report)
+        return new Running(settings.LoadCores, "wrk", new() { ["BODY_SIZE"] = Text(load.BodySize), ["EXTRA_HEADERS"] = Text(load.Headers) },
+            ["-t", "1", "-c", Text(connections), "-d", Text(Math.Max(1, Math.Round(seconds))), "--timeout", "20",
+             "-s", Path.Combine(settings.Tools, "wrk-report.lua"), $"http://{load.EndPoint}{load.Path}"]);
+    }
+
+    public static Sample ReadHttp(string report)
     {
         var line = report.Split('\n').Single(static line => line.StartsWith("report ", StringComparison.Ordinal));
         var figures = line.Split(' ')[1..].Select(static figure => double.Parse(figure, CultureInfo.InvariantCulture)).ToArray();
-        return (new Sample { Rate = figures[0] / figures[1] * 1e6, P50 = figures[2], P99 = figures[3], Errors = (long)figures[4] }, figures[0]);
+        return new Sample { Requests = figures[0], Rate = figures[0] / figures[1] * 1e6, P50 = figures[2], P99 = figures[3], Errors = (long)figures[4] };
     }
 
     private static string Text(double number) => number.ToString(CultureInfo.InvariantCulture);

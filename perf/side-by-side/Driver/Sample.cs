@@ -9,6 +9,12 @@ internal sealed record Sample
     /// <summary>The same of nginx.</summary>
     public double FrontCpu { get; init; } = double.NaN;
 
+    /// <summary>Of both.</summary>
+    public double TotalCpu => ServerCpu + FrontCpu;
+
+    /// <summary>Answers that came.</summary>
+    public double Requests { get; init; } = double.NaN;
+
     /// <summary>Requests a second.</summary>
     public double Rate { get; init; } = double.NaN;
 
@@ -29,6 +35,7 @@ internal sealed record Sample
     {
         ServerCpu = Middle(samples, static sample => sample.ServerCpu),
         FrontCpu = Middle(samples, static sample => sample.FrontCpu),
+        Requests = Middle(samples, static sample => sample.Requests),
         Rate = Middle(samples, static sample => sample.Rate),
         P50 = Middle(samples, static sample => sample.P50),
         P99 = Middle(samples, static sample => sample.P99),
@@ -36,9 +43,12 @@ internal sealed record Sample
         Errors = samples.Sum(static sample => sample.Errors),
     };
 
-    private static double Middle(IReadOnlyList<Sample> samples, Func<Sample, double> figure)
+    /// <summary>The median.</summary>
+    public static double Middle(IEnumerable<double> figures)
     {
-        var values = samples.Select(figure).Order().ToArray();
+        var values = figures.Order().ToArray();
         return values.Length % 2 == 1 ? values[values.Length / 2] : (values[values.Length / 2 - 1] + values[values.Length / 2]) / 2;
     }
+
+    private static double Middle(IReadOnlyList<Sample> samples, Func<Sample, double> figure) => Middle(samples.Select(figure));
 }

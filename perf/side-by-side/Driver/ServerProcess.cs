@@ -11,21 +11,38 @@ internal sealed partial class ServerProcess : IDisposable
 {
     private readonly Process _process;
 
-    /// <summary>Starts a program, and waits until it accepts connections.</summary>
+    /// <summary>Starts a program in its folder, and waits until it accepts connections. What it says to its console is not kept.</summary>
     public ServerProcess(Settings settings, EndPoint ready, string program, params string[] arguments)
+        : this(settings, ready, IsListening, program, arguments)
     {
-        _process = Process.Start(new ProcessStartInfo("taskset", ["-c", settings.ServerCores, program, .. arguments]))!;
-        EndPoint = ready;
+    }
+
+    /// <summary>Starts a program, and waits until it is ready.</summary>
+    public ServerProcess(Settings settings, EndPoint ready, Func<EndPoint, bool> isReady, string program, params string[] arguments)
+    {
+        var folder = Path.GetDirectoryName(Array.Find([program, .. arguments], File.Exists)) ?? "";
         var clock = Stopwatch.StartNew();
-        while (!IsListening(ready))
+        string[] silent = ["sh", "-c", "exec \"$@\" >/dev/null", "sh"];
+        var start = new ProcessStartInfo("taskset", ["-c", settings.ServerCores, .. silent, program, .. arguments]) { WorkingDirectory = folder };
+        _process = Process.Start(start)!;
+        EndPoint = ready;
+        while (!isReady(ready))
         {
-            if (_process.HasExited || clock.Elapsed > TimeSpan.FromSeconds(20))
+            if (_process.HasExited || clock.Elapsed > TimeSpan.FromSeconds(30))
                 throw new InvalidOperationException($"{program} {string.Join(' ', arguments)} does not listen at {ready}.");
-            Thread.Sleep(50);
+            Thread.Sleep(1);
         }
+
+        ReadyAfter = clock.Elapsed;
     }
 
     public EndPoint EndPoint { get; }
+
+    /// <summary>The time from the start until it was ready.</summary>
+    public TimeSpan ReadyAfter { get; }
+
+    /// <summary>Whether it is compiled while it runs, so that it has to run for a while before it is measured.</summary>
+    public bool NeedsWarmUp { get; init; } = true;
 
     public int Id => _process.Id;
 

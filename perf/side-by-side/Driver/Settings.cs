@@ -1,18 +1,53 @@
 using System.Globalization;
+using System.Text.RegularExpressions;
 
 namespace SideBySide.Driver;
 
 /// <summary>What the command line says.</summary>
-/// <param name="Tools">The folder with the compiled programs.</param>
-/// <param name="Site">The folder with the published site.</param>
-/// <param name="Rounds">How often each figure is measured; the table has the medians.</param>
-/// <param name="Seconds">The length of a measurement.</param>
-/// <param name="ServerCores">The processors of the servers and nginx, as taskset takes them.</param>
-/// <param name="LoadCores">The processors of the load generators.</param>
-/// <param name="Only">A regular expression of the titles to run; all if empty.</param>
-internal sealed record Settings(
-    string Tools, string Site, int Rounds, double Seconds, string ServerCores, string LoadCores, string Only)
+internal sealed record Settings
 {
+    /// <summary>What is measured: servers side by side, or, if true, what comes after a start.</summary>
+    public bool IsStartup { get; init; }
+
+    /// <summary>The folder with the compiled programs.</summary>
+    public required string Tools { get; init; }
+
+    /// <summary>The folder with the published site that has a page for each case.</summary>
+    public required string Site { get; init; }
+
+    /// <summary>The folder of the sites that have the server from its package: minimal, and those of templates.</summary>
+    public required string PackagedSites { get; init; }
+
+    /// <summary>The program that counts what a request allocates.</summary>
+    public required string Benchmarks { get; init; }
+
+    /// <summary>How often each figure is measured; the tables have the medians.</summary>
+    public required int Rounds { get; init; }
+
+    /// <summary>The length of a measurement.</summary>
+    public required double Seconds { get; init; }
+
+    /// <summary>How long a server answers before it is measured.</summary>
+    public required double WarmUpSeconds { get; init; }
+
+    /// <summary>The processors of the servers and nginx, as taskset takes them.</summary>
+    public required string ServerCores { get; init; }
+
+    /// <summary>The processors of the load generators.</summary>
+    public required string LoadCores { get; init; }
+
+    /// <summary>Only what the table of what is asked needs, in short runs.</summary>
+    public bool IsQuick { get; init; }
+
+    /// <summary>The machine and the commit, in words.</summary>
+    public required string Machine { get; init; }
+
+    /// <summary>The folder for pictures; none are made if it is empty.</summary>
+    public required string Images { get; init; }
+
+    /// <summary>A regular expression of the titles to run; all if empty.</summary>
+    public required string Only { get; init; }
+
     public static Settings Parse(string[] arguments)
     {
         string Get(string name, string other)
@@ -21,14 +56,29 @@ internal sealed record Settings(
             return at >= 0 && at + 1 < arguments.Length ? arguments[at + 1] : other;
         }
 
+        var isQuick = arguments.Contains("--quick");
+        var isStartup = arguments.Contains("--startup");
         var all = $"0-{Environment.ProcessorCount - 1}";
-        return new Settings(
-            Get("tools", "."),
-            Get("site", "."),
-            int.Parse(Get("rounds", "3"), CultureInfo.InvariantCulture),
-            double.Parse(Get("seconds", "2"), CultureInfo.InvariantCulture),
-            Get("server-cores", all),
-            Get("load-cores", all),
-            Get("only", ""));
+        return new Settings
+        {
+            IsStartup = isStartup,
+            Tools = Get("tools", "."),
+            Site = Get("site", "."),
+            PackagedSites = Get("packaged-sites", "."),
+            Benchmarks = Get("benchmarks", "."),
+            Rounds = int.Parse(Get("rounds", !isQuick ? "5" : isStartup ? "2" : "3"), CultureInfo.InvariantCulture),
+            Seconds = double.Parse(Get("seconds", isQuick ? "1" : "2"), CultureInfo.InvariantCulture),
+            // On one processor, which it shares with the load, the just-in-time compiler takes so long to come to its last step.
+            WarmUpSeconds = isQuick ? 4 : 8,
+            ServerCores = Get("server-cores", all),
+            LoadCores = Get("load-cores", all),
+            IsQuick = isQuick,
+            Machine = Get("machine", ""),
+            Images = Get("images", ""),
+            Only = Get("only", ""),
+        };
     }
+
+    /// <summary>Whether a table of this title is wanted.</summary>
+    public bool Includes(string title) => Regex.IsMatch(title, Only);
 }

@@ -19,28 +19,33 @@ internal sealed class Setup(Settings settings) : IDisposable
     /// <summary>The connection to the database, which run.sh starts.</summary>
     public static string Database => Environment.GetEnvironmentVariable("SIDE_BY_SIDE_DATABASE") ?? "";
 
-    /// <summary>Starts the site on this server.</summary>
-    public ServerProcess StartFastCgi(EndPoint endPoint, params string[] options)
-    {
-        var address = endPoint is UnixDomainSocketEndPoint ? $"fastcgi://unix:{endPoint}" : $"fastcgi://{endPoint}";
-        return StartSite(endPoint, ["--server", "fastcgi", "--urls", address, .. options]);
-    }
+    /// <summary>Starts the site that has a page for each case on this server.</summary>
+    public ServerProcess StartFastCgi(EndPoint endPoint, params string[] options) => StartSite(endPoint, [.. FastCgi(endPoint), .. options]);
 
-    /// <summary>Starts the site on Kestrel.</summary>
-    public ServerProcess StartKestrel(EndPoint endPoint, params string[] options)
-    {
-        var address = endPoint is UnixDomainSocketEndPoint ? $"http://unix:{endPoint}" : $"http://{endPoint}";
-        return StartSite(endPoint, ["--server", "kestrel", "--urls", address, .. options]);
-    }
+    /// <summary>Starts the site that has a page for each case on Kestrel.</summary>
+    public ServerProcess StartKestrel(EndPoint endPoint, params string[] options) => StartSite(endPoint, [.. Kestrel(endPoint), .. options]);
+
+    /// <summary>Starts a site that has the server from its package, on either.</summary>
+    public ServerProcess StartPackaged(string name, EndPoint endPoint, bool isFastCgi, params string[] options) =>
+        Start(endPoint, "dotnet", [PackagedAssembly(name), .. isFastCgi ? FastCgi(endPoint) : Kestrel(endPoint), .. options]);
+
+    /// <summary>The program of a site that has the server from its package.</summary>
+    public string PackagedAssembly(string name) => Path.Combine(settings.PackagedSites, name, name + ".dll");
 
     /// <summary>Starts a program of the tools folder, or of the system.</summary>
     public ServerProcess Start(EndPoint endPoint, string program, params string[] arguments)
     {
         var own = Path.Combine(settings.Tools, program);
-        var server = new ServerProcess(settings, endPoint, File.Exists(own) ? own : program, arguments);
+        var server = new ServerProcess(settings, endPoint, File.Exists(own) ? own : program, arguments) { NeedsWarmUp = program is not ("floor" or "libfcgi" or "go-peer") };
         _servers.Push(server);
         return server;
     }
+
+    /// <summary>What a site is told to be on this server.</summary>
+    public static string[] FastCgi(EndPoint at) => ["--server", "fastcgi", "--urls", at is UnixDomainSocketEndPoint ? $"fastcgi://unix:{at}" : $"fastcgi://{at}"];
+
+    /// <summary>What a site is told to be on Kestrel.</summary>
+    public static string[] Kestrel(EndPoint at) => ["--server", "kestrel", "--urls", at is UnixDomainSocketEndPoint ? $"http://unix:{at}" : $"http://{at}"];
 
     /// <summary>Starts nginx before a server.</summary>
     public ServerProcess StartNginx(ServerProcess backend, bool isFastCgi)

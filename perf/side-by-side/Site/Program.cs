@@ -3,7 +3,7 @@ using System.Globalization;
 using Microsoft.Extensions.FileProviders;
 using SideBySide.Site;
 
-// The same pages for both servers. --server fastcgi | kestrel; --urls; --files FOLDER; --database CONNECTION.
+// The same pages for both servers. --server fastcgi | kestrel; --urls; --files FOLDER; --database CONNECTION; --middleware common.
 var builder = WebApplication.CreateBuilder(args);
 builder.Logging.ClearProviders();
 if (builder.Configuration["server"] == "fastcgi")
@@ -11,7 +11,13 @@ if (builder.Configuration["server"] == "fastcgi")
 if (builder.Configuration["database"] is { } database)
     builder.Services.AddSingleton(Npgsql.NpgsqlDataSource.Create(database));
 
+var hasMiddleware = builder.Configuration["middleware"] == "common";
+if (hasMiddleware)
+    CommonMiddleware.AddTo(builder.Services);
+
 var app = builder.Build();
+if (hasMiddleware)
+    CommonMiddleware.Use(app);
 if (builder.Configuration["files"] is { } files)
     app.UseStaticFiles(new StaticFileOptions { FileProvider = new PhysicalFileProvider(files), RequestPath = "/files" });
 
@@ -43,6 +49,31 @@ app.MapGet("/block", () =>
 {
     Thread.Sleep(50);
     return "blocked";
+});
+
+// Paths that are new again and again: an order has a number, an article a name.
+foreach (var pattern in new[] { "/orders/{name}", "/articles/{name}" })
+    app.MapGet(pattern, (string name) =>
+    {
+        Thread.Sleep(50);
+        return name;
+    });
+
+foreach (var pattern in new[] { "/short-orders/{name}", "/short-articles/{name}" })
+    app.MapGet(pattern, (string name) =>
+    {
+        Thread.Sleep(20);
+        return name;
+    });
+
+// The headers that the load generators add.
+string[] extraHeaders = [.. Enumerable.Range(1, 60).Select(static i => $"X-Extra-Header-{i}")];
+app.MapGet("/headers/{count:int}", (int count, HttpRequest request) =>
+{
+    var length = 0;
+    for (var i = 0; i < count; i++)
+        length += request.Headers[extraHeaders[i]].ToString().Length;
+    return length.ToString(CultureInfo.InvariantCulture);
 });
 
 app.MapGet("/compute", () =>

@@ -9,11 +9,15 @@ internal sealed class SlabPool
 {
     private const int SlotsPerProcessor = 8;
 
+    // Two cache lines of references lie before the slots of each processor, and behind the last.
+    private const int SlotGap = 16;
+    private const int SlotStride = SlotGap + SlotsPerProcessor;
+
     private readonly int _blockSize;
     private readonly int _blocksPerSlab;
     private readonly Lock _lock = new();
     private readonly List<Slab> _slabsWithFreeBlocks = [];
-    private readonly BufferBlock?[] _slots = new BufferBlock?[SlotsPerProcessor * Environment.ProcessorCount];
+    private readonly BufferBlock?[] _slots = new BufferBlock?[(SlotStride * Environment.ProcessorCount) + SlotGap];
     private int _slabCount;
     private int _rentedCount;
 
@@ -90,7 +94,7 @@ internal sealed class SlabPool
         }
     }
 
-    private int FirstSlot() => (int)((uint)Thread.GetCurrentProcessorId() % (uint)(_slots.Length / SlotsPerProcessor)) * SlotsPerProcessor;
+    private int FirstSlot() => (int)((uint)Thread.GetCurrentProcessorId() % (uint)(_slots.Length / SlotStride)) * SlotStride + SlotGap;
 
     private BufferBlock RentFromSlab()
     {

@@ -30,8 +30,9 @@ internal static class CgiRequestMapper
 
         head.Protocol = MapProtocol(variables.Protocol, mapping);
         head.IsHttps = IsHttps(variables.Https, variables.Scheme);
+        head.HostOffset = variables.HostOffset;
         head.HasTransferEncoding = variables.HasTransferEncoding;
-        head.IsPortUnusual = !variables.ServerPort.IsEmpty && !variables.ServerPort.SequenceEqual("80"u8) && !variables.ServerPort.SequenceEqual("443"u8);
+        head.IsPortUnusual = IsUnusualPort(variables.ServerPort);
         if (!TryMapContentLength(variables.ContentLength, out var contentLength))
             return RequestRejection.InvalidContentLength;
 
@@ -39,9 +40,15 @@ internal static class CgiRequestMapper
         return MapTarget(ref variables, mapping, ref head);
     }
 
-    /// <summary>The target as the front-end received it, made up from the decoded path where it does not say.</summary>
-    public static string GetRawTarget(ReadOnlySpan<byte> parameters, CgiMapping mapping)
+    /// <summary>The target as the front-end received it.</summary>
+    /// <param name="parameters">The whole PARAMS stream.</param>
+    /// <param name="mapping">How variables are decoded.</param>
+    /// <param name="path">The decoded path, if the target is not sent.</param>
+    /// <param name="query">The query, if the target is not sent.</param>
+    /// <returns><see langword="null"/> if it is not sent: then <see cref="MakeUpRawTarget"/> makes it of path and query.</returns>
+    public static string? TryGetRawTarget(ReadOnlySpan<byte> parameters, CgiMapping mapping, out string path, out string query)
     {
+        path = query = string.Empty;
         if (RequestVariables.Read(parameters, mapping, out var variables) != RequestRejection.None)
             return string.Empty;
 
@@ -55,9 +62,14 @@ internal static class CgiRequestMapper
             return raw.StartsWith('?') && !target.Path.IsEmpty ? "/" + raw : raw;
         }
 
-        var path = mapping.DecodeVariable(variables.ScriptName) + mapping.DecodeVariable(variables.PathInfo);
-        return new PathString(path.StartsWith('/') ? path : "/" + path).ToUriComponent() + MapQuery(variables.QueryString, mapping);
+        path = mapping.DecodeVariable(variables.ScriptName) + mapping.DecodeVariable(variables.PathInfo);
+        query = MapQuery(variables.QueryString, mapping);
+        return null;
     }
+
+    /// <summary>The target of a decoded path and a query.</summary>
+    public static string MakeUpRawTarget(string path, string query)
+        => new PathString(path.StartsWith('/') ? path : "/" + path).ToUriComponent() + query;
 
     /// <summary>Methods are case-sensitive (RFC 9110, section 9.1): <c>get</c> is another method than GET to the front-end, and stays one.</summary>
     private static string MapMethod(ReadOnlySpan<byte> method, CgiMapping mapping) => method.Length switch
@@ -88,6 +100,10 @@ internal static class CgiRequestMapper
             return HttpProtocol.Http3;
         return mapping.DecodeVariable(protocol);
     }
+
+    /// <summary>Whether this is a port, and the default of neither scheme.</summary>
+    private static bool IsUnusualPort(ReadOnlySpan<byte> text)
+        => Utf8Parser.TryParse(text, out ushort port, out var length) && length == text.Length && port is not (0 or 80 or 443);
 
     private static bool IsHttps(ReadOnlySpan<byte> https, ReadOnlySpan<byte> scheme)
     {

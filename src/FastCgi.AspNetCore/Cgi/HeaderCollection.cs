@@ -191,7 +191,7 @@ internal abstract class HeaderCollection : IHeaderDictionary
         else if (separator is null)
             _entries[position] = new(_entries[position].Key, StringValues.Concat(_entries[position].Value, value));
         else
-            _entries[position] = new(_entries[position].Key, $"{_entries[position].Value}{separator}{value}");
+            _entries[position] = new(_entries[position].Key, string.Concat(_entries[position].Value.ToString(), separator, value));
     }
 
     /// <summary>Notes the length that the server knows, without a header text.</summary>

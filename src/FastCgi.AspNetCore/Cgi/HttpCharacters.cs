@@ -1,29 +1,30 @@
 using System.Buffers;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using System.Text;
 
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>The characters that RFC 9110 allows in tokens and field values, as sets that are searched at once.</summary>
 internal static class HttpCharacters
 {
-    private const string TokenCharacters = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+    private const string Alphanumerics = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+    private const string TokenCharacters = "!#$%&'*+-.^_`|~" + Alphanumerics;
+
+    // Behind CR, LF, NUL and others that hardly a value has.
+    private const byte FirstPlainByte = 0x0e;
 
     // Room for the ids of nginx (32), mod_unique_id (24 to 30), W3C traceparent (55) and two UUIDs.
     private const int MaxTraceIdentifierLength = 128;
 
     private static readonly SearchValues<char> s_traceIdentifierChars =
-        SearchValues.Create("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz-_.:@+/=");
+        SearchValues.Create(Alphanumerics + "-_.:@+/=");
 
-    private static readonly SearchValues<byte> s_tokenBytes = SearchValues.Create([.. TokenCharacters.Select(static c => (byte)c)]);
+    private static readonly SearchValues<byte> s_tokenBytes = SearchValues.Create(Encoding.ASCII.GetBytes(TokenCharacters));
     private static readonly SearchValues<char> s_tokenChars = SearchValues.Create(TokenCharacters);
-
-    private static readonly SearchValues<char> s_asciiFieldValueChars =
-        SearchValues.Create([.. Enumerable.Range(0x20, 0x7f - 0x20).Append('\t').Select(static c => (char)c)]);
-
-    private static readonly SearchValues<char> s_controlChars =
-        SearchValues.Create([.. Enumerable.Range(0, 0x20).Where(static c => c != '\t').Append(0x7f).Select(static c => (char)c)]);
-
-    private static readonly SearchValues<byte> s_suspectValueBytes =
-        SearchValues.Create([0, (byte)'\r', (byte)'\n', .. Enumerable.Range(0x80, 0x80).Select(static b => (byte)b)]);
+    private static readonly SearchValues<char> s_asciiFieldValueChars = CreateAscii(isControl: false);
+    private static readonly SearchValues<char> s_controlChars = CreateAscii(isControl: true);
 
     /// <summary>Whether a text can be the id of a request: it stands in logs, and may stand in headers and addresses.</summary>
     public static bool IsTraceIdentifier(ReadOnlySpan<char> value)
@@ -41,6 +42,47 @@ internal static class HttpCharacters
     /// <summary>The first control character that is not HTAB, or -1: the rule where an encoding was chosen for the header.</summary>
     public static int IndexOfControl(ReadOnlySpan<char> value) => value.IndexOfAny(s_controlChars);
 
-    /// <summary>Whether a received value needs a closer look: it has CR, LF, NUL or bytes beyond ASCII.</summary>
-    public static bool IsSuspect(ReadOnlySpan<byte> value) => value.ContainsAny(s_suspectValueBytes);
+    /// <summary>Whether a received value needs a closer look: it may have CR, LF or NUL, or bytes beyond ASCII.</summary>
+    public static bool IsSuspect(ReadOnlySpan<byte> value)
+    {
+        // Eight bytes at a time, without a search of the framework's, which nothing compiles ahead for this set.
+        const int Size = sizeof(ulong);
+        if (value.Length < Size)
+        {
+            foreach (var b in value)
+            {
+                if (b is < FirstPlainByte or > 0x7f)
+                    return true;
+            }
+
+            return false;
+        }
+
+        ref var start = ref MemoryMarshal.GetReference(value);
+        var last = value.Length - Size;
+        var found = FindSuspect(Unsafe.ReadUnaligned<ulong>(ref Unsafe.Add(ref start, last)));
+        for (var i = 0; i < last; i += Size)
+            found |= FindSuspect(Unsafe.ReadUnaligned<ulong>(ref Unsafe.Add(ref start, i)));
+        return found != 0;
+    }
+
+    /// <returns>0 if each of the bytes is plain: a byte that is not makes its own highest bit or, by the borrow, that of a higher byte.</returns>
+    private static ulong FindSuspect(ulong bytes)
+    {
+        const ulong EachByte = 0x0101_0101_0101_0101;
+        return (bytes | (bytes - (EachByte * FirstPlainByte))) & (EachByte * 0x80);
+    }
+
+    // Without LINQ, whose methods over char and byte would be compiled at the first request.
+    private static SearchValues<char> CreateAscii(bool isControl)
+    {
+        var characters = new List<char>();
+        for (var c = '\0'; c <= '\x7f'; c++)
+        {
+            if ((c != '\t' && char.IsControl(c)) == isControl)
+                characters.Add(c);
+        }
+
+        return SearchValues.Create(CollectionsMarshal.AsSpan(characters));
+    }
 }

@@ -9,6 +9,9 @@ namespace FastCgi.AspNetCore.Connections;
 /// </summary>
 internal abstract class ConnectionTransport : OutputTransport
 {
+    /// <summary>The number of the loop that receives; 0 with engines that have none.</summary>
+    public virtual int Loop => 0;
+
     /// <summary>The web server's end, or <see langword="null"/> where it is not known.</summary>
     public abstract EndPoint? RemoteEndPoint { get; }
 

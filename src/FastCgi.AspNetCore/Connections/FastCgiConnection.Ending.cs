@@ -2,6 +2,7 @@ using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
 using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Responses;
+using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Connections;
 
@@ -68,7 +69,15 @@ internal sealed partial class FastCgiConnection
     public override void Reset()
     {
         using (Output.EnterLock())
+        {
             _lifetime.TryClose();
+            // Now, not when the transport comes to it: what is written until then is lost, and no handler may take its response for sent.
+            foreach (var request in _requests.ToList())
+            {
+                if (request.HasAllParameters)
+                    Drop(request, new ConnectionAbortedException("The connection was closed by the server."));
+            }
+        }
 
         _transport.Reset();
     }

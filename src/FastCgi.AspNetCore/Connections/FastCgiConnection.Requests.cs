@@ -18,6 +18,9 @@ internal sealed partial class FastCgiConnection
         if (!_partialContent.TryComplete(in piece, ProtocolConstants.FixedBodyLength, out var content))
             return piece.Header.ContentLength == ProtocolConstants.FixedBodyLength ? ProtocolError.None : ProtocolError.BeginRequestLength;
 
+        var body = BeginRequestBody.Parse(content);
+        // What came in pieces is whole: nothing of it is awaited any more.
+        _partialContent.Return();
         var id = piece.Header.RequestId;
         if (_requests.Find(id) is not null)
             return ProtocolError.DuplicateRequestId;
@@ -26,7 +29,6 @@ internal sealed partial class FastCgiConnection
         if (!_lifetime.TryBeginRequest(hasRequests: _requests.Count > 0))
             return ProtocolError.None;
 
-        var body = BeginRequestBody.Parse(content);
         var role = (FastCgiRole)body.Role;
         if (!_server.IsServed(role))
         {
@@ -46,7 +48,7 @@ internal sealed partial class FastCgiConnection
         _isShared |= _requests.Count > 0;
         if (_surplus > 0)
             RefuseUnreadBodies(ref ready);
-        var request = _server.Requests.Rent();
+        var request = _server.Requests.Rent(Loop);
         request.Begin(this, id, role, body.KeepConnection, _requestCount);
         request.BeganAt = _manager.Now;
         _halfOpenCount++;

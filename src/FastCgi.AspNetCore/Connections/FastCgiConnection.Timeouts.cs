@@ -27,6 +27,7 @@ internal sealed partial class FastCgiConnection
         var now = _manager.Now;
         var ready = new ReadyRequests();
         bool isOverdue;
+        bool isStuck;
         using (Output.EnterLock())
         {
             var limits = _server.Options.Limits;
@@ -37,6 +38,7 @@ internal sealed partial class FastCgiConnection
                 EndPause(ref ready);
 
             LeaveIfIdle(now, limits.KeepAliveTimeout);
+            isStuck = Output.IsSendOverdue(_server.Time, now, limits.UnsentResponseTimeout);
             isOverdue = _lifetime.IsDrainOverdue(_server.Time, now, limits.DrainTimeout) || IsRecordOverdue(now, limits.RequestParametersTimeout);
         }
 
@@ -47,7 +49,9 @@ internal sealed partial class FastCgiConnection
             ThreadRoot.Run(report, static report => report(), _server.Log);
         ResumeReceiving();
         Output.FlushNow();
-        if (isOverdue)
+        if (isStuck)
+            _server.Log.ResponseNotTaken(Id, _server.Options.Limits.UnsentResponseTimeout);
+        if (isOverdue || isStuck)
             Reset();
     }
 

@@ -76,6 +76,9 @@ internal sealed partial class FastCgiConnection : RequestConnection
     public override string Id => _id ??= ConnectionId.Next();
 
     /// <inheritdoc/>
+    public override int Loop => _transport.Loop;
+
+    /// <inheritdoc/>
     public override RecordOutput Output { get; }
 
     /// <summary>Whether receiving is paused, until <see cref="ConnectionTransport.ResumeReceiving"/> is called.</summary>

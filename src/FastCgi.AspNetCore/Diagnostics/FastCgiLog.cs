@@ -45,6 +45,15 @@ internal static partial class FastCgiLog
     [LoggerMessage(84, LogLevel.Information, "{Server} is on this machine. For {Address}, put this into {File}, and run {Command}\n\n{Block}\n", EventName = "WebServerFound")]
     public static partial void WebServerFound(this ILogger log, string server, string address, string file, string command, string block);
 
+    [LoggerMessage(85, LogLevel.Information, "This machine does not have the address of {Address}, which is one of the two of localhost, so the application starts without it.", EventName = "AddressAbsent")]
+    public static partial void AddressAbsent(this ILogger log, string address);
+
+    [LoggerMessage(86, LogLevel.Warning, "FastCGI is not served: Kestrel was registered after it, and the last server counts. Call UseFastCgi after UseKestrel, or set the options of Kestrel with ConfigureKestrel in place of UseKestrel.", EventName = "KestrelTookOver")]
+    public static partial void KestrelTookOver(this ILogger log);
+
+    [LoggerMessage(87, LogLevel.Debug, @"Connection id ""{ConnectionId}"": The web server has taken nothing of what there is to send for {Timeout} (UnsentResponseTimeout), so the connection is reset and its requests are aborted.", EventName = "ResponseNotTaken")]
+    public static partial void ResponseNotTaken(this ILogger log, string connectionId, TimeSpan? timeout);
+
     [LoggerMessage(19, LogLevel.Warning, "The system has no further thread for handlers that block or compute; requests wait for the {Count} that there are.", EventName = "ThreadsOutOfResources")]
     public static partial void ThreadsOutOfResources(this ILogger log, int count, Exception exception);
 

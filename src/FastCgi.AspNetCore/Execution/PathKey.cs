@@ -4,10 +4,10 @@ using System.Numerics;
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// A number that is the same for paths that most likely have the same handler: what looks like an identity in a path (digits, GUIDs,
+/// Numbers that are the same for paths that most likely have the same handler: what looks like an identity in a path (digits, GUIDs,
 /// hexadecimal and mixed tokens) does not count.
 /// </summary>
-internal static class PathKey
+internal readonly struct PathKey
 {
     // A segment of this length with a digit in it is data and no word of a route.
     private const int LongSegment = 16;
@@ -26,15 +26,31 @@ internal static class PathKey
 
     private static readonly SearchValues<char> s_digits = SearchValues.Create("0123456789");
 
-    /// <summary>Computes the key of a path.</summary>
-    public static int Compute(string? path)
+    private readonly string? _path;
+
+    /// <summary>The key of a path; <see langword="null"/> where there is none.</summary>
+    public PathKey(string? path)
     {
-        if (path is null)
+        _path = path;
+        Own = Compute(path);
+    }
+
+    /// <summary>The key of the path itself.</summary>
+    public int Own { get; }
+
+    /// <summary>
+    /// The key of all paths that differ in their last segment: no list of routes is known here, and <c>/articles/{title}</c> has ever new
+    /// paths that nothing tells from pages. Computed when it is asked for, which is seldom.
+    /// </summary>
+    public int Siblings => _path is null ? 0 : (int)Mix(Identity, (uint)Compute(_path.AsSpan(0, _path.LastIndexOf('/') + 1)));
+
+    private static int Compute(ReadOnlySpan<char> path)
+    {
+        if (path.IsEmpty)
             return 0;
 
         // Most paths of hot handlers have no digit, and are not looked at one character after another.
-        var firstDigit = path.AsSpan().IndexOfAny(s_digits);
-        return firstDigit < 0 ? path.GetHashCode(StringComparison.Ordinal) : (int)ComputeFolded(path);
+        return path.ContainsAny(s_digits) ? (int)ComputeFolded(path) : string.GetHashCode(path, StringComparison.Ordinal);
     }
 
     private static uint ComputeFolded(ReadOnlySpan<char> path)

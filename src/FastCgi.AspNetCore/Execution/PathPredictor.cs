@@ -16,9 +16,13 @@ internal enum PathBehaviour
 }
 
 /// <summary>
-/// Predicts what requests do, as a processor predicts branches: two tables of two-bit counters by <see cref="PathKey"/>. Races and
-/// keys that share an entry cost a wrong prediction, and nothing else.
+/// Predicts what requests do, as a processor predicts branches: tables of two-bit counters by <see cref="PathKey"/>. Races and keys
+/// that share an entry cost a wrong prediction, and nothing else.
 /// </summary>
+/// <remarks>
+/// Where paths that differ in their last segment only keep their threads one after another, a further one is taken for one of them until
+/// it has shown otherwise: else each ever new path would stall a loop, and in time fill the table.
+/// </remarks>
 internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
 {
     private const int Size = 4_096;
@@ -26,43 +30,70 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
     private const byte Likely = 2;
 
     private readonly byte[] _keeps = new byte[Size];
+    private readonly byte[] _siblingsKeep = new byte[Size];
+    private readonly byte[] _isException = new byte[Size];
     private readonly byte[] _awaits = new byte[Size];
 
-    /// <summary>What a request is likely to do.</summary>
-    public PathBehaviour Predict(int pathKey)
-    {
-        if (_keeps[Index(pathKey)] >= Likely)
-            return PathBehaviour.KeepsThread;
+    // Where nothing ever stalls, nobody pays for the keys of siblings.
+    private bool _areSiblingsKnown;
 
-        return _awaits[Index(pathKey)] >= Likely ? PathBehaviour.Awaits : PathBehaviour.Returns;
+    /// <summary>What a request is likely to do.</summary>
+    public PathBehaviour Predict(PathKey path)
+    {
+        if (_keeps[Index(path.Own)] >= Likely)
+            return PathBehaviour.KeepsThread;
+        if (_awaits[Index(path.Own)] >= Likely)
+            return PathBehaviour.Awaits;
+
+        return IsLikeSiblings(path) ? PathBehaviour.KeepsThread : PathBehaviour.Returns;
     }
 
     /// <summary>A request has stalled a queue, which is dear.</summary>
-    public void OnStalled(int pathKey) => _keeps[Index(pathKey)] = Surely;
+    public void OnStalled(PathKey path)
+    {
+        _keeps[Index(path.Own)] = Surely;
+        _isException[Index(path.Own)] = 0;
+        Count(ref _siblingsKeep[Index(path.Siblings)], isUp: true);
+        _areSiblingsKnown = true;
+    }
 
     /// <summary>Executes a request on a thread that nobody else waits for, and learns from it.</summary>
     /// <param name="request">The request.</param>
     /// <param name="shortTime">Whoever returns in this time has not kept the thread, whatever it met.</param>
     public void Execute(FastCgiRequest request, TimeSpan shortTime)
     {
-        var pathKey = PathKey.Compute(request.Path);
+        var path = new PathKey(request.Path);
         var startedAt = time.GetTimestamp();
         var before = platform.GetUsageOfThisThread();
         var hasReturned = request.Execute();
         var isLong = time.GetElapsedTime(startedAt) > shortTime;
-        OnExecuted(pathKey, isLong && platform.GetUsageOfThisThread().HasKeptThread(before));
-        OnReturned(pathKey, isAwaiting: !hasReturned);
+        OnExecuted(path, isLong && platform.GetUsageOfThisThread().HasKeptThread(before));
+        OnReturned(path, isAwaiting: !hasReturned);
     }
 
     /// <summary>A request has run on a thread that nobody else waits for.</summary>
-    /// <param name="pathKey">Its path.</param>
+    /// <param name="path">Its path.</param>
     /// <param name="hasKeptThread">Whether it has slept or computed there.</param>
-    public void OnExecuted(int pathKey, bool hasKeptThread) => Count(ref _keeps[Index(pathKey)], hasKeptThread);
+    public void OnExecuted(PathKey path, bool hasKeptThread)
+    {
+        if (_keeps[Index(path.Own)] != 0 || !IsLikeSiblings(path))
+        {
+            Count(ref _keeps[Index(path.Own)], hasKeptThread);
+            return;
+        }
+
+        Count(ref _siblingsKeep[Index(path.Siblings)], hasKeptThread);
+        if (!hasKeptThread)
+            _isException[Index(path.Own)] = 1;
+    }
 
     /// <summary>The handler of a request has returned.</summary>
-    /// <param name="pathKey">Its path.</param>
+    /// <param name="path">Its path.</param>
     /// <param name="isAwaiting">Whether it goes on later.</param>
-    public void OnReturned(int pathKey, bool isAwaiting) => Count(ref _awaits[Index(pathKey)], isAwaiting);
+    public void OnReturned(PathKey path, bool isAwaiting) => Count(ref _awaits[Index(path.Own)], isAwaiting);
+
+    private bool IsLikeSiblings(PathKey path)
+        => _areSiblingsKnown && _isException[Index(path.Own)] == 0 && _siblingsKeep[Index(path.Siblings)] >= Likely;
 
     // What does not change is not written: all threads share the tables.
     private static void Count(ref byte counter, bool isUp)
@@ -73,5 +104,5 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
             counter--;
     }
 
-    private static int Index(int pathKey) => pathKey & (Size - 1);
+    private static int Index(int key) => key & (Size - 1);
 }

@@ -127,7 +127,7 @@ internal sealed class RequestScheduler : RequestRunner
     /// <summary>Runs a request that has waited for its turn, on another thread.</summary>
     public override void Run(FastCgiRequest request)
     {
-        if (_scheduling == FastCgiApplicationScheduling.Auto && Predictor.Predict(PathKey.Compute(request.Path)) == PathBehaviour.KeepsThread)
+        if (_scheduling == FastCgiApplicationScheduling.Auto && Predictor.Predict(new PathKey(request.Path)) == PathBehaviour.KeepsThread)
             Workers.Run(request);
         else
             ExecuteLater(request);
@@ -162,8 +162,8 @@ internal sealed class RequestScheduler : RequestRunner
         while (!queue.IsEmpty)
         {
             var request = queue.RemoveFirst();
-            var pathKey = PathKey.Compute(request.Path);
-            if (!TryDispatch(request, pathKey) && !Call(queue, request, pathKey, output))
+            var path = new PathKey(request.Path);
+            if (!TryDispatch(request, path) && !Call(queue, request, path, output))
                 return false;
         }
 
@@ -179,7 +179,7 @@ internal sealed class RequestScheduler : RequestRunner
     /// <returns>Whether this thread still owns the queue.</returns>
     private bool Report(RunQueue queue, IReadOnlyList<Action> reports)
     {
-        var call = queue.Enter(response: null, generation: 0, pathKey: 0);
+        var call = queue.Enter(response: null, generation: 0, path: default);
         Watchdog.OnActivity();
         foreach (var report in reports)
             ThreadRoot.Run(report, static report => report(), _log);
@@ -187,20 +187,20 @@ internal sealed class RequestScheduler : RequestRunner
     }
 
     /// <returns>Whether this thread still owns the queue.</returns>
-    private bool Call(RunQueue queue, FastCgiRequest request, int pathKey, RecordOutput output)
+    private bool Call(RunQueue queue, FastCgiRequest request, PathKey path, RecordOutput output)
     {
         var response = request.Response.Output;
         var generation = response.Generation;
         response.Cork(sendsAtEnd: queue.IsEmpty);
         var context = ExecutionContext.Capture();
         var synchronizationContext = SynchronizationContext.Current;
-        var call = queue.Enter(response, generation, pathKey);
+        var call = queue.Enter(response, generation, path);
         Watchdog.OnActivity();
 
         var hasReturned = Execute(request, response, generation);
 
         _coldStart.OnReturned();
-        Predictor.OnReturned(pathKey, isAwaiting: !hasReturned);
+        Predictor.OnReturned(path, isAwaiting: !hasReturned);
         var isOurs = queue.TryLeave(call);
         if (!hasReturned)
             response.Yield(generation);
@@ -227,7 +227,7 @@ internal sealed class RequestScheduler : RequestRunner
 
     /// <summary>Gives a request to another thread, if this one is not for it.</summary>
     /// <returns>Whether it was.</returns>
-    private bool TryDispatch(FastCgiRequest request, int pathKey)
+    private bool TryDispatch(FastCgiRequest request, PathKey path)
     {
         if (_scheduling == FastCgiApplicationScheduling.ThreadPool)
         {
@@ -240,7 +240,7 @@ internal sealed class RequestScheduler : RequestRunner
         if (!_coldStart.TryPass(request))
             return true;
 
-        switch (Predictor.Predict(pathKey))
+        switch (Predictor.Predict(path))
         {
             case PathBehaviour.KeepsThread:
                 Workers.Run(request);

@@ -48,7 +48,7 @@ internal abstract class RunQueue
     public RecordOutput? Output => Volatile.Read(ref _output);
 
     /// <summary>The path of the request that the application was called for last.</summary>
-    public int PathKey { get; private set; }
+    public PathKey Path { get; private set; }
 
     /// <summary>
     /// Goes on with what is behind the batch, on the thread that owns the queue, until it ends or is taken.
@@ -77,14 +77,14 @@ internal abstract class RunQueue
     /// <summary>The thread of the queue is about to call the application.</summary>
     /// <param name="response">The response of the request, if there is one.</param>
     /// <param name="generation">Which use of the response object it is.</param>
-    /// <param name="pathKey">The path of the request.</param>
+    /// <param name="path">The path of the request.</param>
     /// <returns>The number of the call.</returns>
-    public long Enter(ResponseOutput? response, int generation, int pathKey)
+    public long Enter(ResponseOutput? response, int generation, PathKey path)
     {
         var call = _lastCall + 1;
         _response = response;
         _generation = generation;
-        PathKey = pathKey;
+        Path = path;
         Volatile.Write(ref _lastCall, call);
         Volatile.Write(ref _call, call);
         return call;

@@ -200,7 +200,7 @@ internal sealed class StallWatchdog : CorkDeadlines
             return true;
 
         var output = queue.Output;
-        var pathKey = queue.PathKey;
+        var path = queue.Path;
         // Nothing is left to do for a queue that ends with this call.
         var needsThread = queue.IsEndless || queue.IsUnfinished;
         if (needsThread && !_workers.TryReserve())
@@ -214,7 +214,7 @@ internal sealed class StallWatchdog : CorkDeadlines
         }
 
         if (response is not null)
-            _predictor.OnStalled(pathKey);
+            _predictor.OnStalled(path);
         if (needsThread)
             _workers.Run(queue);
         else

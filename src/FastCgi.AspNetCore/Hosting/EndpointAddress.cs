@@ -30,11 +30,15 @@ internal static class EndpointAddress
         ArgumentNullException.ThrowIfNull(address);
         var question = address.IndexOf('?', StringComparison.Ordinal);
         if (question < 0)
-            return [.. Parse(address).Select(static endPoint => new FastCgiListenOptions(endPoint))];
+            return ToOptions(Parse(address));
 
-        List<FastCgiListenOptions> endpoints = [.. Parse(address[..question]).Select(static endPoint => new FastCgiListenOptions(endPoint))];
+        var endpoints = ToOptions(Parse(address[..question]));
+        var names = new HashSet<string>(StringComparer.OrdinalIgnoreCase);
         foreach (var option in address[(question + 1)..].Split('&'))
         {
+            var name = option.Split('=')[0];
+            if (!names.Add(name) && !ListenSettings.IsList(name))
+                throw new FormatException($"The address '{address}' cannot be listened on: '{name}' stands there twice. Remove one of the two.");
             foreach (var endpoint in endpoints)
                 Apply(address, option, endpoint);
         }
@@ -91,6 +95,10 @@ internal static class EndpointAddress
         }
     }
 
+    /// <summary>Of localhost, the second is left out where the machine does not have it: containers often have no IPv6.</summary>
+    private static List<FastCgiListenOptions> ToOptions(IReadOnlyList<EndPoint> endPoints)
+        => [.. endPoints.Select(static (endPoint, index) => new FastCgiListenOptions(endPoint) { MayBeAbsent = index > 0 })];
+
     /// <summary>The endpoint of a descriptor, or, if it is no number, of the sockets that have this name in LISTEN_FDNAMES.</summary>
     private static EndPoint ToInheritedEndPoint(string descriptor)
         => int.TryParse(descriptor, NumberStyles.None, CultureInfo.InvariantCulture, out var number)
@@ -103,6 +111,8 @@ internal static class EndpointAddress
         if (colon <= 0 || rest[colon..].Contains(']', StringComparison.Ordinal))
             throw Invalid(address, "it has no port");
 
+        if (rest[colon..].Contains('/', StringComparison.Ordinal))
+            throw Invalid(address, "there is a path behind the port. The path of the application is set with FastCgi:PathBase");
         if (!ushort.TryParse(rest[(colon + 1)..], NumberStyles.None, CultureInfo.InvariantCulture, out var port))
             throw Invalid(address, "the port is a number from 0 to 65535");
 

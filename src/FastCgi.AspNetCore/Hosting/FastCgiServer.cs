@@ -67,7 +67,7 @@ internal sealed class FastCgiServer : IServer
             _services.GetService<KestrelSettings>()?.Report(options, _log);
             foreach (var root in options.SendFile.Roots.Where(static root => !Directory.Exists(root.Folder)))
                 _log.SendFileFolderMissing(root.Folder);
-            var hasHttpEndpoints = HttpServer.HasOwnEndpoints(configuration);
+            var hasHttpEndpoints = HttpServer.HasOwnEndpoints(configuration) || _services.GetService<KestrelSettings>()?.HasEndpoints == true;
             var inherited = InheritedSockets.OfThisProcess;
             var plan = EndpointPlan.Make(options, _addresses, configuration, hasHttpEndpoints, inherited, _log);
             if (plan.FastCgi.Count > 0 && string.Equals(configuration?["ForwardedHeaders_Enabled"], "true", StringComparison.OrdinalIgnoreCase))
@@ -207,6 +207,11 @@ internal sealed class FastCgiServer : IServer
         {
             return await ListenAsync(options, inherited, cancellationToken).ConfigureAwait(false);
         }
+        catch (IOException exception) when (options.MayBeAbsent && exception.InnerException is SocketException { SocketErrorCode: SocketError.AddressNotAvailable or SocketError.AddressFamilyNotSupported })
+        {
+            _log.AddressAbsent(EndpointAddress.Format(options.EndPoint));
+            return null;
+        }
         catch (IOException exception) when (isAtDesk && options.Origin != EndpointPlan.UrlsOrigin)
         {
             _log.EndpointLeftOut(options.Origin, exception.Message);
@@ -249,7 +254,7 @@ internal sealed class FastCgiServer : IServer
 
         if (_listeners.Count > 0 && _services.GetService<IHostEnvironment>() is { } environment && environment.IsDevelopment())
         {
-            foreach (var block in WebServerBlock.Create(_listeners[0].EndPoint, _options.Value.PathBase, environment.ApplicationName, Path.Exists))
+            foreach (var block in WebServerBlock.Create(_listeners[0].EndPoint, _options.Value.PathBase, environment.ApplicationName, Socket.OSSupportsIPv6, Path.Exists))
                 _log.WebServerFound(block.Server, EndpointAddress.Format(_listeners[0].EndPoint), block.File, block.Command, block.Text);
         }
     }

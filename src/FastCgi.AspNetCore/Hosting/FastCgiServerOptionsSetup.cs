@@ -99,7 +99,7 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         {
             listen.Origin = endpoint.Path;
             foreach (var setting in endpoint.GetChildren())
-                Set(setting, () => ApplyListenOption(setting, listen), isList: setting.Key.StartsWith("Allowed", StringComparison.OrdinalIgnoreCase));
+                Set(setting, () => ApplyListenOption(setting, listen), isList: ListenSettings.IsList(setting.Key));
         }));
     }
 

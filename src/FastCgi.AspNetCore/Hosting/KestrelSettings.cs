@@ -10,11 +10,17 @@ namespace FastCgi.AspNetCore.Hosting;
 /// What the application has set on Kestrel, for which it was written. What means the same here counts here too, unless a setting of
 /// FastCGI says otherwise: it is applied before all of those.
 /// </summary>
-internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOptions<FastCgiServerOptions>
+internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOptions<FastCgiServerOptions>, IConfigureOptions<KestrelServerOptions>
 {
     private readonly List<(string Name, Func<FastCgiServerOptions, bool> IsInEffect)> _taken = [];
     private readonly List<string> _meaningless = [];
     private Exception? _failure;
+
+    /// <summary>Whether the application has named endpoints in the code, which are Kestrel's. One that sets defaults for them too is not seen.</summary>
+    public bool HasEndpoints { get; private set; }
+
+    /// <summary>Before the application's own code: the defaults are applied to each endpoint that it names.</summary>
+    public void Configure(KestrelServerOptions options) => options.ConfigureEndpointDefaults(_ => HasEndpoints = true);
 
     /// <inheritdoc/>
     public void Configure(FastCgiServerOptions options)
@@ -32,6 +38,7 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
         {
             // It is the application's code, such as one that reads a certificate that only Kestrel needs.
             _failure = exception;
+            HasEndpoints = false;
         }
     }
 

@@ -37,6 +37,7 @@ internal static class KnownSettings
         ["MaxStandardErrorSize"] = static (setting, limits) => limits.MaxStandardErrorSize = OptionalNumber(setting),
         ["RequestParametersTimeout"] = static (setting, limits) => limits.RequestParametersTimeout = Time(setting),
         ["UnreadBodyTimeout"] = static (setting, limits) => limits.UnreadBodyTimeout = Time(setting),
+        ["UnsentResponseTimeout"] = static (setting, limits) => limits.UnsentResponseTimeout = OptionalTime(setting),
         ["KeepAliveTimeout"] = static (setting, limits) => limits.KeepAliveTimeout = OptionalTime(setting),
         ["IdleGrace"] = static (setting, limits) => limits.IdleGrace = Time(setting),
         ["DrainTimeout"] = static (setting, limits) => limits.DrainTimeout = Time(setting),

@@ -20,6 +20,9 @@ internal static class ListenSettings
     /// <summary>The names, as they stand in an address.</summary>
     public static IReadOnlyCollection<string> Names => s_settings.Keys;
 
+    /// <summary>Whether an option is a list, to which each value is added.</summary>
+    public static bool IsList(string name) => name.StartsWith("allowed", StringComparison.OrdinalIgnoreCase);
+
     /// <summary>Sets an option.</summary>
     /// <returns><see langword="false"/> if there is none of the name.</returns>
     /// <exception cref="FormatException">The value is not understood.</exception>

@@ -58,18 +58,28 @@ internal static class SocketBinder
 
     private static ListeningSocket Listen(FastCgiListenOptions options, IPEndPoint endPoint)
     {
-        var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
+        if (endPoint.Address.IsIPv4MappedToIPv6)
+            endPoint = new IPEndPoint(endPoint.Address.MapToIPv4(), endPoint.Port);
+
+        Socket? socket = null;
         try
         {
+            socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
             if (endPoint.Address.Equals(IPAddress.IPv6Any))
                 socket.DualMode = true;
             socket.Bind(endPoint);
             socket.Listen(options.Backlog);
             return new ListeningSocket(socket) { EndPoint = socket.LocalEndPoint! };
         }
+        catch (SocketException exception) when (exception.SocketErrorCode == SocketError.AddressFamilyNotSupported && endPoint.Address.Equals(IPAddress.IPv6Any))
+        {
+            // All addresses of a machine without IPv6, as Kestrel does.
+            socket?.Dispose();
+            return Listen(options, new IPEndPoint(IPAddress.Any, endPoint.Port));
+        }
         catch (SocketException exception)
         {
-            socket.Dispose();
+            socket?.Dispose();
             throw Failure(options, Explain(endPoint, exception.SocketErrorCode), exception);
         }
     }

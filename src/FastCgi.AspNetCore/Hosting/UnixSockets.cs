@@ -197,9 +197,10 @@ internal static class UnixSockets
         }
         catch (IOException exception)
         {
+            var receivers = string.Join(" and ", new[] { user is null ? null : $"the user '{options.Owner}'", group is null ? null : $"the group '{options.Group}'" }.OfType<string>());
             throw SocketBinder.Failure(
                 options,
-                $"the user {Environment.UserName} cannot give the socket to the user '{options.Owner}' and the group '{options.Group}': {exception.Message}. Only root can choose Owner; Group can be chosen by its members (SupplementaryGroups= of systemd)",
+                $"the user {Environment.UserName} cannot give the socket to {receivers}: {exception.Message}. Only root can choose Owner; Group can be chosen by its members (SupplementaryGroups= of systemd)",
                 exception);
         }
     }

@@ -17,8 +17,9 @@ internal sealed record WebServerBlock(string Server, string File, string Command
     /// <param name="endPoint">Where the application listens.</param>
     /// <param name="pathBase">The path under which it is served.</param>
     /// <param name="applicationName">Its name.</param>
+    /// <param name="hasIPv6">Whether the machine has IPv6: localhost is ::1 first, where Debian's default site answers.</param>
     /// <param name="exists">Whether there is a file or folder.</param>
-    public static IReadOnlyList<WebServerBlock> Create(EndPoint endPoint, string pathBase, string applicationName, Func<string, bool> exists)
+    public static IReadOnlyList<WebServerBlock> Create(EndPoint endPoint, string pathBase, string applicationName, bool hasIPv6, Func<string, bool> exists)
     {
         var name = GetFileName(applicationName);
         var blocks = new List<WebServerBlock>();
@@ -26,19 +27,19 @@ internal sealed record WebServerBlock(string Server, string File, string Command
             return blocks;
 
         if (IsInstalled("nginx", exists))
-            blocks.Add(CreateNginx(address, pathBase, name));
+            blocks.Add(CreateNginx(address, pathBase, name, hasIPv6 ? "\n    listen [::]:80;" : ""));
         if (IsInstalled("apache2", exists) || IsInstalled("httpd", exists))
             blocks.Add(CreateApache(address, pathBase, name, exists("/etc/apache2/sites-available")));
         return blocks;
     }
 
-    private static WebServerBlock CreateNginx(string address, string pathBase, string name) => new(
+    private static WebServerBlock CreateNginx(string address, string pathBase, string name, string listenToIPv6) => new(
         "nginx",
         $"/etc/nginx/conf.d/{name}.conf",
         "sudo nginx -t && sudo nginx -s reload",
         $$"""
         server {
-            listen 80;
+            listen 80;{{listenToIPv6}}
             server_name localhost;
 
             location {{pathBase}}/ {

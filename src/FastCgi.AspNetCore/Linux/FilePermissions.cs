@@ -11,7 +11,7 @@ internal sealed record FilePermissions(uint User, uint Group, UnixFileMode Mode)
 
     /// <inheritdoc/>
     public override string ToString()
-        => $"mode 0{Convert.ToString((int)Mode, 8)}, owner {SystemAccounts.GetUserName(User)}, group {SystemAccounts.GetGroupName(Group)}";
+        => $"mode {Convert.ToString((int)Mode, 8).PadLeft(4, '0')}, owner {SystemAccounts.GetUserName(User)}, group {SystemAccounts.GetGroupName(Group)}";
 
     /// <summary>As the system decides: root may all, and the first class that somebody is in counts.</summary>
     private bool Allows(uint user, IReadOnlyList<uint> groups, UnixFileMode others)

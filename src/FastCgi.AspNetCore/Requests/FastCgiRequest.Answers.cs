@@ -23,8 +23,8 @@ internal abstract partial class FastCgiRequest
             case StatusCodes.Status404NotFound when _head.PathBase.Length == 0:
                 ReportPathBase();
                 break;
-            case StatusCodes.Status413PayloadTooLarge when _lazy?.BadRequest is not null || _head.ContentLength > Server.Options.Limits.MaxRequestBodySize:
-                Server.Misconfigurations.ReportLargeBody(Server.Options.Limits.MaxRequestBodySize);
+            case StatusCodes.Status413PayloadTooLarge:
+                ReportLargeBody();
                 break;
         }
     }
@@ -37,18 +37,45 @@ internal abstract partial class FastCgiRequest
         if (_head.IsHttps || Response.Location?.StartsWith("https:", StringComparison.OrdinalIgnoreCase) is not true)
             return;
 
-        if (RequestHeaders["X-Forwarded-Proto"].ToString().Equals(Uri.UriSchemeHttps, StringComparison.OrdinalIgnoreCase))
+        // Of a list, the last is of the load balancer next to the web server. Whoever says http knows better than a port, which may be
+        // configured: as behind a load balancer, whose own health checks have no such header.
+        var proto = RequestHeaders["X-Forwarded-Proto"].ToString();
+        if (proto[(proto.LastIndexOf(',') + 1)..].Trim().Equals(Uri.UriSchemeHttps, StringComparison.OrdinalIgnoreCase))
             Server.Misconfigurations.ReportRedirectToHttps("the header X-Forwarded-Proto");
-        else if (GetVariable("SERVER_PORT") == "443")
+        else if (proto.Length == 0 && string.IsNullOrEmpty(GetVariable("REQUEST_SCHEME")) && GetVariable("SERVER_PORT") == "443")
             Server.Misconfigurations.ReportRedirectToHttps("SERVER_PORT, which is 443,");
     }
 
     private void ReportPathBase()
     {
         if (GetVariable("PATH_BASE") is { Length: > 1 } parameter)
-            Server.Misconfigurations.ReportPathBase(parameter, "PATH_BASE of the web server", Parameters.GetRawTarget(Server.Mapping));
+            ReportPathBase(parameter, "PATH_BASE of the web server");
         else if (Server.Options.PathBase is { Length: > 0 } option)
-            Server.Misconfigurations.ReportPathBase(option, "FastCgi:PathBase", Parameters.GetRawTarget(Server.Mapping));
+            ReportPathBase(option, "FastCgi:PathBase");
+    }
+
+    private void ReportPathBase(string pathBase, string source)
+    {
+        // Web servers take //app for /app when they choose the location, and pass what the client wrote.
+        var segments = _head.Path.Split('/', StringSplitOptions.RemoveEmptyEntries);
+        if (new PathString("/" + string.Join('/', segments)).StartsWithSegments(pathBase.TrimEnd('/')))
+            return;
+
+        // Without the query, in which there may be a secret.
+        var target = Parameters.GetRawTarget(Server.Mapping);
+        var query = target.IndexOf('?', StringComparison.Ordinal);
+        Server.Misconfigurations.ReportPathBase(pathBase, source, query < 0 ? target : target[..query]);
+    }
+
+    /// <summary>The limit that an endpoint has set itself is what the application wants, and so is a 413 of its own.</summary>
+    private void ReportLargeBody()
+    {
+        var limit = Server.Options.Limits.MaxRequestBodySize;
+        if (limit is not null && Input.MaxBodySize == limit
+            && (_head.ContentLength > limit || (_head.ContentLength is null && _lazy?.BadRequest?.StatusCode == StatusCodes.Status413PayloadTooLarge)))
+        {
+            Server.Misconfigurations.ReportLargeBody(limit);
+        }
     }
 
     private string? GetVariable(string name) => Parameters.GetVariable(name, Server.Mapping);

@@ -107,7 +107,7 @@ internal abstract partial class FastCgiRequest
         _applicationError = null;
         Retire();
         Server.Admission.Release(this);
-        Server.Requests.Return(this);
+        Server.Requests.Return(this, Connection.Loop);
     }
 
     /// <summary>A request whose params did not come to an end is over.</summary>
@@ -115,7 +115,7 @@ internal abstract partial class FastCgiRequest
     {
         Parameters.End();
         Retire();
-        Server.Requests.Return(this);
+        Server.Requests.Return(this, Connection.Loop);
     }
 
     private void Retire()

@@ -117,10 +117,10 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     public void Prepare()
     {
         State.Run();
-        Parameters.Open();
         if (Rejection == RequestRejection.None)
             Rejection = CgiRequestMapper.Map(Parameters.Span, Server.Mapping, out _head);
 
+        Parameters.Open(_head.HostOffset);
         BeginInput();
         Response.Begin(
             Connection.Output, Id, Server.Responses, isHead: ReferenceEquals(_head.Method, HttpMethods.Head), isAuthorizer: Role == FastCgiRole.Authorizer);

@@ -6,9 +6,8 @@ using FastCgi.AspNetCore.Protocol;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// Finds the headers among the params of a request. Until it is built it reads the params; then it has four bytes for each header,
-/// outside the managed heap, of the offset of the pair and as many bits of a hash of its name as are left. A mutable struct: keep it
-/// in a field, do not copy it.
+/// Finds the headers among the params of a request. It has four bytes for each, outside the managed heap, of the offset of the pair
+/// and as many bits of a hash of its name as are left. A mutable struct: keep it in a field, do not copy it.
 /// </summary>
 internal unsafe struct HeaderIndex
 {
@@ -36,17 +35,13 @@ internal unsafe struct HeaderIndex
             Fill(parameters, GetEntries(_table), offsetBits, out _);
     }
 
-    /// <summary>Finds the next pair that may be the header with this hash: the caller compares the names.</summary>
-    /// <param name="parameters">The params, all of them.</param>
+    /// <summary>Finds the next pair that may be the header with this hash: the caller compares the names. The index is built.</summary>
     /// <param name="hash">The hash of the header's name.</param>
     /// <param name="position">Where to go on; 0 at first.</param>
     /// <param name="offset">The offset of the pair in the params.</param>
-    public readonly bool TryFind(ReadOnlySpan<byte> parameters, uint hash, ref int position, out int offset)
+    public readonly bool TryFind(uint hash, ref int position, out int offset)
     {
         offset = -1;
-        if (_table is null)
-            return TryFindByReading(parameters, hash, ref position, out offset);
-
         if ((_table->Occurring & GetBit(hash)) == 0)
             return false;
 
@@ -69,21 +64,6 @@ internal unsafe struct HeaderIndex
     {
         NativeMemory.Free(_table);
         _table = null;
-    }
-
-    private static bool TryFindByReading(ReadOnlySpan<byte> parameters, uint hash, ref int position, out int offset)
-    {
-        var reader = new NameValuePairReader(parameters[position..]);
-        for (offset = position; reader.TryRead(out var name, out _); offset = position + reader.Offset)
-        {
-            if (!HeaderNames.TryHashVariable(name, out var found) || found != hash)
-                continue;
-
-            position += reader.Offset;
-            return true;
-        }
-
-        return false;
     }
 
     /// <returns>The number of headers, of which as many are in <paramref name="entries"/> as fit.</returns>

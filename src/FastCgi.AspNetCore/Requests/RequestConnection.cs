@@ -8,6 +8,9 @@ internal abstract class RequestConnection
     /// <summary>The connection's name in logs and in <c>HttpContext.Connection.Id</c>.</summary>
     public abstract string Id { get; }
 
+    /// <summary>The number of the loop that receives from it; 0 with engines that have none.</summary>
+    public abstract int Loop { get; }
+
     /// <summary>The outlet, whose lock guards the connection's side of each request.</summary>
     public abstract RecordOutput Output { get; }
 

@@ -1,5 +1,6 @@
 using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
+using System.Globalization;
 using System.Text;
 using FastCgi.AspNetCore.Cgi;
 using Microsoft.AspNetCore.Http;
@@ -19,11 +20,12 @@ internal sealed class RequestHeaders : HeaderCollection
     private RequestParameters _parameters = null!;
     private CgiMapping _mapping = null!;
     private long _knownContentLength;
+    // Empty if nothing can be made up.
     private string? _madeUpHost;
-    private bool _isHostMadeUp;
     private bool _hidesTransferEncoding;
     private bool _isHttps;
     private bool _isPortUnusual;
+    private bool _isPortToBeChecked;
     private bool _isLoaded;
 
     public override long? ContentLength
@@ -48,8 +50,8 @@ internal sealed class RequestHeaders : HeaderCollection
         _hidesTransferEncoding = head.ContentLength is not null;
         _isHttps = head.IsHttps;
         _isPortUnusual = head.IsPortUnusual;
+        _isPortToBeChecked = head.IsPortUnusual;
         _isLoaded = false;
-        _isHostMadeUp = false;
         _madeUpHost = null;
     }
 
@@ -67,12 +69,12 @@ internal sealed class RequestHeaders : HeaderCollection
         if (_isLoaded)
             return;
 
-        _isLoaded = true;
         _parameters.ReadHeaders(_mapping, this, static (headers, name, value) =>
         {
             if (!headers.IsHidden(name))
                 headers.Append(name, value, name.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase) ? "; " : null);
         });
+        _isLoaded = true;
 
         if (KnownContentLength is { } contentLength)
             SetKnownContentLength(contentLength);
@@ -87,7 +89,7 @@ internal sealed class RequestHeaders : HeaderCollection
     private StringValues Find(string name)
     {
         if (name.Equals(Known.ContentLength, StringComparison.OrdinalIgnoreCase))
-            return KnownContentLength?.ToString(System.Globalization.CultureInfo.InvariantCulture);
+            return KnownContentLength?.ToString(CultureInfo.InvariantCulture);
 
         if (name.Equals(Known.Host, StringComparison.OrdinalIgnoreCase))
             return GetHost();
@@ -109,21 +111,16 @@ internal sealed class RequestHeaders : HeaderCollection
     /// <summary>HTTP/1.0 clients send no Host, and nginx before 1.29.4 forgets HTTP_HOST over HTTP/3: then it is the server's own name.</summary>
     private StringValues GetHost()
     {
-        var sent = _parameters.GetHeader(Known.Host, _mapping);
-        if (sent.Count > 0 && sent[^1] is { Length: > 0 } host)
+        var sent = _parameters.GetHost(_mapping);
+        if (sent is { Length: > 0 } host)
         {
-            if (_isPortUnusual)
+            if (_isPortToBeChecked)
                 CheckPort(host);
             return WithoutDefaultPort(host);
         }
 
-        if (!_isHostMadeUp)
-        {
-            _madeUpHost = MakeUpHost();
-            _isHostMadeUp = true;
-        }
-
-        return _madeUpHost ?? sent;
+        _madeUpHost ??= MakeUpHost();
+        return _madeUpHost.Length > 0 ? _madeUpHost : sent;
     }
 
     /// <summary>
@@ -149,24 +146,24 @@ internal sealed class RequestHeaders : HeaderCollection
 
     private void CheckPort(string host)
     {
-        if (host.AsSpan(host.LastIndexOf(']') + 1).Contains(':'))
+        // What is no name was made up by the client.
+        if (host.AsSpan(host.LastIndexOf(']') + 1).Contains(':') || Uri.CheckHostName(host) == UriHostNameType.Unknown)
             return;
 
         // Once for a request.
-        _isPortUnusual = false;
+        _isPortToBeChecked = false;
         _mapping.Misconfigurations?.ReportHostWithoutPort(host, _parameters.GetVariable("SERVER_PORT", _mapping));
     }
 
-    private string? MakeUpHost()
+    private string MakeUpHost()
     {
         var name = _parameters.GetVariable("SERVER_NAME", _mapping);
         if (string.IsNullOrEmpty(name) || Uri.CheckHostName(name) == UriHostNameType.Unknown)
-            return null;
+            return string.Empty;
 
         if (name.Contains(':', StringComparison.Ordinal) && name[0] != '[')
             name = $"[{name}]";
-        var port = _parameters.GetVariable("SERVER_PORT", _mapping);
-        return port is null or "" or "80" or "443" ? name : $"{name}:{port}";
+        return _isPortUnusual ? $"{name}:{_parameters.GetVariable("SERVER_PORT", _mapping)}" : name;
     }
 
     private StringValues GetAuthorization()

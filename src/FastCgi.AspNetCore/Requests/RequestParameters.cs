@@ -10,19 +10,24 @@ namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
 /// The params of one request, as the bytes that came: strings are made of them when they are asked for. They lie in memory
-/// outside the managed heap, of the very size, because a request that waits for minutes has nothing larger. Looked up under this
-/// object's own lock, because an application may ask for them when its request is over.
+/// outside the managed heap, of the very size, because a request that waits for minutes has nothing larger. Looked up under a lock
+/// of their own, because an application may ask for them when its request is over.
 /// </summary>
 internal sealed unsafe class RequestParameters
 {
     private const int MinCapacity = 512;
+    private const int NoOffset = -1;
 
     private byte* _bytes;
     private int _capacity;
     private HeaderIndex _headers;
     private Dictionary<int, string>? _decoded;
+    private int _hostOffset = NoOffset;
     private bool _isOver = true;
-    private bool _isAsked;
+    // A mutable struct. Without an owner, so that it costs one atomic operation. A thread that has it and takes it again waits for ever, so
+    // nothing that calls an application runs with it held: no exception is thrown, of which filters and handlers would run before it is
+    // released, and no array is rented, of which listeners are told.
+    private SpinLock _lock = new(enableThreadOwnerTracking: false);
 
     /// <summary>The bytes that have come.</summary>
     public int Length { get; private set; }
@@ -34,10 +39,11 @@ internal sealed unsafe class RequestParameters
     /// All has come: from now on the application may ask. Not before, because memory moves while params are added, and an application
     /// may still have what it was given for an earlier request.
     /// </summary>
-    public void Open()
+    /// <param name="hostOffset">Where the pair of HTTP_HOST begins, if there is one.</param>
+    public void Open(int? hostOffset = null)
     {
-        lock (this)
-            _isOver = false;
+        _hostOffset = hostOffset ?? NoOffset;
+        Volatile.Write(ref _isOver, false);
     }
 
     /// <summary>Adds what came in a record.</summary>
@@ -49,8 +55,9 @@ internal sealed unsafe class RequestParameters
         if (needed > _capacity)
         {
             // By doubling, for what arrives in many pieces; the length that a record claims is not allocated before it is there.
-            _capacity = isWhole && Length == 0 ? needed : Math.Max(Math.Max(needed, 2 * _capacity), MinCapacity);
-            _bytes = (byte*)NativeMemory.Realloc(_bytes, (nuint)_capacity);
+            var capacity = isWhole && Length == 0 ? needed : Math.Max(Math.Max(needed, 2 * _capacity), MinCapacity);
+            _bytes = (byte*)NativeMemory.Realloc(_bytes, (nuint)capacity);
+            _capacity = capacity;
         }
 
         content.CopyTo(new Span<byte>(_bytes + Length, content.Length));
@@ -60,17 +67,15 @@ internal sealed unsafe class RequestParameters
     /// <summary>The request is over: frees the memory.</summary>
     public void End()
     {
-        lock (this)
-        {
-            _isOver = true;
-            _isAsked = false;
-            _headers.Clear();
-            _decoded = null;
-            NativeMemory.Free(_bytes);
-            _bytes = null;
-            _capacity = 0;
-            Length = 0;
-        }
+        using var scope = EnterLock();
+        _isOver = true;
+        _hostOffset = NoOffset;
+        _headers.Clear();
+        _decoded = null;
+        NativeMemory.Free(_bytes);
+        _bytes = null;
+        _capacity = 0;
+        Length = 0;
     }
 
     /// <summary>
@@ -80,114 +85,115 @@ internal sealed unsafe class RequestParameters
     public RequestRejection DecodeByApplication(CgiMapping mapping)
     {
         var rejection = mapping.DecodeByApplication(Span, out var decoded);
-        lock (this)
-            _decoded = decoded;
+        _decoded = decoded;
         return rejection;
     }
 
     /// <summary>Finds the last variable of a name, compared without regard to case as on IIS.</summary>
     public string? GetVariable(string name, CgiMapping mapping)
     {
-        lock (this)
+        using var scope = EnterToRead();
+        var reader = new NameValuePairReader(Span);
+        string? found = null;
+        while (reader.TryRead(out var variable, out var value))
         {
-            var reader = new NameValuePairReader(Readable());
-            string? found = null;
-            while (reader.TryRead(out var variable, out var value))
-            {
-                if (variable.Length == name.Length && Ascii.EqualsIgnoreCase(variable, name))
-                    found = mapping.DecodeVariable(variable, value);
-            }
-
-            return found;
+            if (variable.Length == name.Length && Ascii.EqualsIgnoreCase(variable, name))
+                found = mapping.DecodeVariable(variable, value);
         }
+
+        return found;
     }
 
     /// <summary>The target as the front-end received it.</summary>
     public string GetRawTarget(CgiMapping mapping)
     {
-        lock (this)
-            return CgiRequestMapper.GetRawTarget(Readable(), mapping);
+        string path, query;
+        using (EnterToRead())
+        {
+            if (CgiRequestMapper.TryGetRawTarget(Span, mapping, out path, out query) is { } target)
+                return target;
+        }
+
+        return CgiRequestMapper.MakeUpRawTarget(path, query);
     }
 
     /// <summary>All variables in the order they came.</summary>
     public List<KeyValuePair<string, string>> GetVariables(CgiMapping mapping)
     {
-        lock (this)
-        {
-            var variables = new List<KeyValuePair<string, string>>();
-            var reader = new NameValuePairReader(Readable());
-            while (reader.TryRead(out var name, out var value))
-                variables.Add(new(mapping.DecodeVariable(name), mapping.DecodeVariable(name, value)));
-            return variables;
-        }
+        using var scope = EnterToRead();
+        var variables = new List<KeyValuePair<string, string>>();
+        var reader = new NameValuePairReader(Span);
+        while (reader.TryRead(out var name, out var value))
+            variables.Add(new(mapping.DecodeVariable(name), mapping.DecodeVariable(name, value)));
+        return variables;
     }
 
     /// <summary>Finds the values of a header.</summary>
     public StringValues GetHeader(string name, CgiMapping mapping)
     {
-        lock (this)
-        {
-            var parameters = Readable();
-            var values = StringValues.Empty;
-            var isContentType = name.Equals(Known.ContentType, StringComparison.OrdinalIgnoreCase);
-            if (!isContentType && HeaderNames.IsIgnored(name))
-                return values;
-
-            BuildIndex(parameters);
-            var hash = HeaderNames.Hash(name);
-            for (var position = 0; _headers.TryFind(parameters, hash, ref position, out var offset);)
-            {
-                new NameValuePairReader(parameters[offset..]).TryRead(out var variable, out var value);
-                if (!isContentType && HeaderNames.IsVariableOf(variable, name))
-                    values = Join(values, name, Decode(offset, name, value, mapping));
-                else if (isContentType && variable.SequenceEqual("CONTENT_TYPE"u8) && !value.IsEmpty)
-                    values = Decode(offset, name, value, mapping);
-            }
-
+        using var scope = EnterToRead();
+        var parameters = Span;
+        var values = StringValues.Empty;
+        var isContentType = name.Equals(Known.ContentType, StringComparison.OrdinalIgnoreCase);
+        if (!isContentType && HeaderNames.IsIgnored(name))
             return values;
+
+        _headers.Build(parameters);
+        var hash = HeaderNames.Hash(name);
+        for (var position = 0; _headers.TryFind(hash, ref position, out var offset);)
+        {
+            new NameValuePairReader(parameters[offset..]).TryRead(out var variable, out var value);
+            if (!isContentType && HeaderNames.IsVariableOf(variable, name))
+                values = Join(values, name, Decode(offset, name, value, mapping));
+            else if (isContentType && variable.SequenceEqual("CONTENT_TYPE"u8) && !value.IsEmpty)
+                values = Decode(offset, name, value, mapping);
         }
+
+        return values;
+    }
+
+    /// <summary>The last value of Host; <see langword="null"/> if there is none.</summary>
+    public string? GetHost(CgiMapping mapping)
+    {
+        using var scope = EnterToRead();
+        if (_hostOffset == NoOffset)
+            return null;
+
+        new NameValuePairReader(Span[_hostOffset..]).TryRead(out _, out var value);
+        return Decode(_hostOffset, Known.Host, value, mapping);
     }
 
     /// <summary>Authorization as Apache names it when it rewrites internally.</summary>
     public string? GetRenamedAuthorization(CgiMapping mapping)
     {
-        lock (this)
+        using var scope = EnterToRead();
+        var parameters = Span;
+        string? found = null;
+        _headers.Build(parameters);
+        var hash = HeaderNames.Hash(HeaderNames.RenamedAuthorization);
+        for (var position = 0; _headers.TryFind(hash, ref position, out var offset);)
         {
-            var parameters = Readable();
-            string? found = null;
-            BuildIndex(parameters);
-            var hash = HeaderNames.Hash(HeaderNames.RenamedAuthorization);
-            for (var position = 0; _headers.TryFind(parameters, hash, ref position, out var offset);)
-            {
-                new NameValuePairReader(parameters[offset..]).TryRead(out var variable, out var value);
-                if (HeaderNames.IsRenamedAuthorization(variable))
-                    found = mapping.DecodeVariable(variable, value);
-            }
-
-            return found;
+            new NameValuePairReader(parameters[offset..]).TryRead(out var variable, out var value);
+            if (HeaderNames.IsRenamedAuthorization(variable))
+                found = mapping.DecodeVariable(variable, value);
         }
+
+        return found;
     }
 
-    /// <summary>Calls back with each header in turn, repeated ones repeated; without Content-Length and Content-Type, which cannot be.</summary>
+    /// <summary>
+    /// Calls back with each header in turn, repeated ones repeated; without Content-Length and Content-Type, which cannot be. The lock is
+    /// held.
+    /// </summary>
     public void ReadHeaders<TState>(CgiMapping mapping, TState state, Action<TState, string, string> add)
     {
-        lock (this)
+        using var scope = EnterToRead();
+        var reader = new NameValuePairReader(Span);
+        for (var offset = 0; reader.TryRead(out var variable, out var value); offset = reader.Offset)
         {
-            var reader = new NameValuePairReader(Readable());
-            for (var offset = 0; reader.TryRead(out var variable, out var value); offset = reader.Offset)
-            {
-                if (HeaderNames.TryGetHeaderName(variable, out var name) && !HeaderNames.IsIgnored(name))
-                    add(state, name, Decode(offset, name, value, mapping));
-            }
+            if (HeaderNames.TryGetHeaderName(variable, out var name) && !HeaderNames.IsIgnored(name))
+                add(state, name, Decode(offset, name, value, mapping));
         }
-    }
-
-    /// <summary>For the second header that is asked for: many applications ask for one, and the index is memory of each request that waits.</summary>
-    private void BuildIndex(ReadOnlySpan<byte> parameters)
-    {
-        if (_isAsked)
-            _headers.Build(parameters);
-        _isAsked = true;
     }
 
     private string Decode(int offset, string name, ReadOnlySpan<byte> value, CgiMapping mapping)
@@ -199,12 +205,30 @@ internal sealed unsafe class RequestParameters
         if (values.Count == 0)
             return value;
 
-        return name.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase) ? $"{values}; {value}" : StringValues.Concat(values, value);
+        return name.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase)
+            ? string.Concat(values.ToString(), "; ", value)
+            : StringValues.Concat(values, value);
     }
 
-    private ReadOnlySpan<byte> Readable()
+    private LockScope EnterToRead()
     {
-        ObjectDisposedException.ThrowIf(_isOver, typeof(HttpRequest));
-        return Span;
+        var scope = EnterLock();
+        if (!_isOver)
+            return scope;
+
+        scope.Dispose();
+        throw new ObjectDisposedException(typeof(HttpRequest).FullName);
+    }
+
+    private LockScope EnterLock()
+    {
+        var isTaken = false;
+        _lock.Enter(ref isTaken);
+        return new LockScope(this);
+    }
+
+    private readonly ref struct LockScope(RequestParameters parameters)
+    {
+        public void Dispose() => parameters._lock.Exit(useMemoryBarrier: false);
     }
 }

@@ -1,4 +1,3 @@
-using System.Collections.Frozen;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
@@ -11,14 +10,14 @@ namespace FastCgi.AspNetCore.Requests;
 /// <summary>What the connections and requests of one server share.</summary>
 internal sealed class ServerContext
 {
-    private readonly FrozenSet<FastCgiRole> _roles = [];
+    private readonly uint _roles;
 
     /// <summary>Makes what a server needs to run an application.</summary>
     public static ServerContext Create<TContext>(
         FastCgiServerOptions options, IHttpApplication<TContext> application, ILogger log, TimeProvider time, long maxDescriptors = 1_024)
         where TContext : notnull
     {
-        var pool = new RequestPool<TContext>(application);
+        var pool = new RequestPool<TContext>(application, options.Transport.LoopCount);
         var safeLog = SafeLogger.Wrap(log);
         var misconfigurations = new Misconfigurations(safeLog, time);
         pool.Server = new ServerContext
@@ -58,12 +57,13 @@ internal sealed class ServerContext
         init
         {
             field = value;
-            _roles = value.Roles.ToFrozenSet();
+            foreach (var role in value.Roles)
+                _roles |= GetBit(role);
         }
     }
 
     /// <summary>Whether requests of a role are served.</summary>
-    public bool IsServed(FastCgiRole role) => _roles.Contains(role);
+    public bool IsServed(FastCgiRole role) => (_roles & GetBit(role)) != 0;
 
     public required CgiMapping Mapping { get; init; }
 
@@ -90,4 +90,7 @@ internal sealed class ServerContext
     public required long MaxDescriptors { get; init; }
 
     public required TimeProvider Time { get; init; }
+
+    /// <returns>0 for a number that is no role.</returns>
+    private static uint GetBit(FastCgiRole role) => (uint)role < 32 ? 1u << (int)role : 0;
 }

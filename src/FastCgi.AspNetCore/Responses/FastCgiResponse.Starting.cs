@@ -13,7 +13,18 @@ internal sealed partial class FastCgiResponse
     {
         cancellationToken.ThrowIfCancellationRequested();
         var generation = _generation;
-        return StartAsync(generation);
+        if (HasOnStarting && !HasStarted)
+            return FireAndStartAsync(generation);
+
+        try
+        {
+            StartNow(generation);
+            return Task.CompletedTask;
+        }
+        catch (Exception exception)
+        {
+            return Task.FromException(exception);
+        }
     }
 
     /// <summary>Calls the OnStarting callbacks, for the end of the request.</summary>
@@ -57,11 +68,14 @@ internal sealed partial class FastCgiResponse
     /// <inheritdoc/>
     public void DisableBuffering() => _isBufferingDisabled = true;
 
-    private async Task StartAsync(int generation)
+    private async Task FireAndStartAsync(int generation)
     {
-        if (HasOnStarting && !HasStarted)
-            await FireOnStartingAsync(generation);
+        await FireOnStartingAsync(generation);
+        StartNow(generation);
+    }
 
+    private void StartNow(int generation)
+    {
         var head = PrepareHead();
         using (_output.EnterLock())
         {

@@ -25,6 +25,11 @@ internal sealed class RecordOutput(BufferPool pool)
     private bool _hasWork;
     private int _controlLength;
 
+    // Changes with each send that begins, or goes on.
+    private int _sendSteps;
+    private int _seenSteps;
+    private long _lastStepSeenAt;
+
     /// <summary>Where buffers come from.</summary>
     public BufferPool Pool { get; } = pool;
 
@@ -119,6 +124,26 @@ internal sealed class RecordOutput(BufferPool pool)
     /// <summary>A send that did not end at once has ended.</summary>
     public void OnSent() => SendCollected(CollectNext(isSendOver: true));
 
+    /// <summary>A send that did not end at once has gone on, but has not ended.</summary>
+    public void OnSendProgress() => Interlocked.Increment(ref _sendSteps);
+
+    /// <summary>Whether the send that is under way has not gone on for a time. Call it every second or so, with the lock held.</summary>
+    /// <param name="time">The clock.</param>
+    /// <param name="now">Its timestamp.</param>
+    /// <param name="limit">The time; <see langword="null"/> for none.</param>
+    public bool IsSendOverdue(TimeProvider time, long now, TimeSpan? limit)
+    {
+        var steps = Volatile.Read(ref _sendSteps);
+        if (!_isSending || steps != _seenSteps)
+        {
+            _seenSteps = steps;
+            _lastStepSeenAt = now;
+            return false;
+        }
+
+        return time.GetElapsedTime(_lastStepSeenAt, now) >= limit;
+    }
+
     /// <summary>The connection is gone: drops what is queued and completes those that wait for it.</summary>
     public void Abandon()
     {
@@ -147,7 +172,9 @@ internal sealed class RecordOutput(BufferPool pool)
 
         _sending = CollectBatch();
         _isSending = _sending is not null;
-        Volatile.Write(ref _hasWork, _firstQueued is not null || _closesWhenSent);
+        _sendSteps++;
+        // What is left of the queue is sent by the send that begins here.
+        Volatile.Write(ref _hasWork, _closesWhenSent);
         return _sending;
     }
 

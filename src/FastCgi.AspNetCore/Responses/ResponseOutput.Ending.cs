@@ -92,7 +92,6 @@ internal sealed partial class ResponseOutput
             Invariants.Require((_isEnded || _isDropping) && !IsQueued && _wire.Head is null && _waiter is null, "A response is closed before its end.");
 
         Volatile.Write(ref _generation, _generation + 1);
-        _cork.OnQueued();
         ClearStaged();
         BufferBlock.ReturnChain(_errorWriter?.Staging.Take(isEnd: false));
         _errorWriter?.End();
@@ -142,11 +141,10 @@ internal sealed partial class ResponseOutput
         switch (end)
         {
             case ResponseEnd.CompleteWithFarewell:
-                // Staging leaves room for it.
+                // Staging leaves room for it; were there none, the block's end would be found here, and not its neighbour's bytes.
                 var tail = records.Tail!;
+                RecordWriter.WriteHeader(tail.FreeSpan, RecordType.GetValuesResult, ProtocolConstants.NullRequestId, contentLength: 0);
                 tail.End += ProtocolConstants.HeaderLength;
-                RecordWriter.WriteHeader(
-                    tail.UsedSpan[^ProtocolConstants.HeaderLength..], RecordType.GetValuesResult, ProtocolConstants.NullRequestId, contentLength: 0);
                 break;
 
             case ResponseEnd.CutByEndRequest:

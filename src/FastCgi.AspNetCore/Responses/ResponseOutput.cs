@@ -262,7 +262,7 @@ internal sealed partial class ResponseOutput(FastCgiResponse response)
 
     private void QueueHeld()
     {
-        if (_cork.IsHolding && !_isDropping)
+        if (_cork.IsHolding)
             Queue(TakeRecords(end: null).Head);
     }
 

@@ -9,7 +9,7 @@ using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
-/// <summary><c>Response.BodyWriter</c>: leases, flushes, completion.</summary>
+/// <summary><c>Response.BodyWriter</c>: leases and flushes.</summary>
 public class ResponseWriterTests
 {
     // More than a flush holds back, so that it is sent at once, and what is written after it has to wait for a slow peer.
@@ -241,88 +241,6 @@ public class ResponseWriterTests
         await DrainAsync(frontEnd);
 
         Assert.Equal(OneSend + 50_000, (await frontEnd.ReadResponseAsync()).Body.Length);
-    }
-
-    [Theory]
-    [Trait("Contract", "D7")]
-    [InlineData(true)]
-    [InlineData(false)]
-    public async Task Complete_ApplicationGoesOn_ResponseEndsAndWritesThrow(bool byFeature)
-    {
-        var answer = await Parity.AssertAsync(async (context, seen) =>
-        {
-            var writer = context.Response.BodyWriter;
-            context.Response.OnStarting(() =>
-            {
-                seen.Note("starting", "called");
-                return Task.CompletedTask;
-            });
-            Put(writer, "abc");
-            await (byFeature ? context.Response.CompleteAsync() : writer.CompleteAsync().AsTask());
-            seen.Note("started", context.Response.HasStarted);
-            seen.Try("memory", () => writer.GetMemory());
-            seen.Try("span", () => writer.GetSpan());
-            await seen.TryAsync("write", () => writer.WriteAsync("x"u8.ToArray()).AsTask());
-            await seen.TryAsync("write stream", () => context.Response.Body.WriteAsync("x"u8.ToArray()).AsTask());
-            await seen.TryAsync("flush", () => writer.FlushAsync().AsTask());
-            await seen.TryAsync("flush stream", () => context.Response.Body.FlushAsync());
-            await seen.TryAsync("complete again", () => writer.CompleteAsync().AsTask());
-            await seen.TryAsync("start", () => context.Response.StartAsync());
-        });
-
-        Assert.Equal(("abc", false), (answer.Outcome.Text, answer.Outcome.IsCut));
-    }
-
-    [Fact]
-    [Trait("Contract", "D7")]
-    public async Task Complete_ApplicationStillRuns_EndIsSent()
-    {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            await context.Response.WriteAsync("abc");
-            await context.Response.CompleteAsync();
-            await go.Task;
-        });
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("abc", (await frontEnd.ReadResponseAsync()).Text);
-        go.SetResult();
-    }
-
-    [Theory]
-    [Trait("Contract", "D7")]
-    [InlineData(true, false)]
-    [InlineData(false, false)]
-    [InlineData(true, true)]
-    [InlineData(false, true)]
-    public async Task Complete_WithAnException_500OrCut(bool isAsync, bool isStarted)
-    {
-        var (kestrel, ours) = await Parity.RunAsync(async (context, seen) =>
-        {
-            var writer = context.Response.BodyWriter;
-            if (isStarted)
-                await context.Response.WriteAsync("partial");
-            await seen.TryAsync("complete", async () =>
-            {
-                if (isAsync)
-                    await writer.CompleteAsync(new FormatException("on purpose"));
-                else
-                    writer.Complete(new FormatException("on purpose"));
-            });
-        });
-
-        // How much of a response that is aborted still gets out is nobody's promise.
-        Assert.Equal(isStarted, ours.Outcome.IsCut);
-        Assert.Equal(["ConnectionAbortedException: The BodyPipe was completed with an exception."], ours.ApplicationErrors);
-        Assert.Equal(kestrel.Observed, ours.Observed);
-        if (!isStarted)
-            Assert.Equal(500, ours.Outcome.Status);
-
-        // Kestrel's CompleteAsync ignores the exception, and ends the response as if all was well.
-        Assert.Equal(isAsync ? [] : ours.ApplicationErrors, kestrel.ApplicationErrors);
     }
 
     [Fact]

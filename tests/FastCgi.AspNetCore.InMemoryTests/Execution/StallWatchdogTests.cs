@@ -131,7 +131,7 @@ public class StallWatchdogTests
     {
         var queue = new TestQueue(isEndless: false) { Probe = _probe };
         _scheduler.Watchdog.Add(queue);
-        var call = queue.Enter(response: null, generation: 0, pathKey: 0);
+        var call = queue.Enter(response: null, generation: 0, path: default);
         _probe.Sleeps = true;
         _scheduler.Watchdog.Look();
         _scheduler.Watchdog.Look();
@@ -188,17 +188,120 @@ public class StallWatchdogTests
         _scheduler.Stop();
     }
 
+    /// <summary>The looks at one call say nothing about the next.</summary>
+    [Fact]
+    public void Look_AnotherCall_IsLookedAtAnew()
+    {
+        _queue.Probe = null;
+        var first = Enter();
+        for (var i = 0; i < 3; i++)
+            _scheduler.Watchdog.Look();
+        Assert.True(_queue.TryLeave(first));
+
+        var call = Enter();
+        for (var i = 0; i < 3; i++)
+            _scheduler.Watchdog.Look();
+
+        Assert.True(_queue.TryLeave(call));
+    }
+
+    /// <summary>The time is told for the first time: nothing to compare it with.</summary>
+    [Fact]
+    public void Look_ProcessorTimeWasNotToldBefore_IsNoComputing()
+    {
+        _probe.Time = -1;
+        var call = Enter();
+        _scheduler.Watchdog.Look();
+        _probe.Time = 1_000_000;
+        _scheduler.Watchdog.Look();
+
+        Assert.True(_queue.TryLeave(call));
+    }
+
+    [Theory]
+    [InlineData(199_999, false)]
+    [InlineData(200_000, true)]
+    public void Look_ThreadHasComputedForAWhile_TakesQueueFromAFifthOfAMillisecondOn(long nanoseconds, bool isTaken)
+    {
+        var call = Enter();
+        _scheduler.Watchdog.Look();
+        _probe.Time += nanoseconds;
+        _scheduler.Watchdog.Look();
+
+        Assert.Equal(!isTaken, _queue.TryLeave(call));
+    }
+
+    [Fact]
+    public void Look_QueueIsTaken_AThreadIsSpareForTheNext()
+    {
+        Enter();
+        _probe.Sleeps = true;
+        _scheduler.Watchdog.Look();
+        _queue.OnContinue = () => false;
+        _scheduler.Workers.EnsureSpare();
+        RunWorkers();
+        _scheduler.Watchdog.Look();
+
+        Assert.Equal(2, _platform.Started.Count);
+    }
+
+    [Theory]
+    [InlineData(7, 4)]
+    [InlineData(8, 1)]
+    public void Step_CallsSinceTheLast_TheNextIsSoonerUnderLoad(int calls, int milliseconds)
+    {
+        _scheduler.Watchdog.Start();
+        var watchdog = Assert.Single(_platform.Started);
+        for (var i = 0; i < calls; i++)
+            Assert.True(_queue.TryLeave(Enter()));
+
+        Assert.Equal(TimeSpan.FromMilliseconds(milliseconds), watchdog.Step());
+    }
+
+    [Fact]
+    public void Step_ShortCallsNowAndThen_DoesNotPark()
+    {
+        _scheduler.Watchdog.Start();
+        var watchdog = Assert.Single(_platform.Started);
+        for (var i = 0; i < 200; i++)
+        {
+            if (i % 49 == 0)
+                Assert.True(_queue.TryLeave(Enter()));
+            Assert.NotEqual(Timeout.InfiniteTimeSpan, watchdog.Step());
+        }
+    }
+
+    [Fact]
+    public void BeginStop_WhileParked_Wakes()
+    {
+        var watchdog = Park();
+
+        _scheduler.Watchdog.BeginStop();
+
+        Assert.True(watchdog.IsWoken);
+    }
+
+    /// <summary>Whoever takes the queue over goes by what the call was.</summary>
+    [Fact]
+    public void TryGetCall_OfTheCallThatRuns_TellsWhatItWasBegunWith()
+    {
+        var call = _queue.Enter(response: null, generation: 7, path: new PathKey("/keeps"));
+
+        Assert.True(_queue.TryGetCall(call, out _, out var generation));
+        Assert.Equal(7, generation);
+        Assert.Equal(new PathKey("/keeps").Own, _queue.Path.Own);
+        Assert.True(_queue.TryLeave(call));
+        Assert.False(_queue.TryGetCall(call, out _, out _));
+    }
+
     private ThreadBody Park()
     {
         _scheduler.Watchdog.Start();
         var watchdog = Assert.Single(_platform.Started);
-        for (var i = 0; i < 100; i++)
-        {
-            if (watchdog.Step() == Timeout.InfiniteTimeSpan)
-                return watchdog;
-        }
-
-        throw new InvalidOperationException("It does not park.");
+        for (var i = 0; i < 49; i++)
+            Assert.NotEqual(Timeout.InfiniteTimeSpan, watchdog.Step());
+        Assert.Equal(Timeout.InfiniteTimeSpan, watchdog.Step());
+        return watchdog;
     }
 
     private RequestScheduler CreateScheduler(FastCgiApplicationScheduling scheduling)
@@ -207,7 +310,7 @@ public class StallWatchdogTests
         return new RequestScheduler(options, _platform, TimeProvider.System, NullLogger.Instance);
     }
 
-    private long Enter() => _queue.Enter(response: null, generation: 0, pathKey: 0);
+    private long Enter() => _queue.Enter(response: null, generation: 0, path: default);
 
     private void RunWorkers()
     {

@@ -17,6 +17,9 @@ internal sealed class SteppedPlatform : ThreadPlatform
     /// <summary>What the thread that asks shows of itself.</summary>
     public FakeProbe? Probe { get; set; } = new();
 
+    /// <summary>What the thread that asks has used.</summary>
+    public ThreadUsage Usage { get; set; }
+
     public override void Start(string name, ThreadBody body)
     {
         if (!HasThreads)
@@ -28,7 +31,7 @@ internal sealed class SteppedPlatform : ThreadPlatform
 
     public override ThreadProbe? ProbeThisThread() => Probe;
 
-    public override ThreadUsage GetUsageOfThisThread() => default;
+    public override ThreadUsage GetUsageOfThisThread() => Usage;
 }
 
 /// <summary>A thread that does what the test says.</summary>

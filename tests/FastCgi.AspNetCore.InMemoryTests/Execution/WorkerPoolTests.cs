@@ -8,43 +8,30 @@ using Xunit;
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>How many threads there are, and who gets one.</summary>
-public class WorkerPoolTests
+public sealed class WorkerPoolTests : WorkerPoolTest
 {
-    private const int MaxThreads = 2;
-
-    private readonly SteppedPlatform _platform = new();
-    private readonly RequestScheduler _scheduler;
-    private readonly WorkerPool _workers;
-
-    public WorkerPoolTests()
-    {
-        var options = new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = MaxThreads };
-        _scheduler = new RequestScheduler(options, _platform, TimeProvider.System, NullLogger.Instance);
-        _workers = _scheduler.Workers;
-    }
-
     [Fact]
     public void EnsureSpare_SeveralTimes_StartsOne()
     {
         for (var i = 0; i < 5; i++)
-            _workers.EnsureSpare();
+            Workers.EnsureSpare();
 
         Step();
-        _workers.EnsureSpare();
+        Workers.EnsureSpare();
 
-        Assert.Single(_platform.Started);
+        Assert.Single(Platform.Started);
     }
 
     [Fact]
     public void Run_QueueWithIdleThread_WakesIt()
     {
-        _workers.EnsureSpare();
+        Workers.EnsureSpare();
         Step();
         var queue = new TestQueue();
 
-        _workers.Run(queue);
+        Workers.Run(queue);
 
-        Assert.True(Assert.Single(_platform.Started).IsWoken);
+        Assert.True(Assert.Single(Platform.Started).IsWoken);
         Step();
         Assert.Equal(1, queue.ContinueCount);
     }
@@ -55,23 +42,23 @@ public class WorkerPoolTests
         var queue = new TestQueue();
         queue.OnContinue = () =>
         {
-            Assert.True(_workers.TryReserve());
+            Assert.True(Workers.TryReserve());
             return false;
         };
 
-        _workers.Run(queue);
+        Workers.Run(queue);
         Step();
 
-        Assert.Equal(0, _workers.ReservedCount);
+        Assert.Equal(0, Workers.ReservedCount);
     }
 
     [Fact]
     public void Run_QueueThatEnds_ReleasesNothing()
     {
-        _workers.Run(new TestQueue());
+        Workers.Run(new TestQueue());
         Step();
 
-        Assert.Equal(0, _workers.ReservedCount);
+        Assert.Equal(0, Workers.ReservedCount);
     }
 
     [Fact]
@@ -79,19 +66,20 @@ public class WorkerPoolTests
     {
         await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
         for (var i = 0; i < MaxThreads; i++)
-            Assert.True(_workers.TryReserve());
+            Assert.True(Workers.TryReserve());
         var (frontEnd, ready) = Receive(server);
 
-        _workers.Run(ready.RemoveFirst());
+        Workers.Run(ready.RemoveFirst());
         Step();
-        Assert.Equal(1, _workers.WaitingCount);
+        Assert.Equal(1, Workers.WaitingCount);
 
-        _workers.Release();
-        _workers.OnLooked();
+        Workers.Release();
+        Scheduler.Watchdog.Look();
+        Assert.True(Assert.Single(Platform.Started).IsWoken);
         Step();
 
-        Assert.Equal(0, _workers.WaitingCount);
-        Assert.Equal(MaxThreads - 1, _workers.ReservedCount);
+        Assert.Equal(0, Workers.WaitingCount);
+        Assert.Equal(MaxThreads - 1, Workers.ReservedCount);
         await frontEnd.ReadResponseAsync();
     }
 
@@ -100,90 +88,71 @@ public class WorkerPoolTests
     {
         await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
         for (var i = 0; i < MaxThreads; i++)
-            Assert.True(_workers.TryReserve());
-        Assert.False(_workers.TryReserve());
+            Assert.True(Workers.TryReserve());
+        Assert.False(Workers.TryReserve());
         var (frontEnd, ready) = Receive(server);
-        _workers.Run(ready.RemoveFirst());
+        Workers.Run(ready.RemoveFirst());
 
-        _workers.Release();
+        Workers.Release();
         Step();
 
-        Assert.Equal(1, _workers.WaitingCount);
-        Assert.True(_workers.TryReserve());
-        _workers.Release();
+        Assert.Equal(1, Workers.WaitingCount);
+        Assert.True(Workers.TryReserve());
+        Workers.Release();
         // The queue does not want it any more.
-        _workers.OnLooked();
+        Workers.OnLooked();
         Step();
-        Assert.Equal(0, _workers.WaitingCount);
+        Assert.Equal(0, Workers.WaitingCount);
         await frontEnd.ReadResponseAsync();
     }
 
     [Fact]
     public void Run_QueueAndTheSystemHasNoThread_GoesOnOnTheThreadPool()
     {
-        _platform.HasThreads = false;
+        Platform.HasThreads = false;
         var queue = new TestQueue();
 
-        _workers.Run(queue);
+        Workers.Run(queue);
 
-        var guest = Assert.Single(_platform.OnThreadPool);
+        var guest = Assert.Single(Platform.OnThreadPool);
         Assert.Equal(TimeSpan.Zero, guest.Step());
         Assert.Equal(TimeSpan.Zero, guest.Step());
         Assert.Equal(1, queue.ContinueCount);
         Assert.Null(guest.Step());
-        Assert.Equal(0, _workers.Count);
+        Assert.Equal(0, Workers.Count);
     }
 
     [Fact]
     public async Task Run_RequestAndTheSystemHasNoThreadAtAll_RunsOnTheThreadPool()
     {
         await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
-        _platform.HasThreads = false;
+        Platform.HasThreads = false;
         var (frontEnd, ready) = Receive(server);
 
-        _workers.Run(ready.RemoveFirst());
+        Workers.Run(ready.RemoveFirst());
 
-        while (Assert.Single(_platform.OnThreadPool).Step() is not null)
+        while (Assert.Single(Platform.OnThreadPool).Step() is not null)
         {
         }
 
         await frontEnd.ReadResponseAsync();
-        Assert.Equal(0, _workers.ReservedCount);
+        Assert.Equal(0, Workers.ReservedCount);
     }
 
     [Fact]
     public void Threads_Idle_RetireButTheLast()
     {
-        _workers.Run(new TestQueue());
-        _workers.Run(new TestQueue());
+        Workers.Run(new TestQueue());
+        Workers.Run(new TestQueue());
         Step();
-        Assert.Equal(2, _workers.Count);
+        Assert.Equal(2, Workers.Count);
 
-        Assert.Null(_platform.Started[0].Step());
-        Assert.Equal(Worker.IdleTime, _platform.Started[1].Step());
-        Assert.Equal(1, _workers.Count);
+        Assert.Null(Platform.Started[0].Step());
+        Assert.Equal(Worker.IdleTime, Platform.Started[1].Step());
+        Assert.Equal(1, Workers.Count);
 
-        _workers.Stop();
-        _workers.Stop();
-        Assert.Null(_platform.Started[1].Step());
-    }
-
-    private static (FrontEnd FrontEnd, ReadyRequests Ready) Receive(TestServer server)
-    {
-        var frontEnd = server.Connect();
-        var ready = new ReadyRequests();
-        frontEnd.Transport.Connection.OnReceived(RecordBytes.Get(), ref ready);
-        return (frontEnd, ready);
-    }
-
-    /// <summary>Lets each thread do what there is to do, once.</summary>
-    private void Step()
-    {
-        for (var i = 0; i < _platform.Started.Count; i++)
-        {
-            while (_platform.Started[i].Step() == TimeSpan.Zero)
-            {
-            }
-        }
+        Workers.Stop();
+        Workers.Stop();
+        Assert.Null(Platform.Started[1].Step());
     }
 }

@@ -10,6 +10,13 @@ internal static class Apps
     /// <summary>Answers at once.</summary>
     public static Task Hello(HttpContext context) => context.Response.WriteAsync("Hello");
 
+    /// <summary>Says hello when it may.</summary>
+    public static RequestDelegate HelloAfter(Task signal) => async context =>
+    {
+        await signal;
+        await Hello(context);
+    };
+
     /// <summary>Answers with the method and target that it saw.</summary>
     public static Task Target(HttpContext context)
         => context.Response.WriteAsync($"{context.Request.Method} {context.Request.Path}{context.Request.QueryString}");

@@ -162,12 +162,13 @@ internal sealed class FrontEnd
     private bool TryPeek(out WireRecord? record)
     {
         record = null;
-        var bytes = Transport.Sent.AsSpan(_position);
-        if (bytes.Length < 8)
+        var header = Transport.CopySent(_position, 8);
+        if (header.Length < 8)
             return false;
 
-        int length = BinaryPrimitives.ReadUInt16BigEndian(bytes[4..]);
-        if (bytes.Length < 8 + length + bytes[6])
+        int length = BinaryPrimitives.ReadUInt16BigEndian(header.AsSpan(4));
+        var bytes = Transport.CopySent(_position, 8 + length + header[6]).AsSpan();
+        if (bytes.Length < 8 + length + header[6])
             return false;
 
         record = new WireRecord(bytes[0], bytes[1], BinaryPrimitives.ReadUInt16BigEndian(bytes[2..]), bytes.Slice(8, length).ToArray(), bytes[6]);

@@ -1,4 +1,5 @@
 using System.Net;
+using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
 using Microsoft.AspNetCore.Connections;
@@ -33,6 +34,9 @@ internal sealed class MemoryTransport : ConnectionTransport
     /// <summary>Whether the server has reset the connection.</summary>
     public bool IsReset { get; private set; }
 
+    /// <summary>The bytes that were sent before the reset: those that come later are lost.</summary>
+    public int LengthAtReset { get; private set; }
+
     /// <summary>How often receiving was resumed.</summary>
     public int ResumeCount { get; private set; }
 
@@ -44,6 +48,13 @@ internal sealed class MemoryTransport : ConnectionTransport
             lock (_lock)
                 return [.. _sent];
         }
+    }
+
+    /// <summary>A part of what was sent so far, shorter if there is less. Of an answer of many records, all of it for each would take seconds.</summary>
+    public byte[] CopySent(int position, int length)
+    {
+        lock (_lock)
+            return [.. CollectionsMarshal.AsSpan(_sent).Slice(position, Math.Min(length, _sent.Count - position))];
     }
 
     public override bool Send(BufferBlock chain)
@@ -76,7 +87,12 @@ internal sealed class MemoryTransport : ConnectionTransport
     /// <summary>As in the real engines, the receive that is under way ends and ends the connection, on its own thread.</summary>
     public override void Reset()
     {
-        Change(() => IsReset = true);
+        Change(() =>
+        {
+            if (!IsReset)
+                LengthAtReset = _sent.Count;
+            IsReset = true;
+        });
         ThreadPool.QueueUserWorkItem(
             static connection => connection.OnClosed(new ConnectionAbortedException("The connection was closed by the server.")), Connection, preferLocal: false);
     }

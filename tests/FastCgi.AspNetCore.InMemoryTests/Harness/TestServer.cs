@@ -97,12 +97,12 @@ internal sealed class TestServer : IAsyncDisposable
     }
 
     /// <summary>Requests that were aborted end on the thread pool, and sends that a test holds are over with their connection.</summary>
-    private async Task AssertNothingIsRentedAsync()
+    public async Task AssertNothingIsRentedAsync()
     {
         foreach (var transport in _transports)
             transport.ReleaseSend(goesOn: false);
 
-        await Waiting.UntilAsync(() => Task.FromResult(Context.Buffers.RentedCount == 0), static () => null, "all buffers to be returned");
+        await Waiting.UntilAsync(() => Context.Buffers.RentedCount == 0, "all buffers to be returned");
     }
 
     private sealed class MemoryServer(FastCgiServerOptions options, ILoggerFactory loggerFactory, FakeClock clock) : IServer

@@ -1,6 +1,6 @@
 using System.Text;
 using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Tests.Captures;
+using FastCgi.AspNetCore.UnitTests.Captures;
 using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Replay;

@@ -5,7 +5,13 @@ namespace SideBySide.Driver.Cases;
 /// <summary>Servers loaded without a web server between: a page of 13 bytes, so that only the server's own work counts.</summary>
 internal static class DirectCases
 {
+    private const string Own = "FastCgi.AspNetCore";
+    private const string Floor = "floor, C";
+    private const string Kestrel = "Kestrel, HTTP";
     private const string Php = "php-fpm";
+
+    // A process or a thread for each connection of libfcgi and php-fpm.
+    private const int MostThreads = 400;
 
     public static IEnumerable<Comparison> Make(Setup setup)
     {
@@ -13,41 +19,56 @@ internal static class DirectCases
         foreach (var connections in new[] { 1, 10, 100, 400 })
         {
             yield return new Comparison($"hello, direct, unix socket, {connections} connections",
-                [.. unix.Select(peer => FastCgi(setup, peer, connections))]);
+                [.. unix.Select(peer => FastCgi(setup, peer, connections))])
+            {
+                Asked = connections is 10 or 100 ? [Cpu($"hello, unix socket, {connections} connections, against the floor", Floor, Bound.AtMost(2.0, 1.6))] : [],
+            };
         }
 
         setup.StopAll();
         var tcp = StartPeers(setup, static _ => Setup.NewTcp());
-        var kestrel = setup.StartKestrel(Setup.NewTcp());
-        foreach (var connections in new[] { 10, 100, 400 })
+        var kestrel = new Lazy<ServerProcess>(() => setup.StartPackaged("minimal", Setup.NewTcp(), isFastCgi: false));
+        foreach (var connections in new[] { 1, 10, 100, 400, 1_000, 10_000 })
         {
-            yield return new Comparison($"hello, direct, TCP, {connections} connections",
-                [.. tcp.Select(peer => FastCgi(setup, peer, connections)), Http(setup, kestrel, connections)]);
+            yield return new Comparison($"hello, direct, TCP, {connections:#,0} connections",
+                [.. Fitting(tcp, connections).Select(peer => FastCgi(setup, peer, connections)), Http(setup, kestrel, connections)])
+            {
+                Asked = connections == 100 ? [Cpu("hello, TCP, 100 connections, against Kestrel", Kestrel, Bound.AtMost(0.45, 0.40)), Cpu("the same, against the floor", Floor, Bound.AtMost(1.3, 1.3))] : [],
+                Place = connections,
+            };
         }
 
         yield return new Comparison("hello, direct, TCP, 50 connections, a new one for each request",
             [.. tcp.Where(static peer => peer.Name is not Php).Select(peer => FastCgi(setup, peer, 50, "--no-keepalive"))]);
         yield return new Comparison("hello, direct, TCP, 50 connections, 1,000 requests/s",
-            [.. tcp.Select(peer => FastCgi(setup, peer, 50, "--rate", "1000"))]);
+            [.. tcp.Select(peer => FastCgi(setup, peer, 50, "--rate", "1000")), Http(setup, kestrel, 50, rate: 1_000)])
+        {
+            Asked = [Cpu("1,000 requests/s, 50 connections, against the floor", Floor, Bound.AtMost(1.6, 1.3))],
+        };
         setup.StopAll();
     }
 
-    private static Contender FastCgi(Setup setup, Peer peer, int connections, params string[] options) =>
-        new(peer.Name, () => setup.Load.RunFastCgi(peer.Server, connections, [.. options, .. peer.Options]));
+    private static Asked Cpu(string figure, string against, Bound bound) => new(figure, Own, against, static sample => sample.ServerCpu, bound);
 
-    private static Contender Http(Setup setup, ServerProcess kestrel, int connections) =>
-        new("Kestrel, HTTP", () => setup.Load.RunHttp(kestrel, null, $"http://{kestrel.EndPoint}/", connections));
+    private static IEnumerable<Peer> Fitting(IEnumerable<Peer> peers, int connections) =>
+        connections is > 1 and <= MostThreads ? peers : peers.Where(static peer => peer.Name is Own or Floor);
+
+    private static Contender FastCgi(Setup setup, Peer peer, int connections, params string[] options) =>
+        new(peer.Name, () => setup.Load.RunFastCgi(peer.Server.Value, connections, [.. options, .. peer.Options]));
+
+    private static Contender Http(Setup setup, Lazy<ServerProcess> kestrel, int connections, int rate = 0) =>
+        new(Kestrel, () => setup.Load.RunHttp(kestrel.Value, null, new HttpLoad(kestrel.Value.EndPoint, "/") { Rate = rate }, connections));
 
     private static List<Peer> StartPeers(Setup setup, Func<Setup, EndPoint> newEndPoint)
     {
         var peers = new List<Peer>();
         void Add(string name, Func<EndPoint, ServerProcess> start, params string[] options) =>
-            peers.Add(new Peer(name, start(newEndPoint(setup)), options));
+            peers.Add(new Peer(name, new(() => start(newEndPoint(setup))), options));
 
-        Add("floor, C", at => setup.Start(at, "floor", Place(at)));
-        Add("FastCgi.AspNetCore", at => setup.StartFastCgi(at));
-        Add("FastCgi.AspNetCore, Socket engine", at => setup.StartFastCgi(at, "--FastCgi:Transport:Engine", "Socket"));
-        Add("libfcgi, C, a thread for each connection", at => setup.Start(at, "libfcgi", Place(at), "400"));
+        Add(Floor, at => setup.Start(at, "floor", Place(at)));
+        Add(Own, at => setup.StartPackaged("minimal", at, isFastCgi: true));
+        Add(Own + ", Socket engine", at => setup.StartPackaged("minimal", at, isFastCgi: true, "--FastCgi:Transport:Engine", "Socket"));
+        Add("libfcgi, C, a thread for each connection", at => setup.Start(at, "libfcgi", Place(at), $"{MostThreads}"));
         Add("Go net/http/fcgi", at => setup.Start(at, "go-peer", at is IPEndPoint ? "tcp" : "unix", $"{at}"));
         Add(Php, at => setup.StartPhp(at), "-p", "SCRIPT_FILENAME=" + Path.Combine(setup.Settings.Tools, "index.php"));
         return peers;
@@ -61,10 +82,10 @@ internal static class DirectCases
             "--path", "/index.ashx", "-p", "SCRIPT_NAME=/index.ashx", "-p", "DOCUMENT_ROOT=" + setup.Settings.Tools,
             "-p", "SCRIPT_FILENAME=" + Path.Combine(setup.Settings.Tools, "index.ashx"),
         ];
-        return new Peer("Mono, fastcgi-mono-server4", setup.StartMono(setup.NewUnix()), options);
+        return new Peer("Mono, fastcgi-mono-server4", new(() => setup.StartMono(setup.NewUnix())), options);
     }
 
     private static string Place(EndPoint at) => at is IPEndPoint ip ? $"{ip.Port}" : $"{at}";
 
-    private sealed record Peer(string Name, ServerProcess Server, string[] Options);
+    private sealed record Peer(string Name, Lazy<ServerProcess> Server, string[] Options);
 }

@@ -5,59 +5,48 @@ namespace SideBySide.Driver.Cases;
 /// <summary>Both servers behind the same nginx.</summary>
 internal static class NginxCases
 {
+    private const string Through = "through nginx, unix socket, 30 connections";
+
     public static IEnumerable<Comparison> Make(Setup setup)
+    {
+        foreach (var isUnix in new[] { true, false })
+        {
+            var transport = isUnix ? "unix socket" : "TCP";
+            var minimal = new SitePair(setup, (at, isFastCgi) => setup.StartPackaged("minimal", at, isFastCgi), () => isUnix ? setup.NewUnix() : Setup.NewTcp());
+            yield return minimal.Compare($"hello, through nginx, {transport}, 30 connections", "/", 30,
+                asked: isUnix ? [SitePair.WithNginx("nginx + backend, unix socket, 30 connections, against Kestrel", Bound.AtMost(0.48, 0.45))] : []);
+            yield return minimal.Compare($"hello, through nginx, {transport}, 400 connections", "/", 400,
+                asked: isUnix ? [SitePair.WithNginx("the same, 400 connections", Bound.AtMost(0.44, 0.40))] : []);
+            setup.StopAll();
+        }
+
+        foreach (var comparison in Pages(setup))
+            yield return comparison;
+        setup.StopAll();
+    }
+
+    private static IEnumerable<Comparison> Pages(Setup setup)
     {
         setup.MakeFile("1k.bin", 1024);
         setup.MakeFile("100k.bin", 100 * 1024);
-        foreach (var isUnix in new[] { true, false })
-        {
-            EndPoint At() => isUnix ? setup.NewUnix() : Setup.NewTcp();
-            Behind[] sites = [Kestrel(setup, At()), FastCgi(setup, At())];
-            var transport = isUnix ? "unix socket" : "TCP";
-            yield return Page(setup, sites, $"hello, through nginx, {transport}, 30 connections", "/", 30);
-            yield return Page(setup, sites, $"hello, through nginx, {transport}, 400 connections", "/", 400);
-            if (isUnix)
-            {
-                foreach (var comparison in Pages(setup, sites))
-                    yield return comparison;
-            }
-
-            setup.StopAll();
-        }
-    }
-
-    private static IEnumerable<Comparison> Pages(Setup setup, Behind[] sites)
-    {
-        const string Through = "through nginx, unix socket, 30 connections";
-        yield return Page(setup, sites, $"JSON, {Through}", "/json", 30);
+        var site = new SitePair(setup, (at, isFastCgi) => isFastCgi ? setup.StartFastCgi(at) : setup.StartKestrel(at), setup.NewUnix);
+        yield return site.Compare($"JSON, {Through}", "/json", 30);
         if (Setup.Database.Length > 0)
-            yield return Page(setup, sites, $"page with a database, {Through}", "/fortunes", 30);
-        yield return Page(setup, sites, $"static file of 1 KiB, {Through}", "/files/1k.bin", 30);
-        yield return Page(setup, sites, $"static file of 100 KiB, {Through}", "/files/100k.bin", 30);
-        yield return Page(setup, sites, $"POST of 1 KiB, {Through}", "/upload", 30, 1024);
-        yield return Page(setup, sites, $"POST of 1 MiB, {Through}", "/upload", 30, 1024 * 1024);
-        yield return Transfer(setup, sites, "upload of 1 GiB, through nginx, unix socket; MB/s", isUpload: true);
-        yield return Transfer(setup, sites, "download of 1 GiB, through nginx, unix socket; MB/s", isUpload: false);
+        {
+            yield return site.Compare($"page with a database, {Through}", "/fortunes", 30, asked:
+            [
+                SitePair.Backend("page with a database, backend, against Kestrel", Bound.AtMost(0.88, 0.80)),
+                SitePair.Slowest("the same, p99", Bound.AtMost(1.0, 1.0)),
+            ]);
+        }
+
+        yield return site.Compare($"static file of 1 KiB, {Through}", "/files/1k.bin", 30);
+        yield return site.Compare($"static file of 100 KiB, {Through}", "/files/100k.bin", 30);
+        yield return site.Compare($"POST of 1 KiB, {Through}", "/upload", 30, bodySize: 1024);
+        yield return site.Compare($"POST of 1 MiB, {Through}", "/upload", 30, bodySize: 1024 * 1024);
+        yield return site.CompareTransfer("upload of 1 GiB, through nginx, unix socket; MB/s", isUpload: true);
+        yield return site.CompareTransfer("download of 1 GiB, through nginx, unix socket; MB/s", isUpload: false);
+        foreach (var headers in new[] { 1, 20, 60 })
+            yield return site.Compare($"{headers} more request headers, all read, {Through}", $"/headers/{headers}", 30, headers: headers);
     }
-
-    private static Comparison Page(Setup setup, Behind[] sites, string title, string path, int connections, int bodySize = 0) => new(title,
-        [.. sites.Select(site => new Contender(site.Name, () => setup.Load.RunHttp(
-            site.Server, site.Nginx, $"http://{site.Nginx.EndPoint}{path}", connections, bodySize)))]);
-
-    private static Comparison Transfer(Setup setup, Behind[] sites, string title, bool isUpload) => new(title,
-        [.. sites.Select(site => new Contender(site.Name, () => LargeTransfer.Run(setup, site.Server, site.Nginx, isUpload)))]);
-
-    private static Behind Kestrel(Setup setup, EndPoint at)
-    {
-        var server = setup.StartKestrel(at);
-        return new Behind("Kestrel, proxy_pass", server, setup.StartNginx(server, isFastCgi: false));
-    }
-
-    private static Behind FastCgi(Setup setup, EndPoint at)
-    {
-        var server = setup.StartFastCgi(at);
-        return new Behind("FastCgi.AspNetCore, fastcgi_pass", server, setup.StartNginx(server, isFastCgi: true));
-    }
-
-    private sealed record Behind(string Name, ServerProcess Server, ServerProcess Nginx);
 }

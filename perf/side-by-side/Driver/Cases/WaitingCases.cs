@@ -11,17 +11,29 @@ internal static class WaitingCases
     private const int WarmUps = 3;
     private const int WarmUpRequests = 100;
 
+    private const string OwnConnection = "FastCgi.AspNetCore, unix socket";
+    private const string Multiplexed = "FastCgi.AspNetCore, unix socket, 100 on each of 100 connections";
+
     public static IEnumerable<Comparison> Make(Setup setup)
     {
+        static double Bytes(Sample sample) => sample.Memory;
         yield return new Comparison("10,000 requests that wait, direct, a connection each; memory is bytes for a request",
             new Contender("Kestrel, HTTP, TCP", () => Hold(setup, setup.StartKestrel(Setup.NewTcp()))),
             new Contender("Kestrel, HTTP, unix socket", () => Hold(setup, setup.StartKestrel(setup.NewUnix()))),
             new Contender("FastCgi.AspNetCore, TCP", () => HoldFastCgi(setup, setup.StartFastCgi(Setup.NewTcp()), Requests, 1)),
-            new Contender("FastCgi.AspNetCore, unix socket", () => HoldFastCgi(setup, setup.StartFastCgi(setup.NewUnix()), Requests, 1)),
-            new Contender("FastCgi.AspNetCore, unix socket, 100 on each of 100 connections",
+            new Contender(OwnConnection, () => HoldFastCgi(setup, setup.StartFastCgi(setup.NewUnix()), Requests, 1)),
+            new Contender(Multiplexed,
                 () => HoldFastCgi(setup, setup.StartFastCgi(setup.NewUnix()), 100, 100)),
             new Contender("FastCgi.AspNetCore, unix socket, 100 on each of 500 connections",
-                () => HoldFastCgi(setup, setup.StartFastCgi(setup.NewUnix()), 500, 100)));
+                () => HoldFastCgi(setup, setup.StartFastCgi(setup.NewUnix()), 500, 100)))
+        {
+            Asked =
+            [
+                new Asked("held request, own connection, bytes", OwnConnection, null, Bytes, Bound.BytesAtMost(2_700, 2_048)),
+                new Asked("held request, multiplexed, bytes", Multiplexed, null, Bytes, Bound.BytesAtMost(2_400, 1_792)),
+            ],
+            MostRounds = setup.Settings.IsQuick ? 1 : 3,
+        };
 
         yield return new Comparison("1,000 clients of server-sent events, an event a second each, through nginx; a request is an event",
             new Contender("Kestrel, proxy_pass", () => Listen(setup, setup.StartKestrel(setup.NewUnix()), isFastCgi: false)),

@@ -56,6 +56,9 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     public EpollConnection? NextToEnd { get; set; }
 
     /// <inheritdoc/>
+    public override int Loop => _loop.Number;
+
+    /// <inheritdoc/>
     public override bool CanReset => _isTcp;
 
     /// <inheritdoc/>
@@ -212,7 +215,9 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if (Interlocked.Exchange(ref _unsent, null) is { } unsent)
         {
             isSent = Send(unsent, _unsentOffset, out isLost);
-            if (isSent && !isLost)
+            if (!isSent)
+                Connection.Output.OnSendProgress();
+            else if (!isLost)
                 _loop.Modify(this, _socket, Interest);
         }
 

@@ -36,8 +36,9 @@ internal sealed unsafe class EpollLoop : RunQueue, IDisposable
     private int _isWaiting;
     private bool _isStopping;
 
-    public EpollLoop(RequestScheduler scheduler, ILogger log)
+    public EpollLoop(int number, RequestScheduler scheduler, ILogger log)
     {
+        Number = number;
         _scheduler = scheduler;
         _log = log;
         ReceiveBuffer = (byte*)NativeMemory.Alloc(ReceiveBufferLength);
@@ -45,6 +46,9 @@ internal sealed unsafe class EpollLoop : RunQueue, IDisposable
         if (!Add(_wakeUp, _wakeUp.Descriptor, Libc.EpollIn))
             throw Libc.GetException("epoll_ctl");
     }
+
+    /// <summary>Which loop of the engine it is, from 0.</summary>
+    public int Number { get; }
 
     /// <summary>The log of the server.</summary>
     public ILogger Log => _log;

@@ -1,5 +1,5 @@
 using System.Net;
-using FastCgi.AspNetCore.FunctionalTests.FrontEnds;
+using FastCgi.AspNetCore.Testing.FrontEnds;
 
 namespace FastCgi.AspNetCore.ParityTests.Sites.FrontEnds;
 

@@ -1,6 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
-using FastCgi.AspNetCore.FunctionalTests.FrontEnds;
+using FastCgi.AspNetCore.Testing.FrontEnds;
 
 namespace FastCgi.AspNetCore.ParityTests.Sites.FrontEnds;
 

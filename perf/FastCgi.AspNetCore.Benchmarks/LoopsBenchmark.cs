@@ -1,0 +1,94 @@
+using BenchmarkDotNet.Attributes;
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Execution;
+using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.Testing;
+using FastCgi.AspNetCore.Transport;
+using Microsoft.Extensions.Logging.Abstractions;
+
+namespace FastCgi.AspNetCore.Benchmarks;
+
+/// <summary>
+/// Loops that answer at the same time, each on a thread and with a connection of its own: what they share shows as the time that two
+/// take longer than one. It needs as many processors that are free.
+/// </summary>
+[InvocationCount(16)]
+public class LoopsBenchmark
+{
+    private const int Requests = 50_000;
+
+    private static readonly byte[] s_get = RecordBytes.Get(uri: "/plaintext?a=b");
+    private Server[] _servers = [];
+
+    /// <summary>How many loops.</summary>
+    [Params(1, 2)]
+    public int Loops { get; set; }
+
+    /// <summary>Whether they are of one server; if not, they share the machine only, which is what to compare with.</summary>
+    [Params(false, true)]
+    public bool OneServer { get; set; }
+
+    /// <summary>Makes the servers.</summary>
+    [GlobalSetup]
+    public void Setup()
+    {
+        var server = new Server();
+        _servers = [.. Enumerable.Range(0, Loops).Select(_ => OneServer ? server : new Server())];
+    }
+
+    /// <summary>GETs, as many on each loop.</summary>
+    [Benchmark(OperationsPerInvoke = Requests)]
+    public void Get()
+    {
+        var threads = new Thread[Loops];
+        for (var i = 0; i < threads.Length; i++)
+        {
+            var (server, loop) = (_servers[i], i);
+            threads[i] = new Thread(() => server.Answer(loop));
+            threads[i].Start();
+        }
+
+        foreach (var thread in threads)
+            thread.Join();
+    }
+
+    private sealed class Server
+    {
+        private readonly ServerContext _context = ServerContext.Create(CreateOptions(), new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System);
+        private readonly RequestScheduler _scheduler;
+
+        private static FastCgiServerOptions CreateOptions()
+        {
+            var options = new FastCgiServerOptions();
+            options.Transport.LoopCount = 2;
+            return options;
+        }
+
+        public Server()
+        {
+            _scheduler = new RequestScheduler(_context.Options.Transport, LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
+            _context.Runner = _scheduler;
+            _context.Responses.Deadlines = _scheduler.Watchdog;
+            _scheduler.EndColdStart();
+        }
+
+        public void Answer(int number)
+        {
+            var loop = new Loop();
+            var connection = new FastCgiConnection(new ConnectionManager(_context), new BenchmarkTransport(number));
+            for (var i = 0; i < Requests; i++)
+            {
+                var ready = new ReadyRequests();
+                connection.OnReceived(s_get, ref ready);
+                _scheduler.Run(loop, ref ready, connection.Output);
+            }
+        }
+    }
+
+    private sealed class Loop : RunQueue
+    {
+        public override bool IsEndless => true;
+
+        public override bool Continue() => true;
+    }
+}

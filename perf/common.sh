@@ -1,0 +1,88 @@
+# What side-by-side/run.sh and startup/run.sh share; they read it with the folder of the repository as $repository.
+export DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 DOTNET_GENERATE_ASPNET_CERTIFICATE=false DEBIAN_FRONTEND=noninteractive
+PATH=$PATH:/usr/sbin
+
+# Everything is made in a scratch folder, which is gone at the end, or in that of run.sh, where the two share what they build.
+scratch=${PERF_SCRATCH:-$(mktemp -d)}
+remove_scratch() {
+  [ -n "${PERF_SCRATCH:-}" ] || rm -rf "$scratch"
+}
+
+# Installs what is missing: pairs of a program, or a file, and the Debian package that has it.
+install_missing() {
+  local pair packages=()
+  for pair in "$@"; do
+    compgen -c | grep -qx -- "${pair%%:*}" || compgen -G "/usr/sbin/${pair%%:*}" >/dev/null || [ -e "${pair%%:*}" ] || packages+=("${pair##*:}")
+  done
+  [ ${#packages[@]} -gt 0 ] || return 0
+  if [ "$(id -u)" -ne 0 ]; then echo "Install these Debian packages, or run this as root: ${packages[*]}" >&2; exit 1; fi
+  apt-get update -qq && apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
+}
+
+# Says what a command says only if it fails.
+quietly() {
+  "$@" >"$scratch/log" 2>&1 || { cat "$scratch/log" >&2; exit 1; }
+}
+
+# Makes the load generators, the floor and the driver.
+build_tools() {
+  [ ! -e "$scratch/driver" ] || return 0
+  mkdir -p "$scratch/tools"
+  gcc -O2 -pthread -o "$scratch/tools/fcgiload" "$repository/perf/side-by-side/load/fcgiload.c"
+  gcc -O2 -o "$scratch/tools/httppace" "$repository/perf/side-by-side/load/httppace.c"
+  gcc -O2 -o "$scratch/tools/floor" "$repository/perf/side-by-side/peers/floor.c"
+  cp "$repository/perf/side-by-side/load/wrk-report.lua" "$scratch/tools"
+  quietly dotnet build "$repository/perf/side-by-side/Driver" -c Release -o "$scratch/driver" --artifacts-path "$scratch/artifacts"
+}
+
+# Makes the package, in a folder that is a feed. Sites that have it get packages from there alone, in a folder of their own: so they run
+# the assembly that the package has, which is compiled ahead.
+make_package() {
+  [ ! -e "$scratch/feed" ] || return 0
+  quietly dotnet pack "$repository/src/FastCgi.AspNetCore" -c Release -o "$scratch/feed" -p:Version=0.0.1-perf --artifacts-path "$scratch/artifacts"
+  mkdir -p "$scratch/projects" "$scratch/sites"
+  cat >"$scratch/projects/nuget.config" <<END
+<configuration>
+  <packageSources><clear /><add key="feed" value="$scratch/feed" /></packageSources>
+  <config><add key="globalPackagesFolder" value="$scratch/packages" /></config>
+</configuration>
+END
+}
+
+# Publishes the project of this name with the package.
+publish_with_package() {
+  sed -i 's|^</Project>|<ItemGroup><PackageReference Include="FastCgi.AspNetCore" Version="0.0.1-perf" /></ItemGroup></Project>|' "$scratch/projects/$1/$1.csproj"
+  quietly dotnet publish "$scratch/projects/$1" -c Release -o "$scratch/sites/$1"
+  [ -e "$scratch/sites/$1/runtimes" ] || [ "$(uname -m)" != x86_64 ] || { echo "$1 has no compiled assembly of the package." >&2; exit 1; }
+}
+
+publish_minimal() {
+  [ ! -e "$scratch/sites/minimal" ] || return 0
+  cp -r "$repository/perf/startup/minimal" "$scratch/projects/minimal"
+  rm -rf "$scratch/projects/minimal/bin" "$scratch/projects/minimal/obj"
+  publish_with_package minimal
+}
+
+# What the template makes, and the one line; with a condition, so that the same program runs on Kestrel.
+publish_template() {
+  quietly dotnet new "$@" --no-restore -o "$scratch/projects/$1"
+  sed -i '/CreateBuilder(args)/a if (builder.Configuration["server"] == "fastcgi") builder.WebHost.UseFastCgi();' "$scratch/projects/$1/Program.cs"
+  publish_with_package "$1"
+}
+
+describe_machine() {
+  local model
+  model=$(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1)
+  echo "$(nproc) cores of ${model:-unknown}, Linux $(uname -r), .NET $(dotnet --version), nginx $(nginx -v 2>&1 | sed 's/.*\///'), commit $(git -C "$repository" rev-parse --short HEAD 2>/dev/null || echo unknown)"
+}
+
+run_driver() {
+  local images=()
+  ! has_option --pictures "$@" || images=(--images "$repository/perf/images")
+  dotnet "$scratch/driver/SideBySide.Driver.dll" --tools "$scratch/tools" --packaged-sites "$scratch/sites" --machine "$(describe_machine)" "${images[@]}" "$@"
+}
+
+# Whether an option is one of the words that follow it.
+has_option() {
+  [[ " ${*:2} " == *" $1 "* ]]
+}

@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Runs startup/run.sh and side-by-side/run.sh, and prints their tables, and last one table of all that is asked. Takes their options.
+# --pictures writes the SVG files of images/.
+#   run.sh [--quick] [--rounds N] [--pictures] ...
+set -euo pipefail
+cd "$(dirname "$0")"
+PERF_SCRATCH=$(mktemp -d)
+export PERF_SCRATCH
+trap 'rm -rf "$PERF_SCRATCH"' EXIT
+
+./startup/run.sh "$@" >"$PERF_SCRATCH/startup.md"
+./side-by-side/run.sh "$@" >"$PERF_SCRATCH/side-by-side.md"
+
+printf '# Last results\n\nWhat perf/run.sh prints. The table of what is asked is at the end.\n\n'
+# The last table of each has the same columns.
+asked='### What is asked'
+sed "/^$asked/,\$d" "$PERF_SCRATCH/side-by-side.md" "$PERF_SCRATCH/startup.md"
+sed -n "/^$asked/,\$p" "$PERF_SCRATCH/side-by-side.md" | sed -e :a -e '/^\n*$/{$d;N;ba' -e '}'
+sed -n "/^$asked/,\$p" "$PERF_SCRATCH/startup.md" | sed -n '/^| figure/,$p' | sed '1,2d'

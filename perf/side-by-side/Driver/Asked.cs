@@ -1,0 +1,19 @@
+namespace SideBySide.Driver;
+
+/// <summary>A figure of a table that something is asked of.</summary>
+/// <param name="Figure">Its name.</param>
+/// <param name="Of">The contender whose figure it is.</param>
+/// <param name="Against">The contender that it is divided by, round by round; null for the figure itself.</param>
+/// <param name="Quantity">What is compared.</param>
+/// <param name="Bound">What is asked.</param>
+internal sealed record Asked(string Figure, string Of, string? Against, Func<Sample, double> Quantity, Bound Bound)
+{
+    /// <summary>The median of the rounds. Both contenders of a ratio are measured in the same round.</summary>
+    public double Read(Func<string, IReadOnlyList<Sample>> samplesOf)
+    {
+        var figures = samplesOf(Of).Select(Quantity);
+        if (Against is not null)
+            figures = figures.Zip(samplesOf(Against).Select(Quantity), static (of, against) => of / against);
+        return Sample.Middle(figures);
+    }
+}

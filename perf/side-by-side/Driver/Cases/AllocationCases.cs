@@ -1,0 +1,32 @@
+using System.Globalization;
+
+namespace SideBySide.Driver.Cases;
+
+/// <summary>What the server allocates for a request, without a socket and with the smallest application.</summary>
+internal static class AllocationCases
+{
+    public static IEnumerable<Comparison> Make(Setup setup)
+    {
+        const string Get = "GET";
+        const string Post = "POST of 1 KiB";
+        static double Bytes(Sample sample) => sample.Memory;
+        yield return new Comparison("allocated by the server; memory is bytes for a request",
+            new Contender(Get, () => Measure(setup, "get")),
+            new Contender(Post, () => Measure(setup, "post")))
+        {
+            Asked =
+            [
+                // The body objects are new for each request, so that one that is kept cannot touch the next.
+                new Asked("allocated for a GET; 40 bytes are its writer, by design", Get, null, Bytes, Bound.BytesAtMost(40, 0)),
+                new Asked("allocated for a POST of 1 KiB; 80 bytes are its reader and its writer, by design", Post, null, Bytes, Bound.BytesAtMost(80, 0)),
+            ],
+            MostRounds = 1,
+        };
+    }
+
+    private static Sample Measure(Setup setup, string request)
+    {
+        var report = new Generators.Running(setup.Settings.ServerCores, "dotnet", [], [setup.Settings.Benchmarks, "--allocated", request]).End();
+        return new Sample { Memory = double.Parse(report, CultureInfo.InvariantCulture) };
+    }
+}

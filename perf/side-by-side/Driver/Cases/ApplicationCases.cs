@@ -1,0 +1,24 @@
+namespace SideBySide.Driver.Cases;
+
+/// <summary>Applications as they are, behind nginx: what the templates make, on the settings that they have, and one with common middleware.</summary>
+internal static class ApplicationCases
+{
+    private const string Through = "through nginx, unix socket, 30 connections";
+
+    public static IEnumerable<Comparison> Make(Setup setup)
+    {
+        foreach (var (template, path) in new[] { ("webapi", "/weatherforecast"), ("mvc", "/Home/Privacy"), ("razor", "/Privacy") })
+        {
+            var site = new SitePair(setup, (at, isFastCgi) => setup.StartPackaged(template, at, isFastCgi), setup.NewUnix);
+            yield return site.Compare($"template {template}, default logging, {path}, {Through}", path, 30,
+                asked: template == "webapi" ? [SitePair.Backend("template webapi, default logging, through nginx, backend, against Kestrel's", Bound.AtMost(0.30, 0.22))] : []);
+            setup.StopAll();
+        }
+
+        string[] options = ["--middleware", "common"];
+        var common = new SitePair(setup, (at, isFastCgi) => isFastCgi ? setup.StartFastCgi(at, options) : setup.StartKestrel(at, options), setup.NewUnix);
+        yield return common.Compare($"a page with authentication, session, static files and compression, {Through}", "/page", 30);
+        yield return common.Compare($"the same page from the output cache, {Through}", "/cached", 30);
+        setup.StopAll();
+    }
+}

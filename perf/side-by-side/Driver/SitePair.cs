@@ -1,0 +1,73 @@
+using System.Net;
+
+namespace SideBySide.Driver;
+
+/// <summary>The same site on both servers, each behind an nginx of its own. They start when they are first measured.</summary>
+internal sealed class SitePair
+{
+    public const string Own = "FastCgi.AspNetCore, fastcgi_pass";
+    public const string Kestrel = "Kestrel, proxy_pass";
+
+    private readonly Setup _setup;
+    private readonly Lazy<Behind> _own;
+    private readonly Lazy<Behind> _kestrel;
+
+    /// <summary>Starts the site by its server's own way.</summary>
+    public SitePair(Setup setup, Func<EndPoint, bool, ServerProcess> start, Func<EndPoint> newEndPoint)
+    {
+        _setup = setup;
+        _own = new(() => Start(isFastCgi: true));
+        _kestrel = new(() => Start(isFastCgi: false));
+
+        Behind Start(bool isFastCgi)
+        {
+            var server = start(newEndPoint(), isFastCgi);
+            return new Behind(server, setup.StartNginx(server, isFastCgi));
+        }
+    }
+
+    /// <summary>Compares a page of both.</summary>
+    public Comparison Compare(string title, string path, int connections, int bodySize = 0, int headers = 0, params Asked[] asked) => new(title,
+        new Contender(Kestrel, () => Load(_kestrel.Value, path, connections, bodySize, headers)),
+        new Contender(Own, () => Load(_own.Value, path, connections, bodySize, headers)))
+    {
+        Asked = asked,
+    };
+
+    /// <summary>Compares the transfer of a large body.</summary>
+    public Comparison CompareTransfer(string title, bool isUpload) => new(title,
+        new Contender(Kestrel, () => LargeTransfer.Run(_setup, _kestrel.Value.Server, _kestrel.Value.Nginx, isUpload)),
+        new Contender(Own, () => LargeTransfer.Run(_setup, _own.Value.Server, _own.Value.Nginx, isUpload)));
+
+    /// <summary>What is asked of the processor time of the server alone, against Kestrel's.</summary>
+    public static Asked Backend(string figure, Bound bound) => new(figure, Own, Kestrel, static sample => sample.ServerCpu, bound);
+
+    /// <summary>What is asked of the processor time of nginx and the server, against that with Kestrel.</summary>
+    public static Asked WithNginx(string figure, Bound bound) => new(figure, Own, Kestrel, static sample => sample.TotalCpu, bound);
+
+    /// <summary>What is asked of the slowest answers, against Kestrel's.</summary>
+    public static Asked Slowest(string figure, Bound bound) => new(figure, Own, Kestrel, static sample => sample.P99, bound);
+
+    private Sample Load(Behind behind, string path, int connections, int bodySize, int headers)
+    {
+        behind.Check(path, bodySize);
+        return _setup.Load.RunHttp(behind.Server, behind.Nginx, new HttpLoad(behind.Nginx.EndPoint, path) { BodySize = bodySize, Headers = headers }, connections);
+    }
+
+    private sealed record Behind(ServerProcess Server, ServerProcess Nginx)
+    {
+        private readonly HashSet<string> _checked = [];
+
+        /// <summary>Sees once that a page is there: wrk takes a redirect for an answer.</summary>
+        public void Check(string path, int bodySize)
+        {
+            if (bodySize > 0 || !_checked.Add(path))
+                return;
+
+            using var client = new HttpClient(new SocketsHttpHandler { AllowAutoRedirect = false, UseProxy = false });
+            using var answer = client.GetAsync(new Uri($"http://{Nginx.EndPoint}{path}")).GetAwaiter().GetResult();
+            if (answer.StatusCode != HttpStatusCode.OK)
+                throw new InvalidOperationException($"{path} is answered with {answer.StatusCode}.");
+        }
+    }
+}

@@ -1,0 +1,26 @@
+using FastCgi.AspNetCore.Diagnostics;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Hosting.Server.Features;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
+using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.Hosting;
+
+/// <summary>
+/// Tells at start if Kestrel was registered behind this server and so took its place: nothing else would say so. The server of a test
+/// may, and so may Kestrel in Development, unless a FastCGI address is asked for.
+/// </summary>
+internal sealed class LastServer(IServer server, IHostEnvironment environment, ILoggerFactory loggers) : IStartupFilter
+{
+    /// <inheritdoc/>
+    public Action<IApplicationBuilder> Configure(Action<IApplicationBuilder> next)
+    {
+        var isKestrel = server.GetType().Assembly == typeof(KestrelServerOptions).Assembly;
+        if (isKestrel && (!environment.IsDevelopment() || server.Features.Get<IServerAddressesFeature>()?.Addresses.Any(EndpointAddress.IsFastCgi) == true))
+            loggers.CreateLogger("FastCgi.AspNetCore").KestrelTookOver();
+        return next;
+    }
+}

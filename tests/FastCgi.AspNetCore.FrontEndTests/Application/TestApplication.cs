@@ -1,0 +1,74 @@
+using System.Net;
+using System.Net.Sockets;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.FrontEndTests.Application;
+
+/// <summary>The application under test, made and started as a user's Program.cs does it.</summary>
+internal sealed class TestApplication : IAsyncDisposable
+{
+    private const string UnixPrefix = "fastcgi://unix:";
+    private const string TcpPrefix = "fastcgi://";
+
+    // What a handler that never ends, which is what a failing test leaves behind, may hold the test up.
+    private static readonly TimeSpan s_shutdownTimeout = TimeSpan.FromSeconds(5);
+
+    private readonly WebApplication _app;
+
+    private TestApplication(WebApplication app, TestLog log)
+    {
+        _app = app;
+        Log = log;
+    }
+
+    public TestLog Log { get; }
+
+    /// <summary>Where it listens, as the server publishes it.</summary>
+    public EndPoint EndPoint { get; private set; } = null!;
+
+    /// <param name="address">The address to listen on.</param>
+    /// <param name="configure">Maps its endpoints.</param>
+    /// <param name="configureServer">Sets options of the server.</param>
+    /// <param name="configureBuilder">Adds services.</param>
+    public static async Task<TestApplication> StartAsync(
+        string address,
+        Action<WebApplication> configure,
+        Action<FastCgiServerOptions>? configureServer = null,
+        Action<WebApplicationBuilder>? configureBuilder = null)
+    {
+        var builder = WebApplication.CreateBuilder(new WebApplicationOptions
+        {
+            EnvironmentName = Environments.Production,
+            // Each watcher of appsettings.json is an inotify instance, and there are few of them.
+            Args = ["--hostBuilder:reloadConfigOnChange=false"],
+        });
+        builder.WebHost.UseFastCgi(configureServer ?? (_ => { }));
+        builder.WebHost.UseUrls(address);
+        builder.Services.Configure<HostOptions>(options => options.ShutdownTimeout = s_shutdownTimeout);
+
+        var log = new TestLog();
+        builder.Logging.ClearProviders().SetMinimumLevel(LogLevel.Warning).AddFilter("FastCgi", LogLevel.Debug).AddProvider(log);
+
+        configureBuilder?.Invoke(builder);
+
+        var application = new TestApplication(builder.Build(), log);
+        configure(application._app);
+        await application._app.StartAsync();
+        application.EndPoint = Parse(Assert.Single(application._app.Urls));
+        return application;
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        await _app.StopAsync();
+        await _app.DisposeAsync();
+    }
+
+    private static EndPoint Parse(string address)
+        => address.StartsWith(UnixPrefix, StringComparison.Ordinal)
+            ? new UnixDomainSocketEndPoint(address[UnixPrefix.Length..])
+            : IPEndPoint.Parse(address[TcpPrefix.Length..]);
+}

@@ -1,0 +1,125 @@
+using System.Net;
+using System.Net.Http.Headers;
+
+namespace FastCgi.AspNetCore.FrontEndTests;
+
+/// <summary>The configurations in <c>docs/front-ends</c> work as they stand, and what web servers cannot do is told there.</summary>
+public sealed class DocumentTests(ITestOutputHelper output) : FrontEndTest(output)
+{
+    public static TheoryData<FrontEndKind> Kinds => [.. Enum.GetValues<FrontEndKind>()];
+
+    [Theory, MemberData(nameof(Kinds))]
+    public async Task Smallest_AsItStands_ServesTheApplication(FrontEndKind kind)
+    {
+        var site = await StartAsync(GetSetup(kind, isFull: false), Configure);
+
+        Assert.Equal("http hello.example.com  /a b ?c=%20 127.0.0.1", await site.Client.GetStringAsync("/a%20b?c=%20"));
+        using var redirect = await site.Client.GetAsync("/redirect");
+        Assert.Equal((HttpStatusCode.Found, "/elsewhere"), (redirect.StatusCode, redirect.Headers.Location?.OriginalString));
+        Assert.False(redirect.Headers.Contains("Status"));
+        await AssertUploadAsync(site, 500_000);
+    }
+
+    /// <summary>What breaks applications is in the smallest configuration too.</summary>
+    [Theory, MemberData(nameof(Kinds))]
+    public async Task Smallest_AsItStands_PassesAuthorizationAndEventsAtOnce(FrontEndKind kind)
+    {
+        var isRead = new TaskCompletionSource();
+        var site = await StartAsync(GetSetup(kind, isFull: false), app => app.MapGet("/", async (HttpContext context) =>
+        {
+            context.Response.ContentType = "text/event-stream";
+            await context.Response.WriteAsync($"data: {context.Request.Headers.Authorization}\n\n");
+            await context.Response.Body.FlushAsync();
+            await isRead.Task.WaitAsync(Patience);
+            await context.Response.WriteAsync("data: end\n\n");
+        }));
+        site.Client.DefaultRequestHeaders.Authorization = new AuthenticationHeaderValue("Bearer", "token");
+
+        await using var stream = await site.Client.GetStreamAsync("/").WaitAsync(Patience);
+        using var reader = new StreamReader(stream);
+        Assert.Equal("data: Bearer token", await reader.ReadLineAsync().WaitAsync(Patience));
+        isRead.SetResult();
+
+        Assert.Equal("\ndata: end\n\n", await reader.ReadToEndAsync().WaitAsync(Patience));
+    }
+
+    [Theory, MemberData(nameof(Kinds))]
+    public async Task Full_AsItStands_ServesEverything(FrontEndKind kind)
+    {
+        var setup = GetSetup(kind, isFull: true);
+        var site = await StartAsync(setup, Configure);
+
+        Assert.Equal("https hello.example.com  /a ?c 127.0.0.1", await site.Client.GetStringAsync("/a?c"));
+        Assert.Equal("https hello.example.com /app /a ?c 127.0.0.1", await site.Client.GetStringAsync("/app/a?c"));
+        Assert.Equal($"{site.Url}/app/", await site.Client.GetStringAsync("/app/self"));
+        await AssertUploadAsync(site, 5_000_000);
+
+        using var request = new HttpRequestMessage(HttpMethod.Get, "/headers");
+        request.Headers.Authorization = new AuthenticationHeaderValue("Bearer", "token");
+        using var headers = await site.Client.SendAsync(request);
+        Assert.Equal("Bearer token", await headers.Content.ReadAsStringAsync());
+
+        if (!Shortcomings.Has(setup, Ability.ClientCertificate))
+        {
+            using var client = site.CreateClient(TestCertificates.Client);
+            Assert.Equal(TestCertificates.Client.GetCertHashString(), await client.GetStringAsync("/certificate"));
+            Assert.Equal("none", await site.Client.GetStringAsync("/certificate"));
+        }
+    }
+
+    [Theory, MemberData(nameof(Kinds))]
+    public async Task Full_AsItStands_PiecesLeaveAtOnce(FrontEndKind kind)
+    {
+        var isRead = new TaskCompletionSource();
+        var site = await StartAsync(GetSetup(kind, isFull: true), app => app.MapGet("/", async (HttpResponse response) =>
+        {
+            await response.WriteAsync("first ");
+            await response.Body.FlushAsync();
+            await isRead.Task.WaitAsync(Patience);
+            await response.WriteAsync("second");
+        }));
+
+        await using var stream = await site.Client.GetStreamAsync("/").WaitAsync(Patience);
+        var first = new byte[6];
+        await stream.ReadExactlyAsync(first).AsTask().WaitAsync(Patience);
+        isRead.SetResult();
+
+        using var reader = new StreamReader(stream);
+        Assert.Equal("second", await reader.ReadToEndAsync().WaitAsync(Patience));
+    }
+
+    [Theory, MemberData(nameof(Kinds))]
+    public void Document_OfEachWebServer_TellsWhatItCannotDo(FrontEndKind kind)
+    {
+        var document = DocumentedFrontEnd.GetDocument(kind).Text;
+
+        foreach (var shortcoming in Shortcomings.All.Where(shortcoming => shortcoming.Kind == kind))
+            Assert.Contains($"\n- {shortcoming.Reason}\n", document, StringComparison.Ordinal);
+    }
+
+    // HAProxy runs in a chroot, so that its document has TCP.
+    private static FrontEndSetup GetSetup(FrontEndKind kind, bool isFull)
+        => new() { Kind = kind, UsesUnixSocket = kind != FrontEndKind.HaProxy, UsesTls = isFull, IsDocumented = true };
+
+    private static void Configure(WebApplication app)
+    {
+        app.MapGet("/redirect", () => Results.Redirect("/elsewhere"));
+        app.MapGet("/self", (HttpRequest request) => $"{request.Scheme}://{request.Host}{request.PathBase}/");
+        app.MapGet("/certificate", (HttpContext context) => context.Connection.ClientCertificate?.GetCertHashString() ?? "none");
+        app.MapGet("/headers", (HttpContext context) =>
+        {
+            context.Response.Headers["X-Large"] = new string('x', 6_000);
+            return context.Request.Headers.Authorization.ToString();
+        });
+        app.MapPost("/upload", (HttpRequest request) => Content.HashAsync(request.Body));
+        app.MapFallback((HttpContext context) => string.Join(' ', context.Request.Scheme, context.Request.Host.Host, context.Request.PathBase.Value,
+            context.Request.Path.Value, context.Request.QueryString.Value, context.Connection.RemoteIpAddress));
+    }
+
+    private static async Task AssertUploadAsync(Site site, int length)
+    {
+        var body = Content.Create(length);
+        using var response = await site.Client.PostAsync("/upload", new ByteArrayContent(body));
+        Assert.Equal(Content.Hash(body), await response.Content.ReadAsStringAsync());
+    }
+}

@@ -1,0 +1,115 @@
+using System.Net;
+using System.Net.Sockets;
+
+namespace FastCgi.AspNetCore.FrontEndTests.Documents;
+
+/// <summary>
+/// Applications behind a web server whose whole configuration is a block of a document, and a client. When it is disposed, an error that an
+/// application logged and the test did not expect fails the test.
+/// </summary>
+internal sealed class ConfiguredSite : IAsyncDisposable
+{
+    private const UnixFileMode SocketMode = UnixFileMode.UserRead | UnixFileMode.UserWrite
+        | UnixFileMode.GroupRead | UnixFileMode.GroupWrite | UnixFileMode.OtherRead | UnixFileMode.OtherWrite;
+
+    private static readonly TimeSpan s_startTimeout = TimeSpan.FromSeconds(20);
+    private static readonly TimeSpan s_startPollInterval = TimeSpan.FromMilliseconds(10);
+
+    private readonly ScratchFolder _folder = new();
+    private readonly PortReservation _port = new();
+    private readonly List<TestApplication> _applications = [];
+    private ServerProcess? _server;
+
+    public ConfiguredSite() => Client = new HttpClient(new SocketsHttpHandler { AllowAutoRedirect = false, UseProxy = false })
+    {
+        BaseAddress = new Uri($"http://{Address}"),
+    };
+
+    /// <summary>Where the web server listens.</summary>
+    public string Address => _port.EndPoint.ToString();
+
+    /// <summary>The port of <see cref="Address"/>.</summary>
+    public int Port => _port.EndPoint.Port;
+
+    /// <summary>Where files of the test are.</summary>
+    public string Folder => _folder.Path;
+
+    /// <summary>A client that shows each response as it came.</summary>
+    public HttpClient Client { get; }
+
+    /// <summary>Starts an application.</summary>
+    /// <param name="address">Where it listens.</param>
+    /// <param name="configure">Maps its endpoints.</param>
+    /// <param name="configureServer">Sets options of the server.</param>
+    /// <param name="configureBuilder">Adds services.</param>
+    public async Task<TestApplication> StartApplicationAsync(
+        string address,
+        Action<WebApplication> configure,
+        Action<FastCgiServerOptions>? configureServer = null,
+        Action<WebApplicationBuilder>? configureBuilder = null)
+    {
+        var application = await TestApplication.StartAsync(address, configure, configureServer, configureBuilder);
+        _applications.Add(application);
+        if (application.EndPoint is UnixDomainSocketEndPoint socket)
+            File.SetUnixFileMode(socket.ToString(), SocketMode);
+        return application;
+    }
+
+    /// <summary>An address of a unix socket in the folder.</summary>
+    public string GetUnixAddress(string name) => $"fastcgi://unix:{Folder}/{name}";
+
+    /// <summary>Writes the configuration and starts the web server with it.</summary>
+    /// <param name="document">The document in the folder <c>docs</c>.</param>
+    /// <param name="name">The name of the configuration in it.</param>
+    /// <param name="command">The program and its arguments; the path of the configuration is added at the end.</param>
+    /// <param name="replacements">What the configuration says, and what it is to say. The address of the server is 127.0.0.1:8080.</param>
+    public async Task StartServerAsync(string document, string name, string[] command, params (string Documented, string Actual)[] replacements)
+        => await StartServerAsync(name, await DocumentBlock.ReadAsync(document, name, replacements), command);
+
+    /// <summary>Writes a configuration and starts the web server with it.</summary>
+    /// <param name="name">The name of the file.</param>
+    /// <param name="text">The configuration.</param>
+    /// <param name="command">The program and its arguments; the path of the configuration is added at the end.</param>
+    public async Task StartServerAsync(string name, string text, string[] command)
+    {
+        var configuration = Path.Combine(Folder, name);
+        await File.WriteAllTextAsync(configuration, text + '\n');
+        _server = ServerProcess.Start(command[0], [.. command[1..], configuration], Folder);
+
+        using var timeout = new CancellationTokenSource(s_startTimeout);
+        using var timer = new PeriodicTimer(s_startPollInterval);
+        while (!await AcceptsAsync(_port.EndPoint))
+        {
+            if (_server.HasExited || timeout.IsCancellationRequested)
+                throw new InvalidOperationException($"{command[0]} did not start; ./tests/run.sh installs what is missing. It says:\n{_server.Output}");
+            await timer.WaitForNextTickAsync(CancellationToken.None);
+        }
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        Client.Dispose();
+        if (_server is not null)
+            await _server.DisposeAsync();
+        foreach (var application in _applications)
+            await application.DisposeAsync();
+        _port.Dispose();
+        _folder.Dispose();
+        foreach (var application in _applications)
+            application.Log.Verify();
+    }
+
+    private static async Task<bool> AcceptsAsync(EndPoint endPoint)
+    {
+        using var probe = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        try
+        {
+            await probe.ConnectAsync(endPoint);
+            return true;
+        }
+        catch (SocketException)
+        {
+            return false;
+        }
+    }
+}

@@ -1,0 +1,169 @@
+using System.Net.Security;
+using System.Net.Sockets;
+using System.Security.Cryptography.X509Certificates;
+using System.Text.RegularExpressions;
+using FastCgi.AspNetCore.Testing;
+
+namespace FastCgi.AspNetCore.FrontEndTests.Documents;
+
+/// <summary>An application behind a web server that is configured by a block of a document, with the paths and ports of the test.</summary>
+internal sealed partial class DocumentedSite : IAsyncDisposable
+{
+    // openssl passwd -apr1 -salt abcdefgh secret
+    private const string Members = "jane:$apr1$abcdefgh$h9FWgUz3n9YxylKLlR5SQ/\n";
+
+    private const UnixFileMode SocketMode = UnixFileMode.UserRead | UnixFileMode.UserWrite
+        | UnixFileMode.GroupRead | UnixFileMode.GroupWrite | UnixFileMode.OtherRead | UnixFileMode.OtherWrite;
+
+    private static readonly TimeSpan s_startPollInterval = TimeSpan.FromMilliseconds(10);
+
+    private readonly ScratchFolder _folder = new();
+    private readonly PortReservation _port = new();
+    private TestApplication? _application;
+    private ServerProcess? _process;
+    private bool _isTls;
+
+    private DocumentedSite()
+    {
+    }
+
+    /// <summary>What has signed the certificates of the web server and its clients.</summary>
+    public Certificates Certificates { get; } = new();
+
+    public TestLog Log => _application!.Log;
+
+    /// <summary>What the web server logged: errors, and requests where the block asks for them.</summary>
+    public string FrontEndLog => Read("error.log") + Read("app.log") + _process?.Output;
+
+    /// <param name="document">The document.</param>
+    /// <param name="block">The name of the block. Its first word is the web server.</param>
+    /// <param name="configure">Maps the application's endpoints.</param>
+    /// <param name="configureServer">Sets options of the server.</param>
+    /// <param name="configureBuilder">Adds services.</param>
+    public static async Task<DocumentedSite> StartAsync(
+        string document,
+        string block,
+        Action<WebApplication> configure,
+        Action<FastCgiServerOptions>? configureServer = null,
+        Action<WebApplicationBuilder>? configureBuilder = null)
+    {
+        var site = new DocumentedSite();
+        try
+        {
+            var socket = $"{site._folder.Path}/app.sock";
+            site._application = await TestApplication.StartAsync($"fastcgi://unix:{socket}", configure, configureServer, configureBuilder);
+            File.SetUnixFileMode(socket, SocketMode);
+            await site.WriteFilesAsync();
+            await site.StartFrontEndAsync(block.Split(' ')[0], await DocumentBlock.ReadAsync(document, block));
+            return site;
+        }
+        catch
+        {
+            await site.DisposeAsync();
+            throw;
+        }
+    }
+
+    /// <summary>A client of the site, with a certificate or without.</summary>
+    public HttpClient CreateClient(X509Certificate2? certificate = null) => new(new SocketsHttpHandler
+    {
+        AllowAutoRedirect = false,
+        UseProxy = false,
+        SslOptions = new SslClientAuthenticationOptions
+        {
+            LocalCertificateSelectionCallback = certificate is null ? null : (_, _, _, _, _) => certificate,
+            CertificateChainPolicy = new X509ChainPolicy
+            {
+                TrustMode = X509ChainTrustMode.CustomRootTrust,
+                CustomTrustStore = { Certificates.Authority },
+                RevocationMode = X509RevocationMode.NoCheck,
+            },
+        },
+    })
+    {
+        BaseAddress = new Uri($"{(_isTls ? "https" : "http")}://localhost:{_port.EndPoint.Port}"),
+    };
+
+    public async ValueTask DisposeAsync()
+    {
+        if (_process is not null)
+            await _process.DisposeAsync();
+        if (_application is not null)
+            await _application.DisposeAsync();
+        _port.Dispose();
+        Certificates.Dispose();
+        _folder.Dispose();
+    }
+
+    [GeneratedRegex(@"(?<=listen |VirtualHost )(\*:)?(80|443)\b")]
+    private static partial Regex Port();
+
+    /// <summary>The files that the blocks name.</summary>
+    private async Task WriteFilesAsync()
+    {
+        using var server = Certificates.CreateServer();
+        await WriteAsync("www.pem", server.ExportCertificatePem());
+        await WriteAsync("www.key", server.GetECDsaPrivateKey()!.ExportECPrivateKeyPem());
+        await WriteAsync("client-ca.pem", Certificates.Authority.ExportCertificatePem());
+        await WriteAsync("members", Members);
+        Directory.CreateDirectory(Path.Combine(_folder.Path, "www"));
+        await WriteAsync("www/static.txt", "a file");
+        await WriteAsync("www/app", "");
+    }
+
+    private async Task StartFrontEndAsync(string frontEnd, string block)
+    {
+        _isTls = block.Contains("443", StringComparison.Ordinal);
+        var frame = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", $"{frontEnd}-frame.conf"));
+        await WriteAsync("frame.conf", Adapt(frame.Replace("{{block}}", block, StringComparison.Ordinal)));
+
+        string[] arguments = frontEnd == "nginx"
+            ? ["-p", _folder.Path, "-c", "frame.conf", "-e", "error.log"]
+            : ["-d", _folder.Path, "-f", "frame.conf", "-D", "FOREGROUND"];
+        _process = ServerProcess.Start(frontEnd == "nginx" ? "nginx" : "apache2", arguments);
+
+        using var timer = new PeriodicTimer(s_startPollInterval);
+        using var timeout = new CancellationTokenSource(FrontEndTest.Patience);
+        while (!await AcceptsAsync())
+        {
+            Assert.False(_process.HasExited || timeout.IsCancellationRequested, $"{frontEnd} did not start:\n{FrontEndLog}");
+            await timer.WaitForNextTickAsync(CancellationToken.None);
+        }
+    }
+
+    /// <summary>Puts the test's folder and port in the place of the document's.</summary>
+    private string Adapt(string configuration)
+    {
+        var adapted = Port().Replace(configuration, _port.EndPoint.ToString())
+            .Replace("{{port}}", $"{_port.EndPoint.Port}", StringComparison.Ordinal)
+            .Replace("include fastcgi_params;", "include /etc/nginx/fastcgi_params;", StringComparison.Ordinal);
+        foreach (var folder in new[] { "/run/app/", "/etc/ssl/", "/var/log/nginx/", "/var/log/apache2/" })
+            adapted = adapted.Replace(folder, _folder.Path + "/", StringComparison.Ordinal);
+        return adapted
+            .Replace("/etc/nginx/members", $"{_folder.Path}/members", StringComparison.Ordinal)
+            .Replace("/etc/apache2/members", $"{_folder.Path}/members", StringComparison.Ordinal)
+            .Replace("/srv/app/www", $"{_folder.Path}/www", StringComparison.Ordinal);
+    }
+
+    private async Task<bool> AcceptsAsync()
+    {
+        using var probe = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        try
+        {
+            await probe.ConnectAsync(_port.EndPoint);
+            return true;
+        }
+        catch (SocketException)
+        {
+            return false;
+        }
+    }
+
+    private Task WriteAsync(string name, string text) => File.WriteAllTextAsync(Path.Combine(_folder.Path, name), text);
+
+    private string Read(string name)
+    {
+        var path = Path.Combine(_folder.Path, name);
+        return File.Exists(path) ? File.ReadAllText(path) : string.Empty;
+    }
+}

@@ -1,0 +1,38 @@
+using System.Reflection;
+using Xunit.Sdk;
+
+namespace FastCgi.AspNetCore.FrontEndTests;
+
+/// <summary>
+/// Runs a theory behind every web server, in all its setups (<see cref="FrontEndSetup.All"/>), but for those that lack what it needs
+/// (<see cref="Shortcomings"/>). Buffering is as the web servers do it by default; what follows the setup in the arguments can be given.
+/// </summary>
+[AttributeUsage(AttributeTargets.Method, AllowMultiple = true)]
+public sealed class EveryFrontEndAttribute(params object[] arguments) : DataAttribute
+{
+    /// <summary>The web servers to run it behind.</summary>
+    public FrontEndKind[] Kinds { get; set; } = Enum.GetValues<FrontEndKind>();
+
+    /// <summary>What the case needs of the web server.</summary>
+    public Ability[] Needs { get; set; } = [];
+
+    /// <summary>Whether the client writes HTTP/1.1 itself.</summary>
+    public bool IsHttp1 { get; set; }
+
+    /// <summary>Whether clients talk TLS in all setups.</summary>
+    public bool IsTls { get; set; }
+
+    /// <summary>Whether uploads reach the application as they come.</summary>
+    public bool StreamsRequests { get; set; }
+
+    /// <summary>Whether what the application sends reaches the client at once.</summary>
+    public bool StreamsResponses { get; set; }
+
+    /// <inheritdoc/>
+    public override IEnumerable<object[]> GetData(MethodInfo testMethod)
+        => from setup in FrontEndSetup.All
+           where Kinds.Contains(setup.Kind) && !(IsHttp1 && setup.UsesTls) && (!IsTls || setup.UsesTls)
+           let chosen = setup with { BuffersRequests = !StreamsRequests, BuffersResponses = !StreamsResponses }
+           where !Needs.Any(ability => Shortcomings.Has(chosen, ability))
+           select (object[])[chosen, .. arguments];
+}

@@ -1,0 +1,71 @@
+using System.Net;
+
+namespace FastCgi.AspNetCore.FrontEndTests;
+
+/// <summary>The application fails.</summary>
+public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output)
+{
+    // How curl ends.
+    private const int CutBody = 18;
+    private const int FailureStatus = 22;
+    private const int NoAnswer = 52;
+    private const int Reset = 56;
+    private const int ResetStream = 92;
+
+    [Theory, EveryFrontEnd]
+    public async Task Exception_BeforeTheResponseStarted_IsAnEmpty500AndTheNextRequestIsServed(FrontEndSetup setup)
+    {
+        var site = await StartAsync(setup, app =>
+        {
+            app.MapGet("/fail", (HttpResponse response) =>
+            {
+                response.Headers["X-Leftover"] = "of the failed response";
+                throw new InvalidOperationException("This handler fails.");
+            });
+            app.MapGet("/", () => "served");
+        });
+        site.Log.ExpectError("ApplicationError");
+
+        using var failed = await site.Client.GetAsync("/fail");
+        var next = await site.Client.GetStringAsync("/");
+
+        Assert.Equal(HttpStatusCode.InternalServerError, failed.StatusCode);
+        Assert.False(failed.Headers.Contains("X-Leftover"));
+        Assert.Empty(await failed.Content.ReadAsByteArrayAsync());
+        Assert.Equal("served", next);
+    }
+
+    [Theory]
+    [EveryFrontEnd(true)]
+    [EveryFrontEnd(true, StreamsResponses = true)]
+    [EveryFrontEnd(false, Needs = [Ability.CutResponse])]
+    [EveryFrontEnd(false, Needs = [Ability.CutResponse], StreamsResponses = true)]
+    public async Task Exception_AfterTheResponseStarted_ClientSeesThatItIsCut(FrontEndSetup setup, bool hasContentLength)
+    {
+        ExpectsFrontEndErrors = true;
+        var site = await StartAsync(setup, app => app.MapGet("/", async (HttpResponse response) =>
+        {
+            response.ContentLength = hasContentLength ? 1000 : null;
+            await response.WriteAsync("part of it");
+            throw new InvalidOperationException("This handler fails.");
+        }));
+        site.Log.ExpectError("ApplicationError");
+
+        // On a connection that it keeps, as with HTTP/2, Apache cuts the response only when its KeepAliveTimeout is over.
+        string[] options = setup.Kind == FrontEndKind.Apache ? ["--http1.1", "-H", "Connection: close"] : [];
+        var (exitCode, output) = await site.CurlAsync("/", ["--fail", .. options]);
+
+        Assert.True(exitCode is CutBody or FailureStatus or NoAnswer or Reset or ResetStream, $"curl ended with {exitCode}: {output}");
+    }
+
+    [Theory, EveryFrontEnd]
+    public async Task Abort_BeforeTheResponseStarted_ClientSeesAFailure(FrontEndSetup setup)
+    {
+        ExpectsFrontEndErrors = true;
+        var site = await StartAsync(setup, app => app.MapGet("/", (HttpContext context) => context.Abort()));
+
+        var (exitCode, output) = await site.CurlAsync("/", "--fail");
+
+        Assert.True(exitCode is FailureStatus or NoAnswer or Reset or ResetStream, $"curl ended with {exitCode}: {output}");
+    }
+}

@@ -1,0 +1,226 @@
+using System.Net;
+using System.Net.Http.Headers;
+using System.Security.Authentication;
+using System.Security.Cryptography.X509Certificates;
+using System.Text;
+using FastCgi.AspNetCore.FrontEndTests.Documents;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Authentication;
+using Microsoft.AspNetCore.Connections.Features;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.FrontEndTests;
+
+/// <summary>What the application is told of a client, with the configurations that <c>docs/identity.md</c> shows.</summary>
+public sealed class IdentityTests
+{
+    private const string Document = "identity.md";
+
+    [Theory]
+    [InlineData("nginx client certificate")]
+    [InlineData("apache client certificate")]
+    public async Task ClientCertificate_OverTls_ReachesTheApplication(string block)
+    {
+        X509Certificate2? seen = null;
+        ITlsHandshakeFeature? handshake = null;
+        var scheme = "";
+        await using var site = await DocumentedSite.StartAsync(Document, block, app => app.MapGet("/", async (HttpContext context) =>
+        {
+            seen = await context.Connection.GetClientCertificateAsync();
+            handshake = context.Features.Get<ITlsHandshakeFeature>();
+            scheme = context.Request.Scheme;
+        }));
+        using var certificate = site.Certificates.CreateClient("Jane Client");
+        using var client = site.CreateClient(certificate);
+
+        using var response = await client.GetAsync("/");
+
+        Assert.Equal(HttpStatusCode.OK, response.StatusCode);
+        Assert.Equal("https", scheme);
+        Assert.Equal(certificate.RawData, seen?.RawData);
+        Assert.True(IsTrusted(seen!, site.Certificates.Authority));
+        Assert.Contains(handshake!.Protocol, new[] { SslProtocols.Tls12, SslProtocols.Tls13 });
+        Assert.NotNull(handshake.NegotiatedCipherSuite);
+        Assert.Equal("localhost", handshake.HostName);
+    }
+
+    [Theory]
+    [InlineData("nginx client certificate")]
+    [InlineData("apache client certificate")]
+    public async Task ClientCertificate_NoneOrForged_IsNull(string block)
+    {
+        var seen = new List<X509Certificate2?>();
+        await using var site = await DocumentedSite.StartAsync(Document, block, app => app.MapGet("/", (HttpContext context) =>
+            seen.Add(context.Connection.ClientCertificate)));
+        using var forged = site.Certificates.CreateClient("Jane Client");
+        using var client = site.CreateClient();
+
+        await client.GetAsync("/");
+        using var request = new HttpRequestMessage(HttpMethod.Get, "/");
+        foreach (var name in new[] { "SSL-Client-Cert", "Ssl-Client-Escaped-Cert", "X-ARR-ClientCert", "X-SSL-CERT" })
+            request.Headers.Add(name, Convert.ToBase64String(forged.RawData));
+        request.Headers.Add("SSL-Client-Verify", "SUCCESS");
+        await client.SendAsync(request);
+
+        Assert.Equal([null, null], seen);
+    }
+
+    [Theory]
+    [InlineData("nginx client certificate")]
+    [InlineData("apache client certificate")]
+    public async Task ClientCertificate_OfAnotherAuthority_IsRefusedByTheWebServer(string block)
+    {
+        var isReached = false;
+        await using var site = await DocumentedSite.StartAsync(Document, block, app => app.MapGet("/", () => isReached = true));
+        using var others = new Certificates("Another Authority");
+        using var certificate = others.CreateClient("Jane Client");
+        using var client = site.CreateClient(certificate);
+
+        // nginx answers 400, Apache ends the connection.
+        try
+        {
+            Assert.Equal(HttpStatusCode.BadRequest, (await client.GetAsync("/")).StatusCode);
+        }
+        catch (HttpRequestException)
+        {
+        }
+
+        Assert.False(isReached);
+    }
+
+    [Theory]
+    [InlineData("nginx user")]
+    [InlineData("apache user")]
+    public async Task User_AuthenticatedByTheWebServer_IsTheUser(string block)
+    {
+        await using var site = await StartWithUsersAsync(block);
+        using var client = site.CreateClient();
+
+        Assert.Equal("jane Basic", await GetAsync(client, "/members/", "jane:secret"));
+        Assert.Equal("401", await GetAsync(client, "/members/", "jane:wrong"));
+        Assert.Equal("401", await GetAsync(client, "/members/", credentials: null));
+    }
+
+    /// <summary>nginx passes the name in the header to any location whose configuration asks for it, and checks it in none of these.</summary>
+    [Theory]
+    [InlineData("nginx user")]
+    [InlineData("apache user")]
+    public async Task User_NotAuthenticated_IsNobody(string block)
+    {
+        await using var site = await StartWithUsersAsync(block);
+        using var client = site.CreateClient();
+
+        Assert.Equal("nobody", await GetAsync(client, "/", credentials: null));
+        Assert.Equal("nobody", await GetAsync(client, "/", "root:anything"));
+        Assert.Equal("nobody", await GetAsync(client, "/", credentials: null, "Remote-User", "Auth-Type", "X-Remote-User", "X-Forwarded-User"));
+    }
+
+    [Theory]
+    [InlineData("nginx request id", "REQUEST_ID")]
+    [InlineData("apache request id", "UNIQUE_ID")]
+    public async Task TraceIdentifier_OfTheWebServer_IsTheOneInItsLog(string block, string parameter)
+    {
+        await using var site = await DocumentedSite.StartAsync(
+            Document,
+            block,
+            static app => app.MapGet("/", static (HttpContext context) => context.TraceIdentifier),
+            options => options.TraceIdentifierParameter = parameter);
+        using var client = site.CreateClient();
+        client.DefaultRequestHeaders.Add("Request-Id", "forged");
+
+        var id = await client.GetStringAsync("/");
+
+        Assert.InRange(id.Length, 20, 40);
+        await WaitForAsync(() => site.FrontEndLog.Contains($"200 {id}", StringComparison.Ordinal), () => site.FrontEndLog);
+    }
+
+    [Theory]
+    [InlineData("nginx request id")]
+    [InlineData("apache request id")]
+    public async Task StandardError_LinesAndLoggedErrors_AreInTheWebServersLog(string block)
+    {
+        await using var site = await DocumentedSite.StartAsync(
+            Document,
+            block,
+            static app => app.MapGet("/", static (HttpContext context) =>
+            {
+                context.Features.Get<IFastCgiRequestFeature>()!.StandardError.WriteLine("The stock is low\n\u001b[2Jforged");
+                throw new InvalidOperationException("The shop is closed");
+            }),
+            configureBuilder: static builder => builder.Logging.AddFastCgiStandardError());
+        site.Log.ExpectError("ApplicationError");
+        using var client = site.CreateClient();
+
+        using var response = await client.GetAsync("/");
+
+        Assert.Equal(HttpStatusCode.InternalServerError, response.StatusCode);
+        await WaitForAsync(
+            () => site.FrontEndLog is var log && log.Contains("The stock is low", StringComparison.Ordinal)
+                && log.Contains(@"x1B[2Jforged", StringComparison.Ordinal)
+                && log.Contains("System.InvalidOperationException: The shop is closed", StringComparison.Ordinal),
+            () => site.FrontEndLog);
+        Assert.DoesNotContain('\u001b', site.FrontEndLog);
+    }
+
+    /// <summary>nginx reads records of STDERR into the buffer for the header block, which is a page.</summary>
+    [Theory]
+    [InlineData("nginx request id")]
+    [InlineData("apache request id")]
+    public async Task StandardError_AnyAmountBeforeTheResponse_DoesNotHarmIt(string block)
+    {
+        await using var site = await DocumentedSite.StartAsync(Document, block, static app => app.MapGet("/{lines:int}", static (int lines, HttpContext context) =>
+        {
+            for (var i = 0; i < lines; i++)
+                context.Features.Get<IFastCgiRequestFeature>()!.StandardError.WriteLine($"{i,-100}");
+            context.Response.Headers["X-Filler"] = new string('x', 1_000);
+            return $"{lines} lines";
+        }));
+        using var client = site.CreateClient();
+
+        foreach (var lines in Enumerable.Range(0, 60).Append(600))
+            Assert.Equal($"{lines} lines", await GetAsync(client, $"/{lines}", credentials: null));
+    }
+
+    private static Task<DocumentedSite> StartWithUsersAsync(string block) => DocumentedSite.StartAsync(
+        Document,
+        block,
+        static app => app.UseAuthentication().Use(static (HttpContext context, RequestDelegate _) => context.Response.WriteAsync(
+            context.User.Identity is { IsAuthenticated: true } user ? $"{user.Name} {user.AuthenticationType}" : "nobody")),
+        configureBuilder: static builder => builder.Services.AddAuthentication().AddFastCgi());
+
+    /// <returns>The answer, or the status of a refusal.</returns>
+    private static async Task<string> GetAsync(HttpClient client, string path, string? credentials, params string[] forgedHeaders)
+    {
+        using var request = new HttpRequestMessage(HttpMethod.Get, path);
+        if (credentials is not null)
+            request.Headers.Authorization = new AuthenticationHeaderValue("Basic", Convert.ToBase64String(Encoding.ASCII.GetBytes(credentials)));
+        foreach (var header in forgedHeaders)
+            request.Headers.Add(header, "root");
+        using var response = await client.SendAsync(request);
+        return response.IsSuccessStatusCode ? await response.Content.ReadAsStringAsync() : $"{(int)response.StatusCode}";
+    }
+
+    /// <summary>As certificate authentication checks it.</summary>
+    private static bool IsTrusted(X509Certificate2 certificate, X509Certificate2 authority)
+    {
+        using var chain = new X509Chain();
+        chain.ChainPolicy.TrustMode = X509ChainTrustMode.CustomRootTrust;
+        chain.ChainPolicy.CustomTrustStore.Add(authority);
+        chain.ChainPolicy.RevocationMode = X509RevocationMode.NoCheck;
+        chain.ChainPolicy.ApplicationPolicy.Add(new System.Security.Cryptography.Oid("1.3.6.1.5.5.7.3.2"));
+        return chain.Build(certificate);
+    }
+
+    /// <summary>Web servers write their logs a little later than their answers.</summary>
+    private static async Task WaitForAsync(Func<bool> condition, Func<string> describe)
+    {
+        using var timer = new PeriodicTimer(TimeSpan.FromMilliseconds(10));
+        using var timeout = new CancellationTokenSource(FrontEndTest.Patience);
+        while (!condition())
+        {
+            Assert.False(timeout.IsCancellationRequested, describe());
+            await timer.WaitForNextTickAsync(CancellationToken.None);
+        }
+    }
+}

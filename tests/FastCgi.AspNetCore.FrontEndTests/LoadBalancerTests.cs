@@ -1,0 +1,77 @@
+using System.Net;
+
+namespace FastCgi.AspNetCore.FrontEndTests;
+
+/// <summary>
+/// The configurations behind a load balancer in <c>docs/front-ends</c>, with a real one before the web server: it is believed in who the
+/// client is and what it speaks, and nobody else is.
+/// </summary>
+public sealed class LoadBalancerTests(ITestOutputHelper output) : FrontEndTest(output)
+{
+    private static readonly IPAddress s_clientOfBalancer = IPAddress.Parse("127.0.0.5");
+    private static readonly IPAddress s_directClient = IPAddress.Parse("127.0.0.6");
+
+    private static readonly (string Name, string Value)[] s_forged =
+    [
+        ("X-Forwarded-For", "203.0.113.7"), ("X-Forwarded-Proto", "{0}"), ("X-Forwarded-Host", "evil.example.com"), ("X-Forwarded-Port", "1234"),
+        ("Forwarded", "for=203.0.113.7;proto={0};host=evil.example.com"), ("X-Real-IP", "203.0.113.7"), ("HTTPS", "on"), ("Remote-Addr", "203.0.113.7"),
+    ];
+
+    public static TheoryData<FrontEndKind> Kinds => DocumentTests.Kinds;
+
+    [Theory, MemberData(nameof(Kinds))]
+    public async Task Request_ThroughTheBalancer_HasTheClientsAddressAndScheme(FrontEndKind kind)
+    {
+        var (site, balancer) = await StartAsync(kind);
+        await using (balancer)
+        {
+            using var client = Site.CreateClient($"https://hello.example.com:{balancer.EndPoint.Port}", balancer.EndPoint, null, s_clientOfBalancer);
+
+            Assert.Equal("https hello.example.com 127.0.0.5", await GetAsync(client, forgedScheme: null));
+            Assert.Equal("https hello.example.com 127.0.0.5", await GetAsync(client, "http"));
+            Assert.Equal("https hello.example.com 127.0.0.5", await GetAsync(client, "https"));
+        }
+    }
+
+    [Theory, MemberData(nameof(Kinds))]
+    public async Task Request_PastTheBalancer_IsNotBelieved(FrontEndKind kind)
+    {
+        var (site, balancer) = await StartAsync(kind);
+        await using (balancer)
+        {
+            using var client = site.CreateClient(clientCertificate: null, s_directClient);
+            var scheme = new Uri(site.Url).Scheme;
+
+            Assert.Equal($"{scheme} hello.example.com 127.0.0.6", await GetAsync(client, forgedScheme: null));
+            Assert.Equal($"{scheme} hello.example.com 127.0.0.6", await GetAsync(client, "https"));
+            Assert.Equal($"{scheme} hello.example.com 127.0.0.6", await GetAsync(client, "http"));
+        }
+    }
+
+    private async Task<(Site Site, Balancer Balancer)> StartAsync(FrontEndKind kind)
+    {
+        // h2o takes nothing from headers, so that its load balancer passes TLS through.
+        var setup = new FrontEndSetup
+        {
+            Kind = kind,
+            UsesUnixSocket = kind != FrontEndKind.HaProxy,
+            UsesTls = kind == FrontEndKind.H2o,
+            IsDocumented = true,
+            IsBehindBalancer = true,
+        };
+        var site = await StartAsync(setup, static app => app.MapGet("/", static (HttpContext context) =>
+            $"{context.Request.Scheme} {context.Request.Host} {context.Connection.RemoteIpAddress}"));
+        await TestCertificates.WriteAsync(site.Folder.Path);
+        return (site, await FrontEnd.StartAsync(new Balancer(setup, site.Folder.Path, site.FrontEnd.EndPoint)));
+    }
+
+    private static async Task<string> GetAsync(HttpClient client, string? forgedScheme)
+    {
+        using var request = new HttpRequestMessage(HttpMethod.Get, "/");
+        request.Headers.Host = FrontEndDocument.HostName;
+        foreach (var (name, value) in forgedScheme is null ? [] : s_forged)
+            request.Headers.Add(name, value.Replace("{0}", forgedScheme, StringComparison.Ordinal));
+        using var response = await client.SendAsync(request);
+        return await response.Content.ReadAsStringAsync();
+    }
+}

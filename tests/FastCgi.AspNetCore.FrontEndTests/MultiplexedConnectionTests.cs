@@ -1,0 +1,160 @@
+using System.Collections.Concurrent;
+using System.Net;
+using FastCgi.AspNetCore.FrontEndTests.Documents;
+
+namespace FastCgi.AspNetCore.FrontEndTests;
+
+/// <summary>
+/// HAProxy with the configuration of docs/multiplexing.md, which sends up to 50 requests at a time over one connection. The downloads are
+/// small, for HAProxy before 2.6.14 crashes where a header block is cut by the end of its buffer (haproxy#2150).
+/// </summary>
+public sealed class MultiplexedConnectionTests
+{
+    private const int ClientCount = 60;
+    private const int RoundCount = 6;
+
+    [Fact]
+    public async Task Load_UploadsAndDownloadsInterleaved_EachAnswerIsRight()
+    {
+        var use = new ConnectionUse();
+        await using var site = new ConfiguredSite();
+        await StartAsync(site, bufferSize: 524_288, app =>
+        {
+            app.Use(use.CountAsync);
+            app.MapGet("/token/{token}", (string token) => token);
+            app.MapPost("/upload/{token}", async (string token, HttpRequest request) => $"{token} {await Content.HashAsync(request.Body)}");
+            app.MapGet("/download/{token}/{length:int}", (string token, int length, HttpResponse response) =>
+            {
+                response.Headers["X-Token"] = token;
+                return Results.Bytes(Content.Create(length));
+            });
+        });
+
+        await Task.WhenAll(Enumerable.Range(0, ClientCount).Select(async client =>
+        {
+            for (var round = 0; round < RoundCount; round++)
+                await RequestAsync(site.Client, client, round);
+        })).WaitAsync(FrontEndTest.Patience);
+
+        Assert.InRange(use.MaxRequestsAtATime, 2, 50);
+    }
+
+    [Fact]
+    public async Task Upload_NotReadByTheApplication_DoesNotStopTheOthers()
+    {
+        var stuckOn = new TaskCompletionSource<string>();
+        var go = new TaskCompletionSource();
+        await using var site = new ConfiguredSite();
+        var application = await StartAsync(
+            site,
+            bufferSize: 16_384,
+            app =>
+            {
+                app.MapGet("/connection", (HttpContext context) => context.Connection.Id);
+                app.MapPost("/stuck", async (HttpContext context) =>
+                {
+                    stuckOn.SetResult(context.Connection.Id);
+                    await go.Task;
+                    return await Content.HashAsync(context.Request.Body);
+                });
+            },
+            options =>
+            {
+                options.Limits.MaxRequestBufferSize = 64 * 1024;
+                options.Limits.UnreadBodyTimeout = TimeSpan.FromSeconds(1);
+            });
+        application.Log.ExpectError("ApplicationError");
+
+        var upload = site.Client.PostAsync("/stuck", new ByteArrayContent(Content.Create(8 * 1024 * 1024)));
+        var connection = await stuckOn.Task.WaitAsync(FrontEndTest.Patience);
+        for (var i = 0; i < 20; i++)
+            Assert.Equal(connection, await GetAsync(site.Client, "/connection").WaitAsync(FrontEndTest.Patience));
+        go.SetResult();
+
+        using var refused = await upload.WaitAsync(FrontEndTest.Patience);
+        Assert.Equal(HttpStatusCode.ServiceUnavailable, refused.StatusCode);
+    }
+
+    private static async Task<TestApplication> StartAsync(
+        ConfiguredSite site, int bufferSize, Action<WebApplication> configure, Action<FastCgiServerOptions>? configureServer = null)
+    {
+        var application = await site.StartApplicationAsync(site.GetUnixAddress("app.sock"), configure, configureServer);
+        await site.StartServerAsync(
+            "multiplexing.md",
+            "haproxy.cfg",
+            ["haproxy", "-db", "-f"],
+            ("127.0.0.1:8080", site.Address),
+            ("/run/app/app.sock", $"{application.EndPoint}"),
+            ("tune.bufsize 524288", $"tune.bufsize {bufferSize}"),
+            // Each thread has connections of its own.
+            ("maxconn 500", "maxconn 500\n    nbthread 1"));
+        return application;
+    }
+
+    private static async Task RequestAsync(HttpClient http, int client, int round)
+    {
+        var token = $"client-{client}-round-{round}";
+        Assert.Equal(token, await GetAsync(http, "/token/" + token));
+
+        // Of a length, and so of bytes, that no other request has.
+        var unique = (client * RoundCount) + round;
+        var body = Content.Create(40_000 + unique);
+        using var upload = await SendAsync(() => http.PostAsync("/upload/" + token, new ByteArrayContent(body)));
+        Assert.Equal($"{token} {Content.Hash(body)}", await upload.Content.ReadAsStringAsync());
+
+        using var download = await SendAsync(() => http.GetAsync($"/download/{token}/{1_000 + unique}"));
+        Assert.Equal(token, Assert.Single(download.Headers.GetValues("X-Token")));
+        Assert.Equal(Content.Create(1_000 + unique), await download.Content.ReadAsByteArrayAsync());
+    }
+
+    private static async Task<string> GetAsync(HttpClient http, string path)
+    {
+        using var response = await SendAsync(() => http.GetAsync(path));
+        return await response.Content.ReadAsStringAsync();
+    }
+
+    /// <summary>
+    /// HAProxy up to 2.9.7 answers 500 itself, without a word to the application, when its buffer for the connection has no room for the
+    /// params of a request just then (haproxy#2568). No answer of the application has that page.
+    /// </summary>
+    private static async Task<HttpResponseMessage> SendAsync(Func<Task<HttpResponseMessage>> send)
+    {
+        while (true)
+        {
+            var response = await send();
+            if (response.StatusCode != HttpStatusCode.InternalServerError)
+                return response;
+
+            Assert.StartsWith("<html><body><h1>500 Internal Server Error</h1>", await response.Content.ReadAsStringAsync(), StringComparison.Ordinal);
+            response.Dispose();
+        }
+    }
+
+    /// <summary>Counts how many requests a connection carries at a time.</summary>
+    private sealed class ConnectionUse
+    {
+        private readonly ConcurrentDictionary<string, int> _requests = new();
+        private int _maxRequestsAtATime;
+
+        public int MaxRequestsAtATime => _maxRequestsAtATime;
+
+        public async Task CountAsync(HttpContext context, RequestDelegate next)
+        {
+            var count = _requests.AddOrUpdate(context.Connection.Id, 1, static (_, count) => count + 1);
+            InterlockedMax(ref _maxRequestsAtATime, count);
+            await next(context);
+            _requests.AddOrUpdate(context.Connection.Id, 0, static (_, count) => count - 1);
+        }
+
+        private static void InterlockedMax(ref int location, int value)
+        {
+            for (var seen = location; seen < value;)
+            {
+                var before = Interlocked.CompareExchange(ref location, value, seen);
+                if (before == seen)
+                    return;
+                seen = before;
+            }
+        }
+    }
+}

@@ -1,0 +1,181 @@
+using System.Net;
+using Microsoft.AspNetCore.Http.Extensions;
+
+namespace FastCgi.AspNetCore.FrontEndTests;
+
+/// <summary>What the application sees of a request.</summary>
+public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output)
+{
+    private static readonly UriCreationOptions s_asItIs = new() { DangerousDisablePathAndQueryCanonicalization = true };
+
+    [Theory, EveryFrontEnd]
+    public async Task Get_SeveralInARow_EachIsAnswered(FrontEndSetup setup)
+    {
+        var site = await StartAsync(setup, app => app.MapGet("/greet", (string name) => $"Hello, {name}"));
+
+        Assert.Equal("Hello, you & me", await site.Client.GetStringAsync("/greet?name=you+%26+me"));
+        Assert.Equal("Hello, you", await site.Client.GetStringAsync("/greet?name=you"));
+        Assert.Equal("Hello, ", await site.Client.GetStringAsync("/greet?name="));
+    }
+
+    [Theory, EveryFrontEnd]
+    public async Task Get_AnyTarget_PathIsDecodedOnceAndQueryIsRaw(FrontEndSetup setup)
+    {
+        (string Target, string Path, string Query)[] targets =
+        [
+            ("/", "/", ""),
+            ("/a/b", "/a/b", ""),
+            ("/a/", "/a/", ""),
+            ("/a//b", "/a//b", ""),
+            ("/%61%20b+c", "/a b+c", ""),
+            ("/a%2Fb", "/a%2Fb", ""),
+            ("/%25%34%31", "/%41", ""),
+            ("/%C3%A9t%C3%A9", "/été", ""),
+            ("/a/./b/../c", "/a/c", ""),
+            ("/a/%2e%2e/b", "/b", ""),
+            ("/a;b,c@d", "/a;b,c@d", ""),
+            ("/p?", "/p", "?"),
+            ("/p?x=%20%2F;y=+&&z?", "/p", "?x=%20%2F;y=+&&z?"),
+            ("/p?../x", "/p", "?../x"),
+        ];
+        var site = await StartAsync(setup, app => app.Run(context =>
+            context.Response.WriteAsync($"{context.Request.Path.Value} {context.Request.QueryString.Value}")));
+
+        foreach (var (target, path, query) in targets)
+        {
+            var seen = await site.Client.GetStringAsync(new Uri(site.Url + target, s_asItIs));
+            Assert.Equal((target, $"{path} {query}"), (target, seen));
+        }
+    }
+
+    [Theory, EveryFrontEnd(Needs = [Ability.TargetThatIsNoText])]
+    public async Task Get_TargetThatIsNoText_StaysEscaped(FrontEndSetup setup)
+    {
+        var site = await StartAsync(setup, app => app.Run(context => context.Response.WriteAsync(context.Request.Path.Value!)));
+
+        Assert.Equal("/%FF", await site.Client.GetStringAsync(new Uri(site.Url + "/%FF", s_asItIs)));
+    }
+
+    [Theory, EveryFrontEnd(IsHttp1 = true)]
+    public async Task Get_AbsoluteTarget_IsCutToThePath(FrontEndSetup setup)
+    {
+        var site = await StartAsync(setup, app => app.Run(context =>
+            context.Response.WriteAsync($"seen: {context.Request.GetEncodedUrl()}")));
+        using var client = await site.ConnectAsync();
+
+        await client.SendAsync("GET http://www.example.test/a/b?c HTTP/1.1\r\nHost: www.example.test\r\nConnection: close\r\n\r\n");
+
+        Assert.Contains("seen: http://www.example.test/a/b?c", await client.ReadToEndAsync(), StringComparison.Ordinal);
+    }
+
+    // As Kestrel does it; most web servers let the bytes through.
+    [Theory, EveryFrontEnd(IsHttp1 = true, Needs = [Ability.RawTarget])]
+    public async Task Get_TargetThatIsNotAscii_IsRefused(FrontEndSetup setup)
+    {
+        var site = await StartAsync(setup, app => app.Run(context => context.Response.WriteAsync("not reached")));
+        using var client = await site.ConnectAsync();
+
+        await client.SendAsync("GET /\u00C3\u00A9 HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+
+        Assert.StartsWith("HTTP/1.1 400 ", await client.ReadToEndAsync(), StringComparison.Ordinal);
+    }
+
+    [Theory, EveryFrontEnd]
+    public async Task Get_Headers_ArriveAsTheyWereSent(FrontEndSetup setup)
+    {
+        IHeaderDictionary headers = new HeaderDictionary();
+        var site = await StartAsync(setup, app => app.MapGet("/", (HttpRequest request) =>
+        {
+            foreach (var (name, values) in request.Headers)
+                headers[name] = values;
+        }));
+
+        using var request = new HttpRequestMessage(HttpMethod.Get, "/");
+        request.Headers.Host = "www.example.test:81";
+        request.Headers.Authorization = new("Bearer", "token");
+        request.Headers.UserAgent.ParseAdd("functional/1.0 (test)");
+        request.Headers.Add("Accept", ["text/html", "*/*;q=0.1"]);
+        request.Headers.Add("Cookie", "a=1; b=2");
+        request.Headers.Add("X-Dashed-Name", "value, with: every \"sign\"");
+        request.Headers.Add("X-Forwarded-For", "192.0.2.1");
+        using var response = await site.Client.SendAsync(request);
+
+        Assert.Equal(HttpStatusCode.OK, response.StatusCode);
+        Assert.Equal("www.example.test:81", headers.Host);
+        Assert.Equal("Bearer token", headers.Authorization);
+        Assert.Equal("functional/1.0 (test)", headers.UserAgent);
+        Assert.Equal("text/html, */*; q=0.1", headers.Accept);
+        Assert.Equal("a=1; b=2", headers.Cookie);
+        Assert.Equal("value, with: every \"sign\"", headers["X-Dashed-Name"]);
+        if (!Shortcomings.Has(setup, Ability.ForwardedHeaders))
+            Assert.Equal("192.0.2.1", headers["X-Forwarded-For"]);
+        Assert.True(headers.ContentLength is null or 0);
+    }
+
+    [Theory, EveryFrontEnd]
+    public async Task Get_Cookies_AreParsed(FrontEndSetup setup)
+    {
+        var site = await StartAsync(setup, app => app.MapGet("/", (HttpRequest request) =>
+            string.Join(" ", request.Cookies.Select(cookie => $"{cookie.Key}:{cookie.Value}"))));
+
+        using var request = new HttpRequestMessage(HttpMethod.Get, "/");
+        request.Headers.Add("Cookie", "session=abc; theme=dark%20blue");
+        using var response = await site.Client.SendAsync(request);
+
+        Assert.Equal("session:abc theme:dark blue", await response.Content.ReadAsStringAsync());
+    }
+
+    [Theory, EveryFrontEnd]
+    public async Task Get_ForgedForwarding_SchemeAndAddressesAreTrue(FrontEndSetup setup)
+    {
+        string? scheme = null;
+        ConnectionInfo? connection = null;
+        var site = await StartAsync(setup, app => app.MapGet("/", (HttpContext context) =>
+        {
+            scheme = context.Request.Scheme;
+            connection = context.Connection;
+            return $"{connection.RemoteIpAddress} {connection.LocalIpAddress}:{connection.LocalPort} {connection.RemotePort > 0}";
+        }));
+
+        using var request = new HttpRequestMessage(HttpMethod.Get, "/");
+        request.Headers.Add("X-Forwarded-For", "192.0.2.1");
+        request.Headers.Add("X-Forwarded-Proto", "https");
+        request.Headers.Add("Proxy", "http://192.0.2.1/");
+        using var response = await site.Client.SendAsync(request);
+
+        var localAddress = Shortcomings.Has(setup, Ability.LocalAddress) ? "" : "127.0.0.1";
+        Assert.Equal($"127.0.0.1 {localAddress}:{site.FrontEnd.EndPoint.Port} True", await response.Content.ReadAsStringAsync());
+        Assert.Equal(setup.UsesTls ? "https" : "http", scheme);
+    }
+
+    [Theory, EveryFrontEnd]
+    public async Task AnyMethod_ReachesTheApplication(FrontEndSetup setup)
+    {
+        string[] methods = ["DELETE", "OPTIONS", "PATCH", "PUT", "PROPFIND"];
+        var site = await StartAsync(setup, app => app.Run(context => context.Response.WriteAsync(context.Request.Method)));
+
+        foreach (var method in methods)
+        {
+            using var request = new HttpRequestMessage(new HttpMethod(method), "/");
+            using var response = await site.Client.SendAsync(request);
+            Assert.Equal(method, await response.Content.ReadAsStringAsync());
+        }
+    }
+
+    [Theory, EveryFrontEnd]
+    public async Task Get_HeadersOverTheLimit_IsAnswered431(FrontEndSetup setup)
+    {
+        var site = await StartAsync(
+            setup,
+            app => app.MapGet("/", () => "not reached with large headers"),
+            options => options.Limits.MaxRequestParametersTotalSize = 4096);
+
+        using var request = new HttpRequestMessage(HttpMethod.Get, "/");
+        request.Headers.Add("X-Large", new string('x', 5000));
+        using var refused = await site.Client.SendAsync(request);
+        using var served = await site.Client.GetAsync("/");
+
+        Assert.Equal(HttpStatusCode.RequestHeaderFieldsTooLarge, refused.StatusCode);
+        Assert.Equal(HttpStatusCode.OK, served.StatusCode);
+    }
+}

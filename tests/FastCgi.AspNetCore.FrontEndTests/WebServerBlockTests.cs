@@ -1,0 +1,56 @@
+using System.Globalization;
+using FastCgi.AspNetCore.FrontEndTests.Documents;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.FrontEndTests;
+
+/// <summary>The configuration that the server tells in Development works as it stands; only the port of the web server is another.</summary>
+public sealed class WebServerBlockTests
+{
+    public static TheoryData<string, bool, string> Cases => new()
+    {
+        { "nginx", true, "" },
+        { "nginx", false, "" },
+        { "nginx", true, "/app" },
+        { "Apache", true, "" },
+        { "Apache", false, "" },
+        { "Apache", true, "/app" },
+    };
+
+    [Theory, MemberData(nameof(Cases))]
+    public async Task Development_BlockOfTheLog_ServesTheApplication(string webServer, bool usesUnixSocket, string pathBase)
+    {
+        await using var site = new ConfiguredSite();
+        var application = await site.StartApplicationAsync(
+            usesUnixSocket ? site.GetUnixAddress("app.sock") : "fastcgi://127.0.0.1:0",
+            static app => app.MapFallback(static (HttpRequest request) => $"{request.PathBase.Value} {request.Path.Value} {request.Headers.Authorization}"),
+            options => options.PathBase = pathBase,
+            static builder =>
+            {
+                builder.Environment.EnvironmentName = Environments.Development;
+                builder.Services.AddSingleton<IHostEnvironment>(builder.Environment);
+            });
+
+        var line = Assert.Single(application.Log.Find(LogLevel.Information, "WebServerFound"), line => line.StartsWith(webServer, StringComparison.Ordinal));
+        var port = site.Port.ToString(CultureInfo.InvariantCulture);
+        var block = line[line.IndexOf("\n\n", StringComparison.Ordinal)..]
+            .Replace("listen [::]:80;", $"listen [::1]:{port};", StringComparison.Ordinal)
+            .Replace("listen 80;", $"listen 127.0.0.1:{port};", StringComparison.Ordinal)
+            .Replace("*:80>", $"*:{port}>", StringComparison.Ordinal);
+        var (frame, command) = webServer == "nginx"
+            ? ("nginx-frame.conf", new[] { "nginx", "-p", site.Folder, "-e", "stderr", "-c" })
+            : ("apache-frame.conf", ["apache2", "-X", "-d", site.Folder, "-f"]);
+        // What Debian's package has beside the configuration.
+        File.Copy("/etc/nginx/fastcgi_params", Path.Combine(site.Folder, "fastcgi_params"));
+        var text = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", frame));
+        await site.StartServerAsync("site.conf", text.Replace("{{block}}", block, StringComparison.Ordinal).Replace("{{port}}", port, StringComparison.Ordinal), command);
+
+        using var request = new HttpRequestMessage(HttpMethod.Get, pathBase + "/a%20b");
+        request.Headers.Host = "localhost";
+        request.Headers.TryAddWithoutValidation("Authorization", "Bearer token");
+        using var response = await site.Client.SendAsync(request);
+        Assert.Equal($"{pathBase} /a b Bearer token", await response.Content.ReadAsStringAsync());
+    }
+}

@@ -1,0 +1,131 @@
+using System.Buffers;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>Header block, body, end and farewell are put into one block where they fit it: here at its edges.</summary>
+public class BlockEdgeTests
+{
+    // What a small and a large block hold behind the room for the header block.
+    private const int SmallBody = 4_096 - 512;
+    private const int LargeBody = 65_536 - 512;
+
+    // More than the end and the farewell take.
+    private const int Reach = 40;
+
+    [Theory]
+    [InlineData(SmallBody)]
+    [InlineData(LargeBody)]
+    public async Task Body_AroundTheEdge_IsWholeAndEnded(int edge)
+    {
+        await using var server = await TestServer.StartAsync(PatternAsync);
+        var frontEnd = server.Connect();
+
+        for (var length = edge - Reach; length <= edge + 2; length++)
+        {
+            frontEnd.Send(RecordBytes.Get(uri: $"/{length}"));
+            Assert.Equal(Apps.Pattern(length), (await frontEnd.ReadResponseAsync()).Body);
+        }
+    }
+
+    [Theory]
+    [InlineData(SmallBody)]
+    [InlineData(LargeBody)]
+    public async Task Farewell_AroundTheEdge_IsBehindTheEnd(int edge)
+    {
+        await using var server = await TestServer.StartAsync(PatternAsync);
+        var frontEnds = Enumerable.Range(edge - Reach, Reach + 2).ToDictionary(static length => length, _ => server.Connect());
+        foreach (var frontEnd in frontEnds.Values)
+        {
+            frontEnd.Send(RecordBytes.Get(uri: "/1"));
+            await frontEnd.ReadResponseAsync();
+        }
+
+        var stopping = server.StopAsync();
+        foreach (var (length, frontEnd) in frontEnds)
+        {
+            frontEnd.Send(RecordBytes.Get(uri: $"/{length}"));
+            Assert.Equal(Apps.Pattern(length), (await frontEnd.ReadResponseAsync()).Body);
+            var farewell = Assert.Single(frontEnd.ReadAvailable());
+            Assert.Equal((RecordBytes.GetValuesResult, 0, 0), (farewell.Type, farewell.Id, farewell.Content.Length));
+            frontEnd.Close();
+        }
+
+        await stopping.Within("the stop");
+    }
+
+    [Fact]
+    public async Task HeaderBlock_OfAnyLengthAroundItsRoom_IsWhole()
+    {
+        await using var server = await TestServer.StartAsync(static context =>
+        {
+            context.Response.Headers["X-Pad"] = new string('x', int.Parse(context.Request.Path.Value![1..]));
+            return Apps.Hello(context);
+        });
+        var frontEnd = server.Connect();
+
+        for (var length = 300; length <= 600; length++)
+        {
+            frontEnd.Send(RecordBytes.Get(uri: $"/{length}"));
+            var response = await frontEnd.ReadResponseAsync();
+            Assert.Equal(length, response["X-Pad"]!.Length);
+            Assert.Equal("Hello", response.Text);
+        }
+    }
+
+    /// <summary>A writer over the body may have memory in its hands while somebody else flushes.</summary>
+    [Theory]
+    [InlineData(10)]
+    [InlineData(1_000)]
+    public async Task HeaderBlock_WhileMemoryIsHandedOut_DoesNotMoveIt(int headerLength)
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            // From now on a flush is sent at once.
+            await go.Task;
+            context.Features.Get<IHttpResponseBodyFeature>()!.DisableBuffering();
+            context.Response.Headers["X-Pad"] = new string('x', headerLength);
+            await context.Response.StartAsync();
+            var writer = context.Response.BodyWriter;
+            writer.Write("first "u8);
+            var memory = writer.GetMemory(100);
+            await context.Response.Body.FlushAsync();
+            "second"u8.CopyTo(memory.Span);
+            writer.Advance(6);
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+        go.SetResult();
+
+        Assert.Equal("first second", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Theory]
+    [InlineData(999, 0)]
+    [InlineData(1_000, 1)]
+    public async Task Flush_OfAsMuchAsTheLimit_IsNotHeldForTheEnd(int length, int sends)
+    {
+        FrontEnd frontEnd = null!;
+        var seen = -1;
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                await context.Response.Body.WriteAsync(new byte[length]);
+                seen = frontEnd.Transport.SendCount;
+            },
+            static options => options.Limits.MaxResponseBufferSize = 1_000);
+        frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal(length, (await frontEnd.ReadResponseAsync()).Body.Length);
+        Assert.Equal(sends, seen);
+    }
+
+    private static async Task PatternAsync(HttpContext context)
+        => await context.Response.Body.WriteAsync(Apps.Pattern(int.Parse(context.Request.Path.Value![1..])));
+}

@@ -1,0 +1,156 @@
+using FastCgi.AspNetCore.Connections;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>What bounds a connection, on both sides of the bound.</summary>
+public class ConnectionBoundTests
+{
+    private const int Window = 1_000;
+
+    [Fact]
+    public async Task Drain_MoreThanTheBound_Reset()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+        // Without the end of STDIN, so that there may be more to come.
+        frontEnd.Send(RecordBytes.Begin(keepConnection: false), RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
+        await frontEnd.ReadResponseAsync();
+        var chunk = new byte[1_024 * 1_024];
+
+        for (var i = 0; i < 64; i++)
+            Receive(frontEnd, chunk);
+        Assert.False(frontEnd.Transport.IsReset);
+        Receive(frontEnd, [0]);
+
+        Assert.True(frontEnd.Transport.IsReset);
+    }
+
+    [Fact]
+    public async Task ABORT_REQUEST_WithContentInPieces_TakesEffectWhenItIsWhole()
+    {
+        await using var server = await TestServer.StartAsync(Apps.UntilAborted);
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+        var abort = RecordBytes.Record(RecordBytes.AbortRequest, 1, new byte[2]);
+
+        frontEnd.Send(abort[..9]);
+        Assert.Empty(frontEnd.ReadAvailable());
+        frontEnd.Send(abort[9..]);
+
+        Assert.Equal(RecordBytes.EndRequest, Assert.Single(frontEnd.ReadAvailable()).Type);
+    }
+
+    [Fact]
+    public async Task GET_VALUES_WithoutItsEndWhileARequestRuns_NotReset()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(Apps.HelloAfter(go.Task));
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, new byte[100])[..9]);
+
+        server.Clock.Advance(TimeSpan.FromMinutes(1));
+        Assert.False(frontEnd.Transport.IsReset);
+        go.SetResult();
+
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task Requests_Counted_FromTheEndOfTheirParamsToTheirEnd()
+    {
+        await using var server = await TestServer.StartAsync(Apps.UntilAborted);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Begin(1), RecordBytes.Begin(2));
+        Assert.Equal(0, server.Connections.CountRequests());
+        frontEnd.Send(RecordBytes.ParamsStream(2, RecordBytes.RequestParams()));
+        Assert.Equal(1, server.Connections.CountRequests());
+        frontEnd.Send(RecordBytes.Abort(1));
+        Assert.Equal(1, server.Connections.CountRequests());
+        frontEnd.Send(RecordBytes.Abort(2));
+
+        Assert.Equal(0, server.Connections.CountRequests());
+    }
+
+    [Theory]
+    [InlineData(1)]
+    [InlineData(2)]
+    [InlineData(3)]
+    public async Task STDIN_UnreadOfOneAmongOthers_PausesAndIsRefusedAlone(int large)
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                await go.Task;
+                await Apps.BodyHash(context);
+            },
+            static options => options.Limits.MaxRequestBufferSize = Window);
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+        for (var id = 1; id <= 3; id++)
+            frontEnd.Send(RecordBytes.Begin(id), RecordBytes.ParamsStream(id, RecordBytes.RequestParams("POST")));
+
+        // As much as the window is not too much.
+        for (var id = 1; id <= 3; id++)
+            frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, id, new byte[Window]));
+        Assert.False(frontEnd.IsPaused);
+        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, large, new byte[1]));
+        Assert.True(frontEnd.IsPaused);
+
+        server.Clock.Advance(TimeSpan.FromSeconds(5));
+        Assert.Equal(1, frontEnd.Transport.ResumeCount);
+        for (var id = 1; id <= 3; id++)
+            frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, id));
+        go.SetResult();
+
+        var statuses = new Dictionary<int, string>();
+        while (statuses.Count < 3)
+        {
+            var record = await frontEnd.ReadRecordAsync();
+            if (record is { Type: RecordBytes.Stdout, Content.Length: > 0 })
+                statuses.TryAdd(record.Id, System.Text.Encoding.Latin1.GetString(record.Content));
+        }
+
+        foreach (var (id, head) in statuses)
+            Assert.Contains(id == large ? "Status: 503" : "Status: 200", head, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task STDIN_UnreadAndItsRequestAbortedByTheApplication_ReceivingResumes()
+    {
+        var abort = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                if (context.Request.Method != "POST")
+                {
+                    await Apps.UntilAborted(context);
+                    return;
+                }
+
+                await abort.Task;
+                context.Abort();
+            },
+            static options => options.Limits.MaxRequestBufferSize = Window);
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(2));
+        frontEnd.Send(
+            RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST")), RecordBytes.Record(RecordBytes.Stdin, 1, new byte[Window + 1]));
+        Assert.True(frontEnd.IsPaused);
+
+        abort.SetResult();
+
+        Assert.Equal(RecordBytes.EndRequest, (await frontEnd.ReadRecordAsync()).Type);
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
+    }
+
+    private static void Receive(FrontEnd frontEnd, ReadOnlySpan<byte> data)
+    {
+        var ready = new ReadyRequests();
+        Assert.True(frontEnd.Transport.Connection.OnReceived(data, ref ready));
+        Assert.False(ready.HasWork);
+    }
+}

@@ -1,0 +1,65 @@
+using FastCgi.AspNetCore.Connections;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+public class ConnectionListTests
+{
+    [Theory]
+    [InlineData(0, 1, 2)]
+    [InlineData(0, 2, 1)]
+    [InlineData(1, 0, 2)]
+    [InlineData(1, 2, 0)]
+    [InlineData(2, 0, 1)]
+    [InlineData(2, 1, 0)]
+    public async Task Connections_ClosedInAnyOrder_OnlyTheOpenOneIsAborted(params int[] order)
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnds = order.Select(_ => server.Connect()).ToArray();
+
+        frontEnds[order[0]].Close();
+        frontEnds[order[1]].Close();
+        // Told twice, as by an engine whose receive and send both fail.
+        frontEnds[order[1]].Close();
+        Assert.Equal(1, server.Connections.Count);
+        await server.StopAsync(new CancellationToken(canceled: true));
+
+        Assert.Single(server.Logs.All, static log => log.EventName == "ConnectionAborted");
+        Assert.Equal([order[2]], Enumerable.Range(0, 3).Where(i => frontEnds[i].Transport.IsReset));
+    }
+
+    [Fact]
+    public async Task Ready_RequestsTakenOut_HaveNoSuccessor()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var requests = Enumerable.Range(0, 3).Select(_ => server.Context.Requests.Rent(loop: 0)).ToArray();
+        var ready = new ReadyRequests();
+        foreach (var request in requests)
+            ready.Add(request);
+
+        foreach (var request in requests)
+        {
+            Assert.Equal(request == requests[2], ready.HasAtMostOne);
+            Assert.Same(request, ready.RemoveFirst());
+            Assert.Null(request.NextReady);
+        }
+
+        Assert.True(ready.IsEmpty);
+    }
+
+    [Fact]
+    public async Task Rejection_OfOneRequest_IsNotThatOfAnotherInTheSameObject()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        // More than objects rest before they are used again.
+        for (var i = 0; i < 50; i++)
+        {
+            frontEnd.Send(RecordBytes.Begin(), RecordBytes.Record(RecordBytes.Params, 1));
+            Assert.Equal(400, (await frontEnd.ReadResponseAsync()).Status);
+            frontEnd.Send(RecordBytes.Get());
+            Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+        }
+    }
+}

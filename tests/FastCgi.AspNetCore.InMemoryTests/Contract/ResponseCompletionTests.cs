@@ -1,0 +1,102 @@
+using System.IO.Pipelines;
+using System.Text;
+using System.Text.Json;
+using FastCgi.AspNetCore.InMemoryTests.Oracle;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Contract;
+
+/// <summary>The end of <c>Response.BodyWriter</c> by the application: everything behind it is refused, and the client has its answer.</summary>
+public class ResponseCompletionTests
+{
+    [Theory]
+    [Trait("Contract", "D7")]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Complete_ApplicationGoesOn_ResponseEndsAndWritesThrow(bool byFeature)
+    {
+        var answer = await Parity.AssertAsync(async (context, seen) =>
+        {
+            var writer = context.Response.BodyWriter;
+            context.Response.OnStarting(() =>
+            {
+                seen.Note("starting", "called");
+                return Task.CompletedTask;
+            });
+            Put(writer, "abc");
+            await (byFeature ? context.Response.CompleteAsync() : writer.CompleteAsync().AsTask());
+            seen.Note("started", context.Response.HasStarted);
+            seen.Try("memory", () => writer.GetMemory());
+            seen.Try("span", () => writer.GetSpan());
+            await seen.TryAsync("write", () => writer.WriteAsync("x"u8.ToArray()).AsTask());
+            await seen.TryAsync("write stream", () => context.Response.Body.WriteAsync("x"u8.ToArray()).AsTask());
+            await seen.TryAsync("flush", () => writer.FlushAsync().AsTask());
+            await seen.TryAsync("flush stream", () => context.Response.Body.FlushAsync());
+            await seen.TryAsync("complete again", () => writer.CompleteAsync().AsTask());
+            await seen.TryAsync("start", () => context.Response.StartAsync());
+        });
+
+        Assert.Equal(("abc", false), (answer.Outcome.Text, answer.Outcome.IsCut));
+    }
+
+    [Fact]
+    [Trait("Contract", "D7")]
+    public async Task Complete_ApplicationStillRuns_EndIsSent()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            await context.Response.WriteAsync("abc");
+            await context.Response.CompleteAsync();
+            await go.Task;
+        });
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal("abc", (await frontEnd.ReadResponseAsync()).Text);
+        go.SetResult();
+    }
+
+    [Theory]
+    [Trait("Contract", "D7")]
+    [InlineData(true, false)]
+    [InlineData(false, false)]
+    [InlineData(true, true)]
+    [InlineData(false, true)]
+    public async Task Complete_WithAnException_500OrCut(bool isAsync, bool isStarted)
+    {
+        var (kestrel, ours) = await Parity.RunAsync(async (context, seen) =>
+        {
+            var writer = context.Response.BodyWriter;
+            if (isStarted)
+                await context.Response.WriteAsync("partial");
+            await seen.TryAsync("complete", async () =>
+            {
+                if (isAsync)
+                    await writer.CompleteAsync(new FormatException("on purpose"));
+                else
+                    writer.Complete(new FormatException("on purpose"));
+            });
+        });
+
+        // How much of a response that is aborted still gets out is nobody's promise.
+        Assert.Equal(isStarted, ours.Outcome.IsCut);
+        Assert.Equal(["ConnectionAbortedException: The BodyPipe was completed with an exception."], ours.ApplicationErrors);
+        Assert.Equal(kestrel.Observed, ours.Observed);
+        if (!isStarted)
+            Assert.Equal(500, ours.Outcome.Status);
+
+        // Kestrel's CompleteAsync ignores the exception, and ends the response as if all was well.
+        Assert.Equal(isAsync ? [] : ours.ApplicationErrors, kestrel.ApplicationErrors);
+    }
+
+    private static void Put(PipeWriter writer, string text)
+    {
+        Apps.Utf8(text).CopyTo(writer.GetSpan(text.Length));
+        writer.Advance(text.Length);
+    }
+}

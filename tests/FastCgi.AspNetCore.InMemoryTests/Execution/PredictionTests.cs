@@ -1,0 +1,94 @@
+using FastCgi.AspNetCore.Execution;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Execution;
+
+/// <summary>What is learnt of a handler that runs on a thread which nobody else waits for.</summary>
+public sealed class PredictionTests : SchedulerTest
+{
+    private static readonly TimeSpan s_shortTime = TimeSpan.FromMilliseconds(1);
+
+    [Theory]
+    [InlineData(0, 100, 1_000_000, false)]
+    [InlineData(1, 1, 0, true)]
+    [InlineData(1, 0, 0, false)]
+    [InlineData(1, 0, 500, false)]
+    [InlineData(1, 0, 501, true)]
+    public async Task Execute_BehindTheShortTime_CountsWhatTheThreadUsed(long ticks, long sleeps, long microseconds, bool keepsThread)
+    {
+        Application = context =>
+        {
+            Clock.Advance(s_shortTime + TimeSpan.FromTicks(ticks));
+            Platform.Usage = new ThreadUsage(Platform.Usage.Microseconds + microseconds, Platform.Usage.Sleeps + sleeps);
+            return Task.CompletedTask;
+        };
+
+        for (var id = 1; id <= 2; id++)
+        {
+            Scheduler.Predictor.Execute(Receive(RecordBytes.Get(id)).RemoveFirst(), s_shortTime);
+            await FrontEnd.ReadResponseAsync(id);
+        }
+
+        Assert.Equal(keepsThread, Scheduler.Predictor.Predict(new PathKey("/")) == PathBehaviour.KeepsThread);
+    }
+
+    [Fact]
+    public async Task Execute_HandlerThatAwaitsTwice_IsOneThatAwaits()
+    {
+        var go = Waiting.Signal();
+        Application = _ => go.Task;
+
+        for (var id = 1; id <= 2; id++)
+            Scheduler.Predictor.Execute(Receive(RecordBytes.Get(id)).RemoveFirst(), s_shortTime);
+
+        Assert.Equal(PathBehaviour.Awaits, Scheduler.Predictor.Predict(new PathKey("/")));
+        go.SetResult();
+        await FrontEnd.Transport.WaitUntilAsync(() => FrontEnd.Transport.SendCount == 2, "both answers");
+    }
+
+    /// <summary>There, whoever is back within a millisecond has met a lock, or the garbage collector.</summary>
+    [Theory]
+    [InlineData(0, false)]
+    [InlineData(1, true)]
+    public async Task Run_OnTheThreadPool_AMillisecondIsShort(long ticks, bool keepsThread)
+    {
+        Application = context =>
+        {
+            Clock.Advance(s_shortTime + TimeSpan.FromTicks(ticks));
+            Platform.Usage = Platform.Usage with { Sleeps = Platform.Usage.Sleeps + 1 };
+            return Task.CompletedTask;
+        };
+        var key = new PathKey("/");
+        for (var id = 1; id <= 2; id++)
+        {
+            Scheduler.Run(Receive(RecordBytes.Get(id)).RemoveFirst());
+            await FrontEnd.ReadResponseAsync(id);
+        }
+
+        if (keepsThread)
+            await Waiting.UntilAsync(() => Scheduler.Predictor.Predict(key) == PathBehaviour.KeepsThread, "the prediction");
+        Assert.Equal(keepsThread, Scheduler.Predictor.Predict(key) == PathBehaviour.KeepsThread);
+    }
+
+    /// <summary>Each processor may keep one at hand that another does not find.</summary>
+    [Fact]
+    public void ReceiveQueues_ThatHaveEnded_AreUsedAgain()
+    {
+        var others = Environment.ProcessorCount;
+        var count = (2 * others) + 10;
+        var pool = new ReceiveQueuePool(Scheduler, Scheduler.Watchdog);
+        var queues = Enumerable.Range(0, count).Select(_ => pool.Rent()).ToHashSet();
+        Assert.Equal(count, queues.Count);
+        foreach (var queue in queues)
+        {
+            queue.Probe = Platform.Probe;
+            Assert.True(queue.Continue());
+        }
+
+        var again = Enumerable.Range(0, count).Select(_ => pool.Rent()).ToHashSet();
+
+        Assert.Equal(count, again.Count);
+        Assert.All(again, static queue => Assert.Null(queue.Probe));
+        Assert.True(again.Intersect(queues).Count() >= count - others);
+    }
+}

@@ -1,0 +1,262 @@
+using System.Text;
+using FastCgi.AspNetCore.Execution;
+using Microsoft.AspNetCore.Http;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Execution;
+
+/// <summary>Which thread calls the application, what it leaves behind there, and when its answer is sent.</summary>
+public sealed class RequestSchedulerTests : SchedulerTest
+{
+    private static readonly AsyncLocal<string?> s_ambient = new();
+
+    [Theory]
+    [InlineData(FastCgiApplicationScheduling.Auto, 2)]
+    [InlineData(FastCgiApplicationScheduling.Inline, 1)]
+    public void Start_ThreadsBesideTheWatchdog_OnlyWhereTheyAreWanted(FastCgiApplicationScheduling scheduling, int threads)
+    {
+        CreateScheduler(scheduling).Start();
+
+        Assert.Equal(threads, Platform.Started.Count);
+    }
+
+    [Theory]
+    [InlineData(FastCgiApplicationScheduling.Auto, true)]
+    [InlineData(FastCgiApplicationScheduling.Inline, true)]
+    [InlineData(FastCgiApplicationScheduling.ThreadPool, false)]
+    public async Task Run_PathOfWhichNothingIsKnown_OnThisThreadUnlessTheOptionsSayOtherwise(FastCgiApplicationScheduling scheduling, bool isHere)
+    {
+        var called = RecordThread();
+
+        Run(CreateScheduler(scheduling), RecordBytes.Get());
+
+        Assert.Equal(isHere, await called.Task.Within("the call"));
+        await FrontEnd.ReadResponseAsync();
+    }
+
+    [Fact]
+    public async Task Run_PathThatKeepsItsThread_OnAnotherOfOurs()
+    {
+        var called = RecordThread();
+        Scheduler.Predictor.OnStalled(new PathKey("/"));
+
+        Run(Scheduler, RecordBytes.Get());
+
+        Assert.False(called.Task.IsCompleted);
+        Assert.Equal(1, Scheduler.Workers.WaitingCount);
+        Step();
+        await FrontEnd.ReadResponseAsync();
+    }
+
+    [Fact]
+    public async Task Run_PathThatHasAwaitedTwice_OnTheThreadPool()
+    {
+        var go = Waiting.Signal();
+        Application = _ => go.Task;
+        Run(Scheduler, RecordBytes.Get(1));
+        Run(Scheduler, RecordBytes.Get(2));
+        var called = RecordThread();
+
+        Run(Scheduler, RecordBytes.Get(3));
+
+        Assert.False(await called.Task.Within("the call"));
+        await FrontEnd.ReadResponseAsync(3);
+        go.SetResult();
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Run_RequestThatHasWaited_GoesWhereItsPathBelongs(bool keepsThread)
+    {
+        var called = RecordThread();
+        if (keepsThread)
+            Scheduler.Predictor.OnStalled(new PathKey("/"));
+        var ready = Receive(RecordBytes.Get());
+
+        Scheduler.Run(ready.RemoveFirst());
+
+        Assert.Equal(keepsThread ? 1 : 0, Scheduler.Workers.WaitingCount);
+        Step();
+        Assert.Equal(keepsThread, await called.Task.Within("the call"));
+        await FrontEnd.ReadResponseAsync();
+    }
+
+    /// <summary>Of two that come while the application starts, one calls it; the other gets a thread when that one is back.</summary>
+    [Fact]
+    public async Task Run_WhileTheFirstRequestRuns_WaitsForItsReturn()
+    {
+        var calls = new List<string>();
+        Application = context =>
+        {
+            calls.Add(context.Request.Path!);
+            if (calls.Count == 1)
+            {
+                var ready = Receive(RecordBytes.Get(2, "/second"));
+                Scheduler.Run(new TestQueue(), ref ready, FrontEnd.Transport.Connection.Output);
+                Step();
+                Assert.Single(calls);
+                // Its queue may be another thread's by now, so that the call is not seen.
+                Assert.True(Queue.TryTake(Queue.CurrentCall));
+                Assert.True(Scheduler.Watchdog.Look().IsInCall);
+            }
+
+            return Apps.Target(context);
+        };
+
+        Run(Scheduler, RecordBytes.Get(1, "/first"));
+        Assert.Single(calls);
+        Step();
+
+        Assert.Equal(["/first", "/second"], calls);
+        await FrontEnd.ReadResponseAsync(1);
+        await FrontEnd.ReadResponseAsync(2);
+    }
+
+    [Fact]
+    public async Task Look_FirstRequestTakesLong_OthersWaitNoLonger()
+    {
+        var calls = new List<string>();
+        Application = context =>
+        {
+            calls.Add(context.Request.Path!);
+            if (calls.Count == 1)
+            {
+                var ready = Receive(RecordBytes.Get(2, "/second"));
+                Scheduler.Run(new TestQueue(), ref ready, FrontEnd.Transport.Connection.Output);
+                Clock.Advance(TimeSpan.FromSeconds(1));
+                Scheduler.Watchdog.Look();
+                Step();
+                Assert.Equal(2, calls.Count);
+            }
+
+            return Apps.Target(context);
+        };
+
+        Run(Scheduler, RecordBytes.Get(1, "/first"));
+
+        await FrontEnd.ReadResponseAsync(2);
+        await FrontEnd.ReadResponseAsync(1);
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Run_WhatTheApplicationSetsOnTheThread_EndsWithItsCall(bool keepsThread)
+    {
+        var before = SynchronizationContext.Current;
+        Application = context =>
+        {
+            s_ambient.Value = "of the application";
+            SynchronizationContext.SetSynchronizationContext(new SynchronizationContext());
+            return Apps.Target(context);
+        };
+        if (keepsThread)
+            Scheduler.Predictor.OnStalled(new PathKey("/"));
+
+        Run(Scheduler, RecordBytes.Get());
+        Step();
+
+        Assert.Null(s_ambient.Value);
+        Assert.Same(before, SynchronizationContext.Current);
+        await FrontEnd.ReadResponseAsync();
+    }
+
+    [Fact]
+    public void Run_SeveralRequests_AreAnsweredWithOneSendAndTheBatchIsOver()
+    {
+        Run(Scheduler, RecordBytes.Get(1), RecordBytes.Get(2), RecordBytes.Get(3));
+
+        Assert.Equal(1, FrontEnd.Transport.SendCount);
+        Assert.Equal(3, FrontEnd.ReadAvailable().Count(static record => record.Type == RecordBytes.EndRequest));
+        Assert.Null(Queue.Output);
+    }
+
+    /// <summary>Nothing of the batch is left to do here that would send.</summary>
+    [Fact]
+    public async Task Run_LastRequestIsForAnotherThread_AnswersBeforeItAreSent()
+    {
+        Scheduler.Predictor.OnStalled(new PathKey("/keeps"));
+
+        Run(Scheduler, RecordBytes.Get(1, "/"), RecordBytes.Get(2, "/keeps"));
+
+        Assert.Equal("GET /", (await FrontEnd.ReadResponseAsync(1)).Text);
+        Step();
+        await FrontEnd.ReadResponseAsync(2);
+    }
+
+    [Fact]
+    public async Task Run_HandlerAwaitsBehindAFlush_ItsPartIsSent()
+    {
+        var go = Waiting.Signal();
+        Application = async context =>
+        {
+            await context.Response.WriteAsync("part");
+            await context.Response.Body.FlushAsync();
+            await go.Task;
+        };
+
+        Run(Scheduler, RecordBytes.Get());
+
+        Assert.Contains("part", Encoding.ASCII.GetString(FrontEnd.Transport.Sent), StringComparison.Ordinal);
+        go.SetResult();
+        Assert.Equal("part", (await FrontEnd.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    public async Task Run_QueueIsTakenMeanwhile_TheRestOfTheAnswerIsSentAndNothingElseDone()
+    {
+        Application = context =>
+        {
+            Assert.True(Queue.TryTake(Queue.CurrentCall));
+            return Apps.Target(context);
+        };
+
+        Assert.False(Run(Scheduler, RecordBytes.Get(1), RecordBytes.Get(2)));
+
+        await FrontEnd.ReadResponseAsync(1);
+        Assert.False(Queue.IsEmpty);
+        Application = Apps.Target;
+        Assert.True(Scheduler.Continue(Queue));
+        await FrontEnd.ReadResponseAsync(2);
+    }
+
+    [Fact]
+    public async Task Run_WatchdogIsParked_IsWoken()
+    {
+        Scheduler.Watchdog.Start();
+        while (Watchdog.Step() != Timeout.InfiniteTimeSpan)
+        {
+        }
+
+        Run(Scheduler, RecordBytes.Get());
+
+        Assert.True(Watchdog.IsWoken);
+        await FrontEnd.ReadResponseAsync();
+    }
+
+    [Theory]
+    [InlineData(FastCgiApplicationScheduling.Auto)]
+    [InlineData(FastCgiApplicationScheduling.Inline)]
+    public void Continue_ThreadOfAQueue_ShowsWhatItDoesWhereQueuesAreTaken(FastCgiApplicationScheduling scheduling)
+    {
+        var scheduler = CreateScheduler(scheduling);
+        scheduler.Continue(Queue);
+        Assert.Same(scheduling == FastCgiApplicationScheduling.Auto ? Platform.Probe : null, Queue.Probe);
+
+        scheduler.BeginStop();
+        scheduler.Continue(Queue);
+        Assert.Same(Platform.Probe, Queue.Probe);
+    }
+
+    private TaskCompletionSource<bool> RecordThread()
+    {
+        var called = Waiting.Signal<bool>();
+        Application = context =>
+        {
+            called.TrySetResult(IsOnThisThread);
+            return Apps.Target(context);
+        };
+        return called;
+    }
+}

@@ -1,0 +1,258 @@
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Execution;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Logging.Abstractions;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Execution;
+
+/// <summary>What limits the threads, and what becomes of them at the end.</summary>
+public sealed class WorkerPoolLimitTests : WorkerPoolTest
+{
+    [Fact]
+    public void Stop_IdleThreads_AreWokenAndEndWithTheOthers()
+    {
+        Workers.EnsureSpare();
+        Step();
+        Workers.EnsureSpare();
+        var idle = Assert.Single(Platform.Started);
+
+        Workers.Stop();
+
+        Assert.True(idle.IsWoken);
+        Assert.Null(idle.Step());
+        Assert.Equal(0, Workers.Count);
+        Workers.EnsureSpare();
+        Assert.Single(Platform.Started);
+    }
+
+    /// <summary>It was busy when the server stopped.</summary>
+    [Fact]
+    public void Stop_ThreadThatBecomesIdleLater_Ends()
+    {
+        var queue = new TestQueue();
+        queue.OnContinue = () =>
+        {
+            Workers.Stop();
+            return true;
+        };
+        Workers.Run(queue);
+
+        var worker = Assert.Single(Platform.Started);
+        while (worker.Step() is { } wait)
+            Assert.Equal(TimeSpan.Zero, wait);
+
+        Assert.Equal(0, Workers.Count);
+    }
+
+    [Fact]
+    public void TryReserve_AtTheLimit_OnlyWhenTheServerStops()
+    {
+        for (var i = 0; i < MaxThreads; i++)
+            Assert.True(Workers.TryReserve());
+        Assert.False(Workers.TryReserve());
+
+        Scheduler.BeginStop();
+
+        Assert.True(Workers.TryReserve());
+    }
+
+    /// <summary>One for each reservation and one for the loop.</summary>
+    [Fact]
+    public void Run_MoreQueuesThanThreads_StartsNoMoreThanTheLimitUntilTheServerStops()
+    {
+        for (var i = 0; i < MaxThreads + 3; i++)
+            Workers.Run(new TestQueue());
+        Assert.Equal(MaxThreads + 1, Platform.Started.Count);
+        Assert.Equal(MaxThreads + 1, Workers.Count);
+
+        Scheduler.BeginStop();
+        Workers.Run(new TestQueue());
+
+        Assert.Equal(MaxThreads + 2, Platform.Started.Count);
+        Step();
+    }
+
+    [Fact]
+    public void Run_QueuesOfManyLoops_StartsSoManyThreadsAtOnceAndNoMore()
+    {
+        const int AtOnce = 16;
+        var options = new FastCgiTransportOptions { LoopCount = 4, MaxApplicationThreads = 100 };
+        var workers = new RequestScheduler(options, Platform, TimeProvider.System, NullLogger.Instance).Workers;
+        Platform.HasThreads = false;
+        for (var i = 0; i < AtOnce + 5; i++)
+            workers.Run(new TestQueue());
+        Platform.HasThreads = true;
+
+        for (var i = 0; i < AtOnce + 5; i++)
+            workers.EnsureSpare();
+
+        Assert.Equal(AtOnce, Platform.Started.Count);
+    }
+
+    [Fact]
+    public async Task Run_SeveralRequestsAtOnce_StartsThreadsForThoseThatMayRun()
+    {
+        await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
+        Assert.True(Workers.TryReserve());
+        var frontEnd = server.Connect();
+        var ready = new ReadyRequests();
+        frontEnd.Transport.Connection.OnReceived([.. RecordBytes.Get(1), .. RecordBytes.Get(2), .. RecordBytes.Get(3)], ref ready);
+        while (!ready.IsEmpty)
+            Workers.Run(ready.RemoveFirst());
+
+        Workers.EnsureSpare();
+        Workers.EnsureSpare();
+
+        // The other reservation is in use.
+        Assert.Single(Platform.Started);
+        Step();
+        for (var id = 1; id <= 3; id++)
+            await frontEnd.ReadResponseAsync(id);
+    }
+
+    /// <summary>A request that has waited longer comes first, though a thread is idle.</summary>
+    [Fact]
+    public async Task Run_WhileAnotherWaits_WaitsBehindIt()
+    {
+        var calls = new List<string?>();
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            calls.Add(context.Request.Path);
+            return Task.CompletedTask;
+        });
+        Workers.EnsureSpare();
+        Step();
+        for (var i = 0; i < MaxThreads; i++)
+            Assert.True(Workers.TryReserve());
+        var frontEnd = server.Connect();
+        var ready = new ReadyRequests();
+        frontEnd.Transport.Connection.OnReceived([.. RecordBytes.Get(1, "/1"), .. RecordBytes.Get(2, "/2")], ref ready);
+        Workers.Run(ready.RemoveFirst());
+        Workers.Release();
+
+        Workers.Run(ready.RemoveFirst());
+        Assert.Equal(2, Workers.WaitingCount);
+        Workers.OnLooked();
+        Step();
+
+        Assert.Equal(["/1", "/2"], calls);
+        await frontEnd.ReadResponseAsync(1);
+        await frontEnd.ReadResponseAsync(2);
+    }
+
+    /// <summary>Its handler may block: the thread holds one of the reservations, and another is spare.</summary>
+    [Fact]
+    public async Task Run_RequestWithIdleThread_HoldsAReservationAndLeavesASpareThread()
+    {
+        await using var server = await TestServer.StartAsync(_ =>
+        {
+            Assert.Equal(1, Workers.ReservedCount);
+            Assert.Equal(2, Platform.Started.Count);
+            return Task.CompletedTask;
+        });
+        Workers.EnsureSpare();
+        Step();
+        var (frontEnd, ready) = Receive(server);
+
+        Workers.Run(ready.RemoveFirst());
+        Assert.True(Assert.Single(Platform.Started).IsWoken);
+        Platform.Started[0].Step();
+
+        Assert.Equal(0, Workers.ReservedCount);
+        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+        Step();
+    }
+
+    /// <summary>One that was taken holds the reservation of the thread that it was taken from, until it ends.</summary>
+    [Fact]
+    public void Run_QueueThatIsNotEndless_ReleasesItsReservationAtItsEnd()
+    {
+        Assert.True(Workers.TryReserve());
+
+        Workers.Run(new TestQueue(isEndless: false));
+        Step();
+
+        Assert.Equal(0, Workers.ReservedCount);
+    }
+
+    /// <summary>The thread of a loop never comes back, so that it is none for requests.</summary>
+    [Fact]
+    public async Task Run_RequestAndTheSystemHasNoThreadButTheLoops_RunsOnTheThreadPool()
+    {
+        await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
+        var (frontEnd, ready) = Receive(server);
+        var queue = new TestQueue();
+        queue.OnContinue = () =>
+        {
+            Platform.HasThreads = false;
+            Workers.Run(ready.RemoveFirst());
+            return true;
+        };
+
+        Workers.Run(queue);
+        Step();
+
+        var guest = Assert.Single(Platform.OnThreadPool);
+        while (guest.Step() is not null)
+        {
+        }
+
+        await frontEnd.ReadResponseAsync();
+    }
+
+    [Fact]
+    public void Start_Fails_IsTriedAgain()
+    {
+        Platform.HasThreads = false;
+        Workers.EnsureSpare();
+        Assert.Equal(0, Workers.Count);
+        Platform.HasThreads = true;
+
+        Workers.EnsureSpare();
+
+        Assert.Single(Platform.Started);
+    }
+
+    /// <summary>Each attempt of a busy server would add a line.</summary>
+    [Fact]
+    public void Start_FailsAgainAndAgain_IsToldOnceAMinute()
+    {
+        var clock = new FakeClock();
+        using var logs = new CollectedLogs();
+        var options = new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = MaxThreads };
+        var workers = new RequestScheduler(options, Platform, clock, logs.CreateLogger("")).Workers;
+        Platform.HasThreads = false;
+        workers.EnsureSpare();
+        workers.EnsureSpare();
+        clock.Advance(TimeSpan.FromMinutes(1) - TimeSpan.FromTicks(1));
+        workers.EnsureSpare();
+        Assert.Single(logs.All);
+
+        clock.Advance(TimeSpan.FromTicks(1));
+        workers.EnsureSpare();
+
+        Assert.Equal(2, logs.All.Count);
+    }
+
+    /// <summary>It was idle, has worked since, and is idle again: the time begins anew.</summary>
+    [Fact]
+    public void Threads_IdleAgain_StayForTheNextBurst()
+    {
+        Workers.Run(new TestQueue());
+        Workers.Run(new TestQueue());
+        Step();
+        Workers.Run(new TestQueue());
+        var woken = Assert.Single(Platform.Started, static thread => thread.IsWoken);
+
+        Assert.Equal(TimeSpan.Zero, woken.Step());
+        Assert.Equal(Worker.IdleTime, woken.Step());
+        Workers.Run(new TestQueue());
+        Workers.Run(new TestQueue());
+
+        Assert.Equal(2, Platform.Started.Count(static thread => thread.IsWoken));
+        Assert.Equal(2, Workers.Count);
+        Step();
+    }
+}

@@ -1,0 +1,43 @@
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Execution;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.Extensions.Logging.Abstractions;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Execution;
+
+/// <summary>Threads that go on when the test says so, of which two may be reserved, and one loop.</summary>
+public abstract class WorkerPoolTest
+{
+    private protected const int MaxThreads = 2;
+
+    private protected WorkerPoolTest()
+    {
+        var options = new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = MaxThreads };
+        Scheduler = new RequestScheduler(options, Platform, TimeProvider.System, NullLogger.Instance);
+    }
+
+    private protected SteppedPlatform Platform { get; } = new();
+
+    private protected RequestScheduler Scheduler { get; }
+
+    private protected WorkerPool Workers => Scheduler.Workers;
+
+    private protected static (FrontEnd FrontEnd, ReadyRequests Ready) Receive(TestServer server)
+    {
+        var frontEnd = server.Connect();
+        var ready = new ReadyRequests();
+        frontEnd.Transport.Connection.OnReceived(RecordBytes.Get(), ref ready);
+        return (frontEnd, ready);
+    }
+
+    /// <summary>Lets each thread do what there is to do, once.</summary>
+    private protected void Step()
+    {
+        for (var i = 0; i < Platform.Started.Count; i++)
+        {
+            while (Platform.Started[i].Step() == TimeSpan.Zero)
+            {
+            }
+        }
+    }
+}

@@ -1,0 +1,95 @@
+using System.IO.Pipelines;
+using System.Net;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>A connection of anybody's transport, whose web server is the test.</summary>
+internal sealed class PipeContext : ConnectionContext, IDuplexPipe
+{
+    public Pipe FromWebServer { get; } = new();
+
+    public HeldWriter Writer { get; } = new(new Pipe().Writer);
+
+    public TaskCompletionSource IsAborted { get; } = Waiting.Signal();
+
+    public override IDuplexPipe Transport { get => this; set => throw new NotSupportedException(); }
+
+    public PipeReader Input => Reader ?? FromWebServer.Reader;
+
+    /// <summary>Takes the place of <see cref="FromWebServer"/>.</summary>
+    public PipeReader? Reader { get; init; }
+
+    public override EndPoint? RemoteEndPoint { get; set; }
+
+    public PipeWriter Output => Writer;
+
+    public bool IsDisposed { get; private set; }
+
+    public override string ConnectionId { get; set; } = "test";
+
+    public override IFeatureCollection Features { get; } = new FeatureCollection();
+
+    public override IDictionary<object, object?> Items { get; set; } = new ConnectionItems();
+
+    public override void Abort(ConnectionAbortedException abortReason) => IsAborted.TrySetResult();
+
+    public override ValueTask DisposeAsync()
+    {
+        IsDisposed = true;
+        return base.DisposeAsync();
+    }
+}
+
+/// <summary>A writer that can be slow, or fail.</summary>
+internal sealed class HeldWriter(PipeWriter inner) : PipeWriter
+{
+    public bool HoldsNextSpan { get; set; }
+
+    public TaskCompletionSource IsInSpan { get; } = Waiting.Signal();
+
+    public TaskCompletionSource GoOn { get; } = Waiting.Signal();
+
+    public TaskCompletionSource IsFlushing { get; } = Waiting.Signal();
+
+    public TaskCompletionSource<FlushResult>? HeldFlush { get; set; }
+
+    public Exception? Error { get; set; }
+
+    public bool IsCompleted => Completed.Task.IsCompleted;
+
+    public TaskCompletionSource Completed { get; } = Waiting.Signal();
+
+    public override Span<byte> GetSpan(int sizeHint = 0)
+    {
+        if (Error is not null)
+            throw Error;
+        if (HoldsNextSpan)
+        {
+            HoldsNextSpan = false;
+            IsInSpan.SetResult();
+            GoOn.Task.Wait();
+        }
+
+        return inner.GetSpan(sizeHint);
+    }
+
+    public override Memory<byte> GetMemory(int sizeHint = 0) => inner.GetMemory(sizeHint);
+
+    public override void Advance(int bytes) => inner.Advance(bytes);
+
+    public override ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken = default)
+    {
+        IsFlushing.TrySetResult();
+        return HeldFlush is { } flush ? new ValueTask<FlushResult>(flush.Task) : inner.FlushAsync(cancellationToken);
+    }
+
+    public override void CancelPendingFlush() => inner.CancelPendingFlush();
+
+    public override void Complete(Exception? exception = null)
+    {
+        inner.Complete(exception);
+        Completed.TrySetResult();
+    }
+}

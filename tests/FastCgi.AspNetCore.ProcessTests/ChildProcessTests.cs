@@ -1,0 +1,39 @@
+using System.Net;
+using System.Net.Sockets;
+using FastCgi.AspNetCore.ProcessTests.Starters;
+
+namespace FastCgi.AspNetCore.ProcessTests;
+
+/// <summary>What a program that the application starts is given. Other tests pass sockets to every process, so these run beside no other.</summary>
+[Collection(nameof(ChildProcessTests))]
+[CollectionDefinition(nameof(ChildProcessTests), DisableParallelization = true)]
+public sealed class ChildProcessTests : IDisposable
+{
+    private readonly ScratchFolder _folder = new();
+
+    private string SocketPath => Path.Combine(_folder.Path, "app.sock");
+
+    private EndPoint UnixEndPoint => new UnixDomainSocketEndPoint(SocketPath);
+
+    public void Dispose() => _folder.Dispose();
+
+    [Fact]
+    public async Task Systemd_ProgramThatTheApplicationStarts_GetsNeitherSocketsNorVariables()
+    {
+        await using var starter = Starter.StartBySystemd(Starter.Engine, "-l", SocketPath, "--fdname=web");
+
+        var child = await starter.GetAsync(UnixEndPoint, "/child");
+
+        Assert.Contains("PATH=", child, StringComparison.Ordinal);
+        Assert.DoesNotContain("LISTEN_", child, StringComparison.Ordinal);
+        Assert.DoesNotContain("socket:", child, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task SpawnFcgi_ProgramThatTheApplicationStarts_DoesNotGetTheSocket()
+    {
+        await using var starter = Starter.Start("spawn-fcgi", "-n", "-s", SocketPath, "--", Starter.Application);
+
+        Assert.DoesNotContain("socket:", await starter.GetAsync(UnixEndPoint, "/child"), StringComparison.Ordinal);
+    }
+}

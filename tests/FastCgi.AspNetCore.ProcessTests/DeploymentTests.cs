@@ -1,0 +1,105 @@
+using System.Globalization;
+using System.Text.RegularExpressions;
+using FastCgi.AspNetCore.ProcessTests.Harness;
+using Xunit.Abstractions;
+
+namespace FastCgi.AspNetCore.ProcessTests;
+
+/// <summary>The blocks of <c>docs/deploy.md</c>, as they stand, under systemd and behind nginx.</summary>
+public sealed partial class DeploymentTests(ITestOutputHelper output)
+{
+    // FASTCGI_DEPLOYMENT_REQUESTS asks for more.
+    private static readonly int s_requestCount =
+        int.Parse(Environment.GetEnvironmentVariable("FASTCGI_DEPLOYMENT_REQUESTS") ?? "4000", CultureInfo.InvariantCulture);
+
+    private const string SignIn =
+        """
+        site() { curl -fsS -H 'Host: app.example.com' -b /tmp/cookies -c /tmp/cookies "http://127.0.0.1$@"; }
+        token=$(site /Account/Login | grep -o '__RequestVerificationToken[^>]*value="[^"]*' | sed 's/.*"//')
+        site /Account/Login -o /dev/null --data-urlencode "__RequestVerificationToken=$token" -d 'Name=Ada&Password=fastcgi'
+        """;
+
+    // A page for those who are signed in; others are sent to the form.
+    private const string IsSignedIn =
+        "curl -fsS -o /dev/null -w '%{http_code}' -H 'Host: app.example.com' -b /tmp/cookies http://127.0.0.1/Account";
+
+    [SystemdFact]
+    public async Task Blocks_RunAsTheyStand_OnlyTheFirstSetUpLosesARequest()
+    {
+        Assert.Contains(await ReadAsync("keys"), await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", "Mvc.Program.cs")), StringComparison.Ordinal);
+        await using var root = await SystemdRoot.StartAsync();
+        await RunBlockAsync(root, "publish");
+        await RunBlockAsync(root, "units");
+
+        await ConfigureNginxAsync(root, await ReadAsync("nginx"));
+        Assert.Equal("200", (await RunBlockAsync(root, "one process")).Split('\n', StringSplitOptions.RemoveEmptyEntries)[^1]);
+        await root.RunAsync(SignIn);
+        await RunBlockAsync(root, "restart one process");
+        Assert.Equal("200", await root.RunAsync(IsSignedIn));
+
+        await RunBlockAsync(root, "socket");
+        await RestartUnderLoadAsync(root, "restart behind the socket");
+        await RunOnDemandAsync(root);
+
+        var upstream = await ReadAsync("two instances in nginx");
+        await ConfigureNginxAsync(root, Upstream().Replace(await ReadAsync("nginx"), upstream, 1));
+        // nginx returns before its processes with the configuration before have ended.
+        await root.RunAsync(
+            $"""
+            master=$(cat /run/nginx.pid)
+            old=$(cat /proc/$master/task/$master/children)
+            {await ReadAsync("two instances")}
+            while kill -0 $old; do sleep 0.1; done 2>/dev/null
+            """);
+        await RestartUnderLoadAsync(root, "rolling restart");
+        Assert.Equal("200", await root.RunAsync(IsSignedIn));
+    }
+
+    private static Task<string> ReadAsync(string block) => DocumentBlock.ReadAsync("deploy.md", block);
+
+    private static async Task<string> RunBlockAsync(SystemdRoot root, string block) => await root.RunAsync(await ReadAsync(block));
+
+    private static Task ConfigureNginxAsync(SystemdRoot root, string configuration)
+        => root.RunAsync($"cat >/etc/nginx/conf.d/app.conf <<'END'\n{configuration}\nEND");
+
+    private static async Task RunOnDemandAsync(SystemdRoot root)
+    {
+        await root.RunAsync((await ReadAsync("on demand")).Replace("00:10:00", "00:00:01", StringComparison.Ordinal));
+        await Waiting.UntilAsync(
+            async () => (await root.TryRunAsync("systemctl is-active app")).Output.Trim() == "inactive", static () => null, "the idle process to end");
+        await root.RunAsync("curl -fsS -o /dev/null -H 'Host: app.example.com' http://127.0.0.1/ && systemctl is-active app");
+    }
+
+    /// <summary>Runs the block while clients send GET and POST, over connections that are kept and that are not, and again until they are done.</summary>
+    private async Task RestartUnderLoadAsync(SystemdRoot root, string block)
+    {
+        string[] kinds = ["-k", "-k -p /tmp/form -T application/x-www-form-urlencoded", "", "-p /tmp/form -T application/x-www-form-urlencoded"];
+        await root.RunAsync("echo a=b >/tmp/form");
+        var clients = Task.WhenAll(kinds.Select(kind => root.RunAsync(
+            string.Create(CultureInfo.InvariantCulture, $"ab -q -l -r -c 4 -n {s_requestCount / kinds.Length} -H 'Host: app.example.com' {kind} http://127.0.0.1/"))));
+        var restarts = 0;
+        do
+        {
+            await RunBlockAsync(root, block);
+            restarts++;
+            // systemd gives up a unit that is started more than five times in ten seconds.
+            await Task.WhenAny(clients, Task.Delay(TimeSpan.FromSeconds(2.1)));
+        }
+        while (!clients.IsCompleted);
+
+        var reports = await clients;
+        output.WriteLine($"{block}: {reports.Sum(static report => Count(report, "Complete requests"))} requests, {restarts} times.");
+        foreach (var report in reports)
+        {
+            Assert.Equal(s_requestCount / kinds.Length, Count(report, "Complete requests"));
+            Assert.Equal(0, Count(report, "Failed requests"));
+            Assert.DoesNotContain("Non-2xx responses", report, StringComparison.Ordinal);
+        }
+    }
+
+    private static int Count(string report, string name)
+        => int.Parse(Regex.Match(report, name + @": +(\d+)").Groups[1].Value, CultureInfo.InvariantCulture);
+
+    [GeneratedRegex(@"^upstream app \{\n.*?\n\}", RegexOptions.Singleline)]
+    private static partial Regex Upstream();
+}

@@ -1,0 +1,77 @@
+using System.Diagnostics;
+using System.Globalization;
+using System.Reflection;
+
+namespace FastCgi.AspNetCore.ProcessTests.Harness;
+
+/// <summary>One run of the sample application as a process of its own.</summary>
+internal sealed class AppProcess : IAsyncDisposable
+{
+    private readonly ServerProcess _process;
+    private readonly string _id;
+
+    private AppProcess(ServerProcess process, string id)
+    {
+        _process = process;
+        _id = id;
+    }
+
+    public string Output => _process.Output;
+
+    /// <summary>Starts the application and waits until it says that it has started.</summary>
+    /// <param name="url">Where it listens.</param>
+    /// <param name="arguments">Further settings.</param>
+    public static Task<AppProcess> StartAsync(string url, params string[] arguments)
+    {
+        var program = GetProgram("MinimalApi");
+        // Its settings are beside it.
+        return StartProgramAsync(program, startCount: 1, ["--contentRoot", Path.GetDirectoryName(program)!, "--urls", url, .. arguments]);
+    }
+
+    /// <summary>The program of a sample.</summary>
+    public static string GetProgram(string sample)
+        => Path.GetFullPath(typeof(AppProcess).Assembly.GetCustomAttributes<AssemblyMetadataAttribute>().Single(item => item.Key == sample).Value!);
+
+    /// <summary>Starts a program and waits until all of its applications say that they have started.</summary>
+    public static async Task<AppProcess> StartProgramAsync(string program, int startCount, IEnumerable<string> arguments)
+    {
+        // A shell lets what it starts in the background ignore SIGINT.
+        string[] command = ["env", "--default-signal=INT", "dotnet", program, .. arguments];
+        var process = ServerProcess.Start("sh", ["-c", "echo \"id $$\"; exec \"$@\"", "sh", .. command]);
+        try
+        {
+            await Waiting.UntilAsync(
+                () => Task.FromResult(process.Output.Split("Application started.").Length > startCount),
+                () => process.HasExited ? "The application has ended: " + process.Output : null,
+                "the application to start");
+            var id = process.Output.Split('\n').First(static line => line.StartsWith("id ", StringComparison.Ordinal))[3..];
+            return new AppProcess(process, int.Parse(id, CultureInfo.InvariantCulture).ToString(CultureInfo.InvariantCulture));
+        }
+        catch
+        {
+            await process.DisposeAsync();
+            throw;
+        }
+    }
+
+    /// <summary>Sends a signal, such as TERM.</summary>
+    public void Send(string signal)
+    {
+        using var kill = Process.Start("kill", ["-s", signal, _id]);
+        kill.WaitForExit();
+        Assert.Equal(0, kill.ExitCode);
+    }
+
+    /// <summary>Sends a signal and waits until the application has ended.</summary>
+    /// <returns>Its exit code.</returns>
+    public async Task<int> EndAsync(string signal)
+    {
+        Send(signal);
+        return await WaitForExitAsync();
+    }
+
+    /// <returns>The exit code.</returns>
+    public Task<int> WaitForExitAsync() => _process.WaitForExitAsync(Waiting.Patience);
+
+    public ValueTask DisposeAsync() => _process.DisposeAsync();
+}

@@ -1,0 +1,106 @@
+using System.Diagnostics;
+using System.Reflection;
+
+namespace FastCgi.AspNetCore.ProcessTests.Harness;
+
+/// <summary>systemd as process 1, with the files of this machine; see <c>systemd-root.sh</c>.</summary>
+internal sealed class SystemdRoot : IAsyncDisposable
+{
+    private readonly ScratchFolder _folder;
+    private readonly ServerProcess _process;
+
+    private SystemdRoot(ScratchFolder folder, ServerProcess process)
+    {
+        _folder = folder;
+        _process = process;
+    }
+
+    private static string Repository { get; } = Path.GetFullPath(
+        typeof(SystemdRoot).Assembly.GetCustomAttributes<AssemblyMetadataAttribute>().Single(static data => data.Key == "Repository").Value!);
+
+    private static string Script { get; } = Path.Combine(AppContext.BaseDirectory, "systemd-root.sh");
+
+    /// <summary>Whether this machine and this user may run it.</summary>
+    public static bool IsAllowed()
+    {
+        if (!Environment.IsPrivilegedProcess)
+            return false;
+        using var folder = new ScratchFolder();
+        using var check = Process.Start(new ProcessStartInfo("bash", [Script, "check", folder.Path]) { RedirectStandardError = true })!;
+        check.StandardError.ReadToEnd();
+        check.WaitForExit();
+        return check.ExitCode == 0;
+    }
+
+    public static async Task<SystemdRoot> StartAsync()
+    {
+        var folder = new ScratchFolder();
+        var process = ServerProcess.Start("bash", [Script, "start", folder.Path, Repository]);
+        var root = new SystemdRoot(folder, process);
+        try
+        {
+            await Waiting.UntilAsync(
+                () => Task.FromResult(File.Exists(Path.Combine(folder.Path, "pid"))),
+                () => process.HasExited ? process.Output : null,
+                "systemd to start");
+            return root;
+        }
+        catch
+        {
+            await root.DisposeAsync();
+            throw;
+        }
+    }
+
+    /// <summary>Runs a block of commands in the folder of the repository, up to the first that fails, which fails the test.</summary>
+    /// <returns>What it has written to its standard output.</returns>
+    public async Task<string> RunAsync(string commands)
+    {
+        var (exitCode, output, error) = await TryRunAsync(commands);
+        if (exitCode != 0)
+            Assert.Fail($"{commands}\nended with {exitCode}:\n{output}{error}\n{(await TryRunAsync("journalctl --no-pager -n 40")).Output}");
+        return output;
+    }
+
+    /// <summary>Runs a block of commands in the folder of the repository, up to the first that fails.</summary>
+    public async Task<(int ExitCode, string Output, string Error)> TryRunAsync(string commands)
+    {
+        using var process = Process.Start(new ProcessStartInfo("bash", [Script, "run", _folder.Path, "bash", "-ec", commands])
+        {
+            RedirectStandardOutput = true,
+            RedirectStandardError = true,
+            WorkingDirectory = Repository,
+            // What a build leaves running would keep the pipes open.
+            Environment = { ["MSBUILDDISABLENODEREUSE"] = "1", ["UseSharedCompilation"] = "false" },
+        })!;
+        var error = process.StandardError.ReadToEndAsync();
+        var output = await process.StandardOutput.ReadToEndAsync();
+        await process.WaitForExitAsync();
+        return (process.ExitCode, output, await error);
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        if (File.Exists(Path.Combine(_folder.Path, "pid")))
+        {
+            using var stop = Process.Start("bash", [Script, "stop", _folder.Path]);
+            await stop.WaitForExitAsync();
+        }
+
+        await _process.DisposeAsync();
+        _folder.Dispose();
+    }
+}
+
+/// <summary>A test that needs systemd as process 1, and is skipped where the machine or the user may not run it.</summary>
+[AttributeUsage(AttributeTargets.Method)]
+internal sealed class SystemdFactAttribute : FactAttribute
+{
+    private static readonly Lazy<bool> s_isAllowed = new(SystemdRoot.IsAllowed);
+
+    public SystemdFactAttribute()
+    {
+        if (!s_isAllowed.Value)
+            Skip = "This machine or this user may not run systemd in a root of its own.";
+    }
+}

@@ -1,0 +1,101 @@
+using System.Globalization;
+using System.Net.Sockets;
+using FastCgi.AspNetCore.ProcessTests.Harness;
+using Xunit.Abstractions;
+
+namespace FastCgi.AspNetCore.ProcessTests;
+
+/// <summary>The application is restarted under load, and no client notices.</summary>
+public abstract class RestartTests(ITestOutputHelper output, bool usesUnixSocket)
+{
+    private const int MinRequestsBetweenRestarts = 2_000;
+
+    // FASTCGI_RESTARTS asks for another number.
+    private static readonly int s_restartCount = int.Parse(Environment.GetEnvironmentVariable("FASTCGI_RESTARTS") ?? "10", CultureInfo.InvariantCulture);
+
+    [Fact]
+    public async Task Restart_OneOfTwoInstancesAtATime_NoRequestLost()
+    {
+        using var folder = new ScratchFolder();
+        using var firstPort = new PortReservation();
+        using var secondPort = new PortReservation();
+        var instances = usesUnixSocket
+            ? new[] { $"unix:{folder.Path}/1.sock", $"unix:{folder.Path}/2.sock" }
+            : [$"{firstPort.EndPoint}", $"{secondPort.EndPoint}"];
+        AppProcess[] running = [await AppProcess.StartAsync($"fastcgi://{instances[0]}"), await AppProcess.StartAsync($"fastcgi://{instances[1]}")];
+        try
+        {
+            await using var nginx = await WebServer.StartNginxAsync(folder.Path, instances);
+            await using var load = Load.Start(nginx.EndPoint);
+            for (var i = 0; i < s_restartCount; i++)
+            {
+                await load.WaitForAsync(load.Count + MinRequestsBetweenRestarts);
+                Assert.Equal(0, await running[i % 2].EndAsync("TERM"));
+                await running[i % 2].DisposeAsync();
+                running[i % 2] = await AppProcess.StartAsync($"fastcgi://{instances[i % 2]}");
+            }
+
+            await EndAsync(load, nginx);
+        }
+        finally
+        {
+            foreach (var instance in running)
+                await instance.DisposeAsync();
+        }
+    }
+
+    [Fact]
+    public async Task Restart_ListeningSocketHeldByAnotherProcess_NoRequestLost()
+    {
+        using var folder = new ScratchFolder();
+        using var listener = Listen(folder);
+        var url = string.Create(CultureInfo.InvariantCulture, $"fastcgi://fd:{listener.Handle}");
+        await using var nginx = await WebServer.StartNginxAsync(folder.Path, usesUnixSocket ? $"unix:{listener.LocalEndPoint}" : $"{listener.LocalEndPoint}");
+        var running = await AppProcess.StartAsync(url);
+        try
+        {
+            await using var load = Load.Start(nginx.EndPoint);
+            for (var i = 0; i < s_restartCount; i++)
+            {
+                await load.WaitForAsync(load.Count + MinRequestsBetweenRestarts);
+                Assert.Equal(0, await running.EndAsync("TERM"));
+                await running.DisposeAsync();
+                running = await AppProcess.StartAsync(url);
+            }
+
+            await EndAsync(load, nginx);
+        }
+        finally
+        {
+            await running.DisposeAsync();
+        }
+    }
+
+    /// <summary>What systemd does for a socket unit: the socket outlives the processes that are given it.</summary>
+    private Socket Listen(ScratchFolder folder)
+    {
+        var socket = usesUnixSocket
+            ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
+            : new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        socket.Bind(usesUnixSocket ? new UnixDomainSocketEndPoint(folder.Path + "/app.sock") : new System.Net.IPEndPoint(System.Net.IPAddress.Loopback, 0));
+        socket.Listen(4096);
+        Descriptors.Inherit(socket);
+        return socket;
+    }
+
+    private async Task EndAsync(Load load, WebServer nginx)
+    {
+        await load.WaitForAsync(s_restartCount * MinRequestsBetweenRestarts);
+        await load.EndAsync();
+        output.WriteLine($"{load.Count} requests, {load.Failures.Count} failed.");
+        Assert.True(load.Failures.Count == 0, string.Join('\n', load.Failures.Take(20)) + "\n" + Tail(nginx.Log));
+    }
+
+    private static string Tail(string log) => string.Join('\n', log.Split('\n').Where(static line => !line.Contains("connect() failed", StringComparison.Ordinal)).TakeLast(20));
+}
+
+/// <inheritdoc/>
+public sealed class UnixRestartTests(ITestOutputHelper output) : RestartTests(output, usesUnixSocket: true);
+
+/// <inheritdoc/>
+public sealed class TcpRestartTests(ITestOutputHelper output) : RestartTests(output, usesUnixSocket: false);

@@ -1,0 +1,122 @@
+using System.Net;
+using System.Net.Sockets;
+using FastCgi.AspNetCore.ProcessTests.Harness;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.ProcessTests;
+
+/// <summary>Whatever the server is told to stop by, each request that a web server has sent or is about to send gets its answer.</summary>
+public sealed class StopTests : IDisposable
+{
+    private const int ConnectionsOfAKind = 20;
+
+    private readonly ScratchFolder _folder = new();
+
+    private UnixDomainSocketEndPoint EndPoint => new(_folder.Path + "/app.sock");
+
+    private string Url => $"fastcgi://unix:{EndPoint}";
+
+    public void Dispose() => _folder.Dispose();
+
+    [Theory]
+    [InlineData("TERM")]
+    [InlineData("INT")]
+    public async Task Stop_Signal_EveryRequestAnswered(string signal)
+    {
+        await using var app = await AppProcess.StartAsync(Url);
+
+        await StopUnderWayAsync(() => Task.Run(() => app.Send(signal)));
+
+        Assert.Equal(0, await app.WaitForExitAsync());
+        Assert.False(File.Exists(EndPoint.ToString()));
+    }
+
+    [Theory]
+    [InlineData(FastCgiTransportEngine.Epoll)]
+    [InlineData(FastCgiTransportEngine.Socket)]
+    public async Task Stop_StopApplication_EveryRequestAnswered(FastCgiTransportEngine engine)
+    {
+        var builder = WebApplication.CreateSlimBuilder();
+        builder.Logging.ClearProviders();
+        builder.WebHost.UseUrls(Url).UseFastCgi(options => options.Transport.Engine = engine);
+        await using var app = builder.Build();
+        app.MapGet("/", () => "Hello");
+        app.MapGet("/ticks", async (HttpResponse response) =>
+        {
+            await response.WriteAsync("data: 1\n");
+            await response.Body.FlushAsync();
+            using var timer = new PeriodicTimer(TimeSpan.FromSeconds(0.5));
+            await timer.WaitForNextTickAsync();
+            await response.WriteAsync("data: 4\n");
+        });
+        var running = app.RunAsync();
+        await Waiting.UntilAsync(async () => !await FastCgiClient.IsRefusedAsync(EndPoint), () => null, "the application to listen");
+
+        await StopUnderWayAsync(() =>
+        {
+            app.Lifetime.StopApplication();
+            return Task.CompletedTask;
+        });
+
+        await running.WaitAsync(Waiting.Patience);
+    }
+
+    [Fact]
+    public async Task Stop_RequestRunsOnBeyondTheTimeout_AbortedAndExitCode0()
+    {
+        await using var app = await AppProcess.StartAsync(Url, "--shutdownTimeoutSeconds", "1");
+        using var connection = await FastCgiClient.ConnectAsync(EndPoint);
+        await connection.SendAsync("/ticks");
+        await connection.ReadRecordAsync();
+
+        Assert.Equal(0, await app.EndAsync("TERM"));
+        Assert.Null(await connection.TryReadAnswerAsync());
+    }
+
+    /// <summary>Stops the application while there are requests and connections in every state that they can be in.</summary>
+    private async Task StopUnderWayAsync(Func<Task> stop)
+    {
+        var running = await ConnectAsync();
+        var idle = await ConnectAsync();
+        var silent = await ConnectAsync();
+        foreach (var connection in running)
+            await connection.SendAsync("/ticks?count=4");
+        foreach (var connection in running)
+            Assert.NotNull(await connection.ReadRecordAsync());
+        foreach (var connection in idle)
+        {
+            await connection.SendAsync("/");
+            Assert.NotNull(await connection.TryReadAnswerAsync());
+        }
+
+        // These may still wait to be accepted when the server stops.
+        var waiting = await ConnectAsync();
+        foreach (var connection in waiting)
+            await connection.SendAsync("/", keepConnection: false);
+        await stop();
+        foreach (var connection in idle.Concat(silent))
+            await connection.SendAsync("/");
+
+        foreach (var connection in running)
+            Assert.Contains("data: 4", await connection.TryReadAnswerAsync(), StringComparison.Ordinal);
+        foreach (var connection in idle.Concat(silent).Concat(waiting))
+            Assert.NotNull(await connection.TryReadAnswerAsync());
+        foreach (var connection in running.Concat(idle).Concat(silent).Concat(waiting))
+        {
+            await connection.ReadToEndAsync();
+            connection.Dispose();
+        }
+    }
+
+    private async Task<List<FastCgiClient>> ConnectAsync()
+    {
+        var connections = new List<FastCgiClient>();
+        for (var i = 0; i < ConnectionsOfAKind; i++)
+            connections.Add(await FastCgiClient.ConnectAsync(EndPoint));
+        return connections;
+    }
+}

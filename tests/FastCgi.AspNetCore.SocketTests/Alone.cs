@@ -1,0 +1,8 @@
+namespace FastCgi.AspNetCore.SocketTests;
+
+/// <summary>Tests that run one after the other, beside no other: they count or use up the descriptors of the process, or set variables of its environment.</summary>
+[CollectionDefinition(Name, DisableParallelization = true)]
+public static class Alone
+{
+    public const string Name = "alone";
+}

@@ -1,0 +1,148 @@
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Hosting.Server.Features;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace FastCgi.AspNetCore.SocketTests.Hosting;
+
+/// <summary>Every way to build a host, each with nothing but <c>UseFastCgi</c> added.</summary>
+[Collection(Alone.Name)]
+public sealed class BuilderTests
+{
+    private const string Address = "fastcgi://127.0.0.1:0";
+
+    [Fact]
+    public Task CreateBuilder_Serves() => AssertServesAsync(WebApplication.CreateBuilder());
+
+    [Fact]
+    public Task CreateSlimBuilder_Serves() => AssertServesAsync(WebApplication.CreateSlimBuilder());
+
+    /// <summary>It has no server, no logging, no options and no configuration.</summary>
+    [Fact]
+    public Task CreateEmptyBuilder_Serves() => AssertServesAsync(WebApplication.CreateEmptyBuilder(new WebApplicationOptions()));
+
+    [Fact]
+    public Task ConfigureWebHostDefaults_Serves() => AssertServesAsync(Host.CreateDefaultBuilder().ConfigureWebHostDefaults(Configure));
+
+    [Fact]
+    public Task ConfigureWebHost_NothingElse_Serves() => AssertServesAsync(new HostBuilder().ConfigureWebHost(Configure));
+
+    /// <summary>One that is registered but not enabled makes AddNegotiate throw.</summary>
+    [Fact]
+    [Trait("Contract", "T21")]
+    public async Task UseFastCgi_IntegratedAuthentication_NotRegistered()
+    {
+        var builder = WebApplication.CreateBuilder();
+        builder.WebHost.UseFastCgi();
+
+        await using var app = builder.Build();
+
+        Assert.Null(app.Services.GetService<IServerIntegratedAuth>());
+    }
+
+    [Fact]
+    public async Task UseFastCgi_Twice_IsOnce()
+    {
+        var builder = WebApplication.CreateBuilder();
+        builder.Configuration["FastCgi:Endpoints:Main:Url"] = Address;
+        builder.WebHost.UseFastCgi();
+        builder.WebHost.UseFastCgi(options => options.AllowSynchronousIO = true);
+
+        await using var app = await StartAsync(builder);
+
+        Assert.Single(app.Urls);
+    }
+
+    /// <summary>The last server counts; the configuration is read once all the same.</summary>
+    [Fact]
+    public async Task UseFastCgi_AgainBehindUseKestrel_IsOnce()
+    {
+        var builder = WebApplication.CreateBuilder();
+        builder.Configuration["FastCgi:Endpoints:Main:Url"] = Address;
+        builder.WebHost.UseFastCgi();
+        builder.WebHost.UseKestrel();
+        builder.WebHost.UseFastCgi();
+
+        await using var app = await StartAsync(builder);
+
+        Assert.Single(app.Urls);
+    }
+
+    [Fact]
+    public async Task UseKestrel_BehindUseFastCgi_KestrelServes()
+    {
+        var builder = WebApplication.CreateBuilder();
+        builder.WebHost.UseFastCgi();
+        builder.WebHost.UseKestrel();
+        builder.WebHost.UseUrls("http://127.0.0.1:0");
+
+        await using var app = await StartAsync(builder);
+        using var client = new HttpClient();
+
+        Assert.Equal("Hello", await client.GetStringAsync(new Uri(Assert.Single(app.Urls))));
+    }
+
+    [Fact]
+    public async Task UseFastCgi_OptionsInCode_OverrideTheConfiguration()
+    {
+        var builder = WebApplication.CreateBuilder();
+        builder.Configuration["FastCgi:PathBase"] = "/configured";
+        builder.Configuration["FastCgi:Limits:MaxRequestsPerConnection"] = "7";
+        builder.WebHost.UseUrls(Address);
+        builder.WebHost.UseFastCgi((context, options) =>
+        {
+            Assert.Equal(7, options.Limits.MaxRequestsPerConnection);
+            options.PathBase = context.HostingEnvironment.IsProduction() ? "/code" : "/other";
+        });
+
+        await using var app = builder.Build();
+        app.MapGet("/", (HttpContext context) => context.Request.PathBase.Value);
+        await app.StartAsync();
+
+        Assert.Equal("/code", await FastCgiClient.GetAsync(app.Urls.Single(), "/code/"));
+    }
+
+    /// <summary>Registering must not bind, look or fail: an application may be built for its tests or for a tool only.</summary>
+    [Fact]
+    public async Task Build_WithoutStart_NothingIsBound()
+    {
+        using var folder = new ScratchFolder();
+        var socket = folder.GetPath("app.sock");
+        var builder = WebApplication.CreateBuilder();
+        builder.Configuration["FastCgi:Endpoints:Main:Url"] = $"fastcgi://unix:{socket}";
+        builder.WebHost.UseFastCgi();
+
+        await using var app = builder.Build();
+
+        Assert.NotNull(app.Services.GetRequiredService<IServer>());
+        Assert.False(File.Exists(socket));
+    }
+
+    private static async Task AssertServesAsync(WebApplicationBuilder builder)
+    {
+        builder.WebHost.UseFastCgi();
+        builder.WebHost.UseUrls(Address);
+        await using var app = await StartAsync(builder);
+
+        Assert.Equal("Hello", await FastCgiClient.GetAsync(Assert.Single(app.Urls)));
+    }
+
+    private static async Task<WebApplication> StartAsync(WebApplicationBuilder builder)
+    {
+        var app = builder.Build();
+        app.Run(static context => context.Response.WriteAsync("Hello"));
+        await app.StartAsync();
+        return app;
+    }
+
+    private static async Task AssertServesAsync(IHostBuilder builder)
+    {
+        using var host = await builder.StartAsync();
+
+        var addresses = host.Services.GetRequiredService<IServer>().Features.GetRequiredFeature<IServerAddressesFeature>().Addresses;
+        Assert.Equal("Hello", await FastCgiClient.GetAsync(Assert.Single(addresses)));
+        await host.StopAsync();
+    }
+
+    private static void Configure(IWebHostBuilder web)
+        => web.UseFastCgi().UseUrls(Address).Configure(static app => app.Run(static context => context.Response.WriteAsync("Hello")));
+}

@@ -1,0 +1,139 @@
+using System.Globalization;
+using FastCgi.AspNetCore.Testing;
+
+namespace FastCgi.AspNetCore.SocketTests.Hosting;
+
+/// <summary>Who may connect.</summary>
+[Collection(Alone.Name)]
+public sealed class PeerTests : IDisposable
+{
+    private const string Variable = "FCGI_WEB_SERVER_ADDRS";
+    private const string Loopback = "fastcgi://127.0.0.1:0";
+
+    private readonly ScratchFolder _folder = new();
+    private readonly CollectedLogs _logs = new();
+
+    private string UnixAddress => $"fastcgi://unix:{_folder.GetPath("app.sock")}";
+
+    [Theory, EveryEngine]
+    public async Task Connect_AllowedAddress_IsServed(FastCgiTransportEngine engine)
+        => await AssertServedAsync(engine, Loopback, static listen => listen.AllowedAddresses.Add("127.0.0.0/8"));
+
+    [Theory, EveryEngine]
+    public async Task Connect_OtherAddress_IsClosedAtOnce(FastCgiTransportEngine engine)
+        => await AssertRefusedAsync(engine, Loopback, static listen => listen.AllowedAddresses.Add("192.0.2.1"), "the last of 127.0.0.1: AllowedAddresses of the endpoint");
+
+    [Theory, EveryEngine]
+    public async Task Connect_AddressOfTheVariable_IsServed(FastCgiTransportEngine engine)
+        => await WithVariableAsync("192.0.2.1,127.0.0.1", () => AssertServedAsync(engine, Loopback, static _ => { }));
+
+    [Theory, EveryEngine]
+    public async Task Connect_AddressNotInTheVariable_IsClosedAtOnce(FastCgiTransportEngine engine)
+        => await WithVariableAsync("192.0.2.1", () => AssertRefusedAsync(engine, Loopback, static _ => { }));
+
+    [Fact]
+    public async Task Connect_UnixSocketAndTheVariable_IsClosedAtOnceAsTheSpecificationSays()
+        => await WithVariableAsync("127.0.0.1", () => AssertRefusedAsync(FastCgiTransportEngine.Auto, UnixAddress, static _ => { }));
+
+    [Fact]
+    public async Task Start_BadVariable_FailsInsteadOfLettingEverybodyIn()
+        => await WithVariableAsync("127.0.0.1;192.0.2.1", async () =>
+        {
+            await using var app = Build(FastCgiTransportEngine.Auto, Loopback, static _ => { });
+            var error = await Assert.ThrowsAsync<IOException>(() => app.StartAsync());
+            Assert.Contains(Variable, error.Message, StringComparison.Ordinal);
+        });
+
+    [Theory, EveryEngine]
+    public async Task Connect_AllowedUser_IsServed(FastCgiTransportEngine engine)
+        => await AssertServedAsync(engine, UnixAddress, static listen => listen.AllowedUsers.Add(Environment.UserName));
+
+    [Theory, EveryEngine]
+    public async Task Connect_OtherUserAndGroup_IsClosedAtOnce(FastCgiTransportEngine engine)
+    {
+        static string Other(int number) => number.ToString(CultureInfo.InvariantCulture);
+        await AssertRefusedAsync(engine, UnixAddress, static listen =>
+        {
+            listen.AllowedUsers.Add(Other(1_234_567));
+            listen.AllowedGroups.Add(Other(1_234_568));
+        }, $"a process of the user {Environment.UserName} and the group ", ": AllowedUsers or AllowedGroups of the endpoint");
+    }
+
+    [Theory]
+    [InlineData("fastcgi://0.0.0.0:0", "", 1)]
+    [InlineData("fastcgi://0.0.0.0:0", "127.0.0.1", 0)]
+    [InlineData("fastcgi://127.0.0.1:0", "", 0)]
+    public async Task Start_OnTheNetwork_WarnsUnlessAddressesAreNamed(string address, string allowed, int warnings)
+    {
+        await using var app = Build(FastCgiTransportEngine.Auto, address, listen =>
+        {
+            if (allowed.Length > 0)
+                listen.AllowedAddresses.Add(allowed);
+        });
+        await app.StartAsync();
+
+        Assert.Equal(warnings, _logs.All.Count(static log => log.EventName == "OpenToEverybody"));
+    }
+
+    [Theory]
+    [InlineData(int.MaxValue, 1)]
+    [InlineData(1, 0)]
+    public async Task Start_BacklogThatTheSystemCuts_IsWarnedOf(int backlog, int warnings)
+    {
+        if (!OperatingSystem.IsLinux())
+            return;
+
+        await using var app = Build(FastCgiTransportEngine.Auto, "fastcgi://127.0.0.1:0", listen => listen.Backlog = backlog);
+        await app.StartAsync();
+
+        Assert.Equal(warnings, _logs.All.Count(static log => log.EventName == "BacklogCut"));
+    }
+
+    public void Dispose() => _folder.Dispose();
+
+    private static async Task WithVariableAsync(string value, Func<Task> act)
+    {
+        Environment.SetEnvironmentVariable(Variable, value);
+        try
+        {
+            await act();
+        }
+        finally
+        {
+            Environment.SetEnvironmentVariable(Variable, null);
+        }
+    }
+
+    private async Task AssertServedAsync(FastCgiTransportEngine engine, string address, Action<FastCgiListenOptions> configure)
+    {
+        await using var app = Build(engine, address, configure);
+        await app.StartAsync();
+
+        Assert.Equal("Hello", await FastCgiClient.GetAsync(app.Urls.Single()));
+    }
+
+    private async Task AssertRefusedAsync(FastCgiTransportEngine engine, string address, Action<FastCgiListenOptions> configure, params string[] texts)
+    {
+        await using var app = Build(engine, address, configure);
+        await app.StartAsync();
+
+        await Assert.ThrowsAnyAsync<IOException>(() => FastCgiClient.GetAsync(app.Urls.Single()));
+        var warning = await _logs.SingleAsync("PeerRefused");
+        Assert.Equal(LogLevel.Warning, warning.Level);
+        Assert.All(texts, text => Assert.Contains(text, warning.Message, StringComparison.Ordinal));
+    }
+
+    private WebApplication Build(FastCgiTransportEngine engine, string address, Action<FastCgiListenOptions> configure)
+    {
+        var builder = WebApplication.CreateBuilder(["--hostBuilder:reloadConfigOnChange=false"]);
+        builder.Logging.ClearProviders().SetMinimumLevel(LogLevel.Debug).AddProvider(_logs);
+        builder.WebHost.UseFastCgi(options =>
+        {
+            options.Transport.Engine = engine;
+            options.Listen(address, configure);
+        });
+        var app = builder.Build();
+        app.MapGet("/", static () => "Hello");
+        return app;
+    }
+}

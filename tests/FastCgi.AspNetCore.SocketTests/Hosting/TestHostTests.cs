@@ -1,0 +1,60 @@
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.TestHost;
+
+namespace FastCgi.AspNetCore.SocketTests.Hosting;
+
+/// <summary>An application that calls <c>UseFastCgi</c> is tested as if it did not: the server of the tests takes its place.</summary>
+[Collection(Alone.Name)]
+public sealed class TestHostTests
+{
+    [Fact]
+    [Trait("Contract", "T20")]
+    public async Task UseTestServer_OverAnApplicationBuilder_TakesTheRequests()
+    {
+        using var folder = new ScratchFolder();
+        var builder = WebApplication.CreateBuilder();
+        builder.Configuration["FastCgi:Endpoints:Main:Url"] = $"fastcgi://unix:{folder.GetPath("app.sock")}";
+        builder.WebHost.UseFastCgi();
+        builder.WebHost.UseTestServer();
+        await using var app = builder.Build();
+        app.MapGet("/", static () => "Hello");
+        await app.StartAsync();
+
+        using var client = app.GetTestClient();
+
+        Assert.Equal("Hello", await client.GetStringAsync("/"));
+        Assert.IsType<TestServer>(app.Services.GetRequiredService<IServer>());
+        Assert.False(File.Exists(folder.GetPath("app.sock")));
+    }
+
+    [Fact]
+    public async Task UseTestServer_OverTheGenericHost_TakesTheRequests()
+    {
+        using var host = await new HostBuilder()
+            .ConfigureWebHost(static web => web
+                .UseFastCgi()
+                .UseTestServer()
+                .Configure(static app => app.Run(static context => context.Response.WriteAsync("Hello"))))
+            .StartAsync();
+
+        using var client = host.GetTestClient();
+
+        Assert.Equal("Hello", await client.GetStringAsync("/"));
+    }
+
+    /// <summary>Not even a configuration that cannot be served keeps the tests from running.</summary>
+    [Fact]
+    public async Task UseTestServer_UnusableEndpoints_DoNotMatter()
+    {
+        var builder = WebApplication.CreateBuilder(["--FastCgi:Endpoints:Main:Url", "fastcgi://fd:12345", "--urls", "fastcgi://192.0.2.1:9000"]);
+        builder.WebHost.UseFastCgi();
+        builder.WebHost.UseTestServer();
+        await using var app = builder.Build();
+        app.MapGet("/", static () => "Hello");
+        await app.StartAsync();
+
+        using var client = app.GetTestClient();
+
+        Assert.Equal("Hello", await client.GetStringAsync("/"));
+    }
+}

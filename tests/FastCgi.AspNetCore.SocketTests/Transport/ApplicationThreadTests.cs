@@ -1,0 +1,118 @@
+using System.Text;
+
+namespace FastCgi.AspNetCore.SocketTests.Transport;
+
+/// <summary>How many threads there are for handlers that keep theirs.</summary>
+public sealed class ApplicationThreadTests
+{
+    private const int MaxThreads = 5;
+    private const int Requests = 40;
+
+    /// <summary>Handlers at the same time on as many paths, in as many folders, so that none is known to block, and all of them stall the loop at first.</summary>
+    [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
+    public async Task Handlers_ThatBlockOnDistinctPaths_AreNoMoreThanTheLimitAndTheLoops(TransportSetup setup)
+    {
+        using var step = new SemaphoreSlim(0);
+        using var isFull = new ManualResetEventSlim();
+        var running = 0;
+        var most = 0;
+        await using var server = await TransportServer.StartAsync(
+            setup,
+            app =>
+            {
+                app.MapGet("/", static () => "hello");
+                app.MapGet("/{word}/", (string word) =>
+                {
+                    lock (step)
+                        most = Math.Max(most, ++running);
+                    if (Volatile.Read(ref running) > MaxThreads)
+                        isFull.Set();
+                    Assert.True(step.Wait(TimeSpan.FromSeconds(60)));
+                    lock (step)
+                        running--;
+                    return word;
+                });
+            },
+            static options => options.Transport.MaxApplicationThreads = MaxThreads);
+
+        // An answer may come before its handler has returned, and what arrives until the first has returned never runs on the loop. When the
+        // second answer has come, the first handler has returned.
+        Assert.Equal("hello", await GetAsync(server, "/"));
+        Assert.Equal("hello", await GetAsync(server, "/"));
+
+        var answers = Enumerable.Range(0, Requests).Select(i => GetAsync(server, $"/{Word(i)}/")).ToArray();
+        // One thread for each place, and the loop's own.
+        Assert.True(await Task.Run(() => isFull.Wait(TimeSpan.FromSeconds(60))));
+        // Time enough for a watchdog that knows no limit to take the loop again and again.
+        await Task.Delay(TimeSpan.FromMilliseconds(100));
+        for (var i = 0; i < Requests; i++)
+            step.Release();
+
+        Assert.Equal(Enumerable.Range(0, Requests).Select(Word), await Task.WhenAll(answers));
+        Assert.Equal(MaxThreads + 1, most);
+    }
+
+    /// <summary>A limit that is no more than the loops leaves a thread for the requests that wait for one.</summary>
+    [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
+    public async Task Handlers_ThatBlockWithOneThreadForThem_AreAllAnswered(TransportSetup setup)
+    {
+        using var never = new ManualResetEventSlim();
+        await using var server = await TransportServer.StartAsync(
+            setup,
+            app =>
+            {
+                app.MapGet("/block", () =>
+                {
+                    never.WaitHandle.WaitOne(5);
+                    return "blocked";
+                });
+                app.MapGet("/hello", static () => "hello");
+            },
+            static options => options.Transport.MaxApplicationThreads = 1);
+
+        for (var round = 0; round < 3; round++)
+        {
+            var answers = Enumerable.Range(0, 10).Select(_ => GetAsync(server, "/block")).ToArray();
+            Assert.Equal("hello", await GetAsync(server, "/hello"));
+            Assert.All(await Task.WhenAll(answers), static answer => Assert.Equal("blocked", answer));
+        }
+    }
+
+    /// <summary>What the handler does on a thread that its loop was taken from is not left to the thread.</summary>
+    [Theory, MemberData(nameof(TransportSetup.Own), MemberType = typeof(TransportSetup))]
+    public async Task Abort_ByAHandlerWhoseThreadWasTaken_ReachesTheWebServerAtOnce(TransportSetup setup)
+    {
+        using var abort = new ManualResetEventSlim();
+        using var finish = new ManualResetEventSlim();
+        var begun = Waiting.Signal();
+        await using var server = await TransportServer.StartAsync(setup, app =>
+        {
+            app.MapGet("/abort", (HttpContext context) =>
+            {
+                begun.SetResult();
+                abort.Wait();
+                context.Abort();
+                finish.Wait();
+            });
+            app.MapGet("/hello", static () => "hello");
+        });
+        using var connection = await server.ConnectAsync();
+        await connection.SendAsync(RecordBytes.Get(uri: "/abort"));
+        await begun.Task.Within("the handler");
+        // Once somebody else is answered, the loop has another thread.
+        Assert.Equal("hello", await GetAsync(server, "/hello"));
+
+        abort.Set();
+
+        await connection.ReadToEndAsync();
+        finish.Set();
+    }
+
+    private static string Word(int number) => $"word{(char)('a' + (number / 26))}{(char)('a' + (number % 26))}";
+
+    private static async Task<string> GetAsync(TransportServer server, string uri)
+    {
+        using var connection = await server.ConnectAsync();
+        return await connection.GetAsync(uri);
+    }
+}

@@ -1,0 +1,76 @@
+using System.Net;
+using FastCgi.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.SocketTests.Transport.Harness;
+
+/// <summary>A real application on a real socket, with one loop, so that all requests are on the same. An unexpected error fails the test.</summary>
+internal sealed class TransportServer : IAsyncDisposable
+{
+    private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("fastcgi-");
+    private readonly WebApplication _app;
+
+    private TransportServer(TransportSetup setup, Action<FastCgiServerOptions>? configure, Action<WebApplicationBuilder>? build)
+    {
+        EndPoint = setup.CreateEndPoint(_folder.FullName);
+        var builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
+        builder.Services.AddRoutingCore();
+        builder.Services.AddSingleton<SocketTransportFactory>();
+        builder.Services.AddSingleton<IConnectionListenerFactory, ForeignListenerFactory>();
+        builder.Services.Configure<HostOptions>(static options => options.ShutdownTimeout = TimeSpan.FromSeconds(10));
+        builder.Logging.AddProvider(Logs).SetMinimumLevel(LogLevel.Debug);
+        builder.WebHost.UseFastCgi(options =>
+        {
+            options.Transport.Engine = setup.Engine == Engine.Socket ? FastCgiTransportEngine.Socket : FastCgiTransportEngine.Auto;
+            options.Transport.LoopCount = 1;
+            options.Limits.IdleGrace = TimeSpan.Zero;
+            options.Listen(setup.Engine == Engine.Pipe ? new ForeignEndPoint(EndPoint) : EndPoint);
+            configure?.Invoke(options);
+        });
+        build?.Invoke(builder);
+        _app = builder.Build();
+    }
+
+    public EndPoint EndPoint { get; }
+
+    public CollectedLogs Logs { get; } = new();
+
+    /// <summary>The connections that are open, and the buffers that are in use.</summary>
+    public (int Connections, int Buffers) InUse
+    {
+        get
+        {
+            var connections = ((FastCgiServer)_app.Services.GetRequiredService<IServer>()).Connections!;
+            return ((int)connections.Count, connections.Server.Buffers.RentedCount);
+        }
+    }
+
+    public static async Task<TransportServer> StartAsync(
+        TransportSetup setup, Action<WebApplication> map, Action<FastCgiServerOptions>? configure = null, Action<WebApplicationBuilder>? build = null)
+    {
+        var server = new TransportServer(setup, configure, build);
+        map(server._app);
+        await server._app.StartAsync();
+        return server;
+    }
+
+    public Task<FastCgiClient> ConnectAsync() => FastCgiClient.ConnectAsync(EndPoint);
+
+    public Task StopAsync() => _app.StopAsync();
+
+    public async ValueTask DisposeAsync()
+    {
+        await _app.StopAsync();
+        // The system may tell of the end of a send when its connection is gone.
+        await Waiting.UntilAsync(() => InUse.Buffers == 0, "all buffers to be returned");
+        await _app.DisposeAsync();
+        _folder.Delete(recursive: true);
+        Assert.Empty(Logs.UnexpectedErrors);
+    }
+}

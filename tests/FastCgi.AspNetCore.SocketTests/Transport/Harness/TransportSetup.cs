@@ -1,0 +1,59 @@
+using System.Net;
+using System.Net.Sockets;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
+
+namespace FastCgi.AspNetCore.SocketTests.Transport.Harness;
+
+/// <summary>What moves the bytes.</summary>
+public enum Engine
+{
+    Epoll,
+    Socket,
+
+    /// <summary>Kestrel's sockets, over <see cref="IConnectionListenerFactory"/>.</summary>
+    Pipe,
+}
+
+/// <summary>An engine with a kind of socket.</summary>
+public sealed record TransportSetup(Engine Engine, bool IsUnix)
+{
+    /// <summary>All of them, for a theory.</summary>
+    public static TheoryData<TransportSetup> All =>
+        [.. from engine in Enum.GetValues<Engine>() from isUnix in new[] { false, true } select new TransportSetup(engine, isUnix)];
+
+    /// <summary>Those where a handler that keeps its thread is another thread's matter.</summary>
+    public static TheoryData<TransportSetup> Epoll => [new(Engine.Epoll, false), new(Engine.Epoll, true)];
+
+    /// <summary>Our own, which go on receiving when all is sent; Kestrel's sockets are closed then.</summary>
+    public static TheoryData<TransportSetup> Own =>
+        [new(Engine.Epoll, false), new(Engine.Epoll, true), new(Engine.Socket, false), new(Engine.Socket, true)];
+
+    /// <summary>An address nobody uses.</summary>
+    public EndPoint CreateEndPoint(string folder)
+    {
+        if (IsUnix)
+            return new UnixDomainSocketEndPoint(Path.Combine(folder, "app.sock"));
+
+        using var probe = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        probe.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        return probe.LocalEndPoint!;
+    }
+
+    public override string ToString() => $"{Engine} {(IsUnix ? "unix" : "TCP")}";
+}
+
+/// <summary>An endpoint that the server's own engines do not know, so that a listener factory must.</summary>
+internal sealed class ForeignEndPoint(EndPoint endPoint) : EndPoint
+{
+    public EndPoint EndPoint => endPoint;
+}
+
+/// <summary>Kestrel's sockets for <see cref="ForeignEndPoint"/>.</summary>
+internal sealed class ForeignListenerFactory(SocketTransportFactory sockets) : IConnectionListenerFactory, IConnectionListenerFactorySelector
+{
+    public bool CanBind(EndPoint endpoint) => endpoint is ForeignEndPoint;
+
+    public ValueTask<IConnectionListener> BindAsync(EndPoint endpoint, CancellationToken cancellationToken = default)
+        => sockets.BindAsync(((ForeignEndPoint)endpoint).EndPoint, cancellationToken);
+}

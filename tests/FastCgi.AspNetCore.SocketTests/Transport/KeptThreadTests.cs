@@ -1,0 +1,143 @@
+using System.Text;
+
+namespace FastCgi.AspNetCore.SocketTests.Transport;
+
+/// <summary>Handlers that keep their thread, all on one loop: nobody else waits for them.</summary>
+public sealed class KeptThreadTests
+{
+    private const int BlockedCount = 60;
+
+    [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
+    public async Task Handlers_ThatBlock_AreReleasedByAnother(TransportSetup setup)
+    {
+        using var begun = new CountdownEvent(BlockedCount);
+        using var release = new ManualResetEventSlim();
+        await using var server = await TransportServer.StartAsync(setup, app =>
+        {
+            app.MapGet("/block", () =>
+            {
+                begun.Signal();
+                Assert.True(release.Wait(TimeSpan.FromSeconds(60)));
+                return "released";
+            });
+            app.MapGet("/release", () =>
+            {
+                release.Set();
+                return "done";
+            });
+        });
+
+        var blocked = Enumerable.Range(0, BlockedCount).Select(_ => GetAsync(server, "/block")).ToArray();
+        await Task.Run(() => begun.Wait(TimeSpan.FromSeconds(60)));
+
+        Assert.Equal("done", await GetAsync(server, "/release"));
+        Assert.All(await Task.WhenAll(blocked), static answer => Assert.Equal("released", answer));
+    }
+
+    [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
+    public async Task Handler_ThatWaitsSynchronouslyForItsBody_GetsIt(TransportSetup setup)
+    {
+        var begun = Waiting.Signal();
+        await using var server = await TransportServer.StartAsync(setup, app => app.MapPost("/", (HttpRequest request) =>
+        {
+            begun.SetResult();
+            using var body = new MemoryStream();
+#pragma warning disable xUnit1031 // To block is what is tested.
+            request.Body.CopyToAsync(body).GetAwaiter().GetResult();
+#pragma warning restore xUnit1031
+            return Encoding.ASCII.GetString(body.ToArray());
+        }));
+        using var connection = await server.ConnectAsync();
+
+        await connection.SendAsync([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "4")))]);
+        await begun.Task.Within("the handler");
+        await connection.SendAsync(RecordBytes.StdinStream(1, "late"u8));
+
+        Assert.Equal("late", Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
+    }
+
+    [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
+    public async Task Handler_ThatNeverReturns_HoldsUpNobody(TransportSetup setup)
+    {
+        using var stuck = new ManualResetEventSlim();
+        var begun = Waiting.Signal();
+        await using var server = await TransportServer.StartAsync(setup, app =>
+        {
+            app.MapGet("/stuck", () =>
+            {
+                begun.SetResult();
+                stuck.Wait();
+            });
+            app.MapGet("/{token}", (string token) => token);
+        });
+        using var connection = await server.ConnectAsync();
+
+        // It and its siblings come with one receive: those behind it must run too.
+        await connection.SendAsync([.. RecordBytes.Get(1, "/stuck"), .. RecordBytes.Get(2, "/sibling")]);
+        Assert.EndsWith("sibling", Encoding.ASCII.GetString(await connection.ReadResponseAsync(2)), StringComparison.Ordinal);
+        await begun.Task.Within("the handler");
+        for (var i = 0; i < 200; i++)
+            Assert.Equal($"t{i}", await GetAsync(server, $"/t{i}"));
+
+        stuck.Set();
+        await connection.ReadResponseAsync();
+    }
+
+    [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
+    public async Task Handler_ThatBlocks_IsToldThatTheWebServerIsGone(TransportSetup setup)
+    {
+        using var aborted = new ManualResetEventSlim();
+        var begun = Waiting.Signal();
+        var told = Waiting.Signal<bool>();
+        await using var server = await TransportServer.StartAsync(setup, app => app.MapGet("/", (HttpContext context) =>
+        {
+            using var registration = context.RequestAborted.Register(aborted.Set);
+            begun.SetResult();
+            told.SetResult(aborted.Wait(TimeSpan.FromSeconds(60)));
+        }));
+        var connection = await server.ConnectAsync();
+        await connection.SendAsync(RecordBytes.Get());
+        await begun.Task.Within("the handler");
+
+        connection.Dispose();
+
+        Assert.True(await told.Task.Within("the handler to end"));
+    }
+
+    /// <summary>An application that interrupts the thread of a handler, to end its wait, may be too late: the thread is idle, or about to be.</summary>
+    [Theory, MemberData(nameof(TransportSetup.Epoll), MemberType = typeof(TransportSetup))]
+    public async Task Handler_WhoseThreadIsInterruptedAtItsEnd_HoldsUpNobody(TransportSetup setup)
+    {
+        await using var server = await TransportServer.StartAsync(setup, static app => app.Run(static context =>
+        {
+            try
+            {
+                Thread.Sleep(20);
+            }
+            catch (ThreadInterruptedException)
+            {
+                // Where the next request comes before the thread is idle, the interrupt meets it here.
+            }
+
+            context.Response.OnCompleted(static () =>
+            {
+                Thread.CurrentThread.Interrupt();
+                return Task.CompletedTask;
+            });
+            return context.Response.WriteAsync("slept");
+        }));
+
+        for (var i = 0; i < 20; i++)
+        {
+            Assert.Equal("slept", await GetAsync(server, "/"));
+            // So that the thread is idle, and has waited, before the next request.
+            await Task.Delay(20);
+        }
+    }
+
+    private static async Task<string> GetAsync(TransportServer server, string uri)
+    {
+        using var connection = await server.ConnectAsync();
+        return await connection.GetAsync(uri);
+    }
+}

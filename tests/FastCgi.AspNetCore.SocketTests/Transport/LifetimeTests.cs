@@ -1,0 +1,104 @@
+using System.Net.Sockets;
+using System.Text;
+
+namespace FastCgi.AspNetCore.SocketTests.Transport;
+
+/// <summary>Who goes away, and who is told, on every engine.</summary>
+public sealed class LifetimeTests
+{
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    public Task Close_WhileTheHandlerRuns_CancelsIt(TransportSetup setup) => Leave_WhileTheHandlerRuns_CancelsIt(setup, static connection => connection.Dispose());
+
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    public Task Reset_WhileTheHandlerRuns_CancelsIt(TransportSetup setup) => Leave_WhileTheHandlerRuns_CancelsIt(setup, static connection => connection.Reset());
+
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    public async Task AbortRequest_WhileTheHandlerRuns_CancelsItAndTheConnectionGoesOn(TransportSetup setup)
+    {
+        var app = new WaitingApplication();
+        await using var server = await TransportServer.StartAsync(setup, app.Map);
+        using var connection = await server.ConnectAsync();
+        await connection.SendAsync(RecordBytes.Get(uri: "/wait"));
+        await app.Begun.Task.Within("the handler");
+
+        await connection.SendAsync(RecordBytes.Abort());
+
+        await app.Cancelled.Task.Within("the cancellation");
+        await connection.ReadResponseAsync();
+        Assert.Equal("served", await connection.GetAsync("/"));
+    }
+
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    public async Task Abort_ByTheApplication_ClosesTheConnectionWithoutAnEnd(TransportSetup setup)
+    {
+        await using var server = await TransportServer.StartAsync(setup, static app => app.MapGet("/", static (HttpContext context) => context.Abort()));
+        using var connection = await server.ConnectAsync();
+        await connection.SendAsync(RecordBytes.Get());
+
+        try
+        {
+            while (await connection.ReadRecordAsync() is { } record)
+                Assert.NotEqual(RecordBytes.EndRequest, record.Type);
+        }
+        catch (IOException exception) when (exception.InnerException is SocketException)
+        {
+            // A reset is as good an end.
+        }
+    }
+
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    public async Task Stop_WhileTheHandlerRuns_AnswersAndCloses(TransportSetup setup)
+    {
+        var begun = Waiting.Signal();
+        var go = Waiting.Signal();
+        await using var server = await TransportServer.StartAsync(setup, app => app.MapGet("/", async () =>
+        {
+            begun.SetResult();
+            await go.Task;
+            return "served";
+        }));
+        using var connection = await server.ConnectAsync();
+        await connection.SendAsync(RecordBytes.Get());
+        await begun.Task.Within("the handler");
+
+        var stopping = server.StopAsync();
+        go.SetResult();
+
+        Assert.Equal("served", Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
+        await stopping.Within("the server to stop");
+        await Assert.ThrowsAnyAsync<SocketException>(server.ConnectAsync);
+    }
+
+    private static async Task Leave_WhileTheHandlerRuns_CancelsIt(TransportSetup setup, Action<FastCgiClient> leave)
+    {
+        var app = new WaitingApplication();
+        await using var server = await TransportServer.StartAsync(setup, app.Map);
+        var connection = await server.ConnectAsync();
+        await connection.SendAsync(RecordBytes.Get(uri: "/wait"));
+        await app.Begun.Task.Within("the handler");
+
+        leave(connection);
+
+        await app.Cancelled.Task.Within("the cancellation");
+        using var next = await server.ConnectAsync();
+        Assert.Equal("served", await next.GetAsync("/"));
+    }
+
+    private sealed class WaitingApplication
+    {
+        public TaskCompletionSource Begun { get; } = Waiting.Signal();
+
+        public TaskCompletionSource Cancelled { get; } = Waiting.Signal();
+
+        public void Map(WebApplication app)
+        {
+            app.MapGet("/", static () => "served");
+            app.MapGet("/wait", async (HttpContext context) =>
+            {
+                using var registration = context.RequestAborted.Register(Cancelled.SetResult);
+                Begun.SetResult();
+                await Cancelled.Task;
+            });
+        }
+    }
+}

@@ -1,0 +1,149 @@
+using System.Globalization;
+using System.Security.Cryptography;
+using System.Text;
+
+namespace FastCgi.AspNetCore.SocketTests.Transport;
+
+/// <summary>Requests and responses of all sizes and cuts, on every engine.</summary>
+public sealed class RequestTests
+{
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    public async Task Requests_OnOneConnection_AreAnsweredInTurn(TransportSetup setup)
+    {
+        await using var server = await TransportServer.StartAsync(setup, static app => app.MapGet("/{token}", (string token) => token));
+        using var connection = await server.ConnectAsync();
+
+        for (var i = 0; i < 200; i++)
+            Assert.Equal($"t{i}", await connection.GetAsync($"/t{i}"));
+    }
+
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    public async Task Request_SentByteByByte_IsAnswered(TransportSetup setup)
+    {
+        await using var server = await TransportServer.StartAsync(setup, MapLength);
+        using var connection = await server.ConnectAsync();
+
+        foreach (var piece in RecordBytes.Post(1, "/length", new byte[300]))
+            await connection.SendAsync([piece]);
+
+        Assert.Equal("300", Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
+    }
+
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    public async Task Requests_ManyInOneSend_AreAllAnswered(TransportSetup setup)
+    {
+        const int Count = 50;
+        await using var server = await TransportServer.StartAsync(setup, static app => app.MapGet("/{token}", (string token) => token));
+        using var connection = await server.ConnectAsync();
+
+        await connection.SendAsync([.. Enumerable.Range(1, Count).SelectMany(static id => RecordBytes.Get(id, $"/t{id}"))]);
+
+        var answers = new Dictionary<int, string>();
+        var ended = 0;
+        while (ended < Count)
+        {
+            var record = await connection.ReadRecordAsync();
+            Assert.NotNull(record);
+            if (record.Type == RecordBytes.EndRequest)
+                ended++;
+            else
+                answers[record.Id] = answers.GetValueOrDefault(record.Id) + Encoding.ASCII.GetString(record.Content);
+        }
+
+        Assert.All(answers, static answer => Assert.EndsWith($"\r\n\r\nt{answer.Key}", answer.Value, StringComparison.Ordinal));
+        Assert.Equal(Count, answers.Count);
+    }
+
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    public async Task Upload_OfManyReceives_ArrivesWhole(TransportSetup setup)
+    {
+        await using var server = await TransportServer.StartAsync(setup, static app =>
+            app.MapPost("/hash", static async (HttpRequest request) => Convert.ToHexString(await SHA256.HashDataAsync(request.Body))));
+        using var connection = await server.ConnectAsync();
+        var body = RandomNumberGenerator.GetBytes(8 * 1024 * 1024);
+
+        await connection.SendAsync(RecordBytes.Post(1, "/hash", body));
+
+        Assert.Equal(Convert.ToHexString(SHA256.HashData(body)), Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
+    }
+
+    /// <summary>The window is 1 MiB; what the application has examined and waits for the rest of does not count.</summary>
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    public async Task Upload_ReadAsAWholeThatIsLongerThanTheWindow_Arrives(TransportSetup setup)
+    {
+        const int Length = 3 * 1024 * 1024;
+        await using var server = await TransportServer.StartAsync(setup, static app => app.MapPost("/{how}", static async (string how, HttpRequest request) =>
+        {
+            var reader = request.BodyReader;
+            if (how == "at-least")
+                return $"{(await reader.ReadAtLeastAsync(Length)).Buffer.Length}";
+
+            var result = await reader.ReadAsync();
+            while (!result.IsCompleted)
+            {
+                reader.AdvanceTo(result.Buffer.Start, result.Buffer.End);
+                result = await reader.ReadAsync();
+            }
+
+            return $"{result.Buffer.Length}";
+        }));
+        using var connection = await server.ConnectAsync();
+
+        foreach (var how in (string[])["/examined", "/at-least"])
+        {
+            await connection.SendAsync(RecordBytes.Post(1, how, new byte[Length]));
+            Assert.Equal($"{Length}", Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
+        }
+    }
+
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    public async Task Download_ReaderIsSlow_HandlerWaitsAndAllArrives(TransportSetup setup)
+    {
+        const int BlockLength = 1024 * 1024;
+        const int Blocks = 32;
+        var begun = Waiting.Signal();
+        var written = Waiting.Signal();
+        await using var server = await TransportServer.StartAsync(setup, app => app.MapGet("/", async (HttpResponse response) =>
+        {
+            for (var i = 0; i < Blocks; i++)
+            {
+                begun.TrySetResult();
+                await response.Body.WriteAsync(Enumerable.Repeat((byte)i, BlockLength).ToArray());
+            }
+
+            written.SetResult();
+        }));
+        using var connection = await server.ConnectAsync();
+
+        await connection.SendAsync(RecordBytes.Get());
+        await begun.Task.Within("the first block");
+        Assert.False(written.Task.IsCompleted);
+
+        var body = await connection.ReadBodyAsync();
+        Assert.Equal(Blocks * BlockLength, body.Length);
+        for (var i = 0; i < Blocks; i++)
+            Assert.False(body.AsSpan(i * BlockLength, BlockLength).ContainsAnyExcept((byte)i));
+        await written.Task.Within("the handler");
+    }
+
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    public async Task Connections_ManyAtOnceForOneRequestEach_AreAnsweredAndClosed(TransportSetup setup)
+    {
+        await using var server = await TransportServer.StartAsync(setup, static app => app.MapGet("/{token}", (string token) => token));
+
+        await Task.WhenAll(Enumerable.Range(0, 200).Select(async i =>
+        {
+            using var connection = await server.ConnectAsync();
+            await connection.SendAsync(RecordBytes.Get(uri: $"/t{i}", keepConnection: false));
+            Assert.Equal($"t{i}", Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
+            Assert.Null(await connection.ReadRecordAsync());
+        }));
+    }
+
+    private static void MapLength(WebApplication app) => app.MapPost("/length", static async (HttpRequest request) =>
+    {
+        using var body = new MemoryStream();
+        await request.Body.CopyToAsync(body);
+        return body.Length.ToString(CultureInfo.InvariantCulture);
+    });
+}

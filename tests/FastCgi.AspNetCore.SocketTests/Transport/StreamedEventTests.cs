@@ -1,0 +1,100 @@
+using System.Text;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace FastCgi.AspNetCore.SocketTests.Transport;
+
+/// <summary>A handler that flushes and then keeps its thread, as one that sleeps between events does: each event leaves before long.</summary>
+public sealed class StreamedEventTests
+{
+    private const int Events = 3;
+
+    public static TheoryData<TransportSetup, FastCgiApplicationScheduling> Setups
+    {
+        get
+        {
+            var setups = new TheoryData<TransportSetup, FastCgiApplicationScheduling>();
+            foreach (var engine in Enum.GetValues<Engine>())
+            {
+                foreach (var scheduling in Enum.GetValues<FastCgiApplicationScheduling>())
+                    setups.Add(new TransportSetup(engine, IsUnix: true), scheduling);
+            }
+
+            return setups;
+        }
+    }
+
+    [Theory, MemberData(nameof(Setups))]
+    public async Task Events_OfAHandlerThatBlocksBetweenThem_EachLeaves(TransportSetup setup, FastCgiApplicationScheduling scheduling)
+    {
+        using var next = new SemaphoreSlim(0);
+        await using var server = await StartAsync(setup, scheduling, next);
+        using var connection = await server.ConnectAsync();
+
+        // A path that nothing is known of, and one that is known to keep its thread.
+        for (var i = 0; i < 2; i++)
+        {
+            await connection.SendAsync(RecordBytes.Get(uri: "/feed/one"));
+            await ReadEventsAsync(connection, 1, next);
+            await connection.ReadResponseAsync();
+        }
+    }
+
+    [Theory, MemberData(nameof(Setups))]
+    public async Task Events_OfOneOfSeveralRequestsOfAReceive_EachLeaves(TransportSetup setup, FastCgiApplicationScheduling scheduling)
+    {
+        // Inline nobody goes on with the others: that is what it means.
+        if (scheduling == FastCgiApplicationScheduling.Inline)
+            return;
+
+        using var next = new SemaphoreSlim(0);
+        await using var server = await StartAsync(setup, scheduling, next);
+        using var connection = await server.ConnectAsync();
+
+        await connection.SendAsync([.. RecordBytes.Get(1, "/feed/one"), .. RecordBytes.Get(2, "/hello")]);
+
+        var sibling = await ReadEventsAsync(connection, 1, next);
+        if (!sibling.Contains("hello", StringComparison.Ordinal))
+            await connection.ReadRecordAsync();
+    }
+
+    private static Task<TransportServer> StartAsync(TransportSetup setup, FastCgiApplicationScheduling scheduling, SemaphoreSlim next) => TransportServer.StartAsync(
+        setup,
+        app =>
+        {
+            app.MapGet("/hello", static () => "hello");
+            app.MapGet("/feed/{name}", (HttpContext context) =>
+            {
+                context.Features.GetRequiredFeature<IHttpBodyControlFeature>().AllowSynchronousIO = true;
+                for (var i = 0; i < Events; i++)
+                {
+                    context.Response.Body.Write(Encoding.ASCII.GetBytes($"event {i};"));
+                    context.Response.Body.Flush();
+                    Assert.True(next.Wait(TimeSpan.FromSeconds(60)), "The event has not left.");
+                }
+            });
+        },
+        options => options.Transport.ApplicationScheduling = scheduling);
+
+    /// <summary>Reads each event of a request before the next one is made.</summary>
+    /// <returns>What came of other requests.</returns>
+    private static async Task<string> ReadEventsAsync(FastCgiClient connection, int id, SemaphoreSlim next)
+    {
+        var content = "";
+        var others = "";
+        for (var i = 0; i < Events; i++)
+        {
+            while (!content.EndsWith($"event {i};", StringComparison.Ordinal))
+            {
+                var record = await connection.ReadRecordAsync() ?? throw new EndOfStreamException();
+                if (record.Id == id)
+                    content += Encoding.ASCII.GetString(record.Content);
+                else
+                    others += Encoding.ASCII.GetString(record.Content);
+            }
+
+            next.Release();
+        }
+
+        return others;
+    }
+}

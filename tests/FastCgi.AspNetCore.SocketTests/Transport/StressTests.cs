@@ -1,0 +1,180 @@
+using System.Globalization;
+using System.Text;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.SocketTests.Transport;
+
+/// <summary>
+/// Many connections that do everything at once: stalls, aborts, resets, splits. Each answer carries its request's token, so that a lost
+/// or mixed up one shows. FASTCGI_STRESS_SECONDS makes it longer than the moment that it takes by default.
+/// </summary>
+[Collection(Alone.Name)]
+public sealed class StressTests
+{
+    private const int Connections = 24;
+    private const int RequestsOfAConnection = 60;
+
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    public async Task Requests_WithStallsAbortsResetsAndSplits_EachHasItsOwnAnswer(TransportSetup setup)
+    {
+        await using var server = await TransportServer.StartAsync(setup, Map, build: static builder => builder.Logging.SetMinimumLevel(LogLevel.Warning));
+        await StressAsync(server, RunAsync);
+    }
+
+    /// <summary>
+    /// What others do to themselves is nobody else's matter: applications that throw, abort late, write late and complete early, log
+    /// providers and middleware that throw, limits that are always met, and several requests on one connection.
+    /// </summary>
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    public async Task Requests_BesideOnesThatMisbehave_EachHasItsOwnAnswer(TransportSetup setup)
+    {
+        await using var server = await TransportServer.StartAsync(
+            setup,
+            static app =>
+            {
+                Map(app);
+                Misbehaviour.Map(app);
+            },
+            static options =>
+            {
+                options.Transport.MaxApplicationThreads = 3;
+                options.Limits.MaxConcurrentRequests = 12;
+                options.Limits.RequestQueueLimit = 10_000;
+                options.Limits.MaxRequestBufferSize = 8 * 1024;
+                options.Limits.MaxResponseBufferSize = 4 * 1024;
+            },
+            static builder => builder.Logging.SetMinimumLevel(LogLevel.Warning).AddProvider(new Misbehaviour.ThrowingLogs()));
+        server.Logs.Expected.UnionWith(["ApplicationError", "DisposeContextFailed", "CancellationCallbackFailed"]);
+        await StressAsync(server, RunBesideAsync);
+    }
+
+    private static async Task StressAsync(TransportServer server, Func<TransportServer, Random, Task> run)
+    {
+        var seconds = int.Parse(Environment.GetEnvironmentVariable("FASTCGI_STRESS_SECONDS") ?? "0", CultureInfo.InvariantCulture);
+        var end = TimeProvider.System.GetTimestamp() + (seconds * TimeProvider.System.TimestampFrequency);
+        await RunAllAsync();
+        var descriptors = await SettleAsync(server);
+        do
+            await RunAllAsync();
+        while (TimeProvider.System.GetTimestamp() < end);
+        Assert.InRange(await SettleAsync(server), 0, descriptors);
+
+        Task RunAllAsync() => Task.WhenAll(Enumerable.Range(0, Connections).Select(i => Task.Run(() => run(server, new Random(i)))));
+    }
+
+    /// <summary>Waits until the server has no connection left, and with it no buffer in use.</summary>
+    /// <returns>The sockets, epoll and event descriptors of the process. Not the files: the runtime keeps those of assemblies that it loads.</returns>
+    private static async Task<int> SettleAsync(TransportServer server)
+    {
+        await Waiting.UntilAsync(() => server.InUse == (0, 0), "all connections to end and all buffers to be returned");
+        return new DirectoryInfo("/proc/self/fd").EnumerateFileSystemInfos().Count(static descriptor => descriptor.LinkTarget is { } target && target.Contains(":[", StringComparison.Ordinal));
+    }
+
+    private static async Task RunAsync(TransportServer server, Random random)
+    {
+        var connection = await server.ConnectAsync();
+        for (var i = 0; i < RequestsOfAConnection; i++)
+        {
+            var token = $"{random.NextInt64():x}";
+            switch (random.Next(12))
+            {
+                case 0:
+                    await connection.SendAsync(RecordBytes.Get(uri: $"/hold/{token}"));
+                    connection.Reset();
+                    connection = await server.ConnectAsync();
+                    break;
+                case 1:
+                    await connection.SendAsync([.. RecordBytes.Get(uri: $"/hold/{token}"), .. RecordBytes.Abort()]);
+                    await connection.ReadResponseAsync();
+                    break;
+                case 2:
+                    await connection.SendAsync(RecordBytes.Post(1, $"/echo/{token}", new byte[200_000])[..random.Next(1_000, 150_000)]);
+                    connection.Dispose();
+                    connection = await server.ConnectAsync();
+                    break;
+                case 3:
+                    await CheckAsync(connection, RecordBytes.Get(uri: $"/block/{token}"), token, split: 0);
+                    break;
+                case 4:
+                    await CheckAsync(connection, RecordBytes.Post(1, $"/echo/{token}", new byte[random.Next(200_000)]), token, split: 0);
+                    break;
+                case 5:
+                    var request = RecordBytes.Get(uri: $"/get/{token}");
+                    await CheckAsync(connection, request, token, random.Next(1, request.Length));
+                    break;
+                default:
+                    await CheckAsync(connection, RecordBytes.Get(uri: $"/{(random.Next(2) == 0 ? "get" : "yield")}/{token}"), token, split: 0);
+                    break;
+            }
+        }
+
+        connection.Dispose();
+    }
+
+    /// <summary>Two requests on one connection, of which one misbehaves; what becomes of it, and of the connection, is not said.</summary>
+    private static async Task RunBesideAsync(TransportServer server, Random random)
+    {
+        await RunAsync(server, random);
+        for (var i = 0; i < RequestsOfAConnection / 4; i++)
+        {
+            var token = $"{random.NextInt64():x}";
+            using var connection = await server.ConnectAsync();
+            await connection.SendAsync([.. RecordBytes.Get(1, Misbehaviour.Path(random, token)), .. RecordBytes.Get(2, $"/get/{token}")]);
+            var own = new StringBuilder();
+            var isOver = false;
+            try
+            {
+                while (!isOver && await connection.ReadRecordAsync() is { } record)
+                {
+                    isOver = record is { Type: RecordBytes.EndRequest, Id: 2 };
+                    if (record is { Type: RecordBytes.Stdout, Id: 2 })
+                        own.Append(Encoding.ASCII.GetString(record.Content));
+                }
+            }
+            catch (IOException)
+            {
+                // The other one's failure may cost the connection where it was alone on it.
+            }
+
+            if (isOver)
+                Assert.EndsWith($"\r\n\r\n{token}", own.ToString(), StringComparison.Ordinal);
+        }
+    }
+
+    private static async Task CheckAsync(FastCgiClient connection, byte[] request, string token, int split)
+    {
+        if (split > 0)
+            await connection.SendAsync(request[..split]);
+        await connection.SendAsync(request[split..]);
+        Assert.Equal(token, Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
+    }
+
+    internal static void Map(WebApplication app)
+    {
+        app.MapGet("/get/{token}", static (string token) => token);
+        app.MapGet("/yield/{token}", static async (string token) =>
+        {
+            await Task.Yield();
+            return token;
+        });
+        app.MapGet("/block/{token}", static (string token) =>
+        {
+            // Blocks for as long as the thread pool takes to run something.
+            using var done = new ManualResetEventSlim();
+            ThreadPool.QueueUserWorkItem(static done => done.Set(), done, preferLocal: false);
+            done.Wait();
+            return token;
+        });
+        app.MapPost("/echo/{token}", static async (string token, HttpRequest request) =>
+        {
+            await request.Body.CopyToAsync(Stream.Null);
+            return token;
+        });
+        app.MapGet("/hold/{token}", static async (HttpContext context) =>
+        {
+            var held = Waiting.Signal();
+            await using var registration = context.RequestAborted.Register(held.SetResult);
+            await held.Task;
+        });
+    }
+}

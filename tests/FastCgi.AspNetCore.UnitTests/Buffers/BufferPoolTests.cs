@@ -1,0 +1,57 @@
+using FastCgi.AspNetCore.Buffers;
+
+namespace FastCgi.AspNetCore.UnitTests.Buffers;
+
+public sealed class BufferPoolTests : IDisposable
+{
+    private readonly BufferPool _pool = new();
+
+    public void Dispose() => _pool.Dispose();
+
+    [Theory]
+    [InlineData(-1, 4_096)]
+    [InlineData(0, 4_096)]
+    [InlineData(1, 4_096)]
+    [InlineData(4_096, 4_096)]
+    [InlineData(4_097, 65_536)]
+    [InlineData(65_536, 65_536)]
+    [InlineData(65_537, 65_537)]
+    [InlineData(1_000_000, 1_000_000)]
+    public void Rent_AnySize_BlockThatHoldsIt(int size, int capacity)
+    {
+        using var owner = _pool.Rent(size);
+
+        Assert.Equal(capacity, owner.Memory.Length);
+    }
+
+    [Fact]
+    public void LargeBlockSize_IsAHeaderAndTheLargestAlignedContent() => Assert.Equal(8 + 65_528, BufferPool.LargeBlockSize);
+
+    [Fact]
+    public void RentedCount_PooledSizesOnly()
+    {
+        var small = _pool.RentBlock(10);
+        var large = _pool.RentBlock(10_000);
+        var huge = _pool.RentBlock(100_000);
+        Assert.Equal(2, _pool.RentedCount);
+
+        small.Return();
+        large.Return();
+        huge.Return();
+        Assert.Equal(0, _pool.RentedCount);
+    }
+
+    [Fact]
+    public void Trim_UnusedSlabs_AreLetGoOf()
+    {
+        var blocks = Enumerable.Range(0, 100).Select(_ => _pool.RentBlock(BufferPool.LargeBlockSize)).ToList();
+        var peak = _pool.AllocatedBytes;
+        blocks.ForEach(static block => block.Return());
+
+        for (var i = 0; i < 10; i++)
+            _pool.Trim();
+
+        Assert.True(peak >= 100 * BufferPool.LargeBlockSize);
+        Assert.Equal(8 * BufferPool.LargeBlockSize, _pool.AllocatedBytes);
+    }
+}

@@ -1,0 +1,81 @@
+using System.Security.Cryptography.X509Certificates;
+using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Testing;
+using Xunit;
+
+namespace FastCgi.AspNetCore.UnitTests.Cgi;
+
+public sealed class CertificateTextTests : IDisposable
+{
+    private readonly Certificates _certificates = new();
+    private readonly X509Certificate2 _client;
+
+    public CertificateTextTests()
+    {
+        _client = _certificates.CreateClient("Jane Client");
+    }
+
+    /// <summary>How a front-end, or what stands before it, writes a certificate that is PEM.</summary>
+    public static TheoryData<string, Func<string, string>> Spellings => new()
+    {
+        { "Apache, lighttpd", static pem => pem + "\n" },
+        { "Apache on Windows", static pem => pem.Replace("\n", "\r\n") },
+        { "nginx $ssl_client_cert", static pem => pem.Replace("\n", "\n\t") },
+        { "nginx $ssl_client_escaped_cert", Uri.EscapeDataString },
+        { "nginx $ssl_client_escaped_cert, as little as it may be", static pem => pem.Replace(" ", "%20").Replace("\n", "%0A").Replace("+", "%2B").Replace("/", "%2F") },
+        { "a header that was one line", static pem => pem.Replace('\n', ' ') },
+        { "a header with tabs", static pem => pem.Replace('\n', '\t') },
+        { "with its chain", static pem => pem + "\n" + pem },
+        { "openssl x509 -text", static pem => "Certificate:\n    Version: 3\n" + pem },
+        { "HAProxy %[ssl_c_der,base64]", static pem => string.Concat(pem.Split('\n').Where(static line => !line.StartsWith('-'))) },
+    };
+
+    public void Dispose()
+    {
+        _client.Dispose();
+        _certificates.Dispose();
+    }
+
+    [Theory]
+    [MemberData(nameof(Spellings))]
+    public void Parse_AnySpelling_IsTheCertificate(string frontEnd, Func<string, string> spell)
+    {
+        using var parsed = CertificateText.Parse(spell(_client.ExportCertificatePem()));
+
+        Assert.True(parsed is not null, frontEnd);
+        Assert.Equal(_client.RawData, parsed.RawData);
+        Assert.False(parsed.HasPrivateKey);
+    }
+
+    [Theory]
+    [InlineData(" ")]
+    [InlineData("(null)")]
+    [InlineData("%zz")]
+    [InlineData("TUlJ")]
+    [InlineData("-----BEGIN CERTIFICATE-----\nTUlJ\n-----END CERTIFICATE-----")]
+    [InlineData("-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----")]
+    [InlineData("-----BEGIN PUBLIC KEY-----\nTUlJ\n-----END PUBLIC KEY-----")]
+    [InlineData("-----BEGIN CERTIFICATE-----")]
+    public void Parse_NoCertificate_IsNull(string text) => Assert.Null(CertificateText.Parse(text));
+
+    [Fact]
+    public void Parse_CutCertificate_IsNull()
+    {
+        var pem = _client.ExportCertificatePem();
+
+        for (var length = 1; length < pem.Length - 1; length += 7)
+            Assert.Null(CertificateText.Parse(pem[..length]));
+    }
+
+    [Theory]
+    [InlineData("SUCCESS", true)]
+    [InlineData("0", true)]
+    [InlineData("NONE", false)]
+    [InlineData("GENEROUS", false)]
+    [InlineData("FAILED:self-signed certificate", false)]
+    [InlineData("18", false)]
+    [InlineData("success", false)]
+    [InlineData("", false)]
+    [InlineData(null, false)]
+    public void IsVerified_Verdict_OnlyThatOfAValidCertificate(string? verdict, bool expected) => Assert.Equal(expected, CertificateText.IsVerified(verdict));
+}

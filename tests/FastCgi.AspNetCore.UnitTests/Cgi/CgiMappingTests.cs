@@ -1,0 +1,95 @@
+using System.Text;
+using FastCgi.AspNetCore.Cgi;
+
+namespace FastCgi.AspNetCore.UnitTests.Cgi;
+
+public sealed class CgiMappingTests
+{
+    private static readonly UTF8Encoding s_strictUtf8 = new(encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);
+
+    [Theory]
+    [InlineData("plain", "plain")]
+    [InlineData("a\tb\x01", "a\tb\x01")]
+    [InlineData("\xe2\x82\xac", "€")]
+    [InlineData("", "")]
+    public void DecodeHeader_NoEncodingChosen_Utf8(string bytes, string text)
+        => Assert.Equal(text, new CgiMapping().DecodeHeader("X", Encoding.Latin1.GetBytes(bytes)));
+
+    [Fact]
+    public void DecodeByApplication_EncodingChosenByName_IsUsedForThatHeader()
+    {
+        var asked = new List<string>();
+        var mapping = new CgiMapping
+        {
+            RequestHeaderEncodingSelector = name =>
+            {
+                asked.Add(name);
+                return name == "X-Latin" ? Encoding.Latin1 : null;
+            },
+        };
+
+        var rejection = mapping.DecodeByApplication(
+            Pairs(("HTTP_X_LATIN", [0xe9]), ("SERVER_NAME", [0xe9]), ("CONTENT_TYPE", [0xc3, 0xa9]), ("HTTP_X_PLAIN", [0x41])), out var texts);
+
+        Assert.Equal(RequestRejection.None, rejection);
+        Assert.Equal(["é", "é"], texts!.OrderBy(static text => text.Key).Select(static text => text.Value));
+        Assert.Equal(0, texts!.Keys.Min());
+        Assert.Equal(["X-Latin", "Content-Type"], asked);
+    }
+
+    [Fact]
+    public void DecodeByApplication_NoEncodingChosenAndNotUtf8_IsRefused()
+    {
+        var mapping = new CgiMapping { RequestHeaderEncodingSelector = static _ => null };
+
+        Assert.Equal(RequestRejection.InvalidHeaderValue, mapping.DecodeByApplication(Pairs(("HTTP_X_OTHER", [0xe9])), out _));
+    }
+
+    [Theory]
+    [InlineData((byte)'\r')]
+    [InlineData((byte)'\n')]
+    [InlineData((byte)0)]
+    public void CanDecodeHeader_LineBreakOrNull_NotWithAnyEncoding(byte value)
+    {
+        Assert.False(new CgiMapping().CanDecodeHeader([(byte)'a', value]));
+        Assert.False(new CgiMapping { RequestHeaderEncodingSelector = static _ => Encoding.Latin1 }.CanDecodeHeader([(byte)'a', value]));
+    }
+
+    [Fact]
+    public void DecodeByApplication_EncodingThatThrows_IsTheClientsMistake()
+    {
+        var mapping = new CgiMapping { RequestHeaderEncodingSelector = static _ => s_strictUtf8 };
+
+        Assert.Equal(RequestRejection.InvalidHeaderValue, mapping.DecodeByApplication(Pairs(("HTTP_X", [0xe9])), out _));
+        Assert.Equal(RequestRejection.None, mapping.DecodeByApplication(Pairs(("HTTP_X", [0xc3, 0xa9])), out _));
+    }
+
+    [Theory]
+    [InlineData("plain", "plain")]
+    [InlineData("\xc3\xa9", "é")]
+    [InlineData("caf\xe9", "café")]
+    [InlineData("\xc3\xa9\xff", "Ã©ÿ")]
+    public void DecodeVariable_Utf8IfItCanBe_ElseLatin1(string bytes, string text)
+        => Assert.Equal(text, new CgiMapping().DecodeVariable(Encoding.Latin1.GetBytes(bytes)));
+
+    [Fact]
+    public void DecodeHeader_PersonalValue_IsNotShared()
+    {
+        var mapping = new CgiMapping();
+
+        Assert.NotSame(mapping.DecodeHeader("Cookie", "a=1"u8), mapping.DecodeHeader("Cookie", "a=1"u8));
+        Assert.NotSame(mapping.DecodeHeader("Authorization", "Basic x"u8), mapping.DecodeHeader("Authorization", "Basic x"u8));
+        Assert.Same(mapping.DecodeHeader("Accept", "*/*"u8), mapping.DecodeHeader("Accept", "*/*"u8));
+    }
+
+    [Fact]
+    public void PathBaseBytes_AreItsUtf8()
+    {
+        Assert.Empty(new CgiMapping().PathBaseBytes);
+        Assert.Equal("/gr\xc3\xb6\xc3\x9f" + "e", Encoding.Latin1.GetString(new CgiMapping { PathBase = "/größe" }.PathBaseBytes));
+    }
+
+    /// <summary>Pairs whose names and values are shorter than 128 bytes (FastCGI specification, section 3.4).</summary>
+    private static byte[] Pairs(params (string Name, byte[] Value)[] pairs)
+        => [.. pairs.SelectMany(static pair => (byte[])[(byte)pair.Name.Length, (byte)pair.Value.Length, .. Encoding.ASCII.GetBytes(pair.Name), .. pair.Value])];
+}

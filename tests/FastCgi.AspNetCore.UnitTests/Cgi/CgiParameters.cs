@@ -1,0 +1,42 @@
+using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.UnitTests.Protocol;
+
+namespace FastCgi.AspNetCore.UnitTests.Cgi;
+
+/// <summary>Params of a request as a front-end sends them, each character of a text one byte.</summary>
+internal sealed class CgiParameters
+{
+    private readonly List<byte> _bytes = [];
+
+    /// <summary>Params with a method and these variables.</summary>
+    public static CgiParameters Get(params ReadOnlySpan<(string Name, string Value)> variables)
+    {
+        var parameters = new CgiParameters().Add("REQUEST_METHOD", "GET");
+        foreach (var (name, value) in variables)
+            parameters.Add(name, value);
+        return parameters;
+    }
+
+    public byte[] Bytes => [.. _bytes];
+
+    public CgiParameters Add(string name, string value)
+    {
+        _bytes.AddRange(SpecificationBytes.Pair(name, value));
+        return this;
+    }
+
+    /// <summary>Maps the params, which must not be rejected.</summary>
+    public RequestHead Map(CgiMapping? mapping = null)
+    {
+        Assert.Equal(RequestRejection.None, CgiRequestMapper.Map(Bytes, mapping ?? new CgiMapping(), out var head));
+        return head;
+    }
+
+    /// <summary>Maps the params, and tells why they are rejected.</summary>
+    public RequestRejection Reject(CgiMapping? mapping = null) => CgiRequestMapper.Map(Bytes, mapping ?? new CgiMapping(), out _);
+
+    public string GetRawTarget(CgiMapping? mapping = null) => GetRawTarget(Bytes, mapping ?? new CgiMapping());
+
+    public static string GetRawTarget(ReadOnlySpan<byte> parameters, CgiMapping mapping)
+        => CgiRequestMapper.TryGetRawTarget(parameters, mapping, out var path, out var query) ?? CgiRequestMapper.MakeUpRawTarget(path, query);
+}

@@ -1,0 +1,195 @@
+using System.Text;
+using FastCgi.AspNetCore.Cgi;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Primitives;
+
+namespace FastCgi.AspNetCore.UnitTests.Cgi;
+
+public sealed class CgiResponseWriterTests
+{
+    private readonly List<KeyValuePair<string, StringValues>> _headers = [];
+    private Func<string, Encoding?>? _encodingSelector;
+
+    [Fact]
+    public void Write_NoHeaders_StatusAndTheBlankLine() => Assert.Equal("Status: 200 OK\r\n\r\n", Write());
+
+    [Fact]
+    public void Write_Headers_InOrderAndStatusLast()
+    {
+        Add("Location", "/elsewhere");
+        Add("Content-Type", "text/plain; charset=utf-8");
+        Add("X-Empty", "");
+
+        Assert.Equal("Location: /elsewhere\r\nContent-Type: text/plain; charset=utf-8\r\nX-Empty: \r\nStatus: 303 See Other\r\n\r\n", Write(303));
+    }
+
+    [Fact]
+    public void Write_SeveralValues_AFieldForEach()
+    {
+        Add("Set-Cookie", new StringValues(["a=1", null, "b=2"]));
+        Add("X-None", StringValues.Empty);
+        Add("X-Null", new StringValues([null]));
+
+        Assert.Equal("Set-Cookie: a=1\r\nSet-Cookie: b=2\r\nStatus: 200 OK\r\n\r\n", Write());
+    }
+
+    [Theory]
+    [InlineData("Connection")]
+    [InlineData("connection")]
+    [InlineData("Keep-Alive")]
+    [InlineData("Proxy-Connection")]
+    [InlineData("Transfer-Encoding")]
+    [InlineData("TRAILER")]
+    [InlineData("Upgrade")]
+    [InlineData("Status")]
+    [InlineData("STATUS")]
+    public void Write_FieldOfTheServerOrTheFrontEnd_IsLeftOut(string name)
+    {
+        Add(name, "200");
+        Add("X-After", "1");
+
+        Assert.Equal("X-After: 1\r\nStatus: 200 OK\r\n\r\n", Write());
+        Assert.True(CgiResponseWriter.IsReserved(name));
+    }
+
+    [Theory]
+    [InlineData("Content-Length")]
+    [InlineData("Location")]
+    [InlineData("Server")]
+    [InlineData("Date")]
+    [InlineData("X-Accel-Buffering")]
+    [InlineData("X-Status")]
+    [InlineData("Statue")]
+    [InlineData("TE")]
+    public void IsReserved_FieldOfTheApplication_IsNot(string name) => Assert.False(CgiResponseWriter.IsReserved(name));
+
+    [Theory]
+    [InlineData(0L, "Content-Length: 0\r\n")]
+    [InlineData(12L, "Content-Length: 12\r\n")]
+    [InlineData(long.MaxValue, "Content-Length: 9223372036854775807\r\n")]
+    public void Write_LengthTheServerFound_IsAField(long contentLength, string field)
+    {
+        Add("A", "b");
+
+        Assert.Equal($"A: b\r\n{field}Status: 200 OK\r\n\r\n", Write(contentLength: contentLength));
+    }
+
+    [Fact]
+    public void Write_ReasonPhrase_IsTheApplications() => Assert.Equal("Status: 404 Nothing here\r\n\r\n", Write(404, "Nothing here"));
+
+    [Theory]
+    [InlineData("a\rb")]
+    [InlineData("a\nb")]
+    [InlineData("a\r\nX-Injected: 1")]
+    [InlineData("a\0")]
+    [InlineData("\x01")]
+    [InlineData("\x7f")]
+    public void Write_ControlCharacter_IsRefusedInValueAndNameAndReason(string text)
+    {
+        Assert.Throws<InvalidOperationException>(() => Write(reasonPhrase: text));
+
+        foreach (var encodingSelector in (Func<string, Encoding?>?[])[null, static _ => Encoding.Latin1])
+        {
+            _encodingSelector = encodingSelector;
+            _headers.Clear();
+            Add("X", text);
+            Assert.Throws<InvalidOperationException>(() => Write());
+
+            _headers.Clear();
+            Add("X" + text, "v");
+            Assert.Throws<InvalidOperationException>(() => Write());
+        }
+    }
+
+    [Theory]
+    [InlineData("X Y")]
+    [InlineData("X:")]
+    [InlineData("Größe")]
+    [InlineData("(X)")]
+    public void Write_NameIsNoToken_IsRefused(string name)
+    {
+        Add(name, "v");
+
+        Assert.Throws<InvalidOperationException>(() => Write());
+    }
+
+    [Fact]
+    public void Write_Tab_IsAllowed()
+    {
+        Add("X", "a\tb");
+
+        Assert.Equal("X: a\tb\r\nStatus: 200 OK\r\n\r\n", Write());
+    }
+
+    [Fact]
+    public void Write_EncodingChosenByName_IsUsedForThatHeader()
+    {
+        _encodingSelector = static name => name switch { "X-Utf8" => Encoding.UTF8, "X-Latin1" => Encoding.Latin1, _ => null };
+        Add("X-Utf8", "€é");
+        Add("X-Latin1", "é");
+        Add("X-Ascii", "plain");
+
+        Assert.Equal("X-Utf8: \xe2\x82\xac\xc3\xa9\r\nX-Latin1: \xe9\r\nX-Ascii: plain\r\nStatus: 200 OK\r\n\r\n", Write());
+    }
+
+    [Fact]
+    public void Write_EncodingWithManyBytesForACharacter_Fits()
+    {
+        _encodingSelector = static _ => new WideEncoding();
+        Add("X", new string('a', 100));
+
+        Assert.Equal($"X: {new string('a', 800)}\r\nStatus: 200 OK\r\n\r\n", Write());
+    }
+
+    [Fact]
+    public void Write_ReasonOfManyBytes_Fits()
+    {
+        var reason = new string('é', 1_000);
+
+        Assert.Equal($"Status: 200 {reason}\r\n\r\n", Encoding.UTF8.GetString(WriteBytes(200, reason)));
+    }
+
+    [Fact]
+    public void GetMaxLength_ManyHeaders_IsEnough()
+    {
+        for (var i = 0; i < 300; i++)
+            Add("X-Header-" + i.ToString(System.Globalization.CultureInfo.InvariantCulture), new StringValues(["value", "", "x"]));
+
+        var end = "X-Header-299: x\r\nContent-Length: 9223372036854775807\r\nStatus: 511 Network Authentication Required\r\n\r\n";
+        Assert.EndsWith(end, Write(511, contentLength: long.MaxValue), StringComparison.Ordinal);
+    }
+
+    private void Add(string name, StringValues values) => _headers.Add(new(name, values));
+
+    private string Write(int statusCode = StatusCodes.Status200OK, string? reasonPhrase = null, long? contentLength = null)
+        => Encoding.Latin1.GetString(WriteBytes(statusCode, reasonPhrase, contentLength));
+
+    private byte[] WriteBytes(int statusCode, string? reasonPhrase, long? contentLength = null)
+    {
+        var headers = _headers.ToArray();
+        var fields = _encodingSelector is null ? null : CgiResponseWriter.EncodeFields(headers, _encodingSelector);
+        var destination = new byte[CgiResponseWriter.GetMaxLength(headers, reasonPhrase, fields)];
+        return destination[..CgiResponseWriter.Write(destination, statusCode, reasonPhrase, headers, fields, contentLength)];
+    }
+
+    /// <summary>Eight bytes for each character, as ISO-2022-JP may need with its escape sequences.</summary>
+    private sealed class WideEncoding : Encoding
+    {
+        public override int GetByteCount(char[] chars, int index, int count) => 8 * count;
+
+        public override int GetBytes(char[] chars, int charIndex, int charCount, byte[] bytes, int byteIndex)
+        {
+            for (var i = 0; i < charCount; i++)
+                bytes.AsSpan(byteIndex + (8 * i), 8).Fill((byte)chars[charIndex + i]);
+            return 8 * charCount;
+        }
+
+        public override int GetCharCount(byte[] bytes, int index, int count) => count / 8;
+
+        public override int GetChars(byte[] bytes, int byteIndex, int byteCount, char[] chars, int charIndex) => throw new NotSupportedException();
+
+        public override int GetMaxByteCount(int charCount) => 8 * charCount;
+
+        public override int GetMaxCharCount(int byteCount) => byteCount / 8;
+    }
+}

@@ -1,0 +1,146 @@
+using FastCgi.AspNetCore.Cgi;
+
+namespace FastCgi.AspNetCore.UnitTests.Cgi;
+
+public sealed class PathBaseTests
+{
+    [Theory]
+    [InlineData("/app", "/app/x", "/app", "/x")]
+    [InlineData("/app", "/app/", "/app", "/")]
+    [InlineData("/app", "/app", "/app", "")]
+    [InlineData("/app", "/APP/x", "/APP", "/x")]
+    [InlineData("/App", "/aPP", "/aPP", "")]
+    [InlineData("/app", "/application", "", "/application")]
+    [InlineData("/app", "/ap", "", "/ap")]
+    [InlineData("/app", "/", "", "/")]
+    [InlineData("/app", "/x/app", "", "/x/app")]
+    [InlineData("/app", "/app//x", "/app", "//x")]
+    [InlineData("/app", "//app/x", "", "//app/x")]
+    [InlineData("/app", "/%61pp/x", "/app", "/x")]
+    [InlineData("/app", "/app%2Fx", "", "/app%2Fx")]
+    [InlineData("/app", "/other/../app/x", "/app", "/x")]
+    [InlineData("/app", "/app/../x", "", "/x")]
+    [InlineData("/app", "/app%5Cx", "", "/app\\x")]
+    [InlineData("/app", "/app?/x", "/app", "")]
+    [InlineData("/a/b", "/A/B/c", "/A/B", "/c")]
+    [InlineData("/a/b", "/a/bc", "", "/a/bc")]
+    [InlineData("/a b", "/a%20b/c", "/a b", "/c")]
+    [InlineData("/größe", "/gr%C3%B6%C3%9Fe/x", "/größe", "/x")]
+    [InlineData("/größe", "/gr%C3%96%C3%9Fe/x", "", "/grÖße/x")]
+    [InlineData("/i", "/I/x", "/I", "/x")]
+    [InlineData("", "/app/x", "", "/app/x")]
+    public void Map_PathBase_IsWholeSegmentsInTheSpellingOfTheRequest(string pathBase, string requestUri, string expectedBase, string expectedPath)
+    {
+        var head = CgiParameters.Get(("REQUEST_URI", requestUri)).Map(new CgiMapping { PathBase = pathBase });
+
+        Assert.Equal((expectedBase, expectedPath), (head.PathBase, head.Path));
+    }
+
+    [Theory]
+    [InlineData("/app")]
+    [InlineData("/app/")]
+    public void Map_Parameter_IsThePathBase(string pathBase)
+    {
+        var head = CgiParameters.Get(("REQUEST_URI", "/app/x"), ("PATH_BASE", pathBase)).Map();
+
+        Assert.Equal(("/app", "/x"), (head.PathBase, head.Path));
+    }
+
+    [Fact]
+    public void Map_ParameterAndOption_TheParameterCounts()
+    {
+        var mapping = new CgiMapping { PathBase = "/option" };
+
+        Assert.Equal("/param", CgiParameters.Get(("REQUEST_URI", "/param/x"), ("PATH_BASE", "/param")).Map(mapping).PathBase);
+        Assert.Equal("", CgiParameters.Get(("REQUEST_URI", "/option/x"), ("PATH_BASE", "/param")).Map(mapping).PathBase);
+        Assert.Equal("", CgiParameters.Get(("REQUEST_URI", "/option/x"), ("PATH_BASE", "/")).Map(mapping).PathBase);
+        Assert.Equal("/option", CgiParameters.Get(("REQUEST_URI", "/option/x"), ("PATH_BASE", "")).Map(mapping).PathBase);
+    }
+
+    [Theory]
+    [InlineData("app")]
+    [InlineData("/")]
+    [InlineData("//")]
+    [InlineData("/app/x/y")]
+    [InlineData("/app\0")]
+    [InlineData("\xff")]
+    public void Map_ParameterIsNoBaseOfThePath_PathIsWhole(string pathBase)
+    {
+        var head = CgiParameters.Get(("REQUEST_URI", "/app/x"), ("PATH_BASE", pathBase)).Map();
+
+        Assert.Equal(("", "/app/x"), (head.PathBase, head.Path));
+    }
+
+    [Theory]
+    [InlineData("HTTP_PATH_BASE")]
+    [InlineData("HTTP_X_FORWARDED_PREFIX")]
+    [InlineData("path_base")]
+    public void Map_HeaderThatTellsOfABase_IsNotBelieved(string name)
+        => Assert.Equal("", CgiParameters.Get(("REQUEST_URI", "/app/x"), (name, "/app")).Map().PathBase);
+
+    [Fact]
+    [Trait("Contract", "T4")]
+    public void Map_ScriptNameNotTrusted_IsNoPathBase()
+        => Assert.Equal("", CgiParameters.Get(("REQUEST_URI", "/app/x"), ("SCRIPT_NAME", "/app"), ("PATH_INFO", "/x")).Map().PathBase);
+
+    [Theory]
+    [InlineData("/app", "/x", "/app/x", "/app", "/x")]
+    [InlineData("/app", "", "/app", "/app", "")]
+    [InlineData("/app", "/x", "/APP/x", "/APP", "/x")]
+    [InlineData("/app", null, "/app/x", "", "/app/x")]
+    [InlineData("", "/app/x", "/app/x", "", "/app/x")]
+    [InlineData("/other", "/x", "/app/x", "", "/app/x")]
+    [InlineData("/a b", "/c", "/a%20b/c", "/a b", "/c")]
+    [InlineData("/app/x", "", "/app", "", "/app")]
+    public void Map_ScriptNameTrusted_IsThePathBaseIfPathInfoCame(
+        string scriptName, string? pathInfo, string requestUri, string expectedBase, string expectedPath)
+    {
+        var parameters = CgiParameters.Get(("REQUEST_URI", requestUri), ("SCRIPT_NAME", scriptName));
+        if (pathInfo is not null)
+            parameters.Add("PATH_INFO", pathInfo);
+        var head = parameters.Map(new CgiMapping { PathBaseSource = FastCgiPathBaseSource.ScriptName });
+
+        Assert.Equal((expectedBase, expectedPath), (head.PathBase, head.Path));
+    }
+
+    [Fact]
+    public void Map_ScriptNameTrustedAndOption_TheOptionCounts()
+    {
+        var mapping = new CgiMapping { PathBase = "/a", PathBaseSource = FastCgiPathBaseSource.ScriptName };
+
+        Assert.Equal("/a", CgiParameters.Get(("REQUEST_URI", "/a/b/c"), ("SCRIPT_NAME", "/a/b"), ("PATH_INFO", "/c")).Map(mapping).PathBase);
+    }
+
+    [Theory]
+    [InlineData(FastCgiPathSource.DocumentUri)]
+    [InlineData(FastCgiPathSource.ScriptNameAndPathInfo)]
+    public void Map_DecodedSource_HasItsPathBaseToo(FastCgiPathSource source)
+    {
+        var parameters = CgiParameters.Get(("DOCUMENT_URI", "/app/x y"), ("SCRIPT_NAME", "/app"), ("PATH_INFO", "/x y"), ("REQUEST_URI", "/app/old"));
+        var head = parameters.Map(new CgiMapping { PathBase = "/app", PathSource = source });
+
+        Assert.Equal(("/app", "/x y"), (head.PathBase, head.Path));
+    }
+
+    /// <summary>CVE-2019-11043 computed one variable's place from another's length: no combination may do more than leave the path whole.</summary>
+    [Fact]
+    public void Map_VariablesThatContradictEachOther_PathIsWholeOrSplitAtABoundary()
+    {
+        string[] values = ["", "/", "/a", "/a\nb", "\n", "/a/b", "/a/b/c", "b", "/\xc3\xa9", new('/', 300), "/" + new string('x', 300)];
+        string[] requestUris = ["/", "/a%0ab", "/a/b/c", "/a/b?c", "//"];
+        var combinations =
+            from source in Enum.GetValues<FastCgiPathSource>()
+            from scriptName in values
+            from pathInfo in values
+            from requestUri in requestUris
+            select (source, CgiParameters.Get(("REQUEST_URI", requestUri), ("SCRIPT_NAME", scriptName), ("PATH_INFO", pathInfo)));
+
+        foreach (var (source, parameters) in combinations)
+        {
+            var head = parameters.Map(new CgiMapping { PathSource = source, PathBaseSource = FastCgiPathBaseSource.ScriptName });
+
+            Assert.Equal(parameters.Map(new CgiMapping { PathSource = source }).Path, head.PathBase + head.Path);
+            Assert.True(head.PathBase.Length == 0 || head.Path.Length == 0 || head.Path[0] == '/');
+        }
+    }
+}

@@ -1,0 +1,71 @@
+using System.Text;
+using FastCgi.AspNetCore.Cgi;
+
+namespace FastCgi.AspNetCore.UnitTests.Cgi;
+
+public sealed class StringCacheTests
+{
+    private readonly StringCache _cache = new();
+
+    [Fact]
+    public void GetString_SameBytes_SameString() => Assert.Same(_cache.GetString("/index.html"u8), _cache.GetString("/index.html"u8));
+
+    [Fact]
+    public void GetString_Empty_IsTheEmptyString() => Assert.Same(string.Empty, _cache.GetString([]));
+
+    [Fact]
+    public void GetString_LongerThanACacheEntry_IsRightAndNotKept()
+    {
+        var bytes = Encoding.ASCII.GetBytes(new string('x', 193));
+
+        Assert.Equal(new string('x', 193), _cache.GetString(bytes));
+        Assert.NotSame(_cache.GetString(bytes), _cache.GetString(bytes));
+        Assert.Same(_cache.GetString(bytes.AsSpan(1)), _cache.GetString(bytes.AsSpan(1)));
+    }
+
+    [Fact]
+    public void GetString_ManyMoreStringsThanItHolds_AreAllRight()
+    {
+        var random = new Random(3);
+        for (var round = 0; round < 20_000; round++)
+        {
+            var text = string.Create(random.Next(1, 20), random, static (chars, random) =>
+            {
+                for (var i = 0; i < chars.Length; i++)
+                    chars[i] = (char)('a' + random.Next(3));
+            });
+
+            Assert.Equal(text, _cache.GetString(Encoding.ASCII.GetBytes(text)));
+        }
+    }
+
+    /// <summary>Strings that are alike at both ends and so fall on one another.</summary>
+    [Fact]
+    public void GetString_StringsThatDifferInTheMiddleOnly_AreNotMixedUp()
+    {
+        for (var round = 0; round < 3; round++)
+        {
+            foreach (var middle in "abcdefgh")
+                Assert.Equal($"12345678{middle}12345678", _cache.GetString(Encoding.ASCII.GetBytes($"12345678{middle}12345678")));
+        }
+    }
+
+    [Fact]
+    public async Task GetString_Concurrent_IsRight()
+    {
+        var texts = Enumerable.Range(0, 3_000).Select(static i => "/path/" + i.ToString("D4", System.Globalization.CultureInfo.InvariantCulture)).ToArray();
+        var wrong = 0;
+
+        await Task.WhenAll(Enumerable.Range(0, 4).Select(worker => Task.Run(() =>
+        {
+            for (var i = 0; i < texts.Length; i++)
+            {
+                var text = texts[(i * (worker + 1)) % texts.Length];
+                if (_cache.GetString(Encoding.ASCII.GetBytes(text)) != text)
+                    Interlocked.Increment(ref wrong);
+            }
+        })));
+
+        Assert.Equal(0, wrong);
+    }
+}

@@ -1,0 +1,191 @@
+using FastCgi.AspNetCore.Cgi;
+
+namespace FastCgi.AspNetCore.UnitTests.Cgi;
+
+/// <summary>Path, query and raw target, from each source.</summary>
+public sealed class TargetMappingTests
+{
+    private static readonly CgiMapping s_documentUri = new() { PathSource = FastCgiPathSource.DocumentUri };
+    private static readonly CgiMapping s_scriptName = new() { PathSource = FastCgiPathSource.ScriptNameAndPathInfo };
+
+    [Fact]
+    public void Map_RequestUri_PathIsDecodedAndQueryIsNot()
+    {
+        var head = CgiParameters.Get(("REQUEST_URI", "/a%20b/%2F?c=%20d&e=%zz+?")).Map();
+
+        Assert.Equal(("", "/a b/%2F", "?c=%20d&e=%zz+?"), (head.PathBase, head.Path, head.QueryString));
+    }
+
+    [Fact]
+    [Trait("Contract", "T4")]
+    public void Map_RequestUri_IsBelievedBeforeTheDecodedVariables()
+    {
+        var head = CgiParameters.Get(
+            ("SCRIPT_NAME", "/s"), ("PATH_INFO", "/p"), ("DOCUMENT_URI", "/d"), ("QUERY_STRING", "z=1"), ("REQUEST_URI", "/a?b=2")).Map();
+
+        Assert.Equal(("", "/a", "?b=2"), (head.PathBase, head.Path, head.QueryString));
+    }
+
+    [Theory]
+    [InlineData("/a", "x=1", "?x=1")]
+    [InlineData("/a", "", "")]
+    [InlineData("/a?", "", "?")]
+    [InlineData("/a?", "x=1", "?")]
+    [InlineData("/a?b", "x=1", "?b")]
+    public void Map_RequestUriWithoutQuery_QueryStringAddsOne(string requestUri, string queryString, string query)
+        => Assert.Equal(query, CgiParameters.Get(("REQUEST_URI", requestUri), ("QUERY_STRING", queryString)).Map().QueryString);
+
+    [Theory]
+    [InlineData("http://www.example.test/a/b?c", "/a/b", "?c", "/a/b?c")]
+    [InlineData("http://www.example.test", "/", "", "/")]
+    [InlineData("http://www.example.test/", "/", "", "/")]
+    [InlineData("http://www.example.test?c", "/", "?c", "/?c")]
+    [InlineData("http://user:pass@[::1]:81/abs/x", "/abs/x", "", "/abs/x")]
+    [InlineData("https://h/a%2Fb/%C3%A9/../x", "/a%2Fb/x", "", "/a%2Fb/%C3%A9/../x")]
+    [InlineData("svn+ssh://h/x", "/x", "", "/x")]
+    [InlineData("http://h/http://i/j", "/http://i/j", "", "/http://i/j")]
+    [InlineData("http://h//x", "//x", "", "//x")]
+    public void Map_AbsoluteForm_IsCutToPathAndQuery(string requestUri, string path, string query, string rawTarget)
+    {
+        var parameters = CgiParameters.Get(("REQUEST_URI", requestUri));
+        var head = parameters.Map();
+
+        Assert.Equal((path, query, rawTarget), (head.Path, head.QueryString, parameters.GetRawTarget()));
+    }
+
+    [Theory]
+    [InlineData("a")]
+    [InlineData("a/b")]
+    [InlineData("?a")]
+    [InlineData("#a")]
+    [InlineData(" /a")]
+    [InlineData("www.example.test:443")]
+    [InlineData("://h/a")]
+    [InlineData("1http://h/a")]
+    [InlineData("http:/a")]
+    [InlineData("a/b://c")]
+    [InlineData("a?b://c")]
+    [InlineData("/caf\xc3\xa9")]
+    [InlineData("/caf\xe9")]
+    [InlineData("/a?\xe9")]
+    [InlineData("/a\0")]
+    [InlineData("/a?\0")]
+    internal void Map_NoTarget_Rejected(string requestUri)
+    {
+        var parameters = CgiParameters.Get(("REQUEST_URI", requestUri));
+
+        Assert.Equal(RequestRejection.InvalidTarget, parameters.Reject());
+        Assert.Equal("", parameters.GetRawTarget());
+    }
+
+    [Theory]
+    [InlineData("/%00")]
+    [InlineData("/a%00b")]
+    [InlineData("/%C3%00")]
+    internal void Map_NullInPath_Rejected(string requestUri)
+    {
+        Assert.Equal(RequestRejection.NullCharacterInPath, CgiParameters.Get(("REQUEST_URI", requestUri)).Reject());
+        Assert.Equal("/?%00", CgiParameters.Get(("REQUEST_URI", "/?%00")).GetRawTarget());
+        Assert.Equal("?%00", CgiParameters.Get(("REQUEST_URI", "/?%00")).Map().QueryString);
+    }
+
+    [Fact]
+    [Trait("Contract", "H7")]
+    public void Map_Asterisk_ForOptionsOnly()
+    {
+        var options = new CgiParameters().Add("REQUEST_METHOD", "OPTIONS").Add("REQUEST_URI", "*").Add("PATH_INFO", "/*").Add("PATH_BASE", "/app");
+        var head = options.Map();
+
+        Assert.Equal(("", "", ""), (head.PathBase, head.Path, head.QueryString));
+        Assert.Equal("*", options.GetRawTarget());
+        Assert.Equal(RequestRejection.AsteriskTarget, CgiParameters.Get(("REQUEST_URI", "*")).Reject());
+    }
+
+    [Fact]
+    public void Map_Connect_HasNoPath()
+    {
+        var connect = new CgiParameters().Add("REQUEST_METHOD", "CONNECT").Add("REQUEST_URI", "www.example.test:443");
+        var head = connect.Map();
+
+        Assert.Equal(("", "", ""), (head.PathBase, head.Path, head.QueryString));
+        Assert.Equal("www.example.test:443", connect.GetRawTarget());
+    }
+
+    [Theory]
+    [InlineData("/s", "/p", "/s/p", "/s/p")]
+    [InlineData("/s", "", "/s", "/s")]
+    [InlineData("", "/p", "/p", "/p")]
+    [InlineData("/", "", "/", "/")]
+    [InlineData("/", "/p", "//p", "//p")]
+    [InlineData("", "", "/", "/")]
+    [InlineData("s", "p", "/sp", "/sp")]
+    [InlineData("/a b", "/100%/\xc3\xa9", "/a b/100%/é", "/a%20b/100%25/%C3%A9")]
+    [InlineData("/a", "/b%2Fc", "/a/b%2Fc", "/a/b%2Fc")]
+    [InlineData("/a", "/./b/../c", "/a/c", "/a/./b/../c")]
+    [InlineData("/a", "/../../etc", "/etc", "/a/../../etc")]
+    [InlineData("/a", "\nb", "/a\nb", "/a%0Ab")]
+    public void Map_WithoutRequestUri_ScriptNameAndPathInfo(string scriptName, string pathInfo, string path, string rawTarget)
+    {
+        var parameters = CgiParameters.Get(("SCRIPT_NAME", scriptName), ("PATH_INFO", pathInfo), ("QUERY_STRING", "q=%20"));
+        var head = parameters.Map();
+
+        Assert.Equal(("", path, "?q=%20"), (head.PathBase, head.Path, head.QueryString));
+        Assert.Equal(rawTarget + "?q=%20", parameters.GetRawTarget());
+    }
+
+    [Fact]
+    public void Map_Nothing_IsTheRoot()
+    {
+        var head = CgiParameters.Get().Map();
+
+        Assert.Equal(("", "/", ""), (head.PathBase, head.Path, head.QueryString));
+        Assert.Equal("/", CgiParameters.Get().GetRawTarget());
+    }
+
+    [Theory]
+    [InlineData("SCRIPT_NAME", "/\0", RequestRejection.NullCharacterInPath)]
+    [InlineData("PATH_INFO", "/a\0b", RequestRejection.NullCharacterInPath)]
+    [InlineData("SCRIPT_NAME", "/\xe9", RequestRejection.InvalidTarget)]
+    [InlineData("PATH_INFO", "/\xc3", RequestRejection.InvalidTarget)]
+    internal void Map_DecodedPathIsNotText_Rejected(string name, string value, RequestRejection rejection)
+        => Assert.Equal(rejection, CgiParameters.Get((name, value)).Reject());
+
+    [Fact]
+    public void Map_DocumentUri_IsThePathAfterARewrite()
+    {
+        var parameters = CgiParameters.Get(("REQUEST_URI", "/old%2Fx?q=1"), ("DOCUMENT_URI", "/new/\xc3\xa9/../y"), ("QUERY_STRING", "r=2"));
+        var head = parameters.Map(s_documentUri);
+
+        Assert.Equal(("", "/new/y", "?r=2"), (head.PathBase, head.Path, head.QueryString));
+        Assert.Equal("/old%2Fx?q=1", parameters.GetRawTarget(s_documentUri));
+    }
+
+    [Fact]
+    public void Map_DocumentUriAbsent_RequestUri()
+    {
+        Assert.Equal("/a b", CgiParameters.Get(("REQUEST_URI", "/a%20b"), ("DOCUMENT_URI", "")).Map(s_documentUri).Path);
+        Assert.Equal("/s", CgiParameters.Get(("SCRIPT_NAME", "/s")).Map(s_documentUri).Path);
+    }
+
+    [Fact]
+    public void Map_ScriptNameAndPathInfo_IsThePathAfterARewrite()
+    {
+        var head = CgiParameters.Get(("REQUEST_URI", "/old?q=1"), ("SCRIPT_NAME", "/new"), ("PATH_INFO", "/y%20z"), ("QUERY_STRING", "")).Map(s_scriptName);
+
+        Assert.Equal(("", "/new/y%20z", ""), (head.PathBase, head.Path, head.QueryString));
+    }
+
+    [Fact]
+    public void GetRawTarget_MalformedParameters_Empty()
+        => Assert.Equal("", CgiParameters.GetRawTarget([1, 2, 3], new CgiMapping()));
+
+    [Fact]
+    [Trait("Contract", "H6")]
+    public void Map_PathThatIsItsOwnRawForm_IsTheSameString()
+    {
+        var mapping = new CgiMapping();
+        var parameters = CgiParameters.Get(("REQUEST_URI", "/a/b"));
+
+        Assert.Same(parameters.Map(mapping).Path, parameters.GetRawTarget(mapping));
+    }
+}

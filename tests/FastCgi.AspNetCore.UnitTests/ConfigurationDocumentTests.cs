@@ -1,0 +1,106 @@
+using System.Collections;
+using System.Globalization;
+using System.Reflection;
+using System.Text;
+using System.Text.RegularExpressions;
+using FastCgi.AspNetCore.Hosting;
+using Microsoft.Extensions.Configuration;
+
+namespace FastCgi.AspNetCore.UnitTests;
+
+/// <summary>Each public option has a row in <c>docs/configuration.md</c>, with its names and its default; and each row is one of an option.</summary>
+public sealed partial class ConfigurationDocumentTests
+{
+    private static readonly string s_document = File.ReadAllText(Repository.GetPath("docs/configuration.md"));
+
+    private static readonly List<Row> s_rows = [.. OptionRow().Matches(s_document).Select(static match => new Row(
+        match.Groups["code"].Value, match.Groups["path"].Value, match.Groups["environment"].Value, match.Groups["default"].Value, match.Groups["unit"].Value, match.Groups["text"].Value))];
+
+    // The system decides: what it is comes to the same on every machine, in words.
+    private static readonly Dictionary<string, string> s_defaultsInWords = new()
+    {
+        ["options.Transport.LoopCount"] = "half the processors, 1 to 16",
+        ["options.RequestHeaderEncodingSelector"] = "UTF-8",
+        ["options.ResponseHeaderEncodingSelector"] = "ASCII",
+        ["listen.EndPoint"] = "none",
+    };
+
+    [Fact]
+    public void Options_Each_HasItsRow()
+    {
+        var options = new FastCgiServerOptions();
+        options.ListenLocalhost(9000);
+
+        Assert.Equal(
+            GetOptions(options).Order(),
+            s_rows.Where(static row => !row.Code.Contains("AddX", StringComparison.Ordinal)).Select(static row => (row.Code, row.Default)).Order());
+    }
+
+    [Fact]
+    public void Rows_Each_HaveTheNamesOfTheConfiguration()
+    {
+        foreach (var row in s_rows.Where(static row => row.Path.Length > 0))
+        {
+            Assert.Equal(row.Path.Replace(":", "__", StringComparison.Ordinal), row.Environment);
+            Assert.EndsWith(row.Code.Contains("AddX", StringComparison.Ordinal) || row.Code == "listen.EndPoint" ? "" : ":" + row.Code.Split('.')[^1], row.Path, StringComparison.Ordinal);
+        }
+
+        string[] groups = ["FastCgi:Transport", "FastCgi:Endpoints", "FastCgi:SendFile", "FastCgi:Limits", "FastCgi:SendFile:Roots"];
+        Assert.Equal(KnownSettings.Paths.Except(groups).Order(StringComparer.Ordinal), s_rows.Select(static row => row.Path).Where(static path => path.Length > 0).Order(StringComparer.Ordinal));
+    }
+
+    [Fact]
+    public void Rows_Each_SayUnitAndEffect()
+    {
+        Assert.All(s_rows, static row => Assert.NotEmpty(row.Text));
+        Assert.All(s_rows.Where(static row => row.Default != "false"), static row => Assert.NotEmpty(row.Unit));
+    }
+
+    /// <summary>What a reader copies into appsettings.json is understood.</summary>
+    [Fact]
+    public void Json_InEachDocument_IsUnderstood()
+    {
+        var documents = Directory.EnumerateFiles(Repository.GetPath("docs"), "*.md").Append(Repository.GetPath("README.md"));
+        var blocks = documents.SelectMany(static document => JsonBlock().Matches(File.ReadAllText(document))).Select(static match => match.Groups[1].Value).ToList();
+
+        Assert.NotEmpty(blocks);
+        foreach (var block in blocks)
+        {
+            using var stream = new MemoryStream(Encoding.UTF8.GetBytes(block));
+            new FastCgiServerOptionsSetup(new ConfigurationBuilder().AddJsonStream(stream).Build()).Configure(new FastCgiServerOptions());
+        }
+    }
+
+    private static IEnumerable<(string Code, string Default)> GetOptions(FastCgiServerOptions options)
+        => GetOptions("options", options)
+            .Concat(GetOptions("options.Limits", options.Limits))
+            .Concat(GetOptions("options.Transport", options.Transport))
+            .Concat(GetOptions("options.SendFile", options.SendFile))
+            .Concat(GetOptions("listen", options.ListenOptions[0]));
+
+    private static IEnumerable<(string Code, string Default)> GetOptions(string owner, object options)
+        => options.GetType().GetProperties(BindingFlags.Public | BindingFlags.Instance | BindingFlags.DeclaredOnly)
+            .Where(static property => property.PropertyType.Assembly != typeof(FastCgiServerOptions).Assembly || property.PropertyType.IsEnum)
+            .Select(property => ($"{owner}.{property.Name}", s_defaultsInWords.GetValueOrDefault($"{owner}.{property.Name}") ?? Format(property.GetValue(options))));
+
+    private static string Format(object? value) => value switch
+    {
+        null => "none",
+        "" => "empty",
+        bool flag => flag ? "true" : "false",
+        TimeSpan time => time.ToString("c", CultureInfo.InvariantCulture),
+        Enum choice => $"`{choice}`",
+        string text => text,
+        IEnumerable list => list.Cast<object>().Select(static item => $"`{item}`").DefaultIfEmpty("empty").Aggregate(static (left, right) => $"{left}, {right}"),
+        IFormattable number => number.ToString("N0", CultureInfo.InvariantCulture),
+        _ => throw new InvalidOperationException($"A default of the type {value.GetType()}."),
+    };
+
+    [GeneratedRegex(@"^\| `(?<code>(options|listen)\.[^`]+)` \| (`(?<path>[^`]+)`|–) \| (`(?<environment>[^`]+)`|–) \| (?<default>[^|]*?) \| (?<unit>[^|]*?) \| (?<text>[^|]*?) \|$", RegexOptions.Multiline | RegexOptions.ExplicitCapture)]
+    private static partial Regex OptionRow();
+
+    [GeneratedRegex(@"^```json\n(.*?)^```$", RegexOptions.Multiline | RegexOptions.Singleline)]
+    private static partial Regex JsonBlock();
+
+    private sealed record Row(string Code, string Path, string Environment, string Default, string Unit, string Text);
+}

@@ -1,0 +1,165 @@
+using FastCgi.AspNetCore.Connections;
+
+namespace FastCgi.AspNetCore.UnitTests.Connections;
+
+/// <summary>When and how a connection ends, as a table of its states, and what holds for every history.</summary>
+public sealed class ConnectionLifetimeTests
+{
+    private const int Depth = 7;
+
+    private enum Event
+    {
+        Begin,
+        EndKept,
+        EndNotKept,
+        EndBeforeInput,
+        Leave,
+        AllSent,
+        Drained,
+        Reset,
+    }
+
+    [Fact]
+    public void Request_OnAnOpenConnection_IsTakenAndItLivesOn()
+    {
+        var lifetime = new ConnectionLifetime();
+
+        Assert.True(lifetime.TryBeginRequest(hasRequests: false));
+        Assert.False(lifetime.OnRequestLeft(isInputOver: true, hasRequests: false, now: 1));
+        Assert.Equal((ConnectionPhase.Open, 1), (lifetime.Phase, lifetime.IdleSince));
+        Assert.Equal(EndAction.None, lifetime.OnAllSent(hasRequests: false, now: 1));
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public void LastRequest_OnAClosingConnection_ClosesItOrDrainsIt(bool isInputOver)
+    {
+        var (action, phase) = isInputOver ? (EndAction.Close, ConnectionPhase.Closed) : (EndAction.HalfClose, ConnectionPhase.Draining);
+        var lifetime = new ConnectionLifetime();
+        lifetime.TryBeginRequest(hasRequests: false);
+        lifetime.CloseBehindLast();
+
+        Assert.True(lifetime.OnRequestLeft(isInputOver, hasRequests: false, now: 1));
+        Assert.Equal(action, lifetime.OnAllSent(hasRequests: false, now: 2));
+        Assert.Equal(phase, lifetime.Phase);
+        Assert.Equal(EndAction.None, lifetime.OnAllSent(hasRequests: false, now: 3));
+    }
+
+    [Fact]
+    public void Request_BehindTheLastAnswer_IsNotTaken()
+    {
+        var lifetime = new ConnectionLifetime();
+        lifetime.CloseBehindLast();
+
+        Assert.True(lifetime.TryBeginRequest(hasRequests: true));
+        Assert.False(lifetime.TryBeginRequest(hasRequests: false));
+    }
+
+    [Fact]
+    public void Request_OnALeavingConnection_IsTakenAndItIsClosedBehindIt()
+    {
+        var lifetime = new ConnectionLifetime();
+
+        Assert.True(lifetime.TryLeave());
+        Assert.Equal(EndAction.ResetUnlessInput, lifetime.OnAllSent(hasRequests: false, now: 1));
+        Assert.True(lifetime.TryBeginRequest(hasRequests: false));
+        Assert.Equal(EndAction.None, lifetime.OnAllSent(hasRequests: true, now: 1));
+        Assert.True(lifetime.OnRequestLeft(isInputOver: true, hasRequests: false, now: 2));
+        Assert.Equal(EndAction.Close, lifetime.OnAllSent(hasRequests: false, now: 2));
+    }
+
+    [Fact]
+    public void Drain_IsBoundedInBytesAndTime()
+    {
+        var lifetime = new ConnectionLifetime();
+        lifetime.CloseBehindLast();
+        lifetime.OnAllSent(hasRequests: false, now: 0);
+        var time = TimeProvider.System;
+
+        Assert.Equal(ConnectionPhase.Draining, lifetime.Phase);
+        Assert.True(lifetime.OnDrained(64 * 1024 * 1024));
+        Assert.False(lifetime.OnDrained(1));
+        Assert.False(lifetime.IsDrainOverdue(time, time.TimestampFrequency - 1, TimeSpan.FromSeconds(1)));
+        Assert.True(lifetime.IsDrainOverdue(time, time.TimestampFrequency, TimeSpan.FromSeconds(1)));
+    }
+
+    [Fact]
+    public void Close_Twice_IsDoneOnce()
+    {
+        var lifetime = new ConnectionLifetime();
+
+        Assert.True(lifetime.TryClose());
+        Assert.False(lifetime.TryClose());
+        Assert.False(lifetime.TryBeginRequest(hasRequests: false));
+        Assert.False(lifetime.TryLeave());
+    }
+
+    /// <summary>
+    /// Every history of seven events: the phase never goes back but from Leaving to Closing; nobody is told to close a connection that
+    /// has requests, nor twice; and a connection that was asked to close, and has no request, is closed when all is sent.
+    /// </summary>
+    [Fact]
+    public void Histories_All_KeepTheInvariants()
+    {
+        var events = Enum.GetValues<Event>();
+        var histories = (int)Math.Pow(events.Length, Depth);
+        for (var number = 0; number < histories; number++)
+        {
+            var history = Enumerable.Range(0, Depth).Select(i => events[number / (int)Math.Pow(events.Length, i) % events.Length]).ToArray();
+            Run(history);
+        }
+    }
+
+    private static void Run(Event[] history)
+    {
+        var lifetime = new ConnectionLifetime();
+        var requests = 0;
+        var ends = 0;
+        foreach (var step in history)
+        {
+            var before = lifetime.Phase;
+            var action = Apply(ref lifetime, step, ref requests);
+            if (action is EndAction.Close or EndAction.Reset or EndAction.HalfClose)
+                ends++;
+
+            var isBack = lifetime.Phase < before && !(before == ConnectionPhase.Leaving && lifetime.Phase == ConnectionPhase.Closing);
+            Assert.False(isBack, Describe(history));
+            Assert.False(action is EndAction.Close or EndAction.HalfClose or EndAction.ResetUnlessInput && requests > 0, Describe(history));
+            Assert.True(ends <= 1, Describe(history));
+            if (step == Event.AllSent && before == ConnectionPhase.Closing && requests == 0)
+                Assert.True(action is EndAction.Close or EndAction.HalfClose, Describe(history));
+        }
+    }
+
+    private static EndAction Apply(ref ConnectionLifetime lifetime, Event step, ref int requests)
+    {
+        switch (step)
+        {
+            case Event.Begin when lifetime.TryBeginRequest(requests > 0):
+                requests++;
+                break;
+            case Event.EndKept or Event.EndNotKept or Event.EndBeforeInput when requests > 0:
+                if (step != Event.EndKept)
+                    lifetime.CloseBehindLast();
+                lifetime.OnRequestLeft(isInputOver: step != Event.EndBeforeInput, hasRequests: --requests > 0, now: 1);
+                break;
+            case Event.Leave when requests == 0:
+                lifetime.TryLeave();
+                break;
+            case Event.AllSent:
+                return lifetime.OnAllSent(requests > 0, now: 1);
+            case Event.Drained when lifetime.Phase == ConnectionPhase.Draining:
+                lifetime.OnDrained(1);
+                break;
+            case Event.Reset:
+                lifetime.TryClose();
+                requests = 0;
+                break;
+        }
+
+        return EndAction.None;
+    }
+
+    private static string Describe(Event[] history) => string.Join(", ", history);
+}

@@ -1,0 +1,121 @@
+using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Responses;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
+
+namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
+
+/// <summary>What fails at the root of a thread is logged and ends one thing; log providers do no harm; locks have an order.</summary>
+public sealed class ThreadRootTests
+{
+    private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(20);
+
+    [Fact]
+    public void Run_ThatThrows_IsLoggedAndEndsWhatItIsAbout()
+    {
+        var logs = new CollectedLogs();
+        object? ended = null;
+
+        ThreadRoot.Run("it", static _ => throw new FormatException("on purpose"), logs.CreateLogger(""), state => ended = state);
+
+        Assert.Equal("it", ended);
+        Assert.Equal((LogLevel.Error, "ServerFailed"), (logs.All.Single().Level, logs.All.Single().EventName));
+    }
+
+    [Fact]
+    public void Run_WhoseEndThrowsToo_ThrowsNothing()
+        => ThreadRoot.Run(1, static _ => throw new FormatException(), NullLogger.Instance, static _ => throw new FormatException());
+
+    [Fact]
+    public void Start_AThreadThatThrows_TheProcessLivesOn()
+    {
+        using var done = new ManualResetEventSlim();
+
+        ThreadRoot.Start("test", static () => throw new FormatException(), new SafeLogger(new OddLogger(done.Set)));
+
+        Assert.True(done.Wait(s_patience));
+    }
+
+    [Fact]
+    public async Task Start_AMethodThatThrows_NeverFails()
+    {
+        Exception? seen = null;
+
+        await ThreadRoot.Start(static () => throw new FormatException(), NullLogger.Instance, exception => seen = exception).WaitAsync(s_patience);
+
+        Assert.IsType<FormatException>(seen);
+    }
+
+    [Fact]
+    public void SafeLogger_ProviderThatThrows_IsCountedAndNothingElse()
+    {
+        var logger = new SafeLogger(new OddLogger(static () => throw new FormatException("on purpose")));
+
+        Assert.False(logger.IsEnabled(LogLevel.Error));
+        logger.Log(LogLevel.Error, default, 1, null, static (_, _) => "");
+        Assert.Null(logger.BeginScope(1));
+
+        Assert.Equal(3, logger.FailureCount);
+        Assert.Same(logger, SafeLogger.Wrap(logger));
+    }
+
+    [Fact]
+    public void Locks_TakenInTheirOrder_AreAllowed()
+    {
+        var (response, connection) = Create();
+        using (response.EnterLock())
+        using (response.EnterLock())
+        using (connection.EnterLock())
+        {
+            Assert.True(response.IsLockHeld && connection.IsLockHeld);
+        }
+
+        LockOrder.RequireNone("Nothing");
+    }
+
+    [Fact]
+    public void Locks_OfTwoResponsesOrTheWrongWayRound_AreRefused()
+    {
+        var (response, connection) = Create();
+        var (other, _) = Create();
+
+        Assert.Throws<InvariantException>(() => Nest(response, other));
+        Assert.Throws<InvariantException>(() =>
+        {
+            using (connection.EnterLock())
+                response.EnterLock().Dispose();
+        });
+        Assert.Throws<InvariantException>(() =>
+        {
+            using (connection.EnterLock())
+                LockOrder.RequireNone("A log provider");
+        });
+    }
+
+    private static void Nest(ResponseOutput outer, ResponseOutput inner)
+    {
+        using (outer.EnterLock())
+            inner.EnterLock().Dispose();
+    }
+
+    private static (ResponseOutput Response, RecordOutput Connection) Create() => (new ResponseOutput(null!), new RecordOutput(new BufferPool()));
+
+    private sealed class OddLogger(Action act) : ILogger
+    {
+        public IDisposable? BeginScope<TState>(TState state)
+            where TState : notnull
+        {
+            act();
+            return null;
+        }
+
+        public bool IsEnabled(LogLevel logLevel)
+        {
+            act();
+            return true;
+        }
+
+        public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter) => act();
+    }
+}

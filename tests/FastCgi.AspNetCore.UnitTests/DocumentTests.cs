@@ -1,0 +1,128 @@
+using System.Reflection;
+using System.Text;
+using System.Text.RegularExpressions;
+using Microsoft.Extensions.Logging;
+using Xunit.Abstractions;
+
+namespace FastCgi.AspNetCore.UnitTests;
+
+/// <summary>What can be told of documents by reading them: their links, who runs their blocks, and the events that they name.</summary>
+public sealed partial class DocumentTests(ITestOutputHelper output)
+{
+    // Of these, tests run the sections by their headings, or the page as a whole.
+    private static readonly string[] s_pagesWithTests = ["docs/front-ends/"];
+
+    private static readonly string s_root = Repository.GetPath("");
+
+    public static TheoryData<string> Documents => [.. FindFiles("*.md").Order(StringComparer.Ordinal)];
+
+    [Theory, MemberData(nameof(Documents))]
+    public void Links_WithinTheRepository_LeadSomewhere(string document)
+    {
+        var links = Link().Matches(WithoutBlocks(Read(document))).Select(static match => match.Groups["target"].Value)
+            .Where(target => !target.Contains("://", StringComparison.Ordinal) && !target.StartsWith("mailto:", StringComparison.Ordinal) && !IsThere(document, target))
+            .ToList();
+
+        Assert.Empty(links);
+    }
+
+    /// <summary>A block that is copied is one that a test runs, or its source says why none does.</summary>
+    [Fact]
+    public void Blocks_OfCommandsAndConfigurations_AreRunOrSayWhyNot()
+    {
+        var tests = string.Concat(FindFiles("*.cs").Where(static file => file.StartsWith("tests/", StringComparison.Ordinal)).Select(Read));
+        var blocks = FindFiles("*.md").Where(static file => file == "README.md" || file.StartsWith("docs/", StringComparison.Ordinal))
+            .Where(static file => !s_pagesWithTests.Any(page => file.StartsWith(page, StringComparison.Ordinal)))
+            .SelectMany(static file => Block().Matches(Read(file)).Select(match => (File: file, Language: match.Groups["language"].Value, Mark: match.Groups["mark"].Value)))
+            // Of json, ConfigurationDocumentTests runs each; a picture has no language.
+            .Where(static block => block.Language is not ("csharp" or "json" or "") || block.Mark.Length > 0)
+            .ToList();
+
+        var notRun = blocks.Where(static block => block.Mark.StartsWith("not run: ", StringComparison.Ordinal)).ToList();
+        output.WriteLine($"{blocks.Count} blocks, {notRun.Count} of them not run:");
+        foreach (var (file, _, mark) in notRun)
+            output.WriteLine($"  {file}: {mark}");
+
+        Assert.NotEmpty(blocks);
+        Assert.All(blocks.Except(notRun), block => Assert.True(block.Mark.Length > 0 && tests.Contains(
+            block.Mark.StartsWith("run by ", StringComparison.Ordinal) ? $"class {block.Mark["run by ".Length..]}\n" : $"\"{block.Mark}\"", StringComparison.Ordinal), $"{block}"));
+    }
+
+    [Fact]
+    public void Events_ThatADocumentNames_AreThere()
+    {
+        var known = typeof(FastCgiServerOptions).Assembly.GetTypes()
+            .SelectMany(static type => type.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic))
+            .Select(static method => method.GetCustomAttribute<LoggerMessageAttribute>()).OfType<LoggerMessageAttribute>()
+            .Select(static message => $"event {message.EventId} ({message.EventName})").ToHashSet();
+
+        var named = FindFiles("*.md").SelectMany(static file => Event().Matches(Read(file))).Select(static match => match.Value).ToList();
+        Assert.NotEmpty(named);
+        Assert.Empty(named.Except(known));
+    }
+
+    [Fact]
+    public void Events_InTheList_SayWhatToDo()
+    {
+        var rows = EventRow().Matches(Read("docs/diagnostics.md"));
+
+        Assert.NotEmpty(rows);
+        Assert.All(rows, static row => Assert.Equal(6, row.Value.Count(static letter => letter == '|')));
+        Assert.DoesNotContain(rows, static row => row.Value.EndsWith("|  |", StringComparison.Ordinal));
+        Assert.Equal(rows.Select(static row => int.Parse(row.Groups["id"].ValueSpan)).Order(), rows.Select(static row => int.Parse(row.Groups["id"].ValueSpan)));
+    }
+
+    private static IEnumerable<string> FindFiles(string pattern)
+        => Directory.EnumerateFiles(s_root, pattern, SearchOption.AllDirectories)
+            .Select(static file => Path.GetRelativePath(s_root, file))
+            .Where(static file => !file.Split('/').Any(static part => part is "bin" or "obj" or "node_modules" or ".git"));
+
+    private static string Read(string file) => File.ReadAllText(Path.Combine(s_root, file));
+
+    private static string WithoutBlocks(string text) => InlineCode().Replace(Block().Replace(text, ""), "");
+
+    private static bool IsThere(string document, string link)
+    {
+        var parts = link.Split('#');
+        var target = parts[0].Length == 0 ? document : Path.GetRelativePath(s_root, Path.GetFullPath(Path.Combine(s_root, Path.GetDirectoryName(document)!, parts[0])));
+        return Path.Exists(Path.Combine(s_root, target)) && (parts.Length == 1 || GetAnchors(Read(target)).Contains(parts[1]));
+    }
+
+    /// <summary>The names that GitHub gives to headings.</summary>
+    private static HashSet<string> GetAnchors(string text)
+    {
+        var anchors = new HashSet<string>();
+        foreach (Match heading in Heading().Matches(Block().Replace(text, "")))
+        {
+            var name = new StringBuilder();
+            foreach (var letter in LinkedText().Replace(heading.Groups["text"].Value, "$1").ToLowerInvariant().Where(static letter => char.IsLetterOrDigit(letter) || letter is ' ' or '-' or '_'))
+                name.Append(letter == ' ' ? '-' : letter);
+            for (var count = 0; !anchors.Add(count == 0 ? name.ToString() : $"{name}-{count}"); count++)
+            {
+            }
+        }
+
+        return anchors;
+    }
+
+    [GeneratedRegex(@"\]\((?<target>[^)\s]+)\)")]
+    private static partial Regex Link();
+
+    [GeneratedRegex(@"(^<!-- (?<mark>[^\n]+) -->\n)?^ *```(?<language>\w*)\n(.*?\n)?^ *```$", RegexOptions.Multiline | RegexOptions.Singleline | RegexOptions.ExplicitCapture)]
+    private static partial Regex Block();
+
+    [GeneratedRegex("`[^`\n]+`")]
+    private static partial Regex InlineCode();
+
+    [GeneratedRegex(@"^#+ (?<text>.+?)$", RegexOptions.Multiline)]
+    private static partial Regex Heading();
+
+    [GeneratedRegex(@"\[([^\]]*)\]\([^)]*\)")]
+    private static partial Regex LinkedText();
+
+    [GeneratedRegex(@"event \d+ \(\w+\)")]
+    private static partial Regex Event();
+
+    [GeneratedRegex(@"^\| (?<id>\d+) \| .*$", RegexOptions.Multiline)]
+    private static partial Regex EventRow();
+}

@@ -1,0 +1,162 @@
+using System.Globalization;
+using FastCgi.AspNetCore.Execution;
+using Microsoft.Extensions.Logging.Abstractions;
+using Xunit;
+
+namespace FastCgi.AspNetCore.UnitTests.Execution;
+
+public sealed class PathPredictorTests
+{
+    private static readonly PathKey Path = new("/folder/path");
+
+    private readonly PathPredictor _predictor = new(new SystemThreadPlatform(NullLogger.Instance), TimeProvider.System);
+
+    [Fact]
+    public void Predict_NothingKnown_Returns() => Assert.Equal(PathBehaviour.Returns, _predictor.Predict(Path));
+
+    [Fact]
+    public void Predict_StalledOnce_KeepsThread()
+    {
+        _predictor.OnStalled(Path);
+
+        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(Path));
+        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/elsewhere")));
+    }
+
+    [Fact]
+    public void Predict_StalledThenTwoThatDidNotKeep_Returns()
+    {
+        _predictor.OnStalled(Path);
+        _predictor.OnExecuted(Path, hasKeptThread: false);
+        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(Path));
+
+        _predictor.OnExecuted(Path, hasKeptThread: false);
+        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(Path));
+    }
+
+    [Fact]
+    public void Predict_PooledKeptOnceAmongMany_IsUnmoved()
+    {
+        _predictor.OnExecuted(Path, hasKeptThread: true);
+        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(Path));
+
+        _predictor.OnExecuted(Path, hasKeptThread: true);
+        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(Path));
+    }
+
+    [Fact]
+    public void Predict_AwaitedTwice_Awaits()
+    {
+        _predictor.OnReturned(Path, isAwaiting: true);
+        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(Path));
+
+        _predictor.OnReturned(Path, isAwaiting: true);
+        Assert.Equal(PathBehaviour.Awaits, _predictor.Predict(Path));
+    }
+
+    [Fact]
+    public void Predict_AwaitedOftenThenReturned_Returns()
+    {
+        for (var i = 0; i < 100; i++)
+            _predictor.OnReturned(Path, isAwaiting: true);
+        for (var i = 0; i < 2; i++)
+            _predictor.OnReturned(Path, isAwaiting: false);
+
+        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(Path));
+    }
+
+    [Fact]
+    public void Predict_AwaitsAndKeeps_KeepsThread()
+    {
+        for (var i = 0; i < 3; i++)
+            _predictor.OnReturned(Path, isAwaiting: true);
+        _predictor.OnStalled(Path);
+
+        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(Path));
+    }
+
+    [Fact]
+    public void Predict_NegativeHash_IsAPathLikeAnother()
+    {
+        var path = Enumerable.Range(0, 1_000).Select(static i => new PathKey($"/{(char)('a' + (i % 26))}{i}")).First(static path => path.Own < 0);
+
+        _predictor.OnStalled(path);
+
+        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(path));
+    }
+
+    [Fact]
+    public void Predict_OneSiblingStalled_Returns()
+    {
+        _predictor.OnStalled(Path);
+        _predictor.OnStalled(new PathKey("/other/path"));
+
+        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folder/sibling")));
+    }
+
+    [Fact]
+    public void Predict_TwoSiblingsStalled_KeepsThread()
+    {
+        StallTwoSiblings();
+
+        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(Path));
+        // Neither the folder above, nor one below, nor one beside.
+        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folder")));
+        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folder/below/path")));
+        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folders/path")));
+    }
+
+    [Fact]
+    public void Predict_SiblingThatDidNotKeep_IsAnException()
+    {
+        StallTwoSiblings();
+        _predictor.OnExecuted(new PathKey("/folder/kept"), hasKeptThread: true);
+
+        _predictor.OnExecuted(Path, hasKeptThread: false);
+
+        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(Path));
+        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(new PathKey("/folder/further")));
+    }
+
+    [Fact]
+    public void Predict_ExceptionThatStalls_KeepsThread()
+    {
+        StallTwoSiblings();
+        _predictor.OnExecuted(Path, hasKeptThread: false);
+        _predictor.OnStalled(Path);
+
+        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(Path));
+    }
+
+    [Fact]
+    public void Predict_SiblingsThatDoNotKeepAnyLonger_Returns()
+    {
+        StallTwoSiblings();
+
+        foreach (var word in new[] { "one", "two", "three" })
+            _predictor.OnExecuted(new PathKey($"/folder/{word}"), hasKeptThread: false);
+
+        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folder/further")));
+    }
+
+    [Fact]
+    public void Predict_VeryManySiblingsThatKeep_OthersAreUnmoved()
+    {
+        StallTwoSiblings();
+
+        for (var i = 0; i < 100_000; i++)
+            _predictor.OnExecuted(new PathKey($"/folder/{Word(i)}"), hasKeptThread: true);
+
+        var predicted = Enumerable.Range(0, 1_000).Count(i => _predictor.Predict(new PathKey($"/page{(char)('a' + (i % 26))}/{(char)('a' + (i / 26))}")) != PathBehaviour.Returns);
+        Assert.InRange(predicted, 0, 10);
+    }
+
+    // Without a digit, so that nothing but its place tells that it is data.
+    private static string Word(int number) => string.Concat(number.ToString(CultureInfo.InvariantCulture).Select(static digit => (char)('a' + digit - '0')));
+
+    private void StallTwoSiblings()
+    {
+        _predictor.OnStalled(new PathKey("/folder/first"));
+        _predictor.OnStalled(new PathKey("/folder/second"));
+    }
+}

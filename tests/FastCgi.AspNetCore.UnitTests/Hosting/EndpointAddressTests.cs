@@ -1,0 +1,151 @@
+using System.Net;
+using System.Net.Sockets;
+using FastCgi.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Connections;
+
+namespace FastCgi.AspNetCore.UnitTests.Hosting;
+
+public sealed class EndpointAddressTests
+{
+    [Theory]
+    [InlineData("fastcgi://127.0.0.1:9000", "fastcgi://127.0.0.1:9000")]
+    [InlineData("fastcgi://127.0.0.1:9000/", "fastcgi://127.0.0.1:9000")]
+    [InlineData("FastCGI://127.0.0.1:9000", "fastcgi://127.0.0.1:9000")]
+    [InlineData("fastcgi://0.0.0.0:0", "fastcgi://0.0.0.0:0")]
+    [InlineData("fastcgi://10.1.2.3:65535", "fastcgi://10.1.2.3:65535")]
+    [InlineData("fastcgi://[::1]:9000", "fastcgi://[::1]:9000")]
+    [InlineData("fastcgi://[::]:9000", "fastcgi://[::]:9000")]
+    [InlineData("fastcgi://[2001:DB8::0:1]:9000", "fastcgi://[2001:db8::1]:9000")]
+    [InlineData("fastcgi://*:9000", "fastcgi://[::]:9000")]
+    [InlineData("fastcgi://+:9000", "fastcgi://[::]:9000")]
+    [InlineData("fastcgi://localhost:9000", "fastcgi://127.0.0.1:9000 fastcgi://[::1]:9000")]
+    [InlineData("fastcgi://LOCALHOST:9000", "fastcgi://127.0.0.1:9000 fastcgi://[::1]:9000")]
+    [InlineData("fastcgi://unix:/run/app/app.sock", "fastcgi://unix:/run/app/app.sock")]
+    [InlineData("fastcgi://UNIX:/run/App.sock", "fastcgi://unix:/run/App.sock")]
+    [InlineData("fastcgi://unix:/run/app:1.sock", "fastcgi://unix:/run/app:1.sock")]
+    [InlineData("fastcgi://unix:@name", "fastcgi://unix:@name")]
+    [InlineData("fastcgi://fd:0", "fastcgi://fd:0")]
+    [InlineData("fastcgi://fd:17", "fastcgi://fd:17")]
+    [InlineData("fastcgi://FD:app.socket", "fastcgi://fd:app.socket")]
+    [InlineData("fastcgi://fd:2147483648", "fastcgi://fd:2147483648")]
+    public void Parse_GoodForm_FormatsAsItsEndPoints(string address, string formatted)
+    {
+        Assert.Equal(formatted, Format(EndpointAddress.Parse(address)));
+        Assert.Equal(formatted, Format(formatted.Split(' ', 2).SelectMany(EndpointAddress.Parse)));
+    }
+
+    [Theory]
+    [InlineData("", "does not begin with fastcgi://")]
+    [InlineData("127.0.0.1:9000", "does not begin with fastcgi://")]
+    [InlineData("tcp://127.0.0.1:9000", "does not begin with fastcgi://")]
+    [InlineData("fastcgi:127.0.0.1:9000", "does not begin with fastcgi://")]
+    [InlineData(" fastcgi://127.0.0.1:9000", "does not begin with fastcgi://")]
+    [InlineData("fastcgi://", "no port")]
+    [InlineData("fastcgi://:9000", "no port")]
+    [InlineData("fastcgi://127.0.0.1", "no port")]
+    [InlineData("fastcgi://[::1]", "no port")]
+    [InlineData("fastcgi://[::1]9000", "no port")]
+    [InlineData("fastcgi://localhost", "no port")]
+    [InlineData("fastcgi://*", "no port")]
+    [InlineData("fastcgi://127.0.0.1:", "the port is a number")]
+    [InlineData("fastcgi://127.0.0.1:-1", "the port is a number")]
+    [InlineData("fastcgi://127.0.0.1:+1", "the port is a number")]
+    [InlineData("fastcgi://127.0.0.1: 9000", "the port is a number")]
+    [InlineData("fastcgi://127.0.0.1:65536", "the port is a number")]
+    [InlineData("fastcgi://127.0.0.1:http", "the port is a number")]
+    [InlineData("fastcgi://127.0.0.1:9000/app", "there is a path behind the port")]
+    [InlineData("fastcgi://localhost:0", "two addresses")]
+    [InlineData("fastcgi://::1:9000", "the host is")]
+    [InlineData("fastcgi://[::1:9000", "the host is")]
+    [InlineData("fastcgi://::1]:9000", "the host is")]
+    [InlineData("fastcgi://[[::1]]:9000", "the host is")]
+    [InlineData("fastcgi://[::1]:80:9000", "the host is")]
+    [InlineData("fastcgi://[]:9000", "the host is")]
+    [InlineData("fastcgi://[127.0.0.1]:9000", "the host is")]
+    [InlineData("fastcgi://[*]:9000", "the host is")]
+    [InlineData("fastcgi://[localhost]:9000", "the host is")]
+    [InlineData("fastcgi://www.example.test:9000", "the host is")]
+    [InlineData("fastcgi://127.0.0.1:80:9000", "the host is")]
+    [InlineData("fastcgi://unix:", "the path of a unix socket")]
+    [InlineData("fastcgi://unix:/", "the path of a unix socket")]
+    [InlineData("fastcgi://unix:@", "the path of a unix socket")]
+    [InlineData("fastcgi://unix:app.sock", "the path of a unix socket")]
+    [InlineData("fastcgi://unix:./app.sock", "the path of a unix socket")]
+    [InlineData("fastcgi://fd:", "its descriptor or its name")]
+    public void Parse_BadForm_ErrorNamesTheAddressTheReasonAndTheForms(string address, string reason)
+    {
+        var error = Assert.Throws<FormatException>(() => EndpointAddress.Parse(address));
+
+        Assert.Contains($"'{address}'", error.Message, StringComparison.Ordinal);
+        Assert.Contains(reason, error.Message, StringComparison.Ordinal);
+        Assert.Contains("fastcgi://127.0.0.1:9000, fastcgi://[::1]:9000", error.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void ParseWithOptions_All_AreThoseOfTheEndpoint()
+    {
+        var unix = EndpointAddress.ParseWithOptions(
+            "fastcgi://unix:/run/app.sock?mode=0660&group=www%2Ddata&Owner=app&createDirectory=true&backlog=5&allowedUsers=a,b&allowedGroups=c").Single();
+        var tcp = EndpointAddress.ParseWithOptions("fastcgi://localhost:9000/?allowedAddresses=192.0.2.1,10.0.0.0/8");
+
+        Assert.Equal("fastcgi://unix:/run/app.sock", unix.ToString());
+        Assert.Equal(("660", "www-data", "app", true, 5), (Convert.ToString((int)unix.Mode!, 8), unix.Group, unix.Owner, unix.CreateDirectory, unix.Backlog));
+        Assert.Equal(["a", "b"], unix.AllowedUsers);
+        Assert.Equal(["c"], unix.AllowedGroups);
+        Assert.Equal(2, tcp.Count);
+        Assert.All(tcp, static listen => Assert.Equal(["192.0.2.1", "10.0.0.0/8"], listen.AllowedAddresses));
+        Assert.Null(EndpointAddress.ParseWithOptions("fastcgi://unix:/run/app.sock").Single().Mode);
+    }
+
+    [Theory]
+    [InlineData("fastcgi://unix:/run/app.sock?moed=0660", "'moed' is not an option of an endpoint. The options are mode, owner, group, ")]
+    [InlineData("fastcgi://unix:/run/app.sock?", "'' is not an option of an endpoint")]
+    [InlineData("fastcgi://unix:/run/app.sock?mode=0660&", "'' is not an option of an endpoint")]
+    [InlineData("fastcgi://unix:/run/app.sock?mode", "'mode' is not valid: a value is missing")]
+    [InlineData("fastcgi://unix:/run/app.sock?mode=999", "'mode=999' is not valid: a mode is three octal digits")]
+    [InlineData("fastcgi://unix:/run/app.sock?createDirectory=1", "'createDirectory=1' is not valid: ")]
+    [InlineData("fastcgi://127.0.0.1:9000?backlog=0", "'backlog=0' is not valid: ")]
+    [InlineData("fastcgi://127.0.0.1:9000?backlog=99999999999", "'backlog=99999999999' is not valid: ")]
+    [InlineData("fastcgi://unix:/run/app.sock?mode=0660&Mode=0600", "'Mode' stands there twice.")]
+    [InlineData("fastcgi://127.0.0.1:9000?allowedAddresses=", "'allowedAddresses=' is not valid: the list is empty")]
+    public void ParseWithOptions_BadOption_ErrorNamesItAndWhatThereIs(string address, string reason)
+    {
+        var error = Assert.Throws<FormatException>(() => EndpointAddress.ParseWithOptions(address));
+
+        Assert.StartsWith($"The address '{address}' cannot be listened on: {reason}", error.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Parse_PathTooLong_ErrorShowsAShorterOne()
+    {
+        var error = Assert.Throws<FormatException>(() => EndpointAddress.Parse("fastcgi://unix:/" + new string('x', 200)));
+
+        Assert.Contains("is too long", error.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Parse_Forms_AreTheEndPointsOfTheSystem()
+    {
+        Assert.Equal(new IPEndPoint(IPAddress.Parse("127.0.0.1"), 9000), EndpointAddress.Parse("fastcgi://127.0.0.1:9000").Single());
+        Assert.Equal(new IPEndPoint(IPAddress.IPv6Any, 9000), EndpointAddress.Parse("fastcgi://*:9000").Single());
+        Assert.Equal(new UnixDomainSocketEndPoint("/run/app.sock"), EndpointAddress.Parse("fastcgi://unix:/run/app.sock").Single());
+        Assert.Equal(new UnixDomainSocketEndPoint("\0name"), EndpointAddress.Parse("fastcgi://unix:@name").Single());
+        Assert.Equal(3UL, Assert.IsType<FileHandleEndPoint>(EndpointAddress.Parse("fastcgi://fd:3").Single()).FileHandle);
+        Assert.Equal("web", Assert.IsType<InheritedSocketEndPoint>(EndpointAddress.Parse("fastcgi://fd:web").Single()).Name);
+    }
+
+    [Theory]
+    [InlineData("fastcgi://127.0.0.1:9000", true, false)]
+    [InlineData("FASTCGI://x", true, false)]
+    [InlineData("http://*:80", false, true)]
+    [InlineData("HTTPS://*:443", false, true)]
+    [InlineData("fastcgi:", false, false)]
+    [InlineData("ftp://h", false, false)]
+    public void IsFastCgiAndIsHttp_ByScheme(string address, bool isFastCgi, bool isHttp)
+        => Assert.Equal((isFastCgi, isHttp), (EndpointAddress.IsFastCgi(address), EndpointAddress.IsHttp(address)));
+
+    [Fact]
+    public void Format_OtherEndPoint_ItsOwnText() => Assert.Equal("fastcgi://Unspecified/name:1", EndpointAddress.Format(new DnsEndPoint("name", 1)));
+
+    private static string Format(IEnumerable<EndPoint> endPoints) => string.Join(' ', endPoints.Select(EndpointAddress.Format));
+}

@@ -1,0 +1,123 @@
+using System.Net;
+using System.Net.Sockets;
+using FastCgi.AspNetCore.Hosting;
+using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Transport;
+
+namespace FastCgi.AspNetCore.UnitTests.Hosting;
+
+public sealed class PeerPoliciesTests
+{
+    private static readonly IPEndPoint s_tcp = new(IPAddress.Any, 9000);
+    private static readonly UnixDomainSocketEndPoint s_unix = new("/run/app.sock");
+
+    [Theory]
+    [InlineData("192.0.2.1", null, "192.0.2.1", true)]
+    [InlineData("192.0.2.1", null, "192.0.2.2", false)]
+    [InlineData("192.0.2.1", null, "::ffff:192.0.2.1", true)]
+    [InlineData("192.0.2.1", null, "::1", false)]
+    [InlineData("10.0.0.0/8", null, "10.255.0.1", true)]
+    [InlineData("10.0.0.0/8", null, "11.0.0.1", false)]
+    [InlineData("10.0.0.1/8", null, "10.255.0.1", true)]
+    [InlineData("2001:db8::/32", null, "2001:db8:1::1", true)]
+    [InlineData("2001:db8::/32", null, "2001:db9::1", false)]
+    [InlineData("::1", null, "::1", true)]
+    [InlineData("192.0.2.1 10.0.0.0/8", null, "10.0.0.1", true)]
+    [InlineData("", null, "192.0.2.1", true)]
+    [InlineData("", "", "192.0.2.1", true)]
+    [InlineData("", "192.0.2.1", "192.0.2.1", true)]
+    [InlineData("", "192.0.2.1,192.0.2.2", "192.0.2.2", true)]
+    [InlineData("", "192.0.2.1, 192.0.2.2", "192.0.2.2", true)]
+    [InlineData("", "192.0.2.1", "192.0.2.2", false)]
+    [InlineData("10.0.0.0/8", "10.0.0.1", "10.0.0.1", true)]
+    [InlineData("10.0.0.0/8", "10.0.0.1", "10.0.0.2", false)]
+    [InlineData("10.0.0.0/8", "192.0.2.1", "192.0.2.1", false)]
+    public void Allows_Address_AsTheListsSay(string allowed, string? variable, string address, bool isAllowed)
+    {
+        var policy = PeerPolicies.Create(Tcp(allowed.Split(' ', StringSplitOptions.RemoveEmptyEntries)), s_tcp, variable);
+
+        Assert.Equal(isAllowed, policy.Allows(new IPEndPoint(IPAddress.Parse(address), 50_000)));
+    }
+
+    [Theory]
+    [InlineData("example.test")]
+    [InlineData("192.0.2")]
+    [InlineData("1")]
+    [InlineData("192.0.2.256")]
+    [InlineData("10.0.0.0/33")]
+    [InlineData("")]
+    public void Create_BadAddress_ErrorNamesIt(string address)
+    {
+        var error = Assert.Throws<IOException>(() => PeerPolicies.Create(Tcp(address), s_tcp, null));
+
+        Assert.Contains($"'{address}' of AllowedAddresses", error.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData(",")]
+    [InlineData("192.0.2.1,")]
+    [InlineData("192.0.2.1;192.0.2.2")]
+    [InlineData("192.0.2.0/24")]
+    [InlineData("localhost")]
+    public void Create_BadVariable_ErrorInsteadOfEverybody(string variable)
+    {
+        var error = Assert.Throws<IOException>(() => PeerPolicies.Create(Tcp(), s_tcp, variable));
+
+        Assert.Contains($"FCGI_WEB_SERVER_ADDRS is '{variable}'", error.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData(1000u, 5u, true)]
+    [InlineData(1001u, 33u, true)]
+    [InlineData(1001u, 5u, false)]
+    public void Allows_Process_ByUserOrGroup(uint user, uint group, bool isAllowed)
+    {
+        var policy = PeerPolicies.Create(Unix("1000", "33"), s_unix, null);
+
+        Assert.Equal(isAllowed, policy.Allows(new PeerCredentials(user, [7, group])));
+    }
+
+    [Fact]
+    public void Create_UnknownUserOrGroup_ErrorNamesIt()
+    {
+        Assert.Contains("there is no user 'no-such-user'", Assert.Throws<IOException>(() => PeerPolicies.Create(Unix("no-such-user", "0"), s_unix, null)).Message, StringComparison.Ordinal);
+        Assert.Contains("there is no group 'no-such-group'", Assert.Throws<IOException>(() => PeerPolicies.Create(Unix("0", "no-such-group"), s_unix, null)).Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Create_ListsOfTheOtherKindOfSocket_Error()
+    {
+        Assert.Contains("AllowedUsers or AllowedGroups", Assert.Throws<IOException>(() => PeerPolicies.Create(Tcp("192.0.2.1"), s_unix, null)).Message, StringComparison.Ordinal);
+        Assert.Contains("Use AllowedAddresses", Assert.Throws<IOException>(() => PeerPolicies.Create(Unix("0", "0"), s_tcp, null)).Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("0.0.0.0", "", true)]
+    [InlineData("::", "", true)]
+    [InlineData("192.0.2.1", "", true)]
+    [InlineData("127.0.0.1", "", false)]
+    [InlineData("::1", "", false)]
+    [InlineData("0.0.0.0", "10.0.0.0/8", false)]
+    public void IsOpen_Address_UnlessLoopbackOrRestricted(string address, string allowed, bool isOpen)
+    {
+        var policy = PeerPolicies.Create(Tcp(allowed.Split(' ', StringSplitOptions.RemoveEmptyEntries)), s_tcp, null);
+
+        Assert.Equal(isOpen, PeerPolicies.IsOpen(policy, new IPEndPoint(IPAddress.Parse(address), 9000)));
+    }
+
+    private static FastCgiListenOptions Tcp(params string[] addresses)
+    {
+        var options = new FastCgiListenOptions(s_tcp);
+        foreach (var address in addresses)
+            options.AllowedAddresses.Add(address);
+        return options;
+    }
+
+    private static FastCgiListenOptions Unix(string user, string group)
+    {
+        var options = new FastCgiListenOptions(s_unix);
+        options.AllowedUsers.Add(user);
+        options.AllowedGroups.Add(group);
+        return options;
+    }
+}

@@ -1,0 +1,138 @@
+using System.Net.Sockets;
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Hosting;
+using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Transport;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.UnitTests.Hosting;
+
+/// <summary>What is said at start of who can connect to a unix socket.</summary>
+[SupportedOSPlatform("linux")]
+public sealed class SocketReachTests : IDisposable
+{
+    // A user of every distribution that no test runs as.
+    private const string WebServer = "daemon";
+
+    private const UnixFileMode All = (UnixFileMode)0x1FF;
+
+    private static readonly string s_owner = Environment.UserName == "root" ? "root" : $"root, the user {Environment.UserName}";
+
+    // A folder that everybody may enter; that of TMPDIR may be the user's own.
+    private readonly DirectoryInfo _folder = Directory.CreateDirectory($"/tmp/fastcgi-{Guid.NewGuid():N}");
+    private readonly CollectedLogs _logs = new();
+    private readonly Socket _socket;
+
+    public SocketReachTests()
+    {
+        _folder.UnixFileMode = All;
+        _socket = SocketFile.Bind(SocketPath);
+    }
+
+    private string SocketPath => Path.Combine(_folder.FullName, "app.sock");
+
+    [Theory]
+    [InlineData(0x1B6, "everybody (mode 0666, ")]
+    [InlineData(0x1FF, "everybody (mode 0777, ")]
+    public void Report_OpenToAll_OneLineThatSaysSo(int mode, string who)
+    {
+        var (level, name, message) = Report(mode);
+
+        Assert.Equal((LogLevel.Information, "SocketAccess"), (level, name));
+        Assert.Contains($"Who can connect to {SocketPath}: {who}", message, StringComparison.Ordinal);
+        Assert.EndsWith($"; of the users that web servers run as: {WebServer}.", message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData(0x1ED, false)]
+    [InlineData(0x180, false)]
+    [InlineData(0x1B0, true)]
+    public void Report_ClosedToTheWebServer_TheSettingToAdd(int mode, bool isGroupIn)
+    {
+        var (level, name, message) = Report(mode);
+
+        Assert.Equal((LogLevel.Warning, "SocketOutOfReach"), (level, name));
+        Assert.Contains($": {s_owner}{(isGroupIn ? ", the group " : " (mode ")}", message, StringComparison.Ordinal);
+        Assert.Contains($"({WebServer}) can: {WebServer} may not write to it.", message, StringComparison.Ordinal);
+        Assert.Contains($" fastcgi://unix:{SocketPath}?mode=0660&group={WebServer}", message, StringComparison.Ordinal);
+        Assert.Equal(!Environment.IsPrivilegedProcess, message.Contains("SupplementaryGroups=daemon", StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public void Report_FolderClosedToTheWebServer_TheFolderAndWhatToDo()
+    {
+        _folder.UnixFileMode = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute;
+
+        var (level, _, message) = Report(0x1B6);
+
+        Assert.Equal(LogLevel.Warning, level);
+        Assert.Contains($"of those who may enter {_folder.FullName} (mode 0700, ", message, StringComparison.Ordinal);
+        Assert.Contains($"{WebServer} may not enter the folder {_folder.FullName}. Run 'chmod o+x {_folder.FullName}'", message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Report_AllowedUsersWithoutTheWebServer_TheSetting()
+    {
+        var (level, _, message) = Report(0x1B6, new PeerPolicy { Users = [12_345_678] });
+
+        Assert.Equal(LogLevel.Warning, level);
+        Assert.Contains($"Add {WebServer} to AllowedUsers.", message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Report_NoWebServerUserOnTheMachine_SaysWhoCan()
+    {
+        var (level, _, message) = Report(0x180, candidates: ["no-such-user"]);
+
+        Assert.Equal(LogLevel.Information, level);
+        Assert.Contains($": {s_owner} (mode 0600, ", message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Report_OneOfSeveralCan_IsNoWarning()
+    {
+        var (level, _, message) = Report(0x180, candidates: [WebServer, "root"]);
+
+        Assert.Equal(LogLevel.Information, level);
+        Assert.EndsWith("; of the users that web servers run as: root.", message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Permissions_AreTheSystems()
+    {
+        var file = new FilePermissions(1, 2, (UnixFileMode)0b_010_001_111);
+
+        Assert.True(file.AllowsWriting(1, [7]));
+        Assert.False(file.AllowsEntering(1, [2]));
+        Assert.False(file.AllowsWriting(9, [7, 2]));
+        Assert.True(file.AllowsEntering(9, [7, 2]));
+        Assert.True(file.AllowsWriting(9, [7]));
+        Assert.True(new FilePermissions(1, 2, default).AllowsWriting(0, [0]));
+    }
+
+    [Fact]
+    public void Accounts_OfTheSystem()
+    {
+        var (user, groups) = SystemAccounts.FindLocalAccount(WebServer)!.Value;
+
+        Assert.Equal(WebServer, SystemAccounts.GetUserName(user));
+        Assert.Contains(WebServer, groups.Select(SystemAccounts.GetGroupName));
+        Assert.Null(SystemAccounts.FindLocalAccount("no-such-user"));
+        Assert.Equal("12345678", SystemAccounts.GetUserName(12_345_678));
+        Assert.Equal("12345678", SystemAccounts.GetGroupName(12_345_678));
+    }
+
+    public void Dispose()
+    {
+        _socket.Dispose();
+        _folder.Delete(recursive: true);
+    }
+
+    private (LogLevel Level, string? Event, string Message) Report(int mode, PeerPolicy? peers = null, params string[] candidates)
+    {
+        File.SetUnixFileMode(SocketPath, (UnixFileMode)mode);
+        SocketReach.Report(SocketPath, peers ?? PeerPolicy.Everybody, candidates.Length > 0 ? candidates : [WebServer], _logs.CreateLogger(""));
+        var log = Assert.Single(_logs.All);
+        return (log.Level, log.EventName, log.Message);
+    }
+}

@@ -1,0 +1,117 @@
+using System.Globalization;
+using System.Net.Sockets;
+using System.Runtime.Versioning;
+using System.Text;
+using FastCgi.AspNetCore.Hosting;
+
+namespace FastCgi.AspNetCore.UnitTests.Hosting;
+
+/// <summary>What systemd is told, over a socket such as its own.</summary>
+[UnsupportedOSPlatform("windows")]
+public sealed class SystemdNotifierTests : IDisposable
+{
+    private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("fastcgi-");
+    private readonly CollectedLogs _logs = new();
+    private readonly Dictionary<string, string?> _environment = [];
+    private readonly Socket _systemd = new(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified);
+
+    [Theory]
+    [InlineData(null)]
+    [InlineData("")]
+    [InlineData("relative")]
+    public void Create_WithoutSocket_None(string? path)
+    {
+        _environment["NOTIFY_SOCKET"] = path;
+
+        Assert.Null(Create());
+    }
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public void ReadyAndStopping_AreTold(bool isAbstract)
+    {
+        Listen(isAbstract);
+        using var notifier = Create()!;
+
+        notifier.Ready(2);
+        Assert.Equal("READY=1\nSTATUS=Serving FastCGI on 2 endpoints.", Receive());
+
+        notifier.Stopping();
+        Assert.StartsWith("STOPPING=1\n", Receive(), StringComparison.Ordinal);
+        Assert.Equal(0, _systemd.Available);
+    }
+
+    [Theory]
+    [InlineData(null)]
+    [InlineData("")]
+    [InlineData("own")]
+    public void Ready_Watchdog_IsToldAtOnceAndAgain(string? process)
+    {
+        Listen();
+        _environment["WATCHDOG_USEC"] = "20000";
+        _environment["WATCHDOG_PID"] = process == "own" ? Environment.ProcessId.ToString(CultureInfo.InvariantCulture) : process;
+        using var notifier = Create()!;
+
+        notifier.Ready(1);
+
+        Assert.StartsWith("READY=1\n", Receive(), StringComparison.Ordinal);
+        Assert.Equal("WATCHDOG=1", Receive());
+        Assert.Equal("WATCHDOG=1", Receive());
+    }
+
+    [Theory]
+    [InlineData("20000", "1")]
+    [InlineData("0", null)]
+    [InlineData("soon", null)]
+    public void Ready_WatchdogOfAnotherProcessOrWithoutTime_IsNotTold(string time, string? process)
+    {
+        Listen();
+        _environment["WATCHDOG_USEC"] = time;
+        _environment["WATCHDOG_PID"] = process;
+        using var notifier = Create(new NoTimers())!;
+
+        notifier.Ready(1);
+
+        Assert.StartsWith("READY=1\n", Receive(), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Ready_NobodyListens_IsLoggedAndNoError()
+    {
+        _environment["NOTIFY_SOCKET"] = Path.Combine(_folder.FullName, "notify");
+        using var notifier = Create()!;
+
+        notifier.Ready(1);
+
+        Assert.Equal("NotifyFailed", Assert.Single(_logs.All).EventName);
+    }
+
+    public void Dispose()
+    {
+        _systemd.Dispose();
+        _folder.Delete(recursive: true);
+    }
+
+    private SystemdNotifier? Create(TimeProvider? time = null) => SystemdNotifier.Create(_environment.GetValueOrDefault, _logs.CreateLogger(""), time ?? TimeProvider.System);
+
+    private void Listen(bool isAbstract = false)
+    {
+        var path = isAbstract ? "@fastcgi-" + Guid.NewGuid() : Path.Combine(_folder.FullName, "notify");
+        _systemd.Bind(EndpointAddress.ToUnixEndPoint(path));
+        _systemd.ReceiveTimeout = 30_000;
+        _environment["NOTIFY_SOCKET"] = path;
+    }
+
+    private string Receive()
+    {
+        var buffer = new byte[1_000];
+        return Encoding.UTF8.GetString(buffer, 0, _systemd.Receive(buffer));
+    }
+
+    private sealed class NoTimers : TimeProvider
+    {
+        public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
+            => throw new InvalidOperationException("There is nothing to be told in time.");
+    }
+}

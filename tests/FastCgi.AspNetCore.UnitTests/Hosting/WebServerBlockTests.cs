@@ -1,0 +1,62 @@
+using System.Net;
+using System.Net.Sockets;
+using FastCgi.AspNetCore.Hosting;
+
+namespace FastCgi.AspNetCore.UnitTests.Hosting;
+
+public sealed class WebServerBlockTests
+{
+    [Theory]
+    [InlineData("127.0.0.1:9000", "127.0.0.1:9000")]
+    [InlineData("10.0.0.1:9000", "10.0.0.1:9000")]
+    [InlineData("0.0.0.0:9000", "127.0.0.1:9000")]
+    [InlineData("[::]:9000", "127.0.0.1:9000")]
+    [InlineData("[::1]:9000", "[::1]:9000")]
+    public void Tcp_IsReachableByTheAddress(string endPoint, string address)
+    {
+        var blocks = Create(IPEndPoint.Parse(endPoint), "", "nginx", "apache2");
+
+        Assert.Contains($"        fastcgi_pass {address};\n", blocks[0].Text.ReplaceLineEndings("\n"), StringComparison.Ordinal);
+        Assert.Contains($"    ProxyPass \"/\" \"fcgi://{address}/\"\n", blocks[1].Text.ReplaceLineEndings("\n"), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void UnixSocketAndPathBase_AreInBoth()
+    {
+        var blocks = Create(new UnixDomainSocketEndPoint("/run/hello/app.sock"), "/app", "nginx", "httpd");
+
+        Assert.Equal(["nginx", "Apache"], blocks.Select(static block => block.Server));
+        Assert.Contains("location /app/ {", blocks[0].Text, StringComparison.Ordinal);
+        Assert.Contains("fastcgi_pass unix:/run/hello/app.sock;", blocks[0].Text, StringComparison.Ordinal);
+        Assert.Contains("ProxyPass \"/app/\" \"unix:/run/hello/app.sock|fcgi://hello.web/app/\"", blocks[1].Text, StringComparison.Ordinal);
+        Assert.Equal("/etc/nginx/conf.d/hello.web.conf", blocks[0].File);
+    }
+
+    /// <summary>Debian's default site answers whatever comes over IPv6 and no other site takes, and localhost is ::1 first.</summary>
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public void Nginx_ListensToIPv6WhereTheMachineHasIt(bool hasIPv6)
+    {
+        var block = WebServerBlock.Create(
+            IPEndPoint.Parse("127.0.0.1:9000"), "", "hello", hasIPv6, static path => path == "/usr/sbin/nginx").Single();
+
+        Assert.Contains(
+            hasIPv6 ? "    listen 80;\n    listen [::]:80;\n    server_name" : "    listen 80;\n    server_name",
+            block.Text.ReplaceLineEndings("\n"),
+            StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void NoWebServer_NoBlock() => Assert.Empty(Create(IPEndPoint.Parse("127.0.0.1:9000"), ""));
+
+    [Theory]
+    [InlineData("@abstract")]
+    [InlineData("/run/a b/app.sock")]
+    [InlineData("/run/hello;drop/app.sock")]
+    public void SocketThatNeedsMoreThanItsPath_NoBlock(string path)
+        => Assert.Empty(Create(EndpointAddress.ToUnixEndPoint(path), "", "nginx"));
+
+    private static IReadOnlyList<WebServerBlock> Create(EndPoint endPoint, string pathBase, params string[] installed)
+        => WebServerBlock.Create(endPoint, pathBase, "Hello.Web", hasIPv6: true, path => installed.Select(static program => "/usr/sbin/" + program).Contains(path));
+}

@@ -1,0 +1,194 @@
+using System.Reflection;
+using System.Text.RegularExpressions;
+
+namespace FastCgi.AspNetCore.UnitTests;
+
+/// <summary>References between the folders of the library, which are its namespaces, go one way.</summary>
+public sealed partial class LayeringTests
+{
+    private const BindingFlags Declared =
+        BindingFlags.DeclaredOnly | BindingFlags.Public | BindingFlags.NonPublic | BindingFlags.Static | BindingFlags.Instance;
+
+    private const string Library = "FastCgi.AspNetCore";
+
+    /// <summary>Options, roles and features: what every stage may use.</summary>
+    private const string Root = "";
+
+    /// <summary>What only the user calls: the extensions, which start it all.</summary>
+    private const string Extensions = "Extensions";
+
+    /// <summary>The stages, each above those it may refer to.</summary>
+    private static readonly string[] s_stages = ["Hosting", "Transport/Epoll", "Transport", "Execution", "Connections", "Requests", "Responses", "Cgi", "Protocol"];
+
+    /// <summary>The abstract classes through which a stage calls one above it; nothing else may be implemented there.</summary>
+    private static readonly string[] s_upcalls =
+    [
+        "Connections/ConnectionTransport", "Execution/RunQueue", "Execution/SystemThreadPlatform", "Execution/ThreadProbe", "Requests/RequestConnection", "Requests/RequestRunner",
+        "Responses/CorkDeadlines", "Responses/OutputTransport", "Responses/ResponseOwner", "Transport/TransportListener",
+    ];
+
+    /// <summary>What the options use of Hosting: the text form of addresses.</summary>
+    private static readonly string[] s_addresses = ["EndpointAddress", "InheritedSocketEndPoint"];
+
+    private static readonly Dictionary<string, string[]> s_allowed = new()
+    {
+        [Root] = [],
+        [Extensions] = [Root, "Hosting", "Authentication", "Diagnostics", "Requests"],
+        ["Hosting"] = [.. Below("Hosting"), "Linux"],
+        ["Transport/Epoll"] = [.. Below("Transport/Epoll"), "Linux"],
+        ["Transport"] = [.. Below("Transport"), "Linux"],
+        ["Execution"] = Below("Execution"),
+        ["Connections"] = Below("Connections"),
+        ["Requests"] = Below("Requests"),
+        ["Responses"] = Below("Responses"),
+        ["Cgi"] = Below("Cgi"),
+        ["Protocol"] = [],
+        ["Buffers"] = [],
+        ["Linux"] = ["Buffers"],
+        ["Diagnostics"] = ["Protocol", Root],
+        ["Authentication"] = ["Diagnostics"],
+    };
+
+    private static readonly Type[] s_types = typeof(FastCgiServerOptions).Assembly.GetTypes();
+
+    [Fact]
+    public void References_BetweenFolders_GoOneWay()
+    {
+        var violations = s_types.Where(IsOurs).SelectMany(static type => TypeReferences.Of(type)
+            .Where(reference => IsOurs(reference) && !IsAllowed(type, reference))
+            .Select(reference => $"{Name(type)} -> {Name(reference)}"));
+
+        Assert.True(!violations.Any(), string.Join(Environment.NewLine, violations.Distinct()));
+    }
+
+    [Theory]
+    [InlineData("Protocol")]
+    [InlineData("Buffers")]
+    public void References_OfPureFolder_AreTheBaseLibraryOnly(string folder)
+        => Assert.Empty(GetForeignReferences(folder, static name => !name.StartsWith("System", StringComparison.Ordinal)));
+
+    [Theory]
+    [InlineData("Protocol", "System.Threading")]
+    [InlineData("Cgi", "System.Threading")]
+    [InlineData("Cgi", "Microsoft.Extensions.Logging")]
+    public void References_OfPureFolder_NeitherAwaitNorLog(string folder, string refused)
+        => Assert.Empty(GetForeignReferences(folder, name => name.StartsWith(refused, StringComparison.Ordinal)));
+
+    /// <summary>What the compiler leaves nothing of, such as constants, is seen in the source.</summary>
+    [Fact]
+    public void Usings_OfEachFolder_GoOneWay()
+    {
+        var violations = SourceFiles().SelectMany(file => Using().Matches(File.ReadAllText(file.Path))
+            .Select(match => (From: file.Folder, To: match.Groups[1].Value.Replace('.', '/')))
+            .Where(static use => use.From.Length > 0 && use.From != use.To && !s_allowed[use.From].Contains(use.To))
+            .Select(use => $"{file.Path} -> {use.To}"));
+
+        Assert.Empty(violations);
+    }
+
+    [Fact]
+    public void Upcalls_GoThroughTheNamedClasses_AndNoOthers()
+    {
+        var upcalls = s_types.Where(IsOurs).SelectMany(static type => type.GetInterfaces().Append(type.BaseType!)
+            .Where(ancestor => ancestor is { IsVisible: false } && IsOurs(ancestor) && Folder(ancestor) != Folder(type) && Folder(ancestor) is not ("Buffers" or "Diagnostics" or "Linux" or "Cgi"))
+            .Select(Name));
+
+        Assert.Equal(s_upcalls, upcalls.Select(static name => name.Split('`')[0]).Distinct().Order());
+    }
+
+    [Fact]
+    public void Folders_All_AreKnown()
+        => Assert.Equal(s_allowed.Keys.ToHashSet(), s_types.Where(IsOurs).Select(Folder).ToHashSet());
+
+    /// <summary>What depends on the system, and on what it allows, is in one place.</summary>
+    [Fact]
+    public void SystemCalls_All_AreInLinux()
+    {
+        var files = SourceFiles().Where(static file => file.Folder != "Linux").Select(static file => file.Path);
+        var imports = s_types.Where(type => IsOurs(type) && Folder(type) != "Linux")
+            .SelectMany(static type => type.GetMethods(Declared))
+            .Where(static method => method.Attributes.HasFlag(MethodAttributes.PinvokeImpl));
+
+        Assert.Empty(imports);
+        Assert.DoesNotContain(files, file => SystemCall().IsMatch(File.ReadAllText(file)));
+        Assert.Contains(typeof(AspNetCore.Linux.Libc).GetMethods(Declared), static method => method.Attributes.HasFlag(MethodAttributes.PinvokeImpl));
+    }
+
+    /// <summary>The test sees what it should: the code of methods, lambdas, iterators and generic arguments.</summary>
+    [Fact]
+    public void TypeReferences_OfThisTest_AreFound()
+    {
+        var types = typeof(Sample).GetNestedTypes(BindingFlags.NonPublic).Append(typeof(Sample));
+        var references = types.SelectMany(TypeReferences.Of).ToHashSet();
+
+        Assert.Superset(new HashSet<Type> { typeof(Uri), typeof(Version), typeof(FormatException), typeof(TimeProvider), typeof(Random) }, references);
+    }
+
+    [GeneratedRegex(@"DllImport|LibraryImport|[GS]et(Raw)?SocketOption|""/proc/")]
+    private static partial Regex SystemCall();
+
+    [GeneratedRegex(@"^using (?:static )?FastCgi\.AspNetCore\.([\w.]+);", RegexOptions.Multiline)]
+    private static partial Regex Using();
+
+    private static IEnumerable<(string Path, string Folder)> SourceFiles()
+    {
+        var library = Repository.GetPath("src/FastCgi.AspNetCore");
+        return Directory.EnumerateFiles(library, "*.cs", SearchOption.AllDirectories)
+            .Select(file => (Path: file, Folder: Path.GetDirectoryName(Path.GetRelativePath(library, file))!))
+            .Where(static file => !file.Folder.StartsWith("obj", StringComparison.Ordinal) && !file.Folder.StartsWith("bin", StringComparison.Ordinal));
+    }
+
+    private static string[] Below(string stage) => [.. s_stages.SkipWhile(other => other != stage).Skip(1), Root, "Buffers", "Diagnostics"];
+
+    private static bool IsAllowed(Type type, Type reference)
+        => Folder(type) == Folder(reference) || s_allowed[Folder(type)].Contains(Folder(reference))
+            || (Folder(type) == Root && s_addresses.Contains(reference.Name));
+
+    private static IEnumerable<string> GetForeignReferences(string folder, Func<string, bool> isRefused)
+        => s_types.Where(type => IsOurs(type) && Folder(type) == folder).SelectMany(type => TypeReferences.Of(type)
+            .Where(reference => reference.Assembly != type.Assembly && isRefused(reference.Namespace ?? ""))
+            .Select(reference => $"{Name(type)} -> {reference}"));
+
+    /// <summary>Whether a type is of the library's source: what the compiler adds has other namespaces.</summary>
+    private static bool IsOurs(Type type)
+        => type.Assembly == typeof(FastCgiServerOptions).Assembly && Namespace(type) is { } name
+            && (name.StartsWith(Library, StringComparison.Ordinal) || IsRoot(name));
+
+    private static bool IsRoot(string name)
+        => name is Library or "Microsoft.AspNetCore.Builder" or "Microsoft.AspNetCore.Hosting" or "Microsoft.Extensions.DependencyInjection" or "Microsoft.Extensions.Logging";
+
+    private static string Folder(Type type)
+    {
+        var name = Namespace(type)!;
+        if (name == Library)
+            return Root;
+
+        return name.StartsWith(Library, StringComparison.Ordinal) ? name[(Library.Length + 1)..].Replace('.', '/') : Extensions;
+    }
+
+    private static string? Namespace(Type type) => (type.IsGenericType ? type.GetGenericTypeDefinition() : type).Namespace;
+
+    private static string Name(Type type) => $"{Folder(type)}/{(type.DeclaringType ?? type).Name}";
+
+    private sealed class Sample : IComparer<Version>
+    {
+        public int Compare(Version? x, Version? y) => Texts([]).Count();
+
+        private static IEnumerable<string> Texts(object[] values)
+        {
+            try
+            {
+                return values.OfType<Uri>().Select(static uri => uri.Host + TimeProvider.System.GetTimestamp());
+            }
+            catch (FormatException)
+            {
+                return Enumerate();
+            }
+        }
+
+        private static IEnumerable<string> Enumerate()
+        {
+            yield return Random.Shared.Next().ToString(System.Globalization.CultureInfo.InvariantCulture);
+        }
+    }
+}

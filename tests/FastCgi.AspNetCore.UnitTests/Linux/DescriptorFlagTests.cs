@@ -1,0 +1,168 @@
+using System.Net;
+using System.Net.Sockets;
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Transport.Epoll;
+
+namespace FastCgi.AspNetCore.UnitTests.Linux;
+
+/// <summary>What the system's calls make of descriptors.</summary>
+[SupportedOSPlatform("linux")]
+public sealed class DescriptorFlagTests : IDisposable
+{
+    // Of fcntl, as /proc shows them.
+    private const int CloseOnExec = 0x80000;
+    private const int NonBlocking = 0x800;
+
+    private readonly Socket _listener = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+    private readonly Socket _peer = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+
+    public DescriptorFlagTests()
+    {
+        _listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        _listener.Listen();
+    }
+
+    public void Dispose()
+    {
+        _peer.Dispose();
+        _listener.Dispose();
+    }
+
+    /// <summary>A program that the application starts would keep connections open, and the port taken.</summary>
+    [Fact]
+    public void Descriptors_OfTheEngine_AreNotForProgramsThatAreStarted()
+    {
+        using var epoll = new EpollHandle();
+        using var wake = new EventHandle();
+        var path = Path.Combine(Path.GetTempPath(), "fastcgi-" + Guid.NewGuid());
+        using var unix = SocketFile.Bind(path);
+        File.Delete(path);
+        using var accepted = Accept();
+
+        Assert.All(
+            [(int)epoll.DangerousGetHandle(), wake.Descriptor, (int)unix.Handle, (int)accepted.Handle],
+            static descriptor => Assert.NotEqual(0, GetFlags(descriptor) & CloseOnExec));
+        Assert.NotEqual(0, GetFlags((int)accepted.Handle) & NonBlocking);
+    }
+
+    /// <summary>A wake-up that is not taken would come again and again.</summary>
+    [Fact]
+    public unsafe void WakeUp_Called_WakesUntilItIsTaken()
+    {
+        using var epoll = new EpollHandle();
+        using var wakeUp = new WakeUp();
+        var events = stackalloc EpollEvent[1];
+        Assert.True(epoll.Add(wakeUp.Descriptor, Libc.EpollIn, data: 7));
+        Assert.Equal(0, epoll.Wait(events, 1, 0));
+
+        wakeUp.Call();
+        wakeUp.Call();
+        Assert.Equal(1, epoll.Wait(events, 1, 0));
+        Assert.Equal(7ul, events->Data);
+
+        wakeUp.OnEvent(Libc.EpollIn);
+        Assert.Equal(0, epoll.Wait(events, 1, 0));
+    }
+
+    [Fact]
+    public async Task EventHandle_ResetWithoutASignal_DoesNotBlock()
+    {
+        using var wake = new EventHandle();
+
+        await Task.Run(wake.Reset).Within("the reset");
+    }
+
+    [Fact]
+    public unsafe void HasInput_OnlyBytesAreInput()
+    {
+        using var accepted = Accept();
+        Assert.False(Libc.HasInput((int)accepted.Handle));
+
+        _peer.Send("hello"u8);
+        Assert.True(accepted.Poll(Waiting.Patience, SelectMode.SelectRead));
+        Assert.True(Libc.HasInput((int)accepted.Handle));
+
+        var buffer = stackalloc byte[5];
+        Assert.Equal(5, Libc.Receive((int)accepted.Handle, buffer, 5, 0));
+        _peer.Shutdown(SocketShutdown.Send);
+        Assert.True(accepted.Poll(Waiting.Patience, SelectMode.SelectRead));
+        Assert.False(Libc.HasInput((int)accepted.Handle));
+    }
+
+    [Fact]
+    public void ResetOnClose_PeerSeesAReset()
+    {
+        using (var accepted = Accept())
+            Libc.ResetOnClose((int)accepted.Handle);
+
+        Assert.Equal(SocketError.ConnectionReset, Assert.Throws<SocketException>(() => _peer.Receive(new byte[1])).SocketErrorCode);
+    }
+
+    /// <summary>A response of several sends would wait for the peer's acknowledgement between them, for 40 milliseconds.</summary>
+    [Fact]
+    public void TcpOptions_ConnectionsOfAListener_SendWithoutDelayAndProbe()
+    {
+        TcpOptions.Set(_listener);
+
+        using var accepted = Accept();
+
+        Assert.True(accepted.NoDelay);
+        Assert.NotEqual(0, accepted.GetSocketOption(SocketOptionLevel.Socket, SocketOptionName.KeepAlive));
+    }
+
+    [Theory]
+    [InlineData(FileAccess.Read, true)]
+    [InlineData(FileAccess.Write, false)]
+    [InlineData(FileAccess.ReadWrite, false)]
+    public void IsReadOnly_AsTheFileWasOpened(FileAccess access, bool isReadOnly)
+    {
+        using var file = File.OpenHandle("/dev/null", FileMode.Open, access, FileShare.ReadWrite);
+
+        Assert.Equal(isReadOnly, Descriptors.IsReadOnly((int)file.DangerousGetHandle()));
+    }
+
+    [Theory]
+    [InlineData("4096\n", 4_096)]
+    [InlineData("128", 128)]
+    [InlineData("many", int.MaxValue)]
+    public void BacklogLimit_AsTheFileSays(string text, int limit)
+    {
+        var path = Path.GetTempFileName();
+        File.WriteAllText(path, text);
+
+        Assert.Equal(limit, BacklogLimit.Get(path));
+        File.Delete(path);
+    }
+
+    [Fact]
+    public void GetPermissions_OfALink_AreThoseOfItsTarget()
+    {
+        var folder = Directory.CreateTempSubdirectory("fastcgi-");
+        var file = Path.Combine(folder.FullName, "file");
+        File.WriteAllText(file, "");
+        File.SetUnixFileMode(file, UnixFileMode.UserRead | UnixFileMode.GroupRead);
+        File.CreateSymbolicLink(Path.Combine(folder.FullName, "link"), file);
+
+        Assert.Equal(UnixFileMode.UserRead | UnixFileMode.GroupRead, SocketFile.GetPermissions(Path.Combine(folder.FullName, "link"))!.Mode);
+        folder.Delete(recursive: true);
+    }
+
+    [Fact]
+    public void FindLocalAccount_PartOfAName_IsNobody()
+    {
+        Assert.Equal(0u, SystemAccounts.FindLocalAccount("root")!.Value.User);
+        Assert.Null(SystemAccounts.FindLocalAccount("roo"));
+        Assert.Null(SystemAccounts.FindLocalAccount("oot"));
+    }
+
+    private Socket Accept()
+    {
+        _peer.Connect(_listener.LocalEndPoint!);
+        Assert.True(_listener.Poll(Waiting.Patience, SelectMode.SelectRead));
+        return new Socket(new SafeSocketHandle(Libc.Accept(_listener.SafeHandle), ownsHandle: true));
+    }
+
+    private static int GetFlags(int descriptor)
+        => Convert.ToInt32(File.ReadLines($"/proc/self/fdinfo/{descriptor}").Single(static line => line.StartsWith("flags:", StringComparison.Ordinal))[6..].Trim(), 8);
+}

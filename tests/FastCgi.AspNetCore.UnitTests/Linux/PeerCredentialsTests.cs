@@ -1,0 +1,113 @@
+using System.Net;
+using System.Net.Sockets;
+using System.Runtime.InteropServices;
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Transport;
+
+namespace FastCgi.AspNetCore.UnitTests.Linux;
+
+/// <summary>Who is at the other end of a unix socket, and whether it may be there.</summary>
+[SupportedOSPlatform("linux")]
+public sealed partial class PeerCredentialsTests : IDisposable
+{
+    private const uint Group = 54_321;
+    private const uint LastGroup = 54_323;
+    private static readonly uint[] s_supplementary = [54_322, LastGroup];
+
+    private readonly Socket _listener = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+    private readonly Socket _peer = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+    private readonly Socket _connection;
+
+    public PeerCredentialsTests()
+    {
+        _listener.Bind(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
+        _listener.Listen();
+        // The groups are those of the thread that connects, and of no other thread of this process.
+        var thread = new Thread(() =>
+        {
+            if (Environment.IsPrivilegedProcess)
+                SetGroups(Group, s_supplementary);
+            _peer.Connect(_listener.LocalEndPoint!);
+        });
+        thread.Start();
+        thread.Join();
+        _connection = _listener.Accept();
+    }
+
+    public void Dispose()
+    {
+        _connection.Dispose();
+        _peer.Dispose();
+        _listener.Dispose();
+    }
+
+    [Fact]
+    public void Get_OfAProcess_UserAndAllGroups()
+    {
+        if (!Environment.IsPrivilegedProcess)
+            return;
+
+        var peer = PeerCredentials.Get(_connection)!;
+
+        Assert.Equal(0u, peer.User);
+        Assert.Equal((uint)Environment.ProcessId, peer.Process);
+        Assert.Equal([Group, .. s_supplementary], peer.Groups);
+    }
+
+    [Theory]
+    [InlineData(Group, true)]
+    [InlineData(LastGroup, true)]
+    [InlineData(LastGroup + 1, false)]
+    public void Allows_Connection_WhoseProcessIsInAGroup(uint group, bool isAllowed)
+    {
+        if (!Environment.IsPrivilegedProcess)
+            return;
+
+        var policy = new PeerPolicy { Groups = [group] };
+
+        Assert.True(policy.IsRestricted);
+        Assert.Equal(isAllowed, policy.Allows(_connection));
+    }
+
+    /// <summary>A unix socket has no address that could be in the list.</summary>
+    [Fact]
+    public void Allows_UnixSocketWhereAddressesAreNamed_Nobody()
+    {
+        var user = PeerCredentials.Get(_connection)!.User;
+
+        Assert.True(new PeerPolicy { Users = [user] }.Allows(_connection));
+        Assert.False(new PeerPolicy { Users = [user], Addresses = [[IPNetwork.Parse("0.0.0.0/0")]] }.Allows(_connection));
+    }
+
+    /// <summary>A TCP connection has no user.</summary>
+    [Fact]
+    public void Allows_TcpWhereUsersOrGroupsAreNamed_Nobody()
+    {
+        using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        listener.Listen();
+        using var peer = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        peer.Connect(listener.LocalEndPoint!);
+        using var connection = listener.Accept();
+        var addresses = new[] { new[] { IPNetwork.Parse("127.0.0.0/8") } };
+
+        Assert.True(new PeerPolicy { Addresses = addresses }.Allows(connection));
+        Assert.False(new PeerPolicy { Addresses = addresses, Users = [0] }.Allows(connection));
+        Assert.False(new PeerPolicy { Addresses = addresses, Groups = [0] }.Allows(connection));
+    }
+
+    /// <summary>The calls themselves: those of the library change all threads.</summary>
+    private static void SetGroups(uint group, uint[] supplementary)
+    {
+        var (setGroups, setGroup) = RuntimeInformation.ProcessArchitecture == Architecture.X64 ? (116, 119) : (159, 149);
+        Assert.Equal(0, syscall(setGroups, supplementary.Length, supplementary));
+        Assert.Equal(0, syscall(setGroup, (nint)group, (nint)group, (nint)group));
+    }
+
+    [LibraryImport("libc")]
+    private static partial nint syscall(nint number, nint count, uint[] list);
+
+    [LibraryImport("libc")]
+    private static partial nint syscall(nint number, nint real, nint effective, nint saved);
+}

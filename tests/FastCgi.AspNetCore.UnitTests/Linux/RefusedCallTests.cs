@@ -1,0 +1,154 @@
+using System.Net;
+using System.Net.Sockets;
+using System.Runtime.InteropServices;
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Transport;
+
+namespace FastCgi.AspNetCore.UnitTests.Linux;
+
+/// <summary>What a container, a sandbox or an old system refuses has a way on without it.</summary>
+[SupportedOSPlatform("linux")]
+public sealed class RefusedCallTests : IDisposable
+{
+    private const int SocketLevel = 1;
+    private const int LockFilter = 44;
+
+    private readonly CollectedLogs _logs = new();
+
+    public void Dispose() => _logs.Dispose();
+
+    [Theory]
+    [InlineData("127.0.0.1")]
+    [InlineData("::1")]
+    public async Task CloseAcceptQueue_ConnectionsThatWait_AreAcceptedAndOthersRefused(string address)
+    {
+        using var socket = Listen(address);
+        using var waiting = new Socket(socket.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
+        await waiting.ConnectAsync(socket.LocalEndPoint!);
+        // No filter can be attached any more: the error is EPERM, as of a sandbox.
+        socket.SetRawSocketOption(SocketLevel, LockFilter, MemoryMarshal.AsBytes<int>([1]));
+
+        Assert.True(await AcceptQueue.TryCloseAsync(socket));
+
+        using var late = new Socket(socket.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
+        Assert.Equal(SocketError.ConnectionRefused, (await Assert.ThrowsAsync<SocketException>(() => late.ConnectAsync(socket.LocalEndPoint!))).SocketErrorCode);
+        using var accepted = await socket.AcceptAsync();
+        await accepted.SendAsync("hello"u8.ToArray());
+        Assert.Equal(5, await waiting.ReceiveAsync(new byte[10]));
+    }
+
+    /// <summary>For systems that refuse the first way.</summary>
+    [Fact]
+    public async Task DropSyn_ConnectionThatWaits_IsAccepted()
+    {
+        using var socket = Listen("127.0.0.1");
+        using var waiting = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        await waiting.ConnectAsync(socket.LocalEndPoint!);
+
+        Assert.True(AcceptQueue.TryDropSyn(socket));
+
+        using var late = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        var connecting = late.ConnectAsync(socket.LocalEndPoint!);
+        using var accepted = await socket.AcceptAsync();
+        await accepted.SendAsync("hello"u8.ToArray());
+        Assert.Equal(5, await waiting.ReceiveAsync(new byte[10]));
+        Assert.False(connecting.IsCompleted);
+    }
+
+    [Fact]
+    public void DropSyn_FilterIsRefused_SaysSo()
+    {
+        using var socket = Listen("127.0.0.1");
+        socket.SetRawSocketOption(SocketLevel, LockFilter, MemoryMarshal.AsBytes<int>([1]));
+
+        Assert.False(AcceptQueue.TryDropSyn(socket));
+    }
+
+    [Fact]
+    public async Task Withdraw_RemoveFails_TheQueueIsClosedAllTheSame()
+    {
+        using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        socket.Bind(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
+        socket.Listen();
+        var listening = new ListeningSocket(socket)
+        {
+            EndPoint = socket.LocalEndPoint!,
+            RemoveAsync = static () => throw new UnauthorizedAccessException("on purpose"),
+        };
+
+        Assert.True(await listening.WithdrawAsync(_logs.CreateLogger("")));
+
+        Assert.Equal("SocketFileLeft", Assert.Single(_logs.All).EventName);
+        using var late = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        Assert.Throws<SocketException>(() => late.Connect(socket.LocalEndPoint!));
+    }
+
+    /// <summary>It is no unix socket, so the system tells neither user nor groups: whoever it is does not come in.</summary>
+    [Fact]
+    public void PeerCredentials_NotTold_Null()
+    {
+        using var notConnected = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        using var closed = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+
+        Assert.DoesNotContain(PeerCredentials.Get(notConnected)?.Groups ?? [], static group => group == 0);
+        Assert.DoesNotContain(PeerCredentials.Get(closed)?.Groups ?? [], static group => group == 0);
+    }
+
+    [Fact]
+    public void ThreadId_FromProc_IsThatOfTheSystem()
+    {
+        Assert.NotEqual(0, ThreadClock.GetThreadId());
+        Assert.Equal(ThreadClock.GetThreadId(), ThreadClock.ReadThreadId());
+    }
+
+    [Fact]
+    public void GetProcessorTime_NoSuchThread_IsNotTold()
+    {
+        Assert.Equal(-1, ThreadClock.GetProcessorTime(0));
+        Assert.Equal(-1, ThreadClock.GetProcessorTime(int.MaxValue / 16));
+    }
+
+    [Fact]
+    public void BacklogLimit_NotToBeRead_None()
+    {
+        Assert.Equal(int.MaxValue, BacklogLimit.Get("/nowhere/somaxconn"));
+        Assert.Equal(int.MaxValue, BacklogLimit.Get("/dev/null"));
+        Assert.InRange(BacklogLimit.Get(), 1, int.MaxValue);
+    }
+
+    [Fact]
+    public void PipeName_NoSuchDescriptor_Null() => Assert.Null(PipeName.Get(int.MaxValue));
+
+    [Fact]
+    public void TcpOptions_OfAnotherKindOfSocket_AreLeft()
+    {
+        using var datagrams = new Socket(AddressFamily.InterNetwork, SocketType.Dgram, ProtocolType.Udp);
+
+        TcpOptions.Set(datagrams);
+    }
+
+    /// <summary>Any thread may come late: another socket can have the number by then.</summary>
+    [Fact]
+    public void Handles_AfterTheirEnd_DoNothing()
+    {
+        var epoll = new EpollHandle();
+        var wake = new EventHandle();
+        epoll.Dispose();
+        wake.Dispose();
+
+        Assert.False(epoll.Add(0, Libc.EpollIn, data: 0));
+        Assert.False(epoll.Modify(0, Libc.EpollIn, data: 0));
+        Assert.False(epoll.Delete(0));
+        wake.Signal();
+    }
+
+    private static Socket Listen(string address)
+    {
+        var endPoint = new IPEndPoint(IPAddress.Parse(address), 0);
+        var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
+        socket.Bind(endPoint);
+        socket.Listen();
+        return socket;
+    }
+}

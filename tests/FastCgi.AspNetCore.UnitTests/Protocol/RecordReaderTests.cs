@@ -1,0 +1,155 @@
+using FastCgi.AspNetCore.Protocol;
+
+namespace FastCgi.AspNetCore.UnitTests.Protocol;
+
+public sealed class RecordReaderTests
+{
+    private const byte OtherVersion = 2;
+
+    public static TheoryData<string> StreamNames => [.. RecordStreams.All.Keys];
+
+    [Theory]
+    [MemberData(nameof(StreamNames))]
+    public void Read_ValidStream_Whole_YieldsItsRecords(string name)
+    {
+        foreach (var stream in RecordStreams.All[name])
+            new RecordExpectation(stream).AssertReads(stream.Bytes.Length);
+    }
+
+    [Theory]
+    [MemberData(nameof(StreamNames))]
+    public void Read_ValidStream_CutAnywhere_YieldsTheSameRecords(string name)
+    {
+        foreach (var stream in RecordStreams.All[name])
+        {
+            for (var cut = 0; cut <= stream.Bytes.Length; cut++)
+                new RecordExpectation(stream).AssertReads(cut, stream.Bytes.Length);
+        }
+    }
+
+    [Theory]
+    [MemberData(nameof(StreamNames))]
+    public void Read_ValidStream_OneByteAtATime_YieldsTheSameRecords(string name)
+    {
+        foreach (var stream in RecordStreams.All[name])
+            new RecordExpectation(stream).AssertReads([.. Enumerable.Range(1, stream.Bytes.Length)]);
+    }
+
+    [Theory]
+    [MemberData(nameof(StreamNames))]
+    public void Read_ValidStream_ThreeAndSevenBytesInTurn_YieldsTheSameRecords(string name)
+    {
+        foreach (var stream in RecordStreams.All[name])
+        {
+            var ends = Enumerable.Range(1, 2 * stream.Bytes.Length).Select(static i => (i / 2 * 10) + (i % 2 * 3)).TakeWhile(end => end < stream.Bytes.Length);
+            new RecordExpectation(stream).AssertReads([.. ends, stream.Bytes.Length]);
+        }
+    }
+
+    [Fact]
+    public void Read_Empty_NeedsMore()
+    {
+        var reader = new RecordReader();
+        ReadOnlySpan<byte> input = default;
+
+        Assert.Equal(RecordReadResult.NeedMore, reader.Read(ref input, out _));
+    }
+
+    [Fact]
+    public void Read_ContentArrivesInPieces_EachIsYieldedAtOnce()
+    {
+        var reader = new RecordReader();
+        ReadOnlySpan<byte> input = [1, 5, 0, 1, 0, 3, 2, 0, (byte)'a'];
+
+        Assert.Equal(RecordReadResult.Piece, reader.Read(ref input, out var piece));
+        Assert.Equal("a"u8, piece.Content);
+        Assert.True(piece is { IsStart: true, IsEnd: false, IsEmptyRecord: false });
+        Assert.Equal(RecordReadResult.NeedMore, reader.Read(ref input, out _));
+
+        input = "b"u8;
+        Assert.Equal(RecordReadResult.Piece, reader.Read(ref input, out piece));
+        Assert.Equal("b"u8, piece.Content);
+        Assert.True(piece is { IsStart: false, IsEnd: false });
+
+        input = [(byte)'c', 0xff];
+        Assert.Equal(RecordReadResult.Piece, reader.Read(ref input, out piece));
+        Assert.Equal("c"u8, piece.Content);
+        Assert.True(piece is { IsStart: false, IsEnd: true, IsEmptyRecord: false });
+        Assert.Equal(RecordReadResult.NeedMore, reader.Read(ref input, out _));
+        Assert.True(input.IsEmpty);
+    }
+
+    [Fact]
+    public void Read_LastByteOfContent_IsYieldedBeforeItsPaddingArrives()
+    {
+        var reader = new RecordReader();
+        ReadOnlySpan<byte> input = [1, 4, 0, 1, 0, 1, 255, 0, (byte)'x'];
+
+        Assert.Equal(RecordReadResult.Piece, reader.Read(ref input, out var piece));
+        Assert.True(piece.IsEnd);
+    }
+
+    [Fact]
+    public void Read_EmptyRecord_IsYieldedBeforeItsPaddingArrives()
+    {
+        var reader = new RecordReader();
+        ReadOnlySpan<byte> input = [1, 4, 0, 1, 0, 0, 255, 0];
+
+        Assert.Equal(RecordReadResult.Piece, reader.Read(ref input, out var piece));
+        Assert.True(piece is { IsEmptyRecord: true, IsStart: true, IsEnd: true });
+    }
+
+    [Theory]
+    [InlineData(0)]
+    [InlineData(2)]
+    [InlineData('G')]
+    [InlineData(0x16)]
+    [InlineData(255)]
+    public void Read_FirstByteIsNotTheVersion_ReportedAtOnceAndAgain(byte first)
+    {
+        var reader = new RecordReader();
+        ReadOnlySpan<byte> input = [first];
+
+        for (var call = 0; call < 3; call++)
+        {
+            Assert.Equal(RecordReadResult.UnsupportedVersion, reader.Read(ref input, out _));
+            Assert.Equal(1, input.Length);
+        }
+    }
+
+    [Theory]
+    [InlineData(0, 0)]
+    [InlineData(5, 0)]
+    [InlineData(0, 3)]
+    [InlineData(5, 255)]
+    public void Read_VersionOfALaterRecordIsNotOne_ReportedBehindTheRecordsBefore(int contentLength, int padding)
+    {
+        byte[] bytes =
+        [
+            .. SpecificationBytes.Record(4, 1, SpecificationBytes.Content(contentLength), padding),
+            .. SpecificationBytes.Record(4, 1, [], version: OtherVersion),
+        ];
+        for (var cut = 0; cut <= bytes.Length; cut++)
+        {
+            var reader = new RecordReader();
+            ReadOnlySpan<byte> input = bytes.AsSpan(0, cut);
+            var records = CountRecords(ref reader, ref input, out var result);
+            if (input.IsEmpty)
+            {
+                input = bytes.AsSpan(cut);
+                records += CountRecords(ref reader, ref input, out result);
+            }
+
+            Assert.Equal(1, records);
+            Assert.Equal(RecordReadResult.UnsupportedVersion, result);
+        }
+    }
+
+    private static int CountRecords(ref RecordReader reader, ref ReadOnlySpan<byte> input, out RecordReadResult result)
+    {
+        var records = 0;
+        while ((result = reader.Read(ref input, out var piece)) == RecordReadResult.Piece)
+            records += piece.IsEnd ? 1 : 0;
+        return records;
+    }
+}

@@ -1,0 +1,61 @@
+using FastCgi.AspNetCore.Protocol;
+
+namespace FastCgi.AspNetCore.UnitTests.Protocol;
+
+public sealed class RecordWriterTests
+{
+    private readonly byte[] _destination = Enumerable.Repeat((byte)0xee, 20).ToArray();
+
+    [Fact]
+    public void WriteHeader_Stdout_EightBytes()
+    {
+        RecordWriter.WriteHeader(_destination, RecordType.Stdout, 0x0102, 0x0304);
+
+        AssertWritten([1, 6, 1, 2, 3, 4, 0, 0]);
+    }
+
+    [Fact]
+    public void WriteHeader_Padded_PaddingLengthIsTold()
+    {
+        RecordWriter.WriteHeader(_destination, RecordType.Stderr, 65_535, 65_535, 255);
+
+        AssertWritten([1, 7, 0xff, 0xff, 0xff, 0xff, 0xff, 0]);
+    }
+
+    [Fact]
+    public void WriteHeader_Empty_EndOfStream()
+    {
+        RecordWriter.WriteHeader(_destination, RecordType.Stdout, 1, 0);
+
+        AssertWritten([1, 6, 0, 1, 0, 0, 0, 0]);
+    }
+
+    // appStatus B3 B2 B1 B0, protocolStatus, three reserved (section 5.5).
+    [Theory]
+    [InlineData(1, 0u, ProtocolStatus.RequestComplete, new byte[] { 1, 3, 0, 1, 0, 8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0 })]
+    [InlineData(258, 1u, ProtocolStatus.CantMultiplexConnection, new byte[] { 1, 3, 1, 2, 0, 8, 0, 0, 0, 0, 0, 1, 1, 0, 0, 0 })]
+    [InlineData(65_535, 0xdeadbeef, ProtocolStatus.Overloaded, new byte[] { 1, 3, 0xff, 0xff, 0, 8, 0, 0, 0xde, 0xad, 0xbe, 0xef, 2, 0, 0, 0 })]
+    [InlineData(3, 0xffffffff, ProtocolStatus.UnknownRole, new byte[] { 1, 3, 0, 3, 0, 8, 0, 0, 0xff, 0xff, 0xff, 0xff, 3, 0, 0, 0 })]
+    internal void WriteEndRequest_Any_SixteenBytes(int id, uint appStatus, ProtocolStatus protocolStatus, byte[] expected)
+    {
+        RecordWriter.WriteEndRequest(_destination, (ushort)id, appStatus, protocolStatus);
+
+        AssertWritten(expected);
+        Assert.Equal(16, RecordWriter.FixedRecordLength);
+    }
+
+    // The type, seven reserved; request id 0 (section 4.2).
+    [Theory]
+    [InlineData(12, new byte[] { 1, 11, 0, 0, 0, 8, 0, 0, 12, 0, 0, 0, 0, 0, 0, 0 })]
+    [InlineData(255, new byte[] { 1, 11, 0, 0, 0, 8, 0, 0, 255, 0, 0, 0, 0, 0, 0, 0 })]
+    public void WriteUnknownType_Any_SixteenBytes(int type, byte[] expected)
+    {
+        RecordWriter.WriteUnknownType(_destination, (RecordType)type);
+
+        AssertWritten(expected);
+    }
+
+    /// <summary>These bytes, and not one behind them.</summary>
+    private void AssertWritten(byte[] expected)
+        => Assert.Equal(expected.Concat(Enumerable.Repeat((byte)0xee, _destination.Length - expected.Length)), _destination);
+}

@@ -1,0 +1,222 @@
+using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Requests;
+using Microsoft.AspNetCore.Http;
+
+namespace FastCgi.AspNetCore.UnitTests.Requests;
+
+/// <summary>What counts against the window of a body.</summary>
+public sealed class RequestBodyTests : IDisposable
+{
+    private readonly BufferPool _pool = new();
+
+    public void Dispose() => _pool.Dispose();
+
+    /// <summary>The reader that is woken up comes when its thread is free; until then the window must hold.</summary>
+    [Fact]
+    public async Task UnreadLength_WhileAReaderIsWokenUp_CountsWhatComes()
+    {
+        for (var i = 0; i < 200; i++)
+        {
+            var body = Begin(declaredLength: null);
+            body.BeginRead(maxLength: null);
+            var read = body.ReadAsync(CancellationToken.None).AsTask();
+
+            body.Append(new byte[100]);
+            Assert.Equal(100, body.UnreadLength);
+            body.Append(new byte[50]);
+            Assert.Equal(150, body.UnreadLength);
+
+            var buffer = (await read).Buffer;
+            body.AdvanceTo(buffer.Start, buffer.End);
+            Assert.Equal(150 - (int)buffer.Length, body.UnreadLength);
+            body.Reset();
+        }
+    }
+
+    [Fact]
+    public async Task UnreadLength_ReadWaitsForANumberOfBytes_CountsWhatIsBeyond()
+    {
+        var body = Begin(declaredLength: null);
+        body.Append(new byte[100]);
+        body.BeginRead(maxLength: null);
+        var read = body.ReadAtLeastAsync(1_000, CancellationToken.None).AsTask();
+
+        body.Append(new byte[800]);
+        Assert.Equal(0, body.UnreadLength);
+        body.CancelPendingRead();
+        var canceled = await read;
+        Assert.True(canceled.IsCanceled);
+        Assert.Equal(900, body.UnreadLength);
+        body.AdvanceTo(canceled.Buffer.Start, canceled.Buffer.Start);
+        body.Reset();
+    }
+
+    [Fact]
+    public async Task ReadAtLeast_MoreThanMayBeRead_FailsAsSoonAsThatShows()
+    {
+        var body = Begin(declaredLength: null);
+        body.BeginRead(maxLength: 5);
+        var read = body.ReadAtLeastAsync(int.MaxValue, CancellationToken.None).AsTask();
+
+        body.Append(new byte[5]);
+        Assert.False(read.IsCompleted);
+        body.Append(new byte[1]);
+
+        var exception = await Assert.ThrowsAsync<BadHttpRequestException>(() => read.WaitAsync(TimeSpan.FromSeconds(20)));
+        Assert.Equal(413, exception.StatusCode);
+        body.Reset();
+    }
+
+    [Theory]
+    [InlineData(null)]
+    [InlineData(10L)]
+    [InlineData(long.MaxValue)]
+    public async Task ReadAtLeast_AsMuchAsMayBeRead_WaitsForIt(long? maxLength)
+    {
+        var body = Begin(declaredLength: null);
+        body.BeginRead(maxLength);
+        var read = body.ReadAtLeastAsync(10, CancellationToken.None).AsTask();
+
+        body.Append(new byte[9]);
+        Assert.False(read.IsCompleted);
+        body.Append(new byte[1]);
+
+        var result = await read.WaitAsync(TimeSpan.FromSeconds(20));
+        Assert.Equal(10, result.Buffer.Length);
+        body.AdvanceTo(result.Buffer.End, result.Buffer.End);
+        body.Reset();
+    }
+
+    [Fact]
+    public async Task Read_InSeveralReads_AsMuchAsTheLimitAndNotAByteMore()
+    {
+        var body = Begin(declaredLength: null);
+        foreach (var length in (int[])[3, 2])
+        {
+            body.Append(new byte[length]);
+            Assert.Equal(length, await ReadAllAsync(body, maxLength: 5));
+        }
+
+        body.Append(new byte[1]);
+
+        // Again and again, as long as the application tries.
+        for (var i = 0; i < 2; i++)
+            Assert.Equal(413, (await Assert.ThrowsAsync<BadHttpRequestException>(() => ReadAllAsync(body, maxLength: 5))).StatusCode);
+        body.Reset();
+    }
+
+    [Fact]
+    public async Task ReadAtLeast_WhenSomeIsRead_FailsAsSoonAsTheLimitIsPassed()
+    {
+        var body = Begin(declaredLength: null);
+        body.Append(new byte[3]);
+        await ReadAllAsync(body, maxLength: 5);
+        body.Append(new byte[2]);
+        body.BeginRead(maxLength: 5);
+        var read = body.ReadAtLeastAsync(10, CancellationToken.None).AsTask();
+
+        Assert.False(read.IsCompleted);
+        body.Append(new byte[1]);
+
+        Assert.Equal(413, (await Assert.ThrowsAsync<BadHttpRequestException>(() => read.Within("the read"))).StatusCode);
+        body.Reset();
+    }
+
+    [Fact]
+    public async Task UnreadLength_ReadWaitsForANumberOfBytesBehindOthers_CountsFromWhatIsExamined()
+    {
+        var body = Begin(declaredLength: null);
+        body.Append(new byte[100]);
+        await ReadAllAsync(body, maxLength: null);
+        body.BeginRead(maxLength: null);
+        var read = body.ReadAtLeastAsync(50, CancellationToken.None).AsTask();
+
+        body.Append(new byte[40]);
+        Assert.Equal(0, body.UnreadLength);
+
+        body.EndInput();
+        Assert.Equal(40, (await read.WaitAsync(TimeSpan.FromSeconds(20))).Buffer.Length);
+        body.Reset();
+    }
+
+    [Fact]
+    public async Task UnreadLength_ExaminedAndNotConsumed_DoesNotCount()
+    {
+        var body = Begin(declaredLength: null);
+        body.Append(new byte[100]);
+        body.BeginRead(maxLength: null);
+        var buffer = (await body.ReadAsync(CancellationToken.None)).Buffer;
+
+        body.AdvanceTo(buffer.GetPosition(10), buffer.GetPosition(60));
+
+        Assert.Equal(40, body.UnreadLength);
+        body.Reset();
+    }
+
+    [Fact]
+    public async Task Begin_AfterAnotherBody_CountsFromZero()
+    {
+        var body = Begin(declaredLength: 8);
+        body.Append(new byte[8]);
+        await ReadAllAsync(body, maxLength: null);
+        body.Reset();
+
+        body.Begin(declaredLength: null);
+        body.Append(new byte[10]);
+
+        Assert.Equal(10, body.ReceivedLength);
+        Assert.Equal(10, body.UnreadLength);
+        Assert.Equal(10, await ReadAllAsync(body, maxLength: 10));
+        body.Reset();
+    }
+
+    [Theory]
+    [InlineData(4, true)]
+    [InlineData(5, false)]
+    [InlineData(6, false)]
+    public async Task Append_AroundTheDeclaredLength_IsCutThereAndOver(int sent, bool isOpen)
+    {
+        var body = Begin(declaredLength: 5);
+
+        body.Append(new byte[sent]);
+        Assert.Equal(!isOpen, body.IsInputOver);
+        Assert.Equal(Math.Min(sent, 5), body.ReceivedLength);
+        body.EndInput();
+
+        body.BeginRead(maxLength: 5);
+        if (isOpen)
+            Assert.Equal(400, (await Assert.ThrowsAsync<BadHttpRequestException>(() => body.ReadAsync(CancellationToken.None).AsTask())).StatusCode);
+        else
+            Assert.Equal(5, await ReadAllAsync(body, maxLength: 5));
+        body.Reset();
+    }
+
+    [Theory]
+    [InlineData(5, 5L, false)]
+    [InlineData(6, 5L, true)]
+    [InlineData(6, null, false)]
+    public void BeginRead_DeclaredLength_MayBeTheLimit(int declared, long? maxLength, bool isRefused)
+    {
+        var body = Begin(declared);
+
+        var failure = Record.Exception(() => body.BeginRead(maxLength));
+
+        Assert.Equal(isRefused, failure is BadHttpRequestException { StatusCode: 413 });
+        body.Reset();
+    }
+
+    private static async Task<int> ReadAllAsync(RequestBody body, long? maxLength)
+    {
+        body.BeginRead(maxLength);
+        var buffer = (await body.ReadAsync(CancellationToken.None)).Buffer;
+        body.AdvanceTo(buffer.End, buffer.End);
+        return (int)buffer.Length;
+    }
+
+    private RequestBody Begin(long? declaredLength)
+    {
+        var body = new RequestBody(_pool);
+        body.Begin(declaredLength);
+        return body;
+    }
+}

@@ -1,0 +1,161 @@
+using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.UnitTests.Cgi;
+
+namespace FastCgi.AspNetCore.UnitTests.Requests;
+
+public sealed class RequestParametersTests : IDisposable
+{
+    private readonly CgiMapping _mapping = new();
+    private readonly RequestParameters _parameters = new();
+
+    public RequestParametersTests() => _parameters.Open();
+
+    public void Dispose() => _parameters.End();
+
+    [Fact]
+    public void Append_AnyPieces_TheBytesInOrder()
+    {
+        var bytes = CgiParameters.Get(("REQUEST_URI", "/" + new string('x', 5_000)), ("HTTP_HOST", "h")).Bytes;
+        foreach (var size in (int[])[1, 7, 511, 512, 513, 4_096, bytes.Length])
+        {
+            var parameters = new RequestParameters();
+            parameters.Open();
+            for (var start = 0; start < bytes.Length; start += size)
+                parameters.Append(bytes.AsSpan(start, Math.Min(size, bytes.Length - start)), isWhole: size == bytes.Length);
+
+            Assert.Equal(bytes.Length, parameters.Length);
+            Assert.True(parameters.Span.SequenceEqual(bytes));
+            parameters.End();
+            Assert.Equal(0, parameters.Length);
+        }
+    }
+
+    [Fact]
+    public void GetVariable_Name_TheLastInAnyCase()
+    {
+        Append(("REMOTE_USER", "a"), ("remote_user", "b"), ("EMPTY", ""), ("REMOTE_USERS", "c"));
+
+        Assert.Equal("b", _parameters.GetVariable("REMOTE_USER", _mapping));
+        Assert.Equal("b", _parameters.GetVariable("Remote_User", _mapping));
+        Assert.Equal("", _parameters.GetVariable("EMPTY", _mapping));
+        Assert.Null(_parameters.GetVariable("ABSENT", _mapping));
+        Assert.Null(_parameters.GetVariable("REMOTE_USE", _mapping));
+    }
+
+    [Fact]
+    public void GetVariables_All_InOrderWithRepeatedAndOddOnes()
+    {
+        Append(("B", "1"), ("A", "2"), ("B", "3"), ("proxy-nokeepalive", "1"), ("", "nameless"), ("caf\xe9", "\xc3\xa9"));
+
+        Assert.Equal(
+            [new("REQUEST_METHOD", "GET"), new("B", "1"), new("A", "2"), new("B", "3"), new("proxy-nokeepalive", "1"), new("", "nameless"), new("café", "é")],
+            _parameters.GetVariables(_mapping));
+    }
+
+    [Fact]
+    public void GetVariable_ValueWithAnyByte_IsWhole()
+    {
+        Append(("SSL_CLIENT_CERT", "-----BEGIN\n\tMII=\r\n\0-----"));
+
+        Assert.Equal("-----BEGIN\n\tMII=\r\n\0-----", _parameters.GetVariable("SSL_CLIENT_CERT", _mapping));
+    }
+
+    [Theory]
+    [InlineData("HTTP_COOKIE", false)]
+    [InlineData("HTTP_AUTHORIZATION", false)]
+    [InlineData("HTTP_PROXY_AUTHORIZATION", false)]
+    [InlineData("REDIRECT_HTTP_AUTHORIZATION", false)]
+    [InlineData("HTTP_HOST", true)]
+    [InlineData("REMOTE_ADDR", true)]
+    public void GetVariable_OfCookiesAndCredentials_IsNotShared(string name, bool isShared)
+    {
+        Append((name, "a value"));
+
+        Assert.Equal(isShared, ReferenceEquals(_parameters.GetVariable(name, _mapping), _parameters.GetVariable(name, _mapping)));
+        Assert.Equal(isShared, ReferenceEquals(_parameters.GetVariables(_mapping)[^1].Value, _parameters.GetVariables(_mapping)[^1].Value));
+        Assert.Equal("a value", _parameters.GetVariable(name, _mapping));
+        if (name == HeaderNames.RenamedAuthorization)
+            Assert.NotSame(_parameters.GetRenamedAuthorization(_mapping), _parameters.GetRenamedAuthorization(_mapping));
+    }
+
+    [Fact]
+    public void GetRawTarget_IsTheMappers()
+    {
+        Append(("REQUEST_URI", "http://h/a%20b?c"));
+
+        Assert.Equal("/a%20b?c", _parameters.GetRawTarget(_mapping));
+    }
+
+    [Fact]
+    public void Read_RequestIsOver_Throws()
+    {
+        Append(("A", "1"));
+        _parameters.End();
+
+        Assert.Throws<ObjectDisposedException>(() => _parameters.GetVariable("A", _mapping));
+        Assert.Throws<ObjectDisposedException>(() => _parameters.GetVariables(_mapping));
+        Assert.Throws<ObjectDisposedException>(() => _parameters.GetRawTarget(_mapping));
+        Assert.Throws<ObjectDisposedException>(() => _parameters.GetHeader("A", _mapping));
+    }
+
+    /// <summary>Whoever still has what it was given for an earlier request is refused while memory moves.</summary>
+    [Fact]
+    public void Lookup_WhileParamsAreAdded_IsRefused()
+    {
+        _parameters.End();
+        _parameters.Append(CgiParameters.Get(("A", "1")).Bytes, isWhole: false);
+
+        Assert.Throws<ObjectDisposedException>(() => _parameters.GetVariable("A", _mapping));
+        Assert.Throws<ObjectDisposedException>(() => _parameters.GetHeader("A", _mapping));
+        Assert.Throws<ObjectDisposedException>(() => _parameters.GetVariables(_mapping));
+        _parameters.Open();
+        Assert.Equal("1", _parameters.GetVariable("A", _mapping));
+    }
+
+    [Fact]
+    public void Open_AfterEnd_IsEmpty()
+    {
+        Append(("A", "1"));
+        _parameters.End();
+        _parameters.Open();
+
+        Assert.Equal(0, _parameters.Length);
+        Assert.Null(_parameters.GetVariable("A", _mapping));
+    }
+
+    [Theory]
+    [InlineData("192.0.2.1", "49152", "192.0.2.1", 49_152)]
+    [InlineData("2001:db8::1", "1", "2001:db8::1", 1)]
+    [InlineData("::ffff:192.0.2.1", "65535", "::ffff:192.0.2.1", 65_535)]
+    [InlineData("unix:", "", null, 0)]
+    [InlineData("", "0", null, 0)]
+    [InlineData(null, null, null, 0)]
+    [InlineData("www.example.test", "65536", null, 0)]
+    [InlineData("192.0.2.1", "-1", "192.0.2.1", 0)]
+    [InlineData("192.0.2.1", " 80", "192.0.2.1", 0)]
+    [InlineData("192.0.2.1", "80,80", "192.0.2.1", 0)]
+    public void RequestAddresses_Variables_AreTheAddressesOrNone(string? address, string? port, string? expectedAddress, int expectedPort)
+    {
+        if (address is not null)
+            Append(("REMOTE_ADDR", address), ("SERVER_ADDR", address));
+        if (port is not null)
+            Append(("REMOTE_PORT", port), ("SERVER_PORT", port));
+
+        var addresses = new RequestAddresses(_parameters, _mapping);
+
+        Assert.Equal((expectedAddress, expectedPort), (addresses.RemoteAddress?.ToString(), addresses.RemotePort));
+        Assert.Equal((expectedAddress, expectedPort), (addresses.LocalAddress?.ToString(), addresses.LocalPort));
+    }
+
+    [Fact]
+    public void RequestAddresses_Headers_AreNotBelieved()
+    {
+        Append(("HTTP_X_FORWARDED_FOR", "192.0.2.1"), ("HTTP_REMOTE_ADDR", "192.0.2.1"), ("HTTP_X_REAL_IP", "192.0.2.1"));
+
+        Assert.Null(new RequestAddresses(_parameters, _mapping).RemoteAddress);
+    }
+
+    private void Append(params ReadOnlySpan<(string Name, string Value)> variables)
+        => _parameters.Append(CgiParameters.Get(variables).Bytes, isWhole: false);
+}

@@ -1,0 +1,75 @@
+using FastCgi.AspNetCore.Transport.Epoll;
+
+namespace FastCgi.AspNetCore.UnitTests.Transport;
+
+public sealed class EpollSourcesTests
+{
+    private readonly EpollSources _sources = new();
+
+    [Fact]
+    public void Remove_Twice_ChangesNothingMore()
+    {
+        var removed = Add();
+        _sources.Remove(removed);
+        _sources.Remove(removed);
+
+        Assert.Equal(0, _sources.Count);
+        AssertAllFound([Add(), Add(), Add()]);
+    }
+
+    [Fact]
+    public void Remove_WhenAnotherHasTheNumber_LeavesThatAlone()
+    {
+        var removed = Add();
+        _sources.Remove(removed);
+        var next = Add();
+
+        _sources.Remove(removed);
+
+        Assert.Equal(1, _sources.Count);
+        AssertAllFound([next, Add(), Add()]);
+    }
+
+    [Fact]
+    public void Find_EventOfARemovedSource_Nothing()
+    {
+        var removed = Add();
+        var key = removed.Key;
+        _sources.Remove(removed);
+        var next = Add();
+
+        Assert.Equal((uint)key, (uint)next.Key);
+        Assert.Null(_sources.Find(key));
+    }
+
+    [Fact]
+    public void Add_Many_EachIsFound()
+    {
+        var sources = Enumerable.Range(0, 1_000).Select(_ => Add()).ToList();
+
+        AssertAllFound(sources);
+        Assert.Equal(1_000, _sources.Count);
+    }
+
+    private Source Add()
+    {
+        var source = new Source();
+        _sources.Add(source);
+        return source;
+    }
+
+    private void AssertAllFound(List<Source> sources)
+    {
+        Assert.Equal(sources.Count, sources.Select(static source => source.Key).Distinct().Count());
+        Assert.All(sources, source => Assert.Same(source, _sources.Find(source.Key)));
+    }
+
+    private sealed class Source : IEpollSource
+    {
+        public ulong Key { get; set; }
+
+        public void OnEvent(uint events)
+        {
+        }
+    }
+}

@@ -1,0 +1,80 @@
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Execution;
+using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Transport;
+using Microsoft.Extensions.Logging.Abstractions;
+
+namespace FastCgi.AspNetCore.UnitTests.Transport;
+
+/// <summary>What Linux tells of a thread.</summary>
+[SupportedOSPlatform("linux")]
+public sealed class LinuxThreadPlatformTests
+{
+    private readonly LinuxThreadPlatform _platform = new(NullLogger.Instance);
+
+    /// <summary>The name of a thread is the application's, and stands before the state.</summary>
+    [Theory]
+    [InlineData("plain")]
+    [InlineData(") R (")]
+    [InlineData("a) S 1 (b")]
+    public async Task Probe_ThreadThatSleepsOrComputes_IsSeen(string name)
+    {
+        using var go = new ManualResetEventSlim();
+        var isComputing = true;
+        var probe = Waiting.Signal<ThreadProbe>();
+        var thread = new Thread(() =>
+        {
+            probe.SetResult(_platform.ProbeThisThread());
+            while (Volatile.Read(ref isComputing))
+            {
+            }
+
+            go.Wait();
+        })
+        { Name = name };
+        thread.Start();
+        var seen = await probe.Task.Within("the thread");
+
+        Assert.False(seen.IsSleeping);
+        var before = seen.ProcessorTime;
+        Assert.InRange(before, 0, long.MaxValue);
+        await Until(() => seen.ProcessorTime >= before + 5_000_000);
+        Volatile.Write(ref isComputing, false);
+        await Until(() => seen.IsSleeping == true);
+
+        go.Set();
+        thread.Join();
+    }
+
+    [Fact]
+    public void Usage_OfAThread_IsItsOwn()
+    {
+        const int Sleeps = 10;
+        ThreadUsage slept = default, computed = default;
+        long nanoseconds = 0;
+        var thread = new Thread(() =>
+        {
+            var before = _platform.GetUsageOfThisThread();
+            for (var i = 0; i < Sleeps; i++)
+                Thread.Sleep(1);
+            slept = _platform.GetUsageOfThisThread() with { Microseconds = 0 };
+            slept = slept with { Sleeps = slept.Sleeps - before.Sleeps };
+            var id = ThreadClock.GetThreadId();
+            var since = ThreadClock.GetProcessorTime(id);
+            while (ThreadClock.GetProcessorTime(id) - since < 20_000_000)
+            {
+            }
+
+            computed = _platform.GetUsageOfThisThread();
+            nanoseconds = ThreadClock.GetProcessorTime(id);
+        });
+        thread.Start();
+        thread.Join();
+
+        Assert.InRange(slept.Sleeps, Sleeps, long.MaxValue);
+        // Two clocks of the system, the one of which counts by its ticks.
+        Assert.InRange(computed.Microseconds, 10_000, (nanoseconds / 1_000) + 20_000);
+    }
+
+    private static Task Until(Func<bool> condition) => Waiting.UntilAsync(condition, "the thread");
+}

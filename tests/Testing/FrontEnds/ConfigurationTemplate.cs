@@ -1,0 +1,37 @@
+namespace FastCgi.AspNetCore.Testing.FrontEnds;
+
+/// <summary>
+/// Templates of configurations: <c>{{name}}</c> stands for a value, or for <c>on</c> or <c>off</c> where it is a choice of the setup;
+/// a line with <c>{{?name}}</c> is there only if that is chosen, one with <c>{{!name}}</c> only if it is not.
+/// </summary>
+public static class ConfigurationTemplate
+{
+    /// <summary>The text with everything filled in.</summary>
+    public static string FillIn(string text, FrontEndSetup setup, IReadOnlyDictionary<string, string> values)
+    {
+        foreach (var (name, isChosen) in GetChoices(setup))
+        {
+            text = text.Replace("{{" + name + "}}", isChosen ? "on" : "off", StringComparison.Ordinal);
+            text = text.Replace("{{" + (isChosen ? "?" : "!") + name + "}}", "", StringComparison.Ordinal);
+        }
+
+        foreach (var (name, value) in values)
+            text = text.Replace("{{" + name + "}}", value, StringComparison.Ordinal);
+        return string.Join('\n', text.Split('\n').Where(IsChosen));
+    }
+
+    private static IEnumerable<(string Name, bool IsChosen)> GetChoices(FrontEndSetup setup) =>
+    [
+        ("unix", setup.UsesUnixSocket),
+        ("keep-connection", setup.KeepsConnections),
+        ("multiplex", setup.Multiplexes),
+        ("get-values", setup.AsksForValues),
+        ("tls", setup.UsesTls),
+        ("request-buffering", setup.BuffersRequests),
+        ("response-buffering", setup.BuffersResponses),
+        ("response-streaming", !setup.BuffersResponses),
+    ];
+
+    /// <summary>What is left over is a condition that does not hold.</summary>
+    private static bool IsChosen(string line) => !line.Contains("{{?", StringComparison.Ordinal) && !line.Contains("{{!", StringComparison.Ordinal);
+}

@@ -1,0 +1,51 @@
+namespace FastCgi.AspNetCore.Testing.FrontEnds;
+
+/// <summary>How a web server is run: in the foreground, with the files of its own folder, which is the current one.</summary>
+/// <param name="Name">The program.</param>
+/// <param name="Arguments">Its arguments, filled in as the templates are.</param>
+/// <param name="Templates">The configuration files that are written to the folder, from the templates beside this file.</param>
+/// <param name="ErrorMarks">What is in a line of its log that says that something went wrong, and in no other.</param>
+public sealed record FrontEndProgram(string Name, string[] Arguments, string[] Templates, string[] ErrorMarks)
+{
+    private static readonly Dictionary<FrontEndKind, FrontEndProgram> s_programs = new()
+    {
+        [FrontEndKind.Nginx] = new(
+            "nginx",
+            ["-p", "{{folder}}", "-c", "nginx.conf", "-e", "error.log"],
+            ["nginx.conf", "fastcgi_app.conf"],
+            ["[error]", "[crit]", "[alert]", "[emerg]"]),
+
+        // Not the errors of mpm_event, which complains when it is stopped in the instant in which a client leaves.
+        [FrontEndKind.Apache] = new(
+            "apache2",
+            ["-d", "{{folder}}", "-f", "apache.conf", "-D", "FOREGROUND"],
+            ["apache.conf"],
+            ["[proxy:error]", "[proxy_fcgi:error]", "[core:error]", ":crit]", ":alert]", ":emerg]"]),
+
+        [FrontEndKind.Lighttpd] = new(
+            "lighttpd",
+            ["-D", "-f", "lighttpd.conf"],
+            ["lighttpd.conf"],
+            ["(gw_backend.c", "(mod_fastcgi.c"]),
+
+        [FrontEndKind.HaProxy] = new(
+            "haproxy",
+            ["-db", "-f", "haproxy.conf"],
+            ["haproxy.conf"],
+            ["[ALERT]"]),
+
+        [FrontEndKind.Caddy] = new(
+            "caddy",
+            ["run", "--config", "caddy.conf", "--adapter", "caddyfile"],
+            ["caddy.conf"],
+            ["\"level\":\"error\"", "\"level\":\"fatal\"", "\"level\":\"panic\""]),
+
+        [FrontEndKind.H2o] = new(
+            "h2o",
+            ["-c", "h2o.conf"],
+            ["h2o.conf"],
+            ["[lib/handler/fastcgi.c]"]),
+    };
+
+    public static FrontEndProgram Of(FrontEndKind kind) => s_programs[kind];
+}
