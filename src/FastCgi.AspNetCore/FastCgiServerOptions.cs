@@ -54,6 +54,31 @@ public sealed class FastCgiServerOptions
         }
     } = string.Empty;
 
+    /// <summary>
+    /// The path that the server answers itself with <c>pong</c>, such as <c>/ping</c>, so that a load balancer sees that it lives, however
+    /// busy the application is. As <c>ping.path</c> of php-fpm; for GET and HEAD. The path is that behind the path base.
+    /// </summary>
+    /// <remarks><see langword="null"/> by default: none.</remarks>
+    /// <exception cref="ArgumentException">The value does not begin with a slash.</exception>
+    public string? PingPath
+    {
+        get;
+        set
+        {
+            if (value is not null && !value.StartsWith('/'))
+                throw new ArgumentException($"The path '{value}' must begin with a slash.", nameof(value));
+            field = value;
+        }
+    }
+
+    /// <summary>
+    /// An address of its own for the status, which answers nothing else: <c>http://127.0.0.1:9100</c>, or another of this machine's own, or
+    /// <c>fastcgi://unix:/run/app/status.sock</c> in any of the forms of an endpoint. It has threads of its own, so it answers however
+    /// busy the application is. Whoever can connect sees the status.
+    /// </summary>
+    /// <remarks><see langword="null"/> by default: none. <c>app.MapFastCgiStatus()</c> shows the status on an endpoint of the application.</remarks>
+    public string? StatusAddress { get; set; }
+
     /// <summary>After how long without a request the application stops, to be started again by the next one.</summary>
     /// <remarks>
     /// <see langword="null"/> by default: never. It is of use where something else listens and starts the application on demand, such

@@ -1,11 +1,7 @@
 using FastCgi.AspNetCore;
 using FastCgi.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Hosting.Server;
-using Microsoft.AspNetCore.Routing;
-using Microsoft.AspNetCore.Server.Kestrel.Core;
+using FastCgi.AspNetCore.Status;
 using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.DependencyInjection.Extensions;
-using Microsoft.Extensions.Options;
 
 namespace Microsoft.AspNetCore.Hosting;
 
@@ -24,26 +20,8 @@ public static class WebHostBuilderFastCgiExtensions
         ArgumentNullException.ThrowIfNull(builder);
         return builder.ConfigureServices(static (context, services) =>
         {
-            var registered = services.LastOrDefault(static service => service.ServiceType == typeof(IServer));
-            if (registered?.ImplementationType == typeof(FastCgiServer))
-                return;
-
-            services.AddOptions();
-            services.AddLogging();
-            services.AddMetrics();
-            if (!services.Any(static service => service.ServiceType == typeof(KestrelSettings)))
-            {
-                services.AddSingleton<KestrelSettings>();
-                services.Insert(0, ServiceDescriptor.Singleton<IConfigureOptions<KestrelServerOptions>>(static provider => provider.GetRequiredService<KestrelSettings>()));
-                services.AddSingleton<IStartupFilter, LastServer>();
-                // Before everything that sets an option of ours, also what was registered earlier.
-                services.Insert(0, ServiceDescriptor.Singleton<IConfigureOptions<FastCgiServerOptions>>(static provider => provider.GetRequiredService<KestrelSettings>()));
-            }
-
-            services.TryAddEnumerable(ServiceDescriptor.Singleton<IConfigureOptions<FastCgiServerOptions>>(new FastCgiServerOptionsSetup(context.Configuration)));
-            services.TryAddEnumerable(ServiceDescriptor.Singleton<MatcherPolicy, RoleMatcherPolicy>());
-            services.AddSingleton(new HttpServer(registered));
-            services.AddSingleton<IServer, FastCgiServer>();
+            if (ServerRegistration.TryAdd(services, context.Configuration))
+                services.AddHostedService<StatusHost>();
         });
     }
 

@@ -29,6 +29,8 @@ public sealed class ConfigurationTests
                 "PathSource": "DocumentUri",
                 "PathBaseSource": "ScriptName",
                 "TraceIdentifierParameter": "REQUEST_ID",
+                "PingPath": "/ping",
+                "StatusAddress": "http://127.0.0.1:9100",
                 "Roles": [ "Authorizer", "filter" ],
                 "Limits": {
                   "MaxConcurrentConnections": 1,
@@ -61,6 +63,8 @@ public sealed class ConfigurationTests
         Assert.Equal(FastCgiPathSource.DocumentUri, options.PathSource);
         Assert.Equal(FastCgiPathBaseSource.ScriptName, options.PathBaseSource);
         Assert.Equal("REQUEST_ID", options.TraceIdentifierParameter);
+        Assert.Equal("/ping", options.PingPath);
+        Assert.Equal("http://127.0.0.1:9100", options.StatusAddress);
         Assert.Equal([FastCgiRole.Authorizer, FastCgiRole.Filter], options.Roles.Order());
         Assert.Equal(1, options.Limits.MaxConcurrentConnections);
         Assert.Equal(2, options.Limits.MaxConcurrentRequests);

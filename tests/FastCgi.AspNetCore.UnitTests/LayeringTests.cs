@@ -18,7 +18,7 @@ public sealed partial class LayeringTests
     private const string Extensions = "Extensions";
 
     /// <summary>The stages, each above those it may refer to.</summary>
-    private static readonly string[] s_stages = ["Hosting", "Transport/Epoll", "Transport", "Execution", "Connections", "Requests", "Responses", "Cgi", "Protocol"];
+    private static readonly string[] s_stages = ["Status", "Hosting", "Transport/Epoll", "Transport", "Execution", "Connections", "Requests", "Responses", "Cgi", "Protocol"];
 
     /// <summary>The abstract classes through which a stage calls one above it; nothing else may be implemented there.</summary>
     private static readonly string[] s_upcalls =
@@ -33,7 +33,8 @@ public sealed partial class LayeringTests
     private static readonly Dictionary<string, string[]> s_allowed = new()
     {
         [Root] = [],
-        [Extensions] = [Root, "Hosting", "Authentication", "Diagnostics", "Requests"],
+        [Extensions] = [Root, "Status", "Hosting", "Authentication", "Diagnostics", "Requests"],
+        ["Status"] = [.. Below("Status"), "Linux"],
         ["Hosting"] = [.. Below("Hosting"), "Linux"],
         ["Transport/Epoll"] = [.. Below("Transport/Epoll"), "Linux"],
         ["Transport"] = [.. Below("Transport"), "Linux"],

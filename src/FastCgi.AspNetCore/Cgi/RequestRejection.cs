@@ -23,6 +23,9 @@ internal enum RequestRejection : byte
     TooManyRequestsOnConnection,
     CannotMultiplex,
     RequestBodyBacklog,
+
+    /// <summary>Nothing is wrong: somebody asks whether the server lives.</summary>
+    Ping,
 }
 
 /// <summary>What a rejected request is answered, and what is logged.</summary>
@@ -41,6 +44,7 @@ internal static class RequestRejections
         RequestRejection.AsteriskTarget => StatusCodes.Status405MethodNotAllowed,
         RequestRejection.TooManyRequests or RequestRejection.TooManyRequestsOnConnection or RequestRejection.CannotMultiplex
             or RequestRejection.RequestBodyBacklog => StatusCodes.Status503ServiceUnavailable,
+        RequestRejection.Ping => StatusCodes.Status200OK,
         _ => StatusCodes.Status400BadRequest,
     };
 
@@ -64,6 +68,7 @@ internal static class RequestRejections
         RequestRejection.TooManyRequestsOnConnection => "The web server has more requests on this connection than MaxRequestsPerConnection allows.",
         RequestRejection.CannotMultiplex => "The server takes no further request on this connection while others are under way.",
         RequestRejection.RequestBodyBacklog => "The request body was not read while it held up the other requests of its connection.",
+        RequestRejection.Ping => "pong",
         _ => "The request was rejected.",
     };
 }

@@ -1,3 +1,4 @@
+using System.Diagnostics.Metrics;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Requests;
 
@@ -24,6 +25,8 @@ internal sealed class ConnectionManager(ServerContext server)
     private bool _isStopping;
     private Action? _onIdle;
     private long _lastUse = server.Time.GetTimestamp();
+    private readonly long _startedAt = server.Time.GetTimestamp();
+    private Totals _closed;
 
     // Kept from one tick to the next: with thousands of connections a new one each second would go to the large object heap.
     private List<FastCgiConnection>? _tickList;
@@ -31,11 +34,17 @@ internal sealed class ConnectionManager(ServerContext server)
     /// <summary>What the connections share.</summary>
     public ServerContext Server => server;
 
+    /// <summary>Where the durations of connections go; <see langword="null"/> where there are no meters. Set before the first connection.</summary>
+    public Histogram<double>? Durations { get; set; }
+
     /// <summary>What is said to those who speak another protocol.</summary>
     public WrongProtocolReport WrongProtocol { get; } = new(server.Time);
 
     /// <summary>The time of the last tick: near enough for what is counted in seconds, and free.</summary>
     public long Now => Volatile.Read(ref _now);
+
+    /// <summary>The seconds since the server was made, by <see cref="Now"/>.</summary>
+    public int Second => (int)server.Time.GetElapsedTime(_startedAt, Now).TotalSeconds;
 
     /// <summary>Whether the server stops, so that each connection is closed behind its next answer.</summary>
     public bool IsStopping => Volatile.Read(ref _isStopping);
@@ -87,6 +96,7 @@ internal sealed class ConnectionManager(ServerContext server)
     public void Remove(FastCgiConnection connection)
     {
         var lastUse = connection.LastUse;
+        var totals = connection.GetTotals();
         lock (_lock)
         {
             if (connection.Previous is null && _first != connection)
@@ -100,9 +110,17 @@ internal sealed class ConnectionManager(ServerContext server)
                 connection.Next.Previous = connection.Previous;
             connection.Next = connection.Previous = null;
             _lastUse = Math.Max(_lastUse, lastUse);
+            _closed = Add(_closed, totals);
             if (--_count == 0)
                 _allGone?.TrySetResult();
         }
+    }
+
+    /// <summary>Records how long a connection was open, by the second. Whoever listens does so on the thread pool: this thread may be a loop's.</summary>
+    public void OnClosed(int openedSecond)
+    {
+        if (Durations is { Enabled: true } durations)
+            Record(durations, Math.Max(0, Second - openedSecond));
     }
 
     /// <summary>
@@ -153,17 +171,50 @@ internal sealed class ConnectionManager(ServerContext server)
         server.Log.RoleNotServed(role);
     }
 
+    // Apart, so that only this allocates the closure.
+    private void Record(Histogram<double> durations, int seconds) => ThreadRoot.Report(server.Log, _ => durations.Record(seconds));
+
     private void OnTick()
     {
         Volatile.Write(ref _now, server.Time.GetTimestamp());
         TickConnections();
         server.Buffers.Trim();
+        if (server.Statistics.IsSampleDue(Now))
+            server.Statistics.OnSampleDue(GetTotals());
         if (_onIdle is not null && server.Time.GetElapsedTime(GetLastUse(), Now) >= server.Options.IdleExit)
         {
             _onIdle();
             _onIdle = null;
         }
     }
+
+    /// <summary>Adds up what the connections have carried, those that are closed too.</summary>
+    public Totals GetTotals()
+    {
+        var open = new List<FastCgiConnection>();
+        Totals totals;
+        lock (_lock)
+        {
+            totals = _closed;
+            AddTo(open);
+        }
+
+        return open.Aggregate(totals, static (sum, connection) => Add(sum, connection.GetTotals()));
+    }
+
+    /// <summary>Describes the connections that were opened first.</summary>
+    /// <param name="maxCount">How many.</param>
+    /// <param name="maxRequests">How many requests of each.</param>
+    public IReadOnlyList<ConnectionDescription> Describe(int maxCount, int maxRequests)
+    {
+        // A connection that is added comes first in the list.
+        var connections = ToList();
+        connections.Reverse();
+        return [.. connections.Take(maxCount).Select(connection => connection.Describe(maxRequests))];
+    }
+
+    private static Totals Add(Totals left, Totals right)
+        => new(left.Connections + right.Connections, left.Requests + right.Requests, left.BytesReceived + right.BytesReceived, left.BytesSent + right.BytesSent);
 
     private void TickConnections()
     {

@@ -47,7 +47,7 @@ internal sealed partial class FastCgiConnection
             if (_requests.Find(request.Id) != request || request.Generation != generation || !request.HasAllParameters)
                 return false;
 
-            Drop(request, reason);
+            Drop(request, reason, AbortCause.Application);
             var isAlone = _requests.Count == 0;
             if (!isAlone)
                 Output.WriteEndRequest(request.Id, appStatus: 1, ProtocolStatus.RequestComplete);
@@ -75,7 +75,7 @@ internal sealed partial class FastCgiConnection
             foreach (var request in _requests.ToList())
             {
                 if (request.HasAllParameters)
-                    Drop(request, new ConnectionAbortedException("The connection was closed by the server."));
+                    Drop(request, new ConnectionAbortedException("The connection was closed by the server."), AbortCause.Server);
             }
         }
 
@@ -124,7 +124,7 @@ internal sealed partial class FastCgiConnection
     public override void OnBodyConsumed() => ResumeReceiving();
 
     /// <summary>Takes a request that nobody waits for off the connection.</summary>
-    private void Drop(FastCgiRequest request, Exception reason)
+    private void Drop(FastCgiRequest request, Exception reason, AbortCause cause)
     {
         if (!request.HasAllParameters)
         {
@@ -136,7 +136,7 @@ internal sealed partial class FastCgiConnection
         else if (TryTakeOut(request, RequestPhase.Aborted))
         {
             request.OnAborted(reason);
-            _server.Counters.OnRequestAborted();
+            _server.Counters.OnRequestAborted(cause);
             OnRequestLeft(request.Input.IsOver);
         }
     }

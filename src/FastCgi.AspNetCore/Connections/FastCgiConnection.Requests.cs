@@ -50,7 +50,7 @@ internal sealed partial class FastCgiConnection
             RefuseUnreadBodies(ref ready);
         var request = _server.Requests.Rent(Loop);
         request.Begin(this, id, role, body.KeepConnection, _requestCount);
-        request.BeganAt = _manager.Now;
+        request.BeganAt = _server.Statistics.IsWatched ? _server.Time.GetTimestamp() : _manager.Now;
         _halfOpenCount++;
         if (_requests.Count >= limit)
             request.Reject(limit == 1 ? RequestRejection.CannotMultiplex : RequestRejection.TooManyRequestsOnConnection);
@@ -113,7 +113,7 @@ internal sealed partial class FastCgiConnection
         var id = request.Id;
         ready.Report(() => _server.Log.AbortRequestReceived(Id, id));
         var keepConnection = request.KeepConnection;
-        Drop(request, new ConnectionResetException("The web server aborted the request."));
+        Drop(request, new ConnectionResetException("The web server aborted the request."), AbortCause.WebServer);
         Output.WriteEndRequest(id, appStatus: 0, ProtocolStatus.RequestComplete);
         CloseIfIdle(keepConnection);
     }
@@ -128,6 +128,8 @@ internal sealed partial class FastCgiConnection
     private void MakeReady(FastCgiRequest request, ref ReadyRequests ready)
     {
         _halfOpenCount--;
+        if (_server.FrontEnds.TryAcquire(_manager.Now))
+            _server.FrontEnds.Look(request.Parameters.Span, request.KeepConnection);
         request.Prepare();
         var admission = request.Rejection == RequestRejection.None ? _server.Admission.Admit(request) : AdmissionResult.Admitted;
         if (admission == AdmissionResult.Refused)

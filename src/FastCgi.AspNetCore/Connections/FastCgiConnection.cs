@@ -12,7 +12,7 @@ namespace FastCgi.AspNetCore.Connections;
 /// <remarks>
 /// Everything is guarded by the lock of the outlet. Neither the application nor a log provider is called with it held. The parts:
 /// <c>.Requests</c> is the life of a request on the connection, <c>.Ending</c> how requests and the connection end, <c>.Management</c>
-/// the records with id 0, <c>.Timeouts</c> what happens by the clock.
+/// the records with id 0, <c>.Timeouts</c> what happens by the clock, <c>.Status</c> what is shown of it.
 /// </remarks>
 internal sealed partial class FastCgiConnection : RequestConnection
 {
@@ -44,6 +44,8 @@ internal sealed partial class FastCgiConnection : RequestConnection
     private bool _isDetached;
     private long _pausedSince;
     private long _unfinishedSince;
+    private long _receivedLength;
+    private readonly int _openedSecond;
 
     public FastCgiConnection(ConnectionManager manager, ConnectionTransport transport)
     {
@@ -52,6 +54,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
         _transport = transport;
         _lifetime.Begin(manager.Now);
         _unfinishedSince = manager.Now;
+        _openedSecond = manager.Second;
         Output = new RecordOutput(_server.Buffers);
         Output.Attach(transport);
     }
@@ -96,6 +99,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
         var error = ProtocolError.None;
         using (Output.EnterLock())
         {
+            _receivedLength += data.Length;
             if (_lifetime.DropsInput)
             {
                 if (_lifetime.OnDrained(data.Length))
@@ -126,12 +130,13 @@ internal sealed partial class FastCgiConnection : RequestConnection
             _isDetached = true;
             _lifetime.TryClose();
             foreach (var request in _requests.ToList())
-                Drop(request, error);
+                Drop(request, error, AbortCause.ConnectionLost);
             _partialContent.Return();
             Output.Abandon();
         }
 
         _manager.Remove(this);
+        _manager.OnClosed(_openedSecond);
     }
 
     private ProtocolError Parse(ReadOnlySpan<byte> data, ref ReadyRequests ready)

@@ -11,6 +11,15 @@ namespace FastCgi.AspNetCore.Diagnostics;
 /// </summary>
 internal static partial class FastCgiLog
 {
+    public const int AuthorizationAbsentId = 59;
+    public const int EventStreamMayBeHeldId = 66;
+    public const int SchemeNotPassedId = 100;
+    public const int HostNotPassedId = 101;
+    public const int ConnectionsNotKeptId = 102;
+    public const int DescriptorsNearLimitId = 103;
+    public const int ThreadPoolStarvedId = 104;
+    public const int HandOversTooFrequentId = 105;
+
     [LoggerMessage(1, LogLevel.Debug, "A connection to {EndPoint} was lost before it was accepted; {Count} since the last such message. Reported once a minute.", EventName = "AcceptFailed")]
     public static partial void AcceptFailed(this ILogger log, EndPoint endPoint, long count, Exception exception);
 
@@ -174,10 +183,10 @@ internal static partial class FastCgiLog
     [LoggerMessage(58, LogLevel.Warning, "The application redirected {Count} requests to https since the last such message. The web server says that they came over http, {Evidence} says https: if that is so, clients are redirected for ever. Let the web server pass the scheme: fastcgi_param HTTPS on; in nginx, SetEnv HTTPS on in Apache, mod_extforward in lighttpd, set-param REQUEST_SCHEME https in HAProxy, for the load balancer's requests alone; docs/front-ends has it under 'Behind a load balancer'. Without a load balancer, a client has made it up. Reported once a minute.", EventName = "RedirectToHttps")]
     public static partial void RedirectToHttps(this ILogger log, long count, string evidence);
 
-    [LoggerMessage(59, LogLevel.Information, "A request without Authorization was answered 401. {WebServer} drops that header by default: if clients send it, and it is not there yet, add {Line}. Reported once.", EventName = "AuthorizationAbsent")]
+    [LoggerMessage(AuthorizationAbsentId, LogLevel.Information, "A request without Authorization was answered 401. {WebServer} drops that header by default: if clients send it, and it is not there yet, add {Line}. Reported once.", EventName = "AuthorizationAbsent")]
     public static partial void AuthorizationAbsent(this ILogger log, string webServer, string line);
 
-    [LoggerMessage(66, LogLevel.Information, "The application sends server-sent events. {WebServer} holds small pieces of a response back by default: if it is not there yet, add {Line}. Reported once.", EventName = "EventStreamMayBeHeld")]
+    [LoggerMessage(EventStreamMayBeHeldId, LogLevel.Information, "The application sends server-sent events. {WebServer} holds small pieces of a response back by default: if it is not there yet, add {Line}. Reported once.", EventName = "EventStreamMayBeHeld")]
     public static partial void EventStreamMayBeHeld(this ILogger log, string webServer, string line);
 
     [LoggerMessage(60, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application wrote {Length} bytes of a body in answer to HEAD; they are not sent.", EventName = "HeadBodyWritten")]
@@ -206,4 +215,23 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(65, LogLevel.Warning, "The header block of a response has {Length} bytes. By default, nginx takes 4 KiB, answers 502 and logs 'upstream sent too big header'. Unless it is there already, add: fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; Reported once for each size.", EventName = "HeadTooLargeForNginx")]
     public static partial void HeadTooLargeForNginx(this ILogger log, int length, int size);
+
+    // 100–119: the doctor, which looks at the traffic and at the process.
+    [LoggerMessage(SchemeNotPassedId, LogLevel.Warning, "{WebServer} does not pass the scheme, and {Count} of the last {Samples} requests that were looked at came over TLS: the application takes them for http. Add {Line}. Reported once.", EventName = "SchemeNotPassed")]
+    public static partial void SchemeNotPassed(this ILogger log, string webServer, long count, long samples, string line);
+
+    [LoggerMessage(HostNotPassedId, LogLevel.Warning, "{WebServer} did not pass HTTP_HOST with {Count} of the last {Samples} requests that were looked at: the application makes URLs with the name of the web server's configuration. Add {Line}. Reported once.", EventName = "HostNotPassed")]
+    public static partial void HostNotPassed(this ILogger log, string webServer, long count, long samples, string line);
+
+    [LoggerMessage(ConnectionsNotKeptId, LogLevel.Warning, "{WebServer} opens a connection for each request, {Rate:F0} a second: that costs both sides several times what the request does. Add {Line}. Reported once.", EventName = "ConnectionsNotKept")]
+    public static partial void ConnectionsNotKept(this ILogger log, string webServer, double rate, string line);
+
+    [LoggerMessage(DescriptorsNearLimitId, LogLevel.Warning, "{Count} of the {Limit} descriptors that the process may have are open: without one, connections are refused and files cannot be opened. Raise LimitNOFILE= of the unit, or ulimit -n. Reported once.", EventName = "DescriptorsNearLimit")]
+    public static partial void DescriptorsNearLimit(this ILogger log, long count, long limit);
+
+    [LoggerMessage(ThreadPoolStarvedId, LogLevel.Warning, "{Count} pieces of work wait for a thread of .NET's pool, and have done so for {Seconds} s: handlers block its threads, behind an await most likely. Await what they wait for, or add \"System.Threading.ThreadPool.MinThreads\": {Threads} to the application's runtimeconfig.template.json. Reported once.", EventName = "ThreadPoolStarved")]
+    public static partial void ThreadPoolStarved(this ILogger log, long count, int seconds, int threads);
+
+    [LoggerMessage(HandOversTooFrequentId, LogLevel.Warning, "Handlers kept the thread of a loop {Rate:F0} times a second, and their paths do not tell which will: each time the loop goes to another thread. Set FastCgi:Transport:ApplicationScheduling to ThreadPool. Reported once.", EventName = "HandOversTooFrequent")]
+    public static partial void HandOversTooFrequent(this ILogger log, double rate);
 }

@@ -3,19 +3,40 @@ using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Diagnostics;
 
+/// <summary>Who ended a request before its answer was complete.</summary>
+internal enum AbortCause : byte
+{
+    /// <summary>The web server, with ABORT_REQUEST.</summary>
+    WebServer,
+
+    /// <summary>The web server closed the connection, or the connection was lost.</summary>
+    ConnectionLost,
+
+    /// <summary>The application, with <c>HttpContext.Abort()</c>, or because it failed behind the start of its response.</summary>
+    Application,
+
+    /// <summary>This server: a time-out, a protocol error, or its end.</summary>
+    Server,
+}
+
 /// <summary>Counts what is rare, and what nobody can count later: the meter reads it when it is asked.</summary>
 internal sealed class ServerCounters
 {
     private readonly ConcurrentDictionary<int, long> _rejectedRequests = new();
     private readonly ConcurrentDictionary<ProtocolError, long> _protocolErrors = new();
+    private readonly long[] _abortedRequests = new long[Enum.GetValues<AbortCause>().Length];
     private long _rejectedConnections;
-    private long _abortedRequests;
+    private long _refusedPeers;
 
     /// <summary>The connections for which there was no place.</summary>
     public long RejectedConnections => Volatile.Read(ref _rejectedConnections);
 
-    /// <summary>The requests that ended before their answer was complete, because the web server aborted them or the connection was lost.</summary>
-    public long AbortedRequests => Volatile.Read(ref _abortedRequests);
+    /// <summary>The connections of peers that may not connect.</summary>
+    public long RefusedPeers => Volatile.Read(ref _refusedPeers);
+
+    /// <summary>The requests that ended before their answer was complete, by who ended them.</summary>
+    public IEnumerable<KeyValuePair<AbortCause, long>> AbortedRequests
+        => Enum.GetValues<AbortCause>().Select(cause => KeyValuePair.Create(cause, Volatile.Read(ref _abortedRequests[(int)cause])));
 
     /// <summary>The requests that the server answered itself, by status.</summary>
     public IEnumerable<KeyValuePair<int, long>> RejectedRequests => _rejectedRequests;
@@ -25,7 +46,9 @@ internal sealed class ServerCounters
 
     public void OnConnectionRejected() => Interlocked.Increment(ref _rejectedConnections);
 
-    public void OnRequestAborted() => Interlocked.Increment(ref _abortedRequests);
+    public void OnPeerRefused() => Interlocked.Increment(ref _refusedPeers);
+
+    public void OnRequestAborted(AbortCause cause) => Interlocked.Increment(ref _abortedRequests[(int)cause]);
 
     public void OnRequestRejected(int statusCode) => _rejectedRequests.AddOrUpdate(statusCode, 1, static (_, count) => count + 1);
 

@@ -1,3 +1,4 @@
+using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Requests;
@@ -229,6 +230,9 @@ internal sealed class RequestScheduler : RequestRunner
     /// <returns>Whether it was.</returns>
     private bool TryDispatch(FastCgiRequest request, PathKey path)
     {
+        // The server answers it itself, at once, however busy the application is.
+        if (request.Rejection != RequestRejection.None)
+            return false;
         if (_scheduling == FastCgiApplicationScheduling.ThreadPool)
         {
             ExecuteLater(request);

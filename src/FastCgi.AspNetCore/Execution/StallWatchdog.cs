@@ -50,6 +50,7 @@ internal sealed class StallWatchdog : CorkDeadlines
     private int _isParked;
     private int _quietLooks;
     private long _lastFlush;
+    private long _handOverCount;
 
     public StallWatchdog(WorkerPool workers, PathPredictor predictor, ColdStart coldStart, ThreadPlatform platform, ILogger log)
     {
@@ -70,6 +71,9 @@ internal sealed class StallWatchdog : CorkDeadlines
 
     /// <summary>Whether <see cref="OnActivity"/> is needed for the next look.</summary>
     public bool IsParked => Volatile.Read(ref _isParked) != 0;
+
+    /// <summary>The queues that were taken from a thread that the application kept.</summary>
+    public long HandOverCount => Volatile.Read(ref _handOverCount);
 
     /// <summary>Watches a queue from now on.</summary>
     public void Add(RunQueue queue)
@@ -213,6 +217,7 @@ internal sealed class StallWatchdog : CorkDeadlines
             return true;
         }
 
+        Interlocked.Increment(ref _handOverCount);
         if (response is not null)
             _predictor.OnStalled(path);
         if (needsThread)

@@ -27,6 +27,7 @@ internal sealed class FastCgiServer : IServer
     private readonly IServiceProvider _services;
     private readonly HttpServer _httpServer;
     private readonly ILogger _log;
+    private readonly TimeProvider _time;
     private readonly ServerAddresses _addresses = new();
     private readonly List<TransportListener> _listeners = [];
     private readonly Lock _stopLock = new();
@@ -35,20 +36,45 @@ internal sealed class FastCgiServer : IServer
     private RequestScheduler? _scheduler;
     private EpollEngine? _engine;
     private SystemdNotifier? _notifier;
+    private Doctor? _doctor;
     private Task? _stopping;
     private int _isStarted;
+    private bool _isRunning;
 
     public FastCgiServer(IOptions<FastCgiServerOptions> options, IServiceProvider services, HttpServer httpServer, ILoggerFactory loggerFactory)
     {
         _options = options;
         _services = services;
         _httpServer = httpServer;
-        _log = loggerFactory.CreateLogger("FastCgi.AspNetCore");
+        _time = services.GetService<TimeProvider>() ?? TimeProvider.System;
+        Journal = new EventJournal(loggerFactory.CreateLogger("FastCgi.AspNetCore"), _time);
+        _log = Journal;
         Features.Set<IServerAddressesFeature>(_addresses);
     }
 
     /// <inheritdoc/>
     public IFeatureCollection Features { get; } = new FeatureCollection();
+
+    /// <summary>When the server started.</summary>
+    public DateTimeOffset StartedAt { get; private set; }
+
+    /// <summary>The warnings and errors so far.</summary>
+    public EventJournal Journal { get; }
+
+    /// <summary>What runs the application; <see langword="null"/> before the start.</summary>
+    public RequestScheduler? Scheduler => _scheduler;
+
+    /// <summary>Whether the epoll engine runs.</summary>
+    public bool HasEpoll => _engine is not null;
+
+    /// <summary>The FastCGI endpoints that are listened on.</summary>
+    public IReadOnlyList<EndPoint> EndPoints => [.. _listeners.Select(static listener => listener.EndPoint)];
+
+    /// <summary>Whether the server takes connections: it has started, and does not stop.</summary>
+    public bool IsRunning => Volatile.Read(ref _isRunning) && _stopping is null;
+
+    /// <summary>The options.</summary>
+    public FastCgiServerOptions Options => _options.Value;
 
     /// <summary>The connections of web servers; <see langword="null"/> before the start.</summary>
     public ConnectionManager? Connections => _connections;
@@ -73,14 +99,13 @@ internal sealed class FastCgiServer : IServer
             if (plan.FastCgi.Count > 0 && string.Equals(configuration?["ForwardedHeaders_Enabled"], "true", StringComparison.OrdinalIgnoreCase))
                 _log.ForwardedHeadersEnabled();
 
-            var time = _services.GetService<TimeProvider>() ?? TimeProvider.System;
-            var server = ServerContext.Create(options, application, _log, time, DescriptorLimit.Get());
+            var server = ServerContext.Create(options, application, _log, _time, DescriptorLimit.Get());
             _connections = new ConnectionManager(server);
-            _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(server.Log), time, server.Log);
+            _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(server.Log), _time, server.Log);
             server.Runner = _scheduler;
             server.Responses.Deadlines = _scheduler.Watchdog;
             if (_services.GetService<IMeterFactory>() is { } meters)
-                ServerMetrics.Observe(meters, _connections);
+                ServerMetrics.Observe(meters, _connections, _scheduler);
             if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
                 _engine = CreateEpollEngine(_connections, _scheduler, isRequired: options.Transport.Engine == FastCgiTransportEngine.Epoll);
             var servesHttp = plan.Http.Count > 0 || hasHttpEndpoints;
@@ -100,8 +125,12 @@ internal sealed class FastCgiServer : IServer
             foreach (var listener in _listeners)
                 listener.Start();
             PublishAddresses();
+            _doctor = new Doctor(_connections, _scheduler, Journal, _time);
+            _doctor.Start();
+            StartedAt = _time.GetUtcNow();
+            Volatile.Write(ref _isRunning, true);
 
-            _notifier = SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log, time);
+            _notifier = SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log, _time);
             _notifier?.Ready(_listeners.Count);
         }
         catch
@@ -141,6 +170,7 @@ internal sealed class FastCgiServer : IServer
         await Task.WhenAll(
             RunStepAsync("finishing the requests", () => _connections?.StopAsync(cancellationToken)),
             RunStepAsync("stopping Kestrel", () => _httpServer.StopAsync(cancellationToken))).ConfigureAwait(false);
+        await RunStepAsync("ending the doctor's visits", () => _doctor?.Dispose()).ConfigureAwait(false);
         await RunStepAsync("ending the threads", () => _scheduler?.Stop()).ConfigureAwait(false);
         await RunStepAsync("ending the loops", () => _engine?.Stop()).ConfigureAwait(false);
         await RunStepAsync("telling systemd", () => _notifier?.Dispose()).ConfigureAwait(false);

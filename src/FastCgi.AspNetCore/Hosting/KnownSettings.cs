@@ -19,6 +19,8 @@ internal static class KnownSettings
         ["PathBase"] = static (setting, options) => options.PathBase = setting.Value ?? string.Empty,
         ["PathSource"] = static (setting, options) => options.PathSource = Choice<FastCgiPathSource>(setting),
         ["PathBaseSource"] = static (setting, options) => options.PathBaseSource = Choice<FastCgiPathBaseSource>(setting),
+        ["PingPath"] = static (setting, options) => options.PingPath = string.IsNullOrEmpty(setting.Value) ? null : setting.Value,
+        ["StatusAddress"] = static (setting, options) => options.StatusAddress = string.IsNullOrEmpty(setting.Value) ? null : setting.Value,
         ["TraceIdentifierParameter"] = static (setting, options) => options.TraceIdentifierParameter = setting.Value,
     };
 

@@ -1,39 +1,94 @@
 using System.Diagnostics.Metrics;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Execution;
 
 namespace FastCgi.AspNetCore.Hosting;
 
 /// <summary>
-/// The meter of the server. All instruments are observable: they read what the server knows anyway when somebody collects, and cost a
-/// request nothing, be there a listener or not.
+/// The meter of the server. Its instruments are observable: they read what the server knows anyway when somebody collects, and cost a
+/// request nothing, be there a listener or not. The one that is not, of the connections' durations, is recorded when a connection has
+/// ended.
 /// </summary>
 internal static class ServerMetrics
 {
     private const string MeterName = "FastCgi.AspNetCore";
 
     /// <summary>Makes the instruments. The factory disposes of them.</summary>
-    public static void Observe(IMeterFactory factory, ConnectionManager connections)
+    public static void Observe(IMeterFactory factory, ConnectionManager connections, RequestScheduler scheduler)
     {
         var meter = factory.Create(MeterName);
-        var server = connections.Server;
-        var counters = server.Counters;
+        ObserveConnections(meter, connections);
+        ObserveRequests(meter, connections);
+        ObserveResources(meter, connections, scheduler);
+        ObserveLimits(meter, connections.Server.Options);
+    }
 
+    private static void ObserveConnections(Meter meter, ConnectionManager connections)
+    {
+        var counters = connections.Server.Counters;
         meter.CreateObservableUpDownCounter(
             "fastcgi.server.active_connections", () => (long)connections.Count, "{connection}", "Connections of web servers that are open.");
         meter.CreateObservableCounter(
-            "fastcgi.server.rejected_connections", () => counters.RejectedConnections, "{connection}", "Connections that were closed at once, for there was no place for them.");
+            "fastcgi.server.connections", () => connections.GetTotals().Connections, "{connection}", "Connections of web servers that were opened.");
+        meter.CreateObservableCounter(
+            "fastcgi.server.rejected_connections", () => counters.RejectedConnections, "{connection}", "Connections that were closed at once, because there was no place for them.");
+        meter.CreateObservableCounter(
+            "fastcgi.server.refused_connections", () => counters.RefusedPeers, "{connection}", "Connections of peers that may not connect.");
+        meter.CreateObservableCounter(
+            "fastcgi.server.received", () => connections.GetTotals().BytesReceived, "By", "Bytes that web servers have sent.");
+        meter.CreateObservableCounter(
+            "fastcgi.server.sent", () => connections.GetTotals().BytesSent, "By", "Bytes that were sent to web servers.");
+        connections.Durations = meter.CreateHistogram<double>(
+            "fastcgi.server.connection.duration", "s", "How long connections of web servers were open.");
+    }
+
+    private static void ObserveRequests(Meter meter, ConnectionManager connections)
+    {
+        var server = connections.Server;
+        var counters = server.Counters;
         meter.CreateObservableUpDownCounter(
             "fastcgi.server.active_requests", () => Math.Max(0, connections.CountRequests() - server.Admission.QueuedCount), "{request}", "Requests that the application works on.");
+        meter.CreateObservableCounter(
+            "fastcgi.server.requests", () => connections.GetTotals().Requests, "{request}", "Requests that have begun.");
         meter.CreateObservableUpDownCounter(
             "fastcgi.server.queued_requests", () => (long)server.Admission.QueuedCount, "{request}", "Requests that wait because MaxConcurrentRequests are under way.");
         meter.CreateObservableCounter(
             "fastcgi.server.rejected_requests", () => Tag("http.response.status_code", counters.RejectedRequests), "{request}", "Requests that the server answered itself.");
         meter.CreateObservableCounter(
-            "fastcgi.server.aborted_requests", () => counters.AbortedRequests, "{request}", "Requests that the web server aborted, or whose connection was lost.");
+            "fastcgi.server.aborted_requests", () => Tag("fastcgi.abort.cause", counters.AbortedRequests), "{request}", "Requests that ended before their answer was complete.");
         meter.CreateObservableCounter(
             "fastcgi.server.protocol_errors", () => Tag("error.type", counters.ProtocolErrors), "{error}", "Connections that were closed because of what came on them.");
+    }
+
+    private static void ObserveResources(Meter meter, ConnectionManager connections, RequestScheduler scheduler)
+    {
+        var server = connections.Server;
         meter.CreateObservableUpDownCounter(
             "fastcgi.server.buffer_memory", () => server.Buffers.AllocatedBytes, "By", "Memory of the pooled buffers, in use or not.");
+        meter.CreateObservableCounter(
+            "fastcgi.server.hand_overs", () => scheduler.Watchdog.HandOverCount, "{hand_over}", "Loops and batches that were taken from a thread that a handler kept.");
+        meter.CreateObservableUpDownCounter(
+            "fastcgi.server.threads", () => (long)scheduler.Workers.Count, "{thread}", "Threads of the server's own that run loops and handlers, or are idle.");
+        meter.CreateObservableUpDownCounter(
+            "fastcgi.server.kept_threads", () => (long)scheduler.Workers.ReservedCount, "{thread}", "Threads that handlers keep.");
+        meter.CreateObservableUpDownCounter(
+            "fastcgi.server.requests_without_thread", () => (long)scheduler.Workers.WaitingCount, "{request}", "Requests that wait because MaxApplicationThreads are kept.");
+    }
+
+    /// <summary>Limits that are set, beside what they limit.</summary>
+    private static void ObserveLimits(Meter meter, FastCgiServerOptions options)
+    {
+        var limits = options.Limits;
+        ObserveLimit("active_connections", limits.MaxConcurrentConnections, "{connection}");
+        ObserveLimit("active_requests", limits.MaxConcurrentRequests, "{request}");
+        ObserveLimit("queued_requests", limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit, "{request}");
+        ObserveLimit("kept_threads", options.Transport.MaxApplicationThreads, "{thread}");
+
+        void ObserveLimit(string name, long? limit, string unit)
+        {
+            if (limit is { } value)
+                meter.CreateObservableUpDownCounter($"fastcgi.server.{name}.limit", () => value, unit, $"The limit of fastcgi.server.{name}.");
+        }
     }
 
     private static IEnumerable<Measurement<long>> Tag<T>(string name, IEnumerable<KeyValuePair<T, long>> counts)

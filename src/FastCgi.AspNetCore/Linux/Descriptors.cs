@@ -19,6 +19,9 @@ internal static unsafe partial class Descriptors
     private static readonly int s_socketLevel = OperatingSystem.IsLinux() ? 1 : 0xffff;
     private static readonly int s_acceptConnection = OperatingSystem.IsLinux() ? 30 : 2;
 
+    /// <summary>How many are open. The system lists them as files.</summary>
+    public static long Count() => Directory.EnumerateFileSystemEntries("/proc/self/fd").LongCount();
+
     /// <summary>Whether a descriptor is open.</summary>
     public static bool IsOpen(int descriptor) => fcntl(descriptor, GetFlags, 0) >= 0;
 

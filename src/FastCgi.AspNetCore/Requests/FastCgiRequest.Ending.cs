@@ -93,6 +93,8 @@ internal abstract partial class FastCgiRequest
     public void Release()
     {
         Connection.OnRequestReleased(this);
+        if (Server.Statistics.IsWatched)
+            Server.Statistics.Add(BeganAt);
         using (Response.Output.EnterLock())
         {
             Response.Close();

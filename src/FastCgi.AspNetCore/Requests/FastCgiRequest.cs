@@ -119,6 +119,8 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         State.Run();
         if (Rejection == RequestRejection.None)
             Rejection = CgiRequestMapper.Map(Parameters.Span, Server.Mapping, out _head);
+        if (Server.Options.PingPath is { } ping && IsPing(ping))
+            Reject(RequestRejection.Ping);
 
         Parameters.Open(_head.HostOffset);
         BeginInput();
@@ -134,6 +136,9 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
 
     /// <summary>Executes the request on a thread that nobody waits for.</summary>
     public void RunLater() => Server.Runner.Run(this);
+
+    private bool IsPing(string path)
+        => Rejection == RequestRejection.None && _head.Path == path && Role == FastCgiRole.Responder && (HttpMethods.IsGet(_head.Method) || HttpMethods.IsHead(_head.Method));
 
     /// <summary>Lets the application choose how headers beyond ASCII are decoded.</summary>
     /// <returns>Whether the request can be given to it.</returns>

@@ -138,7 +138,8 @@ internal static class RequestCompletion
     {
         var rejection = request.Rejection;
         var statusCode = rejection.GetStatusCode();
-        request.ReportRejection(statusCode);
+        if (rejection != RequestRejection.Ping)
+            request.ReportRejection(statusCode);
         request.Response.TryBecomeError(statusCode, rejection.GetReason() + "\n");
         request.Response.Finish(rejection switch
         {

@@ -38,6 +38,12 @@ internal sealed class RequestInput(FastCgiRequest request)
     /// <summary>The bytes that the application has not examined, while there are more to come. With the lock of the connection held.</summary>
     public long UnreadLength => Math.Max(Body?.UnreadLength ?? 0, _data?.UnreadLength ?? 0);
 
+    /// <summary>The bytes of the body that have come. With the lock of the connection held.</summary>
+    public long ReceivedLength => Body?.ReceivedLength ?? 0;
+
+    /// <summary>Whether the application waits for more of the body. With the lock of the connection held.</summary>
+    public bool IsReading => Body is { IsReading: true };
+
     /// <summary>Whether there is a body, as far as is known; <see langword="null"/> while nothing of STDIN has come.</summary>
     public bool? HasBody
     {

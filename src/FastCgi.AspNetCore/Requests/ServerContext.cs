@@ -46,6 +46,8 @@ internal sealed class ServerContext
             Time = time,
             LargeHeads = new LargeHeadReport(time),
             Misconfigurations = misconfigurations,
+            Statistics = new RequestStatistics(time),
+            FrontEnds = new FrontEnds(time),
             MaxDescriptors = maxDescriptors,
         };
         return pool.Server;
@@ -80,6 +82,10 @@ internal sealed class ServerContext
     public required Misconfigurations Misconfigurations { get; init; }
 
     public ServerCounters Counters { get; } = new();
+
+    public required RequestStatistics Statistics { get; init; }
+
+    public required FrontEnds FrontEnds { get; init; }
 
     public required RequestAdmission Admission { get; init; }
 

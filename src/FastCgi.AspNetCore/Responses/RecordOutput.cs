@@ -24,6 +24,7 @@ internal sealed class RecordOutput(BufferPool pool)
     private bool _closesWhenSent;
     private bool _hasWork;
     private int _controlLength;
+    private long _sentLength;
 
     // Changes with each send that begins, or goes on.
     private int _sendSteps;
@@ -38,6 +39,9 @@ internal sealed class RecordOutput(BufferPool pool)
 
     /// <summary>The bytes of queued records that belong to no response. With the lock held.</summary>
     public int ControlLength => _controlLength;
+
+    /// <summary>The bytes that were given to the transport. With the lock held.</summary>
+    public long SentLength => _sentLength;
 
     /// <summary>Whether nothing is queued or being sent. With the lock held.</summary>
     public bool IsIdle => !_isSending && _firstQueued is null && _control.Head is null;
@@ -227,6 +231,7 @@ internal sealed class RecordOutput(BufferPool pool)
                 Enqueue(response);
         }
 
+        _sentLength += batch.Length;
         return batch.Head;
     }
 

@@ -41,6 +41,9 @@ internal sealed partial class ResponseOutput(FastCgiResponse response)
     /// <summary>Whether the response is in the outlet's queue.</summary>
     public bool IsQueued { get; set; }
 
+    /// <summary>Whether the application waits until more is sent. With the lock of the connection held.</summary>
+    public bool IsFlushWaiting => _waiter is not null;
+
     /// <summary>Which use of the object this is: it changes when the request is over.</summary>
     public int Generation => Volatile.Read(ref _generation);
 

@@ -37,6 +37,7 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
     /// <summary>A peer connected that may not.</summary>
     public void OnPeerRefused(PeerPolicy policy, Socket connection)
     {
+        server.Counters.OnPeerRefused();
         if (!_refused.TryAcquire(out var count))
             return;
 

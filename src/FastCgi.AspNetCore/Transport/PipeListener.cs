@@ -41,6 +41,7 @@ internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peer
             {
                 if (!peers.Allows(context.RemoteEndPoint))
                 {
+                    manager.Server.Counters.OnPeerRefused();
                     if (_refused.TryAcquire(out var count))
                         Report(count, context.RemoteEndPoint);
                     context.Abort();

@@ -94,6 +94,31 @@ public sealed class MetricsTests : IDisposable
         Assert.True(Read(app, "fastcgi.server.buffer_memory") > 0);
     }
 
+    [Fact]
+    public async Task Meter_ConnectionClosed_ItsDurationIsRecorded()
+    {
+        await using var app = await StartAsync();
+        var durations = new System.Collections.Concurrent.ConcurrentQueue<double>();
+        using var listener = Listen(app, static _ => { });
+        listener.SetMeasurementEventCallback<double>((_, value, _, _) => durations.Enqueue(value));
+
+        Assert.Equal("fast", await FastCgiClient.GetAsync(Address));
+
+        await Waiting.UntilAsync(() => !durations.IsEmpty, "the duration");
+        Assert.InRange(Assert.Single(durations), 0, Waiting.Patience.TotalSeconds);
+    }
+
+    [Fact]
+    public async Task Meter_ListenerThatThrows_HarmsNothing()
+    {
+        await using var app = await StartAsync();
+        using var listener = Listen(app, static _ => { });
+        listener.SetMeasurementEventCallback<double>(static (_, _, _, _) => throw new InvalidOperationException("a listener"));
+
+        for (var i = 0; i < 5; i++)
+            Assert.Equal("fast", await FastCgiClient.GetAsync(Address));
+    }
+
     /// <summary>Nothing is recorded while a request runs, so that none costs anything, be there a listener or not.</summary>
     [Fact]
     public async Task Instruments_All_AreObservable()
@@ -103,7 +128,7 @@ public sealed class MetricsTests : IDisposable
         using var listener = Listen(app, instruments.Add);
 
         Assert.NotEmpty(instruments);
-        Assert.All(instruments, static instrument => Assert.True(instrument.IsObservable && instrument.Unit is not null && instrument.Description is not null, instrument.Name));
+        Assert.All(instruments, static instrument => Assert.True((instrument.IsObservable || instrument.Name == "fastcgi.server.connection.duration") && instrument.Unit is not null && instrument.Description is not null, instrument.Name));
     }
 
     /// <summary>What dotnet-counters does from outside.</summary>

@@ -1,0 +1,39 @@
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Requests;
+
+namespace FastCgi.AspNetCore.Connections;
+
+/// <content>What is shown of the connection. Only who looks at the status pays for it.</content>
+internal sealed partial class FastCgiConnection
+{
+    /// <summary>What the connection has carried.</summary>
+    public Totals GetTotals()
+    {
+        using (Output.EnterLock())
+            return new Totals(1, _requestCount, _receivedLength, Output.SentLength);
+    }
+
+    /// <summary>Describes the connection.</summary>
+    /// <param name="maxRequests">How many of its requests.</param>
+    public ConnectionDescription Describe(int maxRequests)
+    {
+        // It asks the system, and the application may be told of it by nobody: not with the lock held.
+        var peer = _transport.DescribePeer();
+        var id = Id;
+        using (Output.EnterLock())
+        {
+            var now = _server.Time.GetTimestamp();
+            return new ConnectionDescription(
+                id,
+                peer,
+                TimeSpan.FromSeconds(Math.Max(0, _manager.Second - _openedSecond)),
+                _lifetime.Phase,
+                _requestCount,
+                _requests.Count,
+                _isReceivePaused,
+                _receivedLength,
+                Output.SentLength,
+                [.. _requests.ToList().Take(maxRequests).Select(request => request.Describe(now))]);
+        }
+    }
+}

@@ -1,0 +1,138 @@
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Execution;
+using FastCgi.AspNetCore.Linux;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.Hosting;
+
+/// <summary>
+/// Looks every ten seconds at what the web servers pass and at how the process is, and says once what an operator can do better. When
+/// it is so no longer, the status forgets it. What a single request shows is told of by <see cref="Misconfigurations"/>.
+/// </summary>
+internal sealed class Doctor(ConnectionManager connections, RequestScheduler scheduler, EventJournal journal, TimeProvider time, Func<ThreadPoolWork>? threadPool = null) : IDisposable
+{
+    /// <summary>The time between two looks.</summary>
+    public static readonly TimeSpan Interval = TimeSpan.FromSeconds(10);
+
+    // New connections of a second at which keeping them pays.
+    private const double ManyConnections = 20;
+
+    // Work waits for a thread of the pool for longer than this many seconds, at this many looks in a row. A pool that is merely busy is
+    // through with what waits in milliseconds.
+    private const double MaxPoolWait = 1;
+    private const int MinPoolWaiting = 10;
+    private const int MaxStarvedLooks = 2;
+    private const double ManyHandOvers = 20;
+
+    // The part of the descriptors that may be open.
+    private const double DescriptorsInUse = 0.8;
+
+    private readonly Func<ThreadPoolWork> _threadPool = threadPool ?? (static () => new(ThreadPool.PendingWorkItemCount, ThreadPool.CompletedWorkItemCount));
+    private readonly ILogger _log = SafeLogger.Wrap(journal);
+    private readonly Dictionary<string, FrontEnd> _frontEnds = new(StringComparer.Ordinal);
+    private readonly HashSet<int> _findings = [];
+    private Totals _totals;
+    private long _handOvers;
+    private long _completedWork;
+    private long _lastLook = time.GetTimestamp();
+    private int _starvedLooks;
+    private ITimer? _timer;
+
+    /// <summary>Starts to look.</summary>
+    public void Start() => _timer = ThreadRoot.StartTimer(time, this, static doctor => doctor.Look(), Interval, Interval, _log);
+
+    /// <summary>Stops to look.</summary>
+    public void Dispose() => _timer?.Dispose();
+
+    /// <summary>Looks once.</summary>
+    public void Look()
+    {
+        var now = time.GetTimestamp();
+        var seconds = Math.Max(1, time.GetElapsedTime(_lastLook, now).TotalSeconds);
+        _lastLook = now;
+        var totals = connections.GetTotals();
+        var connectionRate = (totals.Connections - _totals.Connections) / seconds;
+        _totals = totals;
+
+        LookAtFrontEnds(connectionRate);
+        LookAtThreads(seconds);
+        LookAtDescriptors();
+    }
+
+    private void LookAtFrontEnds(double connectionRate)
+    {
+        var all = connections.Server.FrontEnds.GetAll().Select(frontEnd => (Now: frontEnd, Before: _frontEnds.GetValueOrDefault(frontEnd.Software))).ToList();
+        var seen = all.Where(static pair => pair.Now.Samples > (pair.Before?.Samples ?? 0)).ToList();
+        foreach (var (frontEnd, _) in all)
+            _frontEnds[frontEnd.Software] = frontEnd;
+        if (seen.Count == 0)
+            return;
+
+        Judge(FastCgiLog.SchemeNotPassedId, seen, static frontEnd => frontEnd.LackingScheme,
+            (frontEnd, count, samples) => _log.SchemeNotPassed(frontEnd.Software, count, samples, FrontEndLines.Scheme(frontEnd.Software)));
+        Judge(FastCgiLog.HostNotPassedId, seen, static frontEnd => frontEnd.LackingHost,
+            (frontEnd, count, samples) => _log.HostNotPassed(frontEnd.Software, count, samples, FrontEndLines.Host(frontEnd.Software)));
+
+        // Only of web servers that can keep connections: a single request of a tool says nothing.
+        var spender = seen.FirstOrDefault(static pair => FrontEndLines.KeptConnections(pair.Now.Software) is not null && pair.Now.Kept == (pair.Before?.Kept ?? 0)).Now;
+        Judge(FastCgiLog.ConnectionsNotKeptId, spender is not null && connectionRate >= ManyConnections,
+            () => _log.ConnectionsNotKept(spender!.Software, connectionRate, FrontEndLines.KeptConnections(spender.Software)!));
+    }
+
+    private void LookAtThreads(double seconds)
+    {
+        var (waiting, completed) = _threadPool();
+        var isStarved = waiting >= MinPoolWaiting && waiting > (completed - _completedWork) / seconds * MaxPoolWait;
+        _completedWork = completed;
+        _starvedLooks = isStarved ? _starvedLooks + 1 : 0;
+        Judge(FastCgiLog.ThreadPoolStarvedId, _starvedLooks >= MaxStarvedLooks,
+            () => _log.ThreadPoolStarved(waiting, (int)(_starvedLooks * Interval.TotalSeconds), Math.Max(100, 2 * ThreadPool.ThreadCount)));
+
+        var handOvers = scheduler.Watchdog.HandOverCount;
+        var rate = (handOvers - _handOvers) / seconds;
+        _handOvers = handOvers;
+        Judge(FastCgiLog.HandOversTooFrequentId, rate >= ManyHandOvers, () => _log.HandOversTooFrequent(rate));
+    }
+
+    private void LookAtDescriptors()
+    {
+        var limit = connections.Server.MaxDescriptors;
+        // To count them takes a call for each, so they are counted only where it may be close.
+        if (!OperatingSystem.IsLinux() || (connections.Count < limit / 4 && !_findings.Contains(FastCgiLog.DescriptorsNearLimitId)))
+            return;
+
+        var count = Descriptors.Count();
+        Judge(FastCgiLog.DescriptorsNearLimitId, count > limit * DescriptorsInUse, () => _log.DescriptorsNearLimit(count, limit));
+    }
+
+    private void Judge(int id, List<(FrontEnd Now, FrontEnd? Before)> seen, Func<FrontEnd, long> count, Action<FrontEnd, long, long> report)
+    {
+        var wrong = seen.FirstOrDefault(pair => count(pair.Now) > (pair.Before is { } before ? count(before) : 0));
+        Judge(id, wrong.Now is not null, () => report(
+            wrong.Now!, count(wrong.Now!) - (wrong.Before is { } before ? count(before) : 0), wrong.Now!.Samples - (wrong.Before?.Samples ?? 0)));
+    }
+
+    /// <summary>Reports what is wrong when it begins, and forgets it when it ends.</summary>
+    private void Judge(int id, bool isWrong, Action report)
+    {
+        if (!isWrong)
+        {
+            if (_findings.Remove(id))
+                journal.Forget(id);
+        }
+        else if (_findings.Add(id))
+        {
+            report();
+        }
+        else
+        {
+            journal.Confirm(id);
+        }
+    }
+}
+
+/// <summary>The work of .NET's thread pool.</summary>
+/// <param name="Waiting">What waits for a thread.</param>
+/// <param name="Completed">What was done since the start of the process.</param>
+internal readonly record struct ThreadPoolWork(long Waiting, long Completed);

@@ -1,0 +1,30 @@
+namespace FastCgi.AspNetCore.Requests;
+
+/// <summary>What a request is doing.</summary>
+internal enum RequestActivity : byte
+{
+    /// <summary>Its params are on their way.</summary>
+    ReceivingParameters,
+
+    /// <summary>The application works on it, or waits for something of its own, or the request waits for its turn.</summary>
+    Running,
+
+    /// <summary>The application waits for more of the body.</summary>
+    WaitingForBody,
+
+    /// <summary>The application waits until the web server takes what it has written.</summary>
+    WaitingForClient,
+}
+
+/// <summary>What the status shows of a request.</summary>
+/// <param name="Id">Its id on the connection.</param>
+/// <param name="Sequence">Which request of the connection it is.</param>
+/// <param name="Method">The method.</param>
+/// <param name="Path">The path, without the query.</param>
+/// <param name="Client">The client's address.</param>
+/// <param name="Age">How long ago it began.</param>
+/// <param name="Activity">What it is doing.</param>
+/// <param name="BytesRead">The bytes of the body that have come.</param>
+/// <param name="BytesWritten">The bytes that the application has written.</param>
+internal sealed record RequestDescription(
+    ushort Id, uint Sequence, string Method, string Path, string? Client, TimeSpan Age, RequestActivity Activity, long BytesRead, long BytesWritten);

@@ -1,0 +1,116 @@
+using System.Diagnostics.Metrics;
+using System.Net;
+using FastCgi.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.DependencyInjection.Extensions;
+using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Options;
+
+namespace FastCgi.AspNetCore.Status;
+
+/// <summary>
+/// Serves the status on an address of its own, beside the application: a second server with one loop, which shares nothing with the
+/// first but what it reads of it.
+/// </summary>
+internal sealed class StatusHost(IServiceProvider services, IOptions<FastCgiServerOptions> options, ILoggerFactory loggers) : IHostedLifecycleService, IAsyncDisposable
+{
+    private WebApplication? _application;
+
+    /// <summary>Where it listens, a port that the system chose included.</summary>
+    public IEnumerable<string> Addresses => _application?.Urls ?? [];
+
+    /// <inheritdoc/>
+    public async Task StartedAsync(CancellationToken cancellationToken)
+    {
+        if (services.GetService<IServer>() is not FastCgiServer server || options.Value.StatusAddress is not { } address)
+            return;
+
+        var builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions { ApplicationName = "FastCGI status" });
+        builder.Services.AddSingleton(loggers);
+        var isHttp = address.StartsWith("http://", StringComparison.OrdinalIgnoreCase);
+        if (isHttp)
+        {
+            RequireLoopback(address);
+            builder.WebHost.UseKestrelCore().UseUrls(address);
+        }
+        else
+        {
+            ServerRegistration.TryAdd(builder.Services, builder.Configuration);
+            builder.Services.Configure<FastCgiServerOptions>(status =>
+            {
+                status.Listen(address);
+                status.Transport.LoopCount = 1;
+            });
+        }
+
+        // What is measured here is not the application's.
+        builder.Services.Replace(ServiceDescriptor.Singleton<IMeterFactory, OwnMeters>());
+        _application = builder.Build();
+        var reader = StatusEndpoint.MakeReader(server, services);
+        _application.Run(context => !isHttp || IsLoopback(context.Request.Host.Host)
+            ? StatusEndpoint.AnswerAsync(context, reader)
+            : RefuseAsync(context.Response));
+        await _application.StartAsync(cancellationToken).ConfigureAwait(false);
+    }
+
+    /// <inheritdoc/>
+    public Task StartingAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    /// <inheritdoc/>
+    public Task StartAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    /// <inheritdoc/>
+    public Task StoppingAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    /// <inheritdoc/>
+    public Task StopAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    /// <summary>Stops at last, so that the end of the application can be watched.</summary>
+    public async Task StoppedAsync(CancellationToken cancellationToken)
+    {
+        if (_application is { } application)
+            await application.StopAsync(cancellationToken).ConfigureAwait(false);
+    }
+
+    /// <inheritdoc/>
+    public async ValueTask DisposeAsync()
+    {
+        if (_application is { } application)
+            await application.DisposeAsync().ConfigureAwait(false);
+    }
+
+    private static void RequireLoopback(string address)
+    {
+        if (!Uri.TryCreate(address, UriKind.Absolute, out var uri) || !IsLoopback(uri.DnsSafeHost))
+            throw new FormatException($"StatusAddress is '{address}', which others can reach. An http address is one of the machine's own, such as http://127.0.0.1:9100. To show the status to others, put app.MapFastCgiStatus().RequireAuthorization() into the application.");
+    }
+
+    /// <summary>A page of a stranger, in a browser of this machine, has another host name, whatever address it stands for.</summary>
+    private static bool IsLoopback(string host)
+        => host.Equals("localhost", StringComparison.OrdinalIgnoreCase) || (IPAddress.TryParse(host.Trim('[', ']'), out var address) && IPAddress.IsLoopback(address));
+
+    private static Task RefuseAsync(HttpResponse response)
+    {
+        response.StatusCode = StatusCodes.Status400BadRequest;
+        return response.WriteAsync("Ask for the status with the name localhost, or with the address.\n");
+    }
+
+    private sealed class OwnMeters : IMeterFactory
+    {
+        private readonly List<Meter> _meters = [];
+
+        public Meter Create(MeterOptions options)
+        {
+            var meter = new Meter("FastCgi.AspNetCore.Status");
+            _meters.Add(meter);
+            return meter;
+        }
+
+        public void Dispose() => _meters.ForEach(static meter => meter.Dispose());
+    }
+}

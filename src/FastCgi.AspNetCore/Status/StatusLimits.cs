@@ -1,0 +1,43 @@
+using System.Globalization;
+using FastCgi.AspNetCore.Connections;
+
+namespace FastCgi.AspNetCore.Status;
+
+/// <summary>The limits, and how much of each is used, where that can be told.</summary>
+internal static class StatusLimits
+{
+    private const string None = "none";
+
+    /// <summary>Reads them.</summary>
+    public static IEnumerable<LimitStatus> Read(FastCgiServerOptions options, ConnectionManager connections, RequestTotals requests, ResourceStatus resources)
+    {
+        var limits = options.Limits;
+        yield return Gauge("MaxConcurrentConnections", limits.MaxConcurrentConnections, connections.Count);
+        yield return Gauge("MaxConcurrentRequests", limits.MaxConcurrentRequests, requests.Active);
+        yield return Gauge("RequestQueueLimit", limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit, requests.Queued);
+        yield return Gauge("MaxApplicationThreads", options.Transport.MaxApplicationThreads, resources.KeptThreads);
+        if (resources.Descriptors is { } descriptors)
+            yield return Gauge("descriptors of the process", connections.Server.MaxDescriptors, descriptors);
+        yield return Number("MaxRequestsPerConnection", limits.MaxRequestsPerConnection);
+        yield return Number("MaxRequestParametersTotalSize", limits.MaxRequestParametersTotalSize);
+        yield return Number("MaxRequestParameterCount", limits.MaxRequestParameterCount);
+        yield return Number("MaxRequestBodySize", limits.MaxRequestBodySize);
+        yield return Number("MaxRequestBufferSize", limits.MaxRequestBufferSize);
+        yield return Number("MaxResponseBufferSize", limits.MaxResponseBufferSize);
+        yield return Time("RequestParametersTimeout", limits.RequestParametersTimeout);
+        yield return Time("UnreadBodyTimeout", limits.UnreadBodyTimeout);
+        yield return Time("UnsentResponseTimeout", limits.UnsentResponseTimeout);
+        yield return Time("KeepAliveTimeout", limits.KeepAliveTimeout);
+        yield return Time("DrainTimeout", limits.DrainTimeout);
+    }
+
+    private static LimitStatus Gauge(string name, long? limit, long used)
+        => new(name, Format(limit), used, limit > 0 ? Math.Round((double)used / limit.Value, 3) : null);
+
+    private static LimitStatus Number(string name, long? limit) => new(name, Format(limit), null, null);
+
+    private static LimitStatus Time(string name, TimeSpan? limit)
+        => new(name, limit is { } time ? time.TotalSeconds.ToString("0.###", CultureInfo.InvariantCulture) + " s" : None, null, null);
+
+    private static string Format(long? limit) => limit?.ToString("N0", CultureInfo.InvariantCulture) ?? None;
+}

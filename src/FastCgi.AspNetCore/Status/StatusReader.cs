@@ -1,0 +1,144 @@
+using System.Diagnostics;
+using System.Globalization;
+using System.Reflection;
+using System.Runtime.InteropServices;
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Hosting;
+using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Requests;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.Status;
+
+/// <summary>Reads what the status shows. The work is done when somebody looks; only the latencies of requests are counted beforehand.</summary>
+internal sealed class StatusReader(FastCgiServer server, string applicationName, TimeProvider time)
+{
+    // So that a page stays small, whatever the server has to carry.
+    private const int MaxConnections = 200;
+    private const int MaxRequests = 200;
+
+    private static readonly string s_version =
+        typeof(StatusReader).Assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>()?.InformationalVersion.Split('+')[0] ?? "?";
+
+    /// <summary>Reads it.</summary>
+    /// <returns><see langword="null"/> before the server has started.</returns>
+    public StatusSnapshot? Read()
+    {
+        if (server is not { Connections: { } connections, Scheduler: { } scheduler })
+            return null;
+
+        var totals = connections.GetTotals();
+        connections.Server.Statistics.Watch(totals);
+        var descriptions = connections.Describe(MaxConnections, MaxRequests);
+        var events = server.Journal.GetEntries();
+        var requests = ReadRequests(connections, totals);
+        var resources = ReadResources(connections.Server, scheduler);
+        return new StatusSnapshot
+        {
+            Application = applicationName,
+            Version = s_version,
+            Runtime = RuntimeInformation.FrameworkDescription,
+            System = $"{RuntimeInformation.OSDescription}, {RuntimeInformation.ProcessArchitecture}, {Environment.ProcessorCount} processors",
+            ProcessId = Environment.ProcessId,
+            StartedAt = server.StartedAt,
+            Uptime = (time.GetUtcNow() - server.StartedAt).TotalSeconds,
+            TakenAt = time.GetUtcNow(),
+            State = server.IsRunning ? "running" : "stopping",
+            Engine = server.HasEpoll ? "epoll" : "Socket",
+            Loops = server.HasEpoll ? server.Options.Transport.LoopCount : 0,
+            Scheduling = server.Options.Transport.ApplicationScheduling.ToString(),
+            Endpoints = [.. server.EndPoints.Select(EndpointAddress.Format)],
+            Connections = ReadConnections(connections, totals),
+            Requests = requests,
+            Recent = ReadRecent(connections.Server.Statistics.GetRecent(totals)),
+            Resources = resources,
+            Limits = [.. StatusLimits.Read(server.Options, connections, requests, resources)],
+            Recommendations = [.. events.Where(static entry => entry.Level <= LogLevel.Warning).Select(ToFinding)],
+            Errors = [.. events.Where(static entry => entry.Level > LogLevel.Warning).Select(ToFinding)],
+            FrontEnds = [.. connections.Server.FrontEnds.GetAll().Select(ToStatus)],
+            OpenConnections = [.. descriptions.Select(ToStatus)],
+            ActiveRequests = [.. descriptions.SelectMany(static connection => connection.Requests.Select(request => ToStatus(connection.Id, request)))
+                .OrderByDescending(static request => request.Age).Take(MaxRequests)],
+        };
+    }
+
+    private static ConnectionTotals ReadConnections(ConnectionManager connections, Totals totals)
+    {
+        var counters = connections.Server.Counters;
+        return new ConnectionTotals(
+            connections.Count, totals.Connections, counters.RejectedConnections, counters.RefusedPeers, totals.BytesReceived, totals.BytesSent,
+            counters.ProtocolErrors.ToDictionary(static count => count.Key.ToString(), static count => count.Value));
+    }
+
+    private static RequestTotals ReadRequests(ConnectionManager connections, Totals totals)
+    {
+        var counters = connections.Server.Counters;
+        var queued = connections.Server.Admission.QueuedCount;
+        return new RequestTotals(
+            Math.Max(0, connections.CountRequests() - queued), queued, totals.Requests,
+            counters.RejectedRequests.ToDictionary(static count => count.Key.ToString(CultureInfo.InvariantCulture), static count => count.Value),
+            counters.AbortedRequests.ToDictionary(static count => count.Key.ToString(), static count => count.Value));
+    }
+
+    private static RecentStatus ReadRecent(RecentRequests recent) => new(
+        Math.Round(recent.Time.TotalSeconds, 1),
+        Math.Round(recent.RequestRate, 1),
+        Math.Round(recent.ConnectionRate, 1),
+        Math.Round(recent.ReceiveRate),
+        Math.Round(recent.SendRate),
+        recent.Latencies.Sum(),
+        GetSeconds(recent, 0.5),
+        GetSeconds(recent, 0.9),
+        GetSeconds(recent, 0.99),
+        GetSeconds(recent, 1));
+
+    private static double? GetSeconds(RecentRequests recent, double part) => LatencyHistogram.GetPercentile(recent.Latencies, part)?.TotalSeconds;
+
+    private static ResourceStatus ReadResources(ServerContext context, Execution.RequestScheduler scheduler)
+    {
+        using var process = Process.GetCurrentProcess();
+        return new ResourceStatus(
+            context.Buffers.AllocatedBytes,
+            GC.GetTotalMemory(forceFullCollection: false),
+            process.WorkingSet64,
+            Math.Round(process.TotalProcessorTime.TotalSeconds, 2),
+            OperatingSystem.IsLinux() ? Descriptors.Count() : null,
+            scheduler.Watchdog.HandOverCount,
+            scheduler.Workers.Count,
+            scheduler.Workers.ReservedCount,
+            scheduler.Workers.WaitingCount,
+            ThreadPool.ThreadCount,
+            ThreadPool.PendingWorkItemCount);
+    }
+
+    private static FindingStatus ToFinding(JournalEntry entry)
+        => new(entry.EventId, entry.Name, entry.Level.ToString(), entry.Message, entry.Count, entry.LastSeen);
+
+    private static FrontEndStatus ToStatus(FrontEnd frontEnd) => new(
+        frontEnd.Software, frontEnd.LastSeen, frontEnd.Samples, frontEnd.Kept, frontEnd.WithScheme, frontEnd.WithTarget, frontEnd.LackingHost, frontEnd.WithClient, frontEnd.WithUser);
+
+    private static ConnectionStatus ToStatus(ConnectionDescription connection) => new(
+        connection.Id, connection.Peer, connection.Age.TotalSeconds, GetState(connection), connection.RequestCount, connection.ActiveCount, connection.BytesReceived, connection.BytesSent);
+
+    private static string GetState(ConnectionDescription connection)
+    {
+        if (connection.Phase != ConnectionPhase.Open)
+            return connection.Phase.ToString().ToLowerInvariant();
+        if (connection.IsReceivePaused)
+            return "paused";
+
+        return connection.ActiveCount > 0 ? "active" : "idle";
+    }
+
+    private static RequestStatus ToStatus(string connection, RequestDescription request) => new(
+        connection, request.Id, Math.Round(request.Age.TotalSeconds, 1), request.Method, request.Path, request.Client, GetState(request.Activity), request.BytesRead, request.BytesWritten);
+
+    private static string GetState(RequestActivity activity) => activity switch
+    {
+        RequestActivity.ReceivingParameters => "receiving parameters",
+        RequestActivity.WaitingForBody => "waiting for the body",
+        RequestActivity.WaitingForClient => "waiting for the web server to take the answer",
+        _ => "in the application",
+    };
+}

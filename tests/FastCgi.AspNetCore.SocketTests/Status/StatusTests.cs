@@ -1,0 +1,346 @@
+using System.Net;
+using System.Net.Sockets;
+using System.Text;
+using System.Text.Json;
+using Microsoft.Extensions.Diagnostics.HealthChecks;
+
+namespace FastCgi.AspNetCore.SocketTests.Status;
+
+/// <summary>The status says what is so, to whom it may, in each form.</summary>
+[Collection(Alone.Name)]
+public sealed class StatusTests : IDisposable
+{
+    private readonly ScratchFolder _folder = new();
+    private readonly SemaphoreSlim _entered = new(0);
+    private readonly TaskCompletionSource _go = new(TaskCreationOptions.RunContinuationsAsynchronously);
+
+    private string Address => $"fastcgi://unix:{_folder.GetPath("app.sock")}";
+
+    public void Dispose()
+    {
+        _entered.Dispose();
+        _folder.Dispose();
+    }
+
+    [Fact]
+    public async Task Json_WhileRequestsRun_ShowsThemAndTheirConnections()
+    {
+        await using var app = await StartAsync();
+        using var slow = await FastCgiClient.ConnectAsync(Address);
+        await slow.SendAsync("/slow?token=secret", keepConnection: false);
+        Assert.True(await _entered.WaitAsync(Waiting.Patience));
+
+        var status = await GetJsonAsync("/fastcgi-status?format=json");
+
+        Assert.Equal("running", status.GetProperty("state").GetString());
+        Assert.Equal(2, status.GetProperty("connections").GetProperty("active").GetInt64());
+        Assert.Equal(2, status.GetProperty("requests").GetProperty("active").GetInt64());
+        var request = Assert.Single(status.GetProperty("activeRequests").EnumerateArray(), static request => request.GetProperty("path").GetString() == "/slow");
+        Assert.Equal("GET", request.GetProperty("method").GetString());
+        Assert.Equal("192.0.2.7", request.GetProperty("client").GetString());
+        Assert.Equal("in the application", request.GetProperty("state").GetString());
+        Assert.DoesNotContain("secret", status.GetRawText(), StringComparison.Ordinal);
+        Assert.Equal(2, status.GetProperty("openConnections").GetArrayLength());
+        Assert.Contains(status.GetProperty("endpoints").EnumerateArray(), endpoint => endpoint.GetString() == Address);
+        _go.SetResult();
+        Assert.Equal("slow", await slow.ReadTextAsync());
+    }
+
+    [Fact]
+    public async Task Json_BehindRequests_CountsThemAndTheirBytes()
+    {
+        await using var app = await StartAsync();
+        using var client = await FastCgiClient.ConnectAsync(Address);
+        for (var i = 0; i < 5; i++)
+            await client.GetAsync("/");
+
+        var before = await GetJsonAsync("/fastcgi-status?json");
+        for (var i = 0; i < 7; i++)
+            await client.GetAsync("/");
+        var after = await GetJsonAsync("/fastcgi-status?json");
+
+        Assert.Equal(6, before.GetProperty("requests").GetProperty("total").GetInt64());
+        Assert.Equal(14, after.GetProperty("requests").GetProperty("total").GetInt64());
+        Assert.Equal(3, after.GetProperty("connections").GetProperty("total").GetInt64() + 0L);
+        Assert.True(after.GetProperty("connections").GetProperty("bytesReceived").GetInt64() > 7 * RecordBytes.Get().Length);
+        Assert.True(after.GetProperty("recent").GetProperty("measured").GetInt64() >= 7);
+        Assert.True(after.GetProperty("recent").GetProperty("p99").GetDouble() > 0);
+        Assert.Equal("nginx/1.22.1", Assert.Single(after.GetProperty("frontEnds").EnumerateArray()).GetProperty("software").GetString());
+    }
+
+    [Fact]
+    public async Task OpenMetrics_IsWellFormedAndAgreesWithJson()
+    {
+        await using var app = await StartAsync();
+
+        var text = await GetTextAsync("/fastcgi-status?format=openmetrics");
+
+        Assert.EndsWith("# EOF\n", text, StringComparison.Ordinal);
+        Assert.Contains("\nfastcgi_server_requests_total 1\n", text, StringComparison.Ordinal);
+        var names = new HashSet<string>();
+        foreach (var line in text.Split('\n', StringSplitOptions.RemoveEmptyEntries))
+        {
+            if (line.StartsWith("# TYPE ", StringComparison.Ordinal))
+                Assert.True(names.Add(line.Split(' ')[2]), line);
+            else if (!line.StartsWith('#'))
+                Assert.Matches("^fastcgi_server_[a-z_0-9]+({[a-z_0-9]+=\"[^\"]*\"})? -?[0-9.E+-]+$", line);
+        }
+    }
+
+    [Theory]
+    [InlineData("text/html,application/xhtml+xml;q=0.9,*/*;q=0.8", "text/html; charset=utf-8")]
+    [InlineData("application/json", "application/json")]
+    [InlineData("text/html;q=0.5,application/json", "application/json")]
+    [InlineData("application/openmetrics-text;version=1.0.0,text/plain;q=0.5", "application/openmetrics-text; version=1.0.0; charset=utf-8")]
+    [InlineData("*/*", "text/html; charset=utf-8")]
+    public async Task Format_OfWhatTheClientAccepts(string accept, string contentType)
+    {
+        await using var app = await StartAsync();
+
+        Assert.Contains($"Content-Type: {contentType}\r\n", await GetAsync("/fastcgi-status", "127.0.0.1", ("HTTP_ACCEPT", accept)), StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("GET", "/fastcgi-status?format=xml", "400")]
+    [InlineData("POST", "/fastcgi-status", "405")]
+    public async Task Request_ThatIsNotOne_IsRefused(string method, string uri, string statusCode)
+    {
+        await using var app = await StartAsync();
+
+        Assert.Contains($"Status: {statusCode}", await GetAsync(uri, "127.0.0.1", method: method), StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("127.0.0.1", null, true)]
+    [InlineData("127.9.9.9", null, true)]
+    [InlineData("::1", null, true)]
+    [InlineData("::ffff:127.0.0.1", null, true)]
+    [InlineData("192.0.2.7", null, false)]
+    [InlineData("", null, false)]
+    [InlineData("127.0.0.1", "198.51.100.9", false)]
+    public async Task Client_ThatIsNotLocal_SeesNothing(string address, string? forwardedFor, bool isAllowed)
+    {
+        await using var app = await StartAsync();
+
+        var answer = forwardedFor is null
+            ? await GetAsync("/fastcgi-status?json", address)
+            : await GetAsync("/fastcgi-status?json", address, ("HTTP_X_FORWARDED_FOR", forwardedFor));
+
+        Assert.Equal(isAllowed, answer.Contains("\"processId\"", StringComparison.Ordinal));
+        Assert.Equal(!isAllowed, answer.Contains("Status: 403", StringComparison.Ordinal));
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Client_OfAPolicy_IsLetThroughByItAlone(bool isOpen)
+    {
+        await using var app = await StartAsync(map: app => _ = isOpen
+            ? app.MapFastCgiStatus("/open").AllowAnonymous()
+            : app.MapFastCgiStatus("/open").RequireAuthorization("nobody"));
+
+        var answer = await GetAsync("/open?json", "192.0.2.7");
+
+        Assert.Equal(isOpen, answer.Contains("\"processId\"", StringComparison.Ordinal));
+    }
+
+    /// <summary>No text of a client ends the script element, or becomes markup.</summary>
+    [Fact]
+    public async Task Page_WithHostilePath_HasItEscaped()
+    {
+        await using var app = await StartAsync();
+        using var slow = await FastCgiClient.ConnectAsync(Address);
+        await slow.SendAsync("/slow/</script><script>alert(1)</script>", keepConnection: false);
+        Assert.True(await _entered.WaitAsync(Waiting.Patience));
+
+        var page = await GetAsync("/fastcgi-status", "127.0.0.1");
+
+        Assert.DoesNotContain("<script>alert", page, StringComparison.Ordinal);
+        Assert.Contains("script\\u003Ealert(1)", page, StringComparison.Ordinal);
+        Assert.Matches("Content-Security-Policy: default-src 'none'; .*script-src 'nonce-", page);
+        _go.SetResult();
+        Assert.Equal("slow", await slow.ReadTextAsync());
+    }
+
+    [Fact]
+    public async Task Recommendations_OfWhatWasLogged_NameTheLineToAdd()
+    {
+        await using var app = await StartAsync();
+        using (var client = await FastCgiClient.ConnectAsync(Address))
+        {
+            await client.SendAsync([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, ("REQUEST_URI", "/")), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
+            await client.ReadRecordAsync();
+        }
+
+        var status = await GetJsonAsync("/fastcgi-status?json");
+
+        var finding = Assert.Single(status.GetProperty("recommendations").EnumerateArray(), static finding => finding.GetProperty("name").GetString() == "ParametersMissing");
+        Assert.Contains("include fastcgi_params;", finding.GetProperty("message").GetString(), StringComparison.Ordinal);
+        Assert.Equal(1, status.GetProperty("requests").GetProperty("rejected").GetProperty("400").GetInt64());
+    }
+
+    [Fact]
+    public async Task Status_OfAnotherServer_SaysSo()
+    {
+        var builder = WebApplication.CreateBuilder();
+        builder.Logging.ClearProviders();
+        builder.WebHost.UseKestrel().UseUrls("http://127.0.0.1:0");
+        await using var app = builder.Build();
+        app.MapFastCgiStatus();
+        await app.StartAsync();
+
+        using var http = new HttpClient();
+        var answer = await http.GetAsync(app.Urls.Single() + "/fastcgi-status");
+
+        Assert.Equal(HttpStatusCode.ServiceUnavailable, answer.StatusCode);
+        Assert.Contains("not FastCgi.AspNetCore", await answer.Content.ReadAsStringAsync(), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Address_OfItsOwnOverHttp_AnswersWhileTheApplicationHasNoRoom()
+    {
+        var port = GetFreePort();
+        await using var app = await StartAsync(options =>
+        {
+            options.StatusAddress = $"http://127.0.0.1:{port}";
+            options.Limits.MaxConcurrentRequests = 1;
+        });
+        using var slow = await FastCgiClient.ConnectAsync(Address);
+        await slow.SendAsync("/slow", keepConnection: false);
+        Assert.True(await _entered.WaitAsync(Waiting.Patience));
+
+        using var http = new HttpClient();
+        using var status = JsonDocument.Parse(await http.GetStringAsync($"http://127.0.0.1:{port}/?json"));
+        Assert.Equal(1, status.RootElement.GetProperty("requests").GetProperty("active").GetInt64());
+        using var strange = new HttpRequestMessage(HttpMethod.Get, $"http://127.0.0.1:{port}/") { Headers = { Host = "evil.example" } };
+        Assert.Equal(HttpStatusCode.BadRequest, (await http.SendAsync(strange)).StatusCode);
+        _go.SetResult();
+        Assert.Equal("slow", await slow.ReadTextAsync());
+    }
+
+    [Fact]
+    public async Task Address_OfItsOwnOverFastCgi_Answers()
+    {
+        var address = $"fastcgi://unix:{_folder.GetPath("status.sock")}";
+        await using var app = await StartAsync(options => options.StatusAddress = address);
+
+        Assert.Contains("\"processId\"", await FastCgiClient.GetAsync(address, "/?json"), StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("http://0.0.0.0:9100")]
+    [InlineData("http://example.com:9100")]
+    [InlineData("https://127.0.0.1:9100")]
+    [InlineData("nonsense")]
+    public async Task Address_ThatOthersReachOrIsNone_FailsAtStart(string address)
+    {
+        var exception = await Assert.ThrowsAnyAsync<Exception>(async () =>
+        {
+            await using var app = await StartAsync(options => options.StatusAddress = address);
+        });
+
+        Assert.Contains(address, exception.ToString(), StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("GET", "/ping", "Status: 200", "pong\n")]
+    [InlineData("HEAD", "/ping", "Status: 200", null)]
+    [InlineData("POST", "/ping", "Status: 404", null)]
+    [InlineData("GET", "/ping/more", "Status: 404", null)]
+    public async Task Ping_IsAnsweredByTheServer(string method, string path, string status, string? body)
+    {
+        await using var app = await StartAsync(options =>
+        {
+            options.PingPath = "/ping";
+            options.Limits.MaxConcurrentRequests = 1;
+        });
+        using var slow = await FastCgiClient.ConnectAsync(Address);
+        if (method != "POST" && path == "/ping")
+        {
+            await slow.SendAsync("/slow", keepConnection: false);
+            Assert.True(await _entered.WaitAsync(Waiting.Patience));
+        }
+
+        var answer = await GetAsync(path, "192.0.2.7", method: method);
+
+        Assert.Contains(status, answer, StringComparison.Ordinal);
+        if (body is not null)
+            Assert.EndsWith(body, answer, StringComparison.Ordinal);
+        _go.SetResult();
+    }
+
+    [Fact]
+    public async Task Health_FollowsTheServer()
+    {
+        await using var app = await StartAsync(options =>
+        {
+            options.Limits.MaxConcurrentRequests = 1;
+        });
+        var health = app.Services.GetRequiredService<HealthCheckService>();
+        Assert.Equal(HealthStatus.Healthy, (await health.CheckHealthAsync()).Status);
+
+        using var slow = await FastCgiClient.ConnectAsync(Address);
+        await slow.SendAsync("/slow", keepConnection: false);
+        Assert.True(await _entered.WaitAsync(Waiting.Patience));
+        var full = await health.CheckHealthAsync();
+        Assert.Equal(HealthStatus.Degraded, full.Status);
+        Assert.Contains("MaxConcurrentRequests, which is 1", Assert.Single(full.Entries).Value.Description, StringComparison.Ordinal);
+
+        _go.SetResult();
+        Assert.Equal("slow", await slow.ReadTextAsync());
+        await app.StopAsync();
+        Assert.Equal(HealthStatus.Unhealthy, (await health.CheckHealthAsync()).Status);
+    }
+
+    private static int GetFreePort()
+    {
+        using var listener = new TcpListener(IPAddress.Loopback, 0);
+        listener.Start();
+        return ((IPEndPoint)listener.LocalEndpoint).Port;
+    }
+
+    private async Task<JsonElement> GetJsonAsync(string uri)
+    {
+        using var document = JsonDocument.Parse(await GetTextAsync(uri));
+        return document.RootElement.Clone();
+    }
+
+    private async Task<string> GetTextAsync(string uri)
+    {
+        var answer = await GetAsync(uri, "127.0.0.1");
+        return answer[(answer.IndexOf("\r\n\r\n", StringComparison.Ordinal) + 4)..];
+    }
+
+    /// <summary>The whole answer to a client with an address.</summary>
+    private async Task<string> GetAsync(string uri, string client, (string Name, string Value)? header = null, string method = "GET")
+    {
+        (string Name, string Value)[] more = header is { } given ? [given] : [];
+        var parameters = RecordBytes.RequestParams(method, uri, more).Select(pair => pair.Name == "REMOTE_ADDR" ? (pair.Name, client) : pair).ToArray();
+        using var connection = await FastCgiClient.ConnectAsync(Address);
+        await connection.SendAsync([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, parameters), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
+        return Encoding.UTF8.GetString(await connection.ReadResponseAsync());
+    }
+
+    private async Task<WebApplication> StartAsync(Action<FastCgiServerOptions>? configure = null, Action<WebApplication>? map = null)
+    {
+        var builder = WebApplication.CreateBuilder(["--hostBuilder:reloadConfigOnChange=false"]);
+        builder.Logging.ClearProviders();
+        builder.Services.AddAuthentication().AddFastCgi();
+        builder.Services.AddAuthorizationBuilder().AddPolicy("nobody", static policy => policy.RequireAssertion(static _ => false));
+        builder.Services.AddHealthChecks().AddFastCgi();
+        builder.WebHost.UseFastCgi(options => configure?.Invoke(options));
+        builder.WebHost.UseUrls(Address);
+        var app = builder.Build();
+        app.MapFastCgiStatus();
+        map?.Invoke(app);
+        app.MapGet("/", static () => "fast");
+        app.MapGet("/slow/{**rest}", async () =>
+        {
+            _entered.Release();
+            await _go.Task;
+            return "slow";
+        });
+        await app.StartAsync();
+        return app;
+    }
+}

@@ -1,0 +1,68 @@
+using FastCgi.AspNetCore.Diagnostics;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.UnitTests;
+
+/// <summary>The journal remembers what an operator can mend, and hands everything on.</summary>
+public sealed class EventJournalTests : IDisposable
+{
+    private readonly CollectedLogs _logs = new();
+    private readonly EventJournal _journal;
+
+    public EventJournalTests() => _journal = new EventJournal(_logs.CreateLogger("test"), TimeProvider.System);
+
+    public void Dispose() => _logs.Dispose();
+
+    [Theory]
+    [InlineData(LogLevel.Debug, 1, false)]
+    [InlineData(LogLevel.Information, 1, false)]
+    [InlineData(LogLevel.Information, FastCgiLog.EventStreamMayBeHeldId, true)]
+    [InlineData(LogLevel.Warning, 1, true)]
+    [InlineData(LogLevel.Critical, 1, true)]
+    public void Log_OfALevel_IsHandedOnAndRememberedFromWarnings(LogLevel level, int id, bool isRemembered)
+    {
+        _journal.Log(level, new EventId(id, "Kind"), "text", null, static (text, _) => text);
+
+        Assert.Equal("text", Assert.Single(_logs.All).Message);
+        Assert.Equal(isRemembered, _journal.GetEntries().Count == 1);
+    }
+
+    [Fact]
+    public void Log_OfOneKindSeveralTimes_IsOneEntryWithTheLastText()
+    {
+        foreach (var text in new[] { "first", "second", "third" })
+            _journal.Log(LogLevel.Warning, new EventId(7, "Kind"), text, null, static (text, _) => text);
+
+        var entry = Assert.Single(_journal.GetEntries());
+        Assert.Equal((7, "Kind", "third", 3), (entry.EventId, entry.Name, entry.Message, entry.Count));
+    }
+
+    /// <summary>What an application puts into the message of an exception may be a secret.</summary>
+    [Fact]
+    public void Log_OfAnException_ShowsItsTypeAndNotItsMessage()
+    {
+        _journal.Log(LogLevel.Error, new EventId(40), "failed", new InvalidOperationException("password=hunter2"), static (text, _) => text);
+
+        Assert.Equal("failed (InvalidOperationException)", Assert.Single(_journal.GetEntries()).Message);
+    }
+
+    [Fact]
+    public void Log_OfAVeryLongText_IsCut()
+    {
+        _journal.Log(LogLevel.Error, new EventId(40), new string('x', 100_000), null, static (text, _) => text);
+
+        Assert.Equal(2_000, Assert.Single(_journal.GetEntries()).Message.Length);
+    }
+
+    [Fact]
+    public void Forget_Entry_IsGone()
+    {
+        _journal.Log(LogLevel.Warning, new EventId(7), "text", null, static (text, _) => text);
+
+        _journal.Forget(7);
+
+        Assert.Empty(_journal.GetEntries());
+        _journal.Confirm(7);
+        Assert.Empty(_journal.GetEntries());
+    }
+}
