@@ -1,4 +1,5 @@
 using System.Globalization;
+using System.Reflection;
 using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
@@ -13,6 +14,7 @@ internal sealed partial class DescriptorShortage : IDisposable
 
     public DescriptorShortage()
     {
+        LoadAssemblies();
         StartThreads();
         Assert.Equal(0, getrlimit(DescriptorLimit, out _before));
         var highest = Directory.EnumerateFileSystemEntries("/proc/self/fd").Max(static path => int.Parse(Path.GetFileName(path), CultureInfo.InvariantCulture));
@@ -32,6 +34,13 @@ internal sealed partial class DescriptorShortage : IDisposable
     {
         _ = setrlimit(DescriptorLimit, _before);
         _taken.ForEach(static file => file.Dispose());
+    }
+
+    /// <summary>.NET remembers that an assembly could not be loaded, so those that later tests use must be there before.</summary>
+    private static void LoadAssemblies()
+    {
+        foreach (var name in typeof(DescriptorShortage).Assembly.GetReferencedAssemblies())
+            Assembly.Load(name);
     }
 
     /// <summary>A new thread needs descriptors too, and without them .NET's thread pool ends the process: the threads must be there before.</summary>
