@@ -1,3 +1,5 @@
+using Microsoft.AspNetCore.Server.Kestrel.Core;
+
 namespace FastCgi.AspNetCore;
 
 /// <summary>
@@ -45,6 +47,14 @@ public sealed class FastCgiServerLimits
     private long? _maxConcurrentConnections;
     private long? _maxConcurrentRequests;
     private int _requestQueueLimit;
+
+    // Half of what web servers wait for an answer by default (nginx: fastcgi_read_timeout 60s; Apache: Timeout 60): a request that has waited for
+    // longer would hardly be answered in the time that is left.
+    private TimeSpan? _requestQueueTimeout = TimeSpan.FromSeconds(30);
+
+    // Two load balancers, an orchestrator and a person who looks at the status page, twice.
+    private int _maxReservedRequests = 8;
+
     private TimeSpan? _keepAliveTimeout;
 
     /// <summary>The most connections that are open at a time. A further one is closed without an answer.</summary>
@@ -78,6 +88,34 @@ public sealed class FastCgiServerLimits
         {
             ArgumentOutOfRangeException.ThrowIfNegative(value);
             _requestQueueLimit = value;
+        }
+    }
+
+    /// <summary>The time that a request may wait in the queue. One that has waited for longer is not begun, but answered 503 with <c>Retry-After</c>.</summary>
+    /// <remarks>
+    /// 30 seconds by default; <see langword="null"/> for no limit. Its client, or the web server, has most likely given up by then (nginx:
+    /// <c>fastcgi_read_timeout</c>, 60 seconds), and what is done for it is lost for the others. Looked at every second. More than zero.
+    /// </remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    public TimeSpan? RequestQueueTimeout
+    {
+        get => _requestQueueTimeout;
+        set => _requestQueueTimeout = value is null ? null : Positive(value.Value);
+    }
+
+    /// <summary>
+    /// The most requests for <see cref="FastCgiServerOptions.ReservedPaths"/> that are taken while <see cref="MaxConcurrentRequests"/> are under
+    /// way. Further ones wait or are refused as any other.
+    /// </summary>
+    /// <remarks>8 by default, beside <see cref="MaxConcurrentRequests"/>. At least 1. Without reserved paths it has no effect.</remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    public int MaxReservedRequests
+    {
+        get => _maxReservedRequests;
+        set
+        {
+            ArgumentOutOfRangeException.ThrowIfLessThan(value, 1);
+            _maxReservedRequests = value;
         }
     }
 
@@ -172,14 +210,32 @@ public sealed class FastCgiServerLimits
         set => _maxStandardErrorSize = PositiveOrNull(value);
     }
 
-    /// <summary>The time from the start of a request to the end of its params; then it is answered 408.</summary>
-    /// <remarks>30 seconds by default, as Kestrel's <c>RequestHeadersTimeout</c>. More than zero.</remarks>
+    /// <summary>
+    /// The time from the start of a request to the end of its params; then it is answered 408. A connection on which no request has begun
+    /// in that time is closed.
+    /// </summary>
+    /// <remarks>
+    /// 30 seconds by default, as Kestrel's <c>RequestHeadersTimeout</c>. A web server connects when it has a request. One that keeps the connection
+    /// afterwards may do so for hours: see <see cref="KeepAliveTimeout"/>. More than zero.
+    /// </remarks>
     /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
     public TimeSpan RequestParametersTimeout
     {
         get => _requestParametersTimeout;
         set => _requestParametersTimeout = Positive(value);
     }
+
+    /// <summary>
+    /// How fast a request body must come while the application waits for it. The read of one that is slower, once the grace period is over,
+    /// fails with a 408.
+    /// </summary>
+    /// <remarks>
+    /// <see langword="null"/>, no limit, by default, other than in Kestrel: most web servers take the whole body before they begin the request, and all
+    /// have such limits (nginx: <c>client_body_timeout</c>). It is of use behind one that does not (<c>fastcgi_request_buffering off</c>).
+    /// Measured as in Kestrel: the mean of what has come over the time that the application has waited, to the second. Time in which receiving is paused does not count.
+    /// An endpoint can change it with <see cref="Microsoft.AspNetCore.Server.Kestrel.Core.Features.IHttpMinRequestBodyDataRateFeature"/>.
+    /// </remarks>
+    public MinDataRate? MinRequestBodyDataRate { get; set; }
 
     /// <summary>
     /// The time that a request whose body is not read may hold up the other requests of its connection, once

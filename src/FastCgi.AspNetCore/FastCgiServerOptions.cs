@@ -28,6 +28,17 @@ public sealed class FastCgiServerOptions
     /// </remarks>
     public ISet<FastCgiRole> Roles { get; } = new HashSet<FastCgiRole> { FastCgiRole.Responder };
 
+    /// <summary>
+    /// The paths, such as <c>/health</c>, whose requests are taken though <see cref="FastCgiServerLimits.MaxConcurrentRequests"/> are under way, up to
+    /// <see cref="FastCgiServerLimits.MaxReservedRequests"/>: who watches a site asks just then.
+    /// </summary>
+    /// <remarks>
+    /// Empty by default. A path stands for itself and for what is below it, <c>/health/ready</c> but not <c>/healthy</c>, without regard to case, as
+    /// in routing. It is compared with <c>HttpRequest.Path</c>, which lacks the path base. An item that does not begin with a slash, or is <c>/</c> alone, is an
+    /// <see cref="ArgumentException"/>.
+    /// </remarks>
+    public IList<string> ReservedPaths { get; } = new ReservedPathList();
+
     /// <summary>Where <c>HttpRequest.Path</c> comes from.</summary>
     /// <remarks><see cref="FastCgiPathSource.RequestUri"/> by default.</remarks>
     public FastCgiPathSource PathSource { get; set; }

@@ -36,6 +36,8 @@ public class IdleExitTests
     {
         await using var server = await StartAsync();
         var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.ReadResponseAsync();
         server.Clock.Advance(s_limit / 2);
         frontEnd.Send(RecordBytes.Get());
         await frontEnd.ReadResponseAsync();

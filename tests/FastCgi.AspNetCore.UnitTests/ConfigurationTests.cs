@@ -2,6 +2,7 @@ using System.Globalization;
 using System.Reflection;
 using System.Text;
 using FastCgi.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.Extensions.Configuration;
 
 namespace FastCgi.AspNetCore.UnitTests;
@@ -32,10 +33,14 @@ public sealed class ConfigurationTests
                 "PingPath": "/ping",
                 "StatusAddress": "http://127.0.0.1:9100",
                 "Roles": [ "Authorizer", "filter" ],
+                "ReservedPaths": [ "/health", "/status/" ],
                 "Limits": {
                   "MaxConcurrentConnections": 1,
                   "MaxConcurrentRequests": 2,
                   "RequestQueueLimit": 3,
+                  "RequestQueueTimeout": "00:00:06",
+                  "MaxReservedRequests": 12,
+                  "MinRequestBodyDataRate": { "BytesPerSecond": 0.5, "GracePeriod": "00:00:09" },
                   "MaxRequestsPerConnection": 4,
                   "MaxRequestParametersTotalSize": 5,
                   "MaxRequestParameterCount": 6,
@@ -69,6 +74,11 @@ public sealed class ConfigurationTests
         Assert.Equal(1, options.Limits.MaxConcurrentConnections);
         Assert.Equal(2, options.Limits.MaxConcurrentRequests);
         Assert.Equal(3, options.Limits.RequestQueueLimit);
+        Assert.Equal(["/health", "/status"], options.ReservedPaths);
+        Assert.Equal(TimeSpan.FromSeconds(6), options.Limits.RequestQueueTimeout);
+        Assert.Equal(12, options.Limits.MaxReservedRequests);
+        Assert.Equal(0.5, options.Limits.MinRequestBodyDataRate!.BytesPerSecond);
+        Assert.Equal(TimeSpan.FromSeconds(9), options.Limits.MinRequestBodyDataRate.GracePeriod);
         Assert.Equal(4, options.Limits.MaxRequestsPerConnection);
         Assert.Equal(5, options.Limits.MaxRequestParametersTotalSize);
         Assert.Equal(6, options.Limits.MaxRequestParameterCount);
@@ -121,6 +131,13 @@ public sealed class ConfigurationTests
     {
         foreach (var property in typeof(FastCgiServerLimits).GetProperties(BindingFlags.Public | BindingFlags.Instance | BindingFlags.DeclaredOnly))
         {
+            if (property.PropertyType == typeof(MinDataRate))
+            {
+                var rate = (MinDataRate)property.GetValue(Configure($"FastCgi:Limits:{property.Name}:BytesPerSecond", "7").Limits)!;
+                Assert.Equal((7, TimeSpan.FromSeconds(5)), (rate.BytesPerSecond, rate.GracePeriod));
+                continue;
+            }
+
             var isTime = property.PropertyType == typeof(TimeSpan) || property.PropertyType == typeof(TimeSpan?);
             var options = Configure("FastCgi:Limits:" + property.Name, isTime ? "00:00:07" : "7");
 
@@ -166,6 +183,9 @@ public sealed class ConfigurationTests
     [InlineData("MaxResponseBufferSize")]
     [InlineData("MaxStandardErrorSize")]
     [InlineData("KeepAliveTimeout")]
+    [InlineData("UnsentResponseTimeout")]
+    [InlineData("RequestQueueTimeout")]
+    [InlineData("MinRequestBodyDataRate")]
     public void Configure_NullOrEmptyLimit_IsNoLimit(string name)
     {
         var property = typeof(FastCgiServerLimits).GetProperty(name)!;
@@ -182,6 +202,7 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Endpoints:Site:Unknown", "1")]
     [InlineData("FastCgi:Endpoints:Site:Backlog:Unknown", "1")]
     [InlineData("FastCgi:Limits:MaxRequestBodySize:Unknown", "1")]
+    [InlineData("FastCgi:Limits:MinRequestBodyDataRate:Unknown", "1")]
     [InlineData("FastCgi:Transport:Unknown", "1")]
     [InlineData("FastCgi:SendFile:Unknown", "1")]
     [InlineData("FastCgi:SendFile:Roots:Files:Unknown", "1")]
@@ -195,6 +216,8 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Limits:RequestHeadersTimeout", "FastCgi:Limits:RequestParametersTimeout")]
     [InlineData("FastCgi:Limits:MaxRequestHeaderCount", "FastCgi:Limits:MaxRequestParameterCount")]
     [InlineData("FastCgi:Limits:PathBase", "FastCgi:PathBase")]
+    [InlineData("FastCgi:Limits:MinRequestBodyDataRate:BytesPerSec", "FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond")]
+    [InlineData("FastCgi:ReservedPath", "FastCgi:ReservedPaths")]
     [InlineData("FastCgi:Endpoint", "FastCgi:Endpoints")]
     [InlineData("FastCgi:Endpoints:Site:Bakclog", "FastCgi:Endpoints:Site:Backlog")]
     [InlineData("FastCgi:Endpoints:Site:AllowedAdresses", "FastCgi:Endpoints:Site:AllowedAddresses")]
@@ -227,6 +250,14 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Limits:MaxConcurrentRequests", "many")]
     [InlineData("FastCgi:Limits:RequestQueueLimit", "-1")]
     [InlineData("FastCgi:Limits:RequestQueueLimit", "")]
+    [InlineData("FastCgi:Limits:RequestQueueTimeout", "00:00:00")]
+    [InlineData("FastCgi:Limits:MaxReservedRequests", "0")]
+    [InlineData("FastCgi:Limits:MinRequestBodyDataRate", "240")]
+    [InlineData("FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond", "0")]
+    [InlineData("FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond", "fast")]
+    [InlineData("FastCgi:ReservedPaths", "/health")]
+    [InlineData("FastCgi:ReservedPaths:0", "health")]
+    [InlineData("FastCgi:ReservedPaths:0", "/")]
     [InlineData("FastCgi:Limits:MaxRequestsPerConnection", "65536")]
     [InlineData("FastCgi:Limits:MaxRequestParametersTotalSize", "3000000000")]
     [InlineData("FastCgi:Limits:MaxRequestParameterCount", "1.5")]
@@ -258,6 +289,29 @@ public sealed class ConfigurationTests
         var error = Assert.Throws<InvalidOperationException>(() => Configure("FastCgi:Endpoints:Site:Backlog", "5"));
 
         Assert.Contains("FastCgi:Endpoints:Site has no Url", error.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("00:00:01", "FastCgi:Limits:MinRequestBodyDataRate:GracePeriod = '00:00:01'")]
+    [InlineData("5", "FastCgi:Limits:MinRequestBodyDataRate:GracePeriod = '5'")]
+    public void Configure_GracePeriodThatIsNone_ErrorNamesThePathAndTheValue(string value, string text)
+    {
+        var settings = new Dictionary<string, string?>
+        {
+            ["FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond"] = "240",
+            ["FastCgi:Limits:MinRequestBodyDataRate:GracePeriod"] = value,
+        };
+        var error = Assert.Throws<InvalidOperationException>(() => Configure(new ConfigurationBuilder().AddInMemoryCollection(settings).Build()));
+
+        Assert.Contains(text, error.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Configure_GracePeriodAlone_RateIsMissed()
+    {
+        var error = Assert.Throws<InvalidOperationException>(() => Configure("FastCgi:Limits:MinRequestBodyDataRate:GracePeriod", "00:00:05"));
+
+        Assert.Contains("FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond = '' is not valid: a value is missing.", error.Message, StringComparison.Ordinal);
     }
 
     private static void AssertError(string path, string value, params string[] texts)

@@ -1,3 +1,5 @@
+using Microsoft.AspNetCore.Server.Kestrel.Core;
+
 namespace FastCgi.AspNetCore.UnitTests;
 
 public sealed class LimitsTests
@@ -11,6 +13,9 @@ public sealed class LimitsTests
         Assert.Null(_limits.MaxConcurrentConnections);
         Assert.Null(_limits.MaxConcurrentRequests);
         Assert.Equal(0, _limits.RequestQueueLimit);
+        Assert.Equal(TimeSpan.FromSeconds(30), _limits.RequestQueueTimeout);
+        Assert.Equal(8, _limits.MaxReservedRequests);
+        Assert.Null(_limits.MinRequestBodyDataRate);
         Assert.Equal(100, _limits.MaxRequestsPerConnection);
         Assert.Equal(131_072, _limits.MaxRequestParametersTotalSize);
         Assert.Equal(1_000, _limits.MaxRequestParameterCount);
@@ -83,6 +88,33 @@ public sealed class LimitsTests
 
         _limits.UnsentResponseTimeout = null;
         Assert.Null(_limits.UnsentResponseTimeout);
+    }
+
+    [Fact]
+    public void RequestQueueTimeout_MoreThanZeroOrNone()
+    {
+        AssertTime(value => _limits.RequestQueueTimeout = value, () => _limits.RequestQueueTimeout);
+
+        _limits.RequestQueueTimeout = null;
+        Assert.Null(_limits.RequestQueueTimeout);
+    }
+
+    [Fact]
+    public void MaxReservedRequests_FromOne()
+        => AssertRange(value => _limits.MaxReservedRequests = (int)value, () => _limits.MaxReservedRequests, smallest: 1, int.MaxValue);
+
+    /// <summary>What such a rate may be, Kestrel's type says itself: faster than nothing, and a grace of more than its tick.</summary>
+    [Fact]
+    public void MinRequestBodyDataRate_AnyRateOrNone()
+    {
+        var rate = new MinDataRate(240, TimeSpan.FromSeconds(5));
+        _limits.MinRequestBodyDataRate = rate;
+        Assert.Same(rate, _limits.MinRequestBodyDataRate);
+
+        _limits.MinRequestBodyDataRate = null;
+        Assert.Null(_limits.MinRequestBodyDataRate);
+        AssertRefused(static () => _ = new MinDataRate(0, TimeSpan.FromSeconds(5)));
+        AssertRefused(static () => _ = new MinDataRate(240, TimeSpan.FromSeconds(1)));
     }
 
     [Fact]

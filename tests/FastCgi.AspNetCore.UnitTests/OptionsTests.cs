@@ -17,6 +17,7 @@ public sealed class OptionsTests
         Assert.Null(_options.RequestHeaderEncodingSelector);
         Assert.Null(_options.ResponseHeaderEncodingSelector);
         Assert.Empty(_options.ListenOptions);
+        Assert.Empty(_options.ReservedPaths);
     }
 
     [Theory]
@@ -47,6 +48,33 @@ public sealed class OptionsTests
 
     [Fact]
     public void PathBase_Null_IsRefused() => Assert.Throws<ArgumentNullException>(() => _options.PathBase = null!);
+
+    [Theory]
+    [InlineData("/health", "/health")]
+    [InlineData("/health/", "/health")]
+    [InlineData("/status/live", "/status/live")]
+    public void ReservedPaths_Added_HaveNoTrailingSlash(string value, string kept)
+    {
+        _options.ReservedPaths.Add(value);
+
+        Assert.Equal([kept], _options.ReservedPaths);
+        _options.ReservedPaths[0] = "/other/";
+        Assert.Equal(["/other"], _options.ReservedPaths);
+    }
+
+    [Theory]
+    [InlineData("")]
+    [InlineData("/")]
+    [InlineData("//")]
+    [InlineData("health")]
+    public void ReservedPaths_AllOrNoPath_IsRefused(string value)
+    {
+        Assert.Throws<ArgumentException>(() => _options.ReservedPaths.Add(value));
+        _options.ReservedPaths.Add("/health");
+        Assert.Throws<ArgumentException>(() => _options.ReservedPaths[0] = value);
+        Assert.Throws<ArgumentNullException>(() => _options.ReservedPaths.Add(null!));
+        Assert.Equal(["/health"], _options.ReservedPaths);
+    }
 
     [Fact]
     public void Listen_EachForm_IsAnEndpoint()

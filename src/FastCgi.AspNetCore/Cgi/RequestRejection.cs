@@ -23,6 +23,7 @@ internal enum RequestRejection : byte
     TooManyRequestsOnConnection,
     CannotMultiplex,
     RequestBodyBacklog,
+    RequestQueueTimeout,
 
     /// <summary>Nothing is wrong: somebody asks whether the server lives.</summary>
     Ping,
@@ -43,7 +44,7 @@ internal static class RequestRejections
         RequestRejection.ParametersTimeout or RequestRejection.RequestBodyTimeout => StatusCodes.Status408RequestTimeout,
         RequestRejection.AsteriskTarget => StatusCodes.Status405MethodNotAllowed,
         RequestRejection.TooManyRequests or RequestRejection.TooManyRequestsOnConnection or RequestRejection.CannotMultiplex
-            or RequestRejection.RequestBodyBacklog => StatusCodes.Status503ServiceUnavailable,
+            or RequestRejection.RequestBodyBacklog or RequestRejection.RequestQueueTimeout => StatusCodes.Status503ServiceUnavailable,
         RequestRejection.Ping => StatusCodes.Status200OK,
         _ => StatusCodes.Status400BadRequest,
     };
@@ -63,8 +64,9 @@ internal static class RequestRejections
         RequestRejection.AsteriskTarget => "The target * is for OPTIONS only.",
         RequestRejection.InvalidContentLength => "The FastCGI parameter CONTENT_LENGTH is not a number of bytes.",
         RequestRejection.InvalidHeaderValue => "A header value contains CR, LF, NUL or bytes that are not UTF-8.",
-        RequestRejection.RequestBodyTimeout => "The request body did not arrive in time.",
+        RequestRejection.RequestBodyTimeout => "Reading the request body timed out due to data arriving too slowly. See MinRequestBodyDataRate.",
         RequestRejection.TooManyRequests => "The server is at its limit of concurrent requests.",
+        RequestRejection.RequestQueueTimeout => "The request has waited longer than RequestQueueTimeout, while the server is at its limit of concurrent requests.",
         RequestRejection.TooManyRequestsOnConnection => "The web server has more requests on this connection than MaxRequestsPerConnection allows.",
         RequestRejection.CannotMultiplex => "The server takes no further request on this connection while others are under way.",
         RequestRejection.RequestBodyBacklog => "The request body was not read while it held up the other requests of its connection.",

@@ -178,6 +178,7 @@ internal sealed class ConnectionManager(ServerContext server)
     {
         Volatile.Write(ref _now, server.Time.GetTimestamp());
         TickConnections();
+        server.Admission.EndOverdue();
         server.Buffers.Trim();
         if (server.Statistics.IsSampleDue(Now))
             server.Statistics.OnSampleDue(GetTotals());

@@ -36,10 +36,13 @@ internal sealed partial class FastCgiConnection
 
             if (_isReceivePaused && _server.Time.GetElapsedTime(_pausedSince, now) >= limits.UnreadBodyTimeout)
                 EndPause(ref ready);
+            if (_requests.HasTimedBody())
+                FailSlowBodies(now, ref ready);
 
             LeaveIfIdle(now, limits.KeepAliveTimeout);
             isStuck = Output.IsSendOverdue(_server.Time, now, limits.UnsentResponseTimeout);
-            isOverdue = _lifetime.IsDrainOverdue(_server.Time, now, limits.DrainTimeout) || IsRecordOverdue(now, limits.RequestParametersTimeout);
+            isOverdue = _lifetime.IsDrainOverdue(_server.Time, now, limits.DrainTimeout) || IsRecordOverdue(now, limits.RequestParametersTimeout)
+                || IsUnusedTwiceAsLong(now, limits.RequestParametersTimeout);
         }
 
         // Rejected requests only: none of them runs the application.
@@ -89,6 +92,22 @@ internal sealed partial class FastCgiConnection
     /// <summary>Whether a record of management has begun, and its rest has not come in time.</summary>
     private bool IsRecordOverdue(long now, TimeSpan timeout)
         => _partialContent.IsBegun && _requests.Count == 0 && _server.Time.GetElapsedTime(_unfinishedSince, now) >= timeout;
+
+    /// <summary>
+    /// Whether no request has begun on the connection, and it would be closed but for input that comes whenever that is tried: of a peer that
+    /// asks for values without end, for example.
+    /// </summary>
+    private bool IsUnusedTwiceAsLong(long now, TimeSpan timeout)
+        => _requestCount == 0 && _lifetime.Phase == ConnectionPhase.Leaving && _server.Time.GetElapsedTime(_lifetime.IdleSince, now) / 2 >= timeout;
+
+    private void FailSlowBodies(long now, ref ReadyRequests ready)
+    {
+        foreach (var request in _requests.ToList())
+        {
+            if (request.Input.FailIfSlow(now, _isReceivePaused) is { } report)
+                ready.Report(report);
+        }
+    }
 
     /// <summary>
     /// A body that is not read has kept others waiting, if there are any: they may be behind it, in what was not received. A connection

@@ -58,6 +58,24 @@ internal struct RequestTable
         return length;
     }
 
+    /// <summary>Whether the application waits for a body that must come at some rate.</summary>
+    public readonly bool HasTimedBody()
+    {
+        if (_single is { Input.IsTimed: true })
+            return true;
+
+        if (_others is { Count: > 0 })
+        {
+            foreach (var request in _others.Values)
+            {
+                if (request.Input.IsTimed)
+                    return true;
+            }
+        }
+
+        return false;
+    }
+
     /// <summary>The requests, as they are now.</summary>
     public readonly List<FastCgiRequest> ToList()
     {

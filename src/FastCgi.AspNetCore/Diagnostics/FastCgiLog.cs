@@ -177,6 +177,9 @@ internal static partial class FastCgiLog
     [LoggerMessage(55, LogLevel.Information, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application has left {Length} bytes of the body unread for UnreadBodyTimeout, which holds up other requests of the connection; the rest is refused.", EventName = "RequestBodyRefused")]
     public static partial void RequestBodyRefused(this ILogger log, string connectionId, string traceIdentifier, long length);
 
+    [LoggerMessage(88, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The request body comes more slowly than {Rate} bytes a second, which is MinRequestBodyDataRate; what the application reads of it fails with a 408.", EventName = "RequestBodyTooSlow")]
+    public static partial void RequestBodyTooSlow(this ILogger log, string connectionId, string traceIdentifier, double rate);
+
     [LoggerMessage(57, LogLevel.Warning, "{Count} requests since the last such message were answered 404, and their path does not begin with the path base '{PathBase}', which {Source} says, the last of them {Target}. The path base is the path of the location: for location /app/ of nginx, fastcgi_param PATH_BASE /app; for <Location /app> of Apache, SetEnv PATH_BASE /app; for all web servers, FastCgi:PathBase=/app. Reported once a minute.", EventName = "PathBaseNotMatched")]
     public static partial void PathBaseNotMatched(this ILogger log, long count, string target, string pathBase, string source);
 
@@ -200,6 +203,9 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(56, LogLevel.Warning, "{Count} requests were answered 503 since the last such message: {Limit} were under way, which is MaxConcurrentRequests, and {Queue} waited, which is RequestQueueLimit. Raise FastCgi:Limits:MaxConcurrentRequests, or let more of them wait with FastCgi:Limits:RequestQueueLimit. Reported once a minute.", EventName = "RequestsRefused")]
     public static partial void RequestsRefused(this ILogger log, long count, long? limit, int queue);
+
+    [LoggerMessage(89, LogLevel.Warning, "{Count} requests were answered 503 since the last such message: they waited for {Timeout}, which is RequestQueueTimeout, while {Limit} were under way, which is MaxConcurrentRequests. Make the application faster, or let it work on more at a time with FastCgi:Limits:MaxConcurrentRequests; fewer wait for so long with a smaller FastCgi:Limits:RequestQueueLimit. Reported once a minute.", EventName = "RequestsWaitedTooLong")]
+    public static partial void RequestsWaitedTooLong(this ILogger log, long count, long? limit, TimeSpan? timeout);
 
     [LoggerMessage(61, LogLevel.Warning, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The response headers {Names} belong to the web server; they are not sent, {Count} responses since the last such message. Remove what sets them from the application. Reported once a minute.", EventName = "HeadersDropped")]
     public static partial void HeadersDropped(this ILogger log, string connectionId, string traceIdentifier, string names, long count);

@@ -12,6 +12,7 @@ internal sealed class Misconfigurations(ILogger log, TimeProvider time)
     private readonly LogRateLimit _targets = new(time);
     private readonly LogRateLimit _hosts = new(time);
     private readonly LogRateLimit _refusals = new(time);
+    private readonly LogRateLimit _longWaits = new(time);
     private readonly LogRateLimit _droppedHeaders = new(time);
     private readonly LogRateLimit _pathBases = new(time);
     private readonly LogRateLimit _schemes = new(time);
@@ -45,6 +46,13 @@ internal sealed class Misconfigurations(ILogger log, TimeProvider time)
     {
         if (_refusals.TryAcquire(out var count))
             log.RequestsRefused(count, limit, queueLimit);
+    }
+
+    /// <summary>A request was answered 503 because it had waited for too long.</summary>
+    public void ReportLongWait(long? limit, TimeSpan? timeout)
+    {
+        if (_longWaits.TryAcquire(out var count))
+            log.RequestsWaitedTooLong(count, limit, timeout);
     }
 
     /// <summary>The application has set headers that are not its own.</summary>

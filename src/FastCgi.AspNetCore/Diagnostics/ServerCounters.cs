@@ -22,7 +22,7 @@ internal enum AbortCause : byte
 /// <summary>Counts what is rare, and what nobody can count later: the meter reads it when it is asked.</summary>
 internal sealed class ServerCounters
 {
-    private readonly ConcurrentDictionary<int, long> _rejectedRequests = new();
+    private readonly ConcurrentDictionary<(int StatusCode, string Reason), long> _rejectedRequests = new();
     private readonly ConcurrentDictionary<ProtocolError, long> _protocolErrors = new();
     private readonly long[] _abortedRequests = new long[Enum.GetValues<AbortCause>().Length];
     private long _rejectedConnections;
@@ -38,8 +38,8 @@ internal sealed class ServerCounters
     public IEnumerable<KeyValuePair<AbortCause, long>> AbortedRequests
         => Enum.GetValues<AbortCause>().Select(cause => KeyValuePair.Create(cause, Volatile.Read(ref _abortedRequests[(int)cause])));
 
-    /// <summary>The requests that the server answered itself, by status.</summary>
-    public IEnumerable<KeyValuePair<int, long>> RejectedRequests => _rejectedRequests;
+    /// <summary>The requests that the server answered itself, or whose body it refused, by status and reason.</summary>
+    public IEnumerable<KeyValuePair<(int StatusCode, string Reason), long>> RejectedRequests => _rejectedRequests;
 
     /// <summary>The connections that were closed because of what came on them.</summary>
     public IEnumerable<KeyValuePair<ProtocolError, long>> ProtocolErrors => _protocolErrors;
@@ -50,7 +50,7 @@ internal sealed class ServerCounters
 
     public void OnRequestAborted(AbortCause cause) => Interlocked.Increment(ref _abortedRequests[(int)cause]);
 
-    public void OnRequestRejected(int statusCode) => _rejectedRequests.AddOrUpdate(statusCode, 1, static (_, count) => count + 1);
+    public void OnRequestRejected(int statusCode, string reason) => _rejectedRequests.AddOrUpdate((statusCode, reason), 1, static (_, count) => count + 1);
 
     public void OnProtocolError(ProtocolError error) => _protocolErrors.AddOrUpdate(error, 1, static (_, count) => count + 1);
 }

@@ -35,6 +35,9 @@ internal readonly struct PathKey
         Own = Compute(path);
     }
 
+    /// <summary>Whether there is a path: what a request without one does tells nothing of others.</summary>
+    public bool IsPath => _path is not null;
+
     /// <summary>The key of the path itself.</summary>
     public int Own { get; }
 

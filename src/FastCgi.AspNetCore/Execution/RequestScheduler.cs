@@ -163,8 +163,10 @@ internal sealed class RequestScheduler : RequestRunner
         while (!queue.IsEmpty)
         {
             var request = queue.RemoveFirst();
-            var path = new PathKey(request.Path);
-            if (!TryDispatch(request, path) && !Call(queue, request, path, output))
+            // What the server answers itself needs no thread of the application's, for which it would wait just when there is none.
+            var isRejected = request.Rejection != RequestRejection.None;
+            var path = isRejected ? default : new PathKey(request.Path);
+            if (!TryDispatch(request, path, isRejected) && !Call(queue, request, path, output))
                 return false;
         }
 
@@ -201,7 +203,8 @@ internal sealed class RequestScheduler : RequestRunner
         var hasReturned = Execute(request, response, generation);
 
         _coldStart.OnReturned();
-        Predictor.OnReturned(path, isAwaiting: !hasReturned);
+        if (path.IsPath)
+            Predictor.OnReturned(path, isAwaiting: !hasReturned);
         var isOurs = queue.TryLeave(call);
         if (!hasReturned)
             response.Yield(generation);
@@ -228,7 +231,7 @@ internal sealed class RequestScheduler : RequestRunner
 
     /// <summary>Gives a request to another thread, if this one is not for it.</summary>
     /// <returns>Whether it was.</returns>
-    private bool TryDispatch(FastCgiRequest request, PathKey path)
+    private bool TryDispatch(FastCgiRequest request, PathKey path, bool isRejected)
     {
         // The server answers it itself, at once, however busy the application is.
         if (request.Rejection != RequestRejection.None)
@@ -239,7 +242,7 @@ internal sealed class RequestScheduler : RequestRunner
             return true;
         }
 
-        if (_scheduling == FastCgiApplicationScheduling.Inline)
+        if (_scheduling == FastCgiApplicationScheduling.Inline || isRejected)
             return false;
         if (!_coldStart.TryPass(request))
             return true;

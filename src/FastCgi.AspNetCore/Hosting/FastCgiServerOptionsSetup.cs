@@ -1,3 +1,4 @@
+using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.Options;
 
@@ -40,13 +41,43 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
                 foreach (var role in Members(setting))
                     Set(role, () => options.Roles.Add(Choice<FastCgiRole>(role)));
                 break;
+            case "RESERVEDPATHS":
+                options.ReservedPaths.Clear();
+                foreach (var path in Members(setting))
+                    Set(path, () => options.ReservedPaths.Add(Required(path)));
+                break;
             case "LIMITS":
-                ApplyMembers(setting, KnownSettings.Limits, options.Limits);
+                foreach (var limit in Members(setting))
+                    ApplyLimit(limit, options.Limits);
                 break;
             default:
                 Set(setting, () => Find(setting, KnownSettings.Server)(setting, options));
                 break;
         }
+    }
+
+    private static void ApplyLimit(IConfigurationSection limit, FastCgiServerLimits limits)
+    {
+        if (!limit.Key.Equals(nameof(limits.MinRequestBodyDataRate), StringComparison.OrdinalIgnoreCase))
+            Set(limit, () => Find(limit, KnownSettings.Limits)(limit, limits));
+        else if (Members(limit).FirstOrDefault(static part => part.Key.ToUpperInvariant() is not ("BYTESPERSECOND" or "GRACEPERIOD")) is { } unknown)
+            throw Unknown(unknown);
+        else
+            limits.MinRequestBodyDataRate = ReadDataRate(limit);
+    }
+
+    /// <summary>An empty value is none, as with other limits; the grace period has Kestrel's default.</summary>
+    private static MinDataRate? ReadDataRate(IConfigurationSection setting)
+    {
+        if (!setting.GetChildren().Any())
+            return null;
+
+        var (bytes, grace) = (setting.GetSection(nameof(MinDataRate.BytesPerSecond)), setting.GetSection(nameof(MinDataRate.GracePeriod)));
+        var (rate, period) = (0.0, TimeSpan.FromSeconds(5));
+        Set(bytes, () => _ = new MinDataRate(rate = DecimalNumber(bytes), period));
+        if (grace.Value is not null)
+            Set(grace, () => _ = new MinDataRate(rate, period = Time(grace)));
+        return new MinDataRate(rate, period);
     }
 
     private static void ApplyMembers<T>(

@@ -75,6 +75,8 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
             Take("Limits.MaxConcurrentConnections", ours.MaxConcurrentConnections = limits.MaxConcurrentConnections, static o => o.Limits.MaxConcurrentConnections);
         if (Differs(limits.RequestHeadersTimeout, defaults.RequestHeadersTimeout))
             Take("Limits.RequestHeadersTimeout", ours.RequestParametersTimeout = limits.RequestHeadersTimeout, static o => o.Limits.RequestParametersTimeout);
+        if (Differs(limits.MinRequestBodyDataRate, defaults.MinRequestBodyDataRate))
+            Take("Limits.MinRequestBodyDataRate", ours.MinRequestBodyDataRate = limits.MinRequestBodyDataRate, static o => o.Limits.MinRequestBodyDataRate);
     }
 
     private void Name(KestrelServerOptions kestrel, KestrelServerOptions initial)
@@ -90,7 +92,6 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
         NameIf(limits.MaxRequestHeadersTotalSize != defaults.MaxRequestHeadersTotalSize, "Limits.MaxRequestHeadersTotalSize (FastCgi:Limits:MaxRequestParametersTotalSize)");
         NameIf(limits.MaxRequestLineSize != defaults.MaxRequestLineSize, "Limits.MaxRequestLineSize");
         NameIf(limits.MaxConcurrentUpgradedConnections != defaults.MaxConcurrentUpgradedConnections, "Limits.MaxConcurrentUpgradedConnections");
-        NameIf(Differs(limits.MinRequestBodyDataRate, defaults.MinRequestBodyDataRate), "Limits.MinRequestBodyDataRate");
         NameIf(Differs(limits.MinResponseDataRate, defaults.MinResponseDataRate), "Limits.MinResponseDataRate");
     }
 

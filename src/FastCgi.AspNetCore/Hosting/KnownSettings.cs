@@ -30,6 +30,8 @@ internal static class KnownSettings
         ["MaxConcurrentConnections"] = static (setting, limits) => limits.MaxConcurrentConnections = OptionalNumber(setting),
         ["MaxConcurrentRequests"] = static (setting, limits) => limits.MaxConcurrentRequests = OptionalNumber(setting),
         ["RequestQueueLimit"] = static (setting, limits) => limits.RequestQueueLimit = Number(setting),
+        ["RequestQueueTimeout"] = static (setting, limits) => limits.RequestQueueTimeout = OptionalTime(setting),
+        ["MaxReservedRequests"] = static (setting, limits) => limits.MaxReservedRequests = Number(setting),
         ["MaxRequestsPerConnection"] = static (setting, limits) => limits.MaxRequestsPerConnection = Number(setting),
         ["MaxRequestParametersTotalSize"] = static (setting, limits) => limits.MaxRequestParametersTotalSize = Number(setting),
         ["MaxRequestParameterCount"] = static (setting, limits) => limits.MaxRequestParameterCount = Number(setting),
@@ -54,11 +56,22 @@ internal static class KnownSettings
         ["MaxApplicationThreads"] = static (setting, transport) => transport.MaxApplicationThreads = Number(setting),
     };
 
+    // Those that mean nearly the same, and are less like it than like another one.
+    private static readonly Dictionary<string, string> s_kestrelNames = new(StringComparer.OrdinalIgnoreCase)
+    {
+        ["RequestHeadersTimeout"] = nameof(FastCgiServerLimits.RequestParametersTimeout),
+        ["MaxRequestHeaderCount"] = nameof(FastCgiServerLimits.MaxRequestParameterCount),
+        ["MaxRequestHeadersTotalSize"] = nameof(FastCgiServerLimits.MaxRequestParametersTotalSize),
+    };
+
     /// <summary>The paths of all settings.</summary>
     public static IEnumerable<string> Paths =>
     [
-        .. Server.Keys.Concat(["Transport", "Endpoints", "SendFile", "Roles", "Limits"]).Select(static name => $"{Root}:{name}"),
+        .. Server.Keys.Concat(["Transport", "Endpoints", "SendFile", "Roles", "ReservedPaths", "Limits"]).Select(static name => $"{Root}:{name}"),
         .. Limits.Keys.Select(static name => $"{Root}:Limits:{name}"),
+        $"{Root}:Limits:MinRequestBodyDataRate",
+        $"{Root}:Limits:MinRequestBodyDataRate:BytesPerSecond",
+        $"{Root}:Limits:MinRequestBodyDataRate:GracePeriod",
         .. Transport.Keys.Select(static name => $"{Root}:Transport:{name}"),
         $"{Root}:Endpoints:NAME:Url",
         .. ListenSettings.Names.Select(static name => $"{Root}:Endpoints:NAME:{char.ToUpperInvariant(name[0])}{name[1..]}"),
@@ -74,6 +87,7 @@ internal static class KnownSettings
     public static string? FindLike(string path)
     {
         var (group, name) = Split(path);
+        name = s_kestrelNames.GetValueOrDefault(name, name);
         return Paths
             .Select(candidate => Place(candidate, group))
             .Select(candidate => (Path: candidate, Distance: GetDistance(name, Split(candidate).Name), IsElsewhere: !Split(candidate).Group.Equals(group, StringComparison.OrdinalIgnoreCase)))

@@ -1,5 +1,6 @@
 using System.Diagnostics.Metrics;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Execution;
 
 namespace FastCgi.AspNetCore.Hosting;
@@ -53,7 +54,7 @@ internal static class ServerMetrics
         meter.CreateObservableUpDownCounter(
             "fastcgi.server.queued_requests", () => (long)server.Admission.QueuedCount, "{request}", "Requests that wait because MaxConcurrentRequests are under way.");
         meter.CreateObservableCounter(
-            "fastcgi.server.rejected_requests", () => Tag("http.response.status_code", counters.RejectedRequests), "{request}", "Requests that the server answered itself.");
+            "fastcgi.server.rejected_requests", () => TagRejections(counters), "{request}", "Requests that the server answered itself, or whose body it refused.");
         meter.CreateObservableCounter(
             "fastcgi.server.aborted_requests", () => Tag("fastcgi.abort.cause", counters.AbortedRequests), "{request}", "Requests that ended before their answer was complete.");
         meter.CreateObservableCounter(
@@ -90,6 +91,9 @@ internal static class ServerMetrics
                 meter.CreateObservableUpDownCounter($"fastcgi.server.{name}.limit", () => value, unit, $"The limit of fastcgi.server.{name}.");
         }
     }
+
+    private static IEnumerable<Measurement<long>> TagRejections(ServerCounters counters) => counters.RejectedRequests.Select(static count => new Measurement<long>(
+        count.Value, new("http.response.status_code", count.Key.StatusCode), new KeyValuePair<string, object?>("error.type", count.Key.Reason)));
 
     private static IEnumerable<Measurement<long>> Tag<T>(string name, IEnumerable<KeyValuePair<T, long>> counts)
         where T : struct

@@ -1,6 +1,8 @@
 using System.IO.Pipelines;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
+using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 
 namespace FastCgi.AspNetCore.Requests;
 
@@ -9,7 +11,8 @@ internal abstract partial class FastCgiRequest :
     IHttpRequestBodyDetectionFeature,
     IRequestBodyPipeFeature,
     IHttpBodyControlFeature,
-    IHttpMaxRequestBodySizeFeature
+    IHttpMaxRequestBodySizeFeature,
+    IHttpMinRequestBodyDataRateFeature
 {
     /// <summary>What comes behind the params.</summary>
     public RequestInput Input { get; }
@@ -66,6 +69,22 @@ internal abstract partial class FastCgiRequest :
             Input.MaxBodySize = value;
         }
     }
+
+    MinDataRate? IHttpMinRequestBodyDataRateFeature.MinDataRate
+    {
+        get => MinBodyDataRate;
+        set
+        {
+            ThrowIfOver();
+            Lazy.MinBodyDataRate = (true, value);
+        }
+    }
+
+    /// <summary>How fast the body must come, if it must.</summary>
+    public MinDataRate? MinBodyDataRate => _lazy?.MinBodyDataRate is (IsSet: true, var rate) ? rate : Server.Options.Limits.MinRequestBodyDataRate;
+
+    /// <summary>The clock of the server.</summary>
+    public TimeProvider Clock => Server.Time;
 
     private static bool IsMethodWithBody(string method)
         => !HttpMethods.IsGet(method) && !HttpMethods.IsHead(method) && !HttpMethods.IsDelete(method) && !HttpMethods.IsOptions(method)

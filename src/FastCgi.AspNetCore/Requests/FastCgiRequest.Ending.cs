@@ -58,13 +58,18 @@ internal abstract partial class FastCgiRequest
     /// <summary>Counts a request that the server answers itself, and tells of it; an operator, where a setting is the cause.</summary>
     public void ReportRejection(int statusCode)
     {
-        Server.Counters.OnRequestRejected(statusCode);
+        Server.Counters.OnRequestRejected(statusCode, Rejection.ToString());
         Log.RequestRejected(ConnectionId, Id, statusCode, Rejection.GetReason());
         if (Rejection == RequestRejection.MissingMethod)
             Server.Misconfigurations.ReportMissingMethod(RequestRejections.ParameterAdvice);
         else if (Rejection == RequestRejection.TooManyRequests)
             Server.Misconfigurations.ReportBusy(Server.Options.Limits.MaxConcurrentRequests, Server.Options.Limits.RequestQueueLimit);
+        else if (Rejection == RequestRejection.RequestQueueTimeout)
+            Server.Misconfigurations.ReportLongWait(Server.Options.Limits.MaxConcurrentRequests, Server.Options.Limits.RequestQueueTimeout);
     }
+
+    /// <summary>Counts a request whose body the server takes no longer.</summary>
+    public void CountRefusedBody(RequestRejection reason) => Server.Counters.OnRequestRejected(reason.GetStatusCode(), reason.ToString());
 
     /// <inheritdoc/>
     public override void ReportDroppedHeaders(string names) => Server.Misconfigurations.ReportDroppedHeaders(ConnectionId, TraceIdentifier, names);

@@ -69,6 +69,9 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     {
         Input.Fail(reason);
         Response.Output.Drop();
+        // Nobody else comes to a request that waited.
+        if (Server.Admission.TryLeaveQueue(this))
+            ThreadRoot.Queue(this, static request => request.Execute(), Server.Log);
         if (Volatile.Read(ref _abortedSource) is { } source && !IsAnswered)
             Cancel(source);
     }

@@ -51,8 +51,11 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     /// <summary>The request that is started after this one, while both wait to be.</summary>
     public FastCgiRequest? NextReady { get; set; }
 
-    /// <summary>Whether the request counts against the limit of concurrent requests. Of <see cref="RequestAdmission"/>.</summary>
-    public bool IsAdmitted { get; set; }
+    /// <summary>How the request counts against the limit of concurrent requests. Of <see cref="RequestAdmission"/>.</summary>
+    public RequestPlace Place { get; set; }
+
+    /// <summary>Where the request waits. Of <see cref="RequestAdmission"/>.</summary>
+    public LinkedListNode<QueuedRequest>? QueueNode { get; set; }
 
     /// <summary>Whether all params have come. With the lock of the connection held.</summary>
     public bool HasAllParameters => State.Phase != RequestPhase.Receiving;

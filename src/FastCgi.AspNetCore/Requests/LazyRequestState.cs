@@ -1,5 +1,6 @@
 using System.IO.Pipelines;
 using Microsoft.AspNetCore.Http;
+using MinDataRate = Microsoft.AspNetCore.Server.Kestrel.Core.MinDataRate;
 
 namespace FastCgi.AspNetCore.Requests;
 
@@ -20,6 +21,9 @@ internal sealed class LazyRequestState
 
     /// <summary>The token that middleware has put in place of the request's.</summary>
     public CancellationToken? AbortedToken { get; set; }
+
+    /// <summary>How fast the body must come, if the application has set it.</summary>
+    public (bool IsSet, MinDataRate? Rate) MinBodyDataRate { get; set; }
 
     /// <summary>The scheme that middleware has put in place of the request's.</summary>
     public string? Scheme { get; set; }
@@ -55,6 +59,7 @@ internal sealed class LazyRequestState
         Body = null;
         BodyReader = null;
         AbortedToken = null;
+        MinBodyDataRate = default;
         Scheme = null;
         BadRequest = null;
         RawTarget = null;

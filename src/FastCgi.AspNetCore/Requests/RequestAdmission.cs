@@ -1,3 +1,6 @@
+using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
+
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>How a request was taken.</summary>
@@ -13,12 +16,37 @@ internal enum AdmissionResult : byte
     Refused,
 }
 
-/// <summary>Counts the requests that the application works on, and lets those beyond the limit wait in a queue that is bounded too.</summary>
-internal sealed class RequestAdmission(long? limit = null, int queueLimit = 0)
+/// <summary>What a request holds of <see cref="RequestAdmission"/>.</summary>
+internal enum RequestPlace : byte
+{
+    /// <summary>Nothing: there is no limit, or the request was refused or is over.</summary>
+    None,
+
+    /// <summary>One of the places of the application.</summary>
+    Ordinary,
+
+    /// <summary>One of those for reserved paths.</summary>
+    Reserved,
+
+    /// <summary>One in the queue.</summary>
+    Queued,
+}
+
+/// <summary>
+/// Counts the requests that the application works on, and lets those beyond the limit wait in a queue that is bounded too, in number and
+/// in time. Reserved paths have a few places of their own.
+/// </summary>
+internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvider time)
 {
     private readonly Lock _lock = new();
-    private readonly Queue<FastCgiRequest> _queue = new();
-    private long _admittedCount;
+    private readonly long? _limit = options.Limits.MaxConcurrentRequests;
+    private readonly int _queueLimit = options.Limits.RequestQueueLimit;
+    private readonly TimeSpan _queueTimeout = options.Limits.RequestQueueTimeout ?? TimeSpan.MaxValue;
+    private readonly int _reservedLimit = options.Limits.MaxReservedRequests;
+    private readonly string[] _reservedPaths = [.. options.ReservedPaths];
+    private readonly LinkedList<QueuedRequest> _queue = new();
+    private long _ordinaryCount;
+    private int _reservedCount;
 
     /// <summary>The requests that wait.</summary>
     public int QueuedCount
@@ -33,41 +61,137 @@ internal sealed class RequestAdmission(long? limit = null, int queueLimit = 0)
     /// <summary>Asks for a place.</summary>
     public AdmissionResult Admit(FastCgiRequest request)
     {
-        if (limit is null)
+        if (_limit is null)
             return AdmissionResult.Admitted;
 
         lock (_lock)
         {
-            if (_admittedCount < limit)
+            if (_ordinaryCount < _limit)
             {
-                _admittedCount++;
-                request.IsAdmitted = true;
+                _ordinaryCount++;
+                request.Place = RequestPlace.Ordinary;
                 return AdmissionResult.Admitted;
             }
 
-            if (_queue.Count >= queueLimit)
+            if (_reservedCount < _reservedLimit && IsReserved(request.Path))
+            {
+                _reservedCount++;
+                request.Place = RequestPlace.Reserved;
+                return AdmissionResult.Admitted;
+            }
+
+            if (_queue.Count >= _queueLimit)
                 return AdmissionResult.Refused;
 
-            request.IsAdmitted = true;
-            _queue.Enqueue(request);
+            request.Place = RequestPlace.Queued;
+            request.QueueNode = _queue.AddLast(new QueuedRequest(request, time.GetTimestamp()));
             return AdmissionResult.Queued;
         }
     }
 
-    /// <summary>Gives a place back: the request that has waited longest is executed.</summary>
+    /// <summary>Gives a place back: the request that has waited longest is executed, unless that was too long.</summary>
     public void Release(FastCgiRequest request)
     {
-        if (!request.IsAdmitted)
+        if (request.Place == RequestPlace.None)
             return;
 
-        request.IsAdmitted = false;
-        FastCgiRequest? next;
+        FastCgiRequest? next = null;
+        List<FastCgiRequest>? overdue = null;
         lock (_lock)
         {
-            if (!_queue.TryDequeue(out next))
-                _admittedCount--;
+            if (request.Place == RequestPlace.Reserved)
+            {
+                _reservedCount--;
+            }
+            else
+            {
+                overdue = TakeOverdue();
+                next = _queue.First is { } first ? Take(first, RequestPlace.Ordinary) : null;
+                if (next is null)
+                    _ordinaryCount--;
+            }
+
+            request.Place = RequestPlace.None;
         }
 
         next?.RunLater();
+        overdue?.ForEach(static request => ThreadRoot.Queue(request, static request => request.Execute(), request.Log));
+    }
+
+    /// <summary>A request has left its connection: if it waits, it does no longer, and its place in the queue is free.</summary>
+    /// <returns>Whether it waited, so that nobody else will execute it, to its end.</returns>
+    public bool TryLeaveQueue(FastCgiRequest request)
+    {
+        // Read without the lock: it becomes that with the lock of the connection held, as now.
+        if (request.Place != RequestPlace.Queued)
+            return false;
+
+        lock (_lock)
+        {
+            if (request.QueueNode is not { } node)
+                return false;
+
+            Take(node, RequestPlace.None);
+            return true;
+        }
+    }
+
+    /// <summary>Answers the requests that have waited for too long. Called every second or so.</summary>
+    public void EndOverdue()
+    {
+        if (_queueLimit == 0)
+            return;
+
+        List<FastCgiRequest>? overdue;
+        lock (_lock)
+            overdue = TakeOverdue();
+
+        // Rejected: none of them runs the application.
+        overdue?.ForEach(static request => ThreadRoot.Run(request, static request => request.Execute(), request.Log));
+    }
+
+    private List<FastCgiRequest>? TakeOverdue()
+    {
+        if (_queue.First is null)
+            return null;
+
+        List<FastCgiRequest>? overdue = null;
+        var now = time.GetTimestamp();
+        while (_queue.First is { } first && time.GetElapsedTime(first.Value.Since, now) >= _queueTimeout)
+        {
+            var request = Take(first, RequestPlace.None);
+            request.Reject(RequestRejection.RequestQueueTimeout);
+            (overdue ??= []).Add(request);
+        }
+
+        return overdue;
+    }
+
+    private FastCgiRequest Take(LinkedListNode<QueuedRequest> node, RequestPlace place)
+    {
+        var request = node.Value.Request;
+        _queue.Remove(node);
+        request.QueueNode = null;
+        request.Place = place;
+        return request;
+    }
+
+    private bool IsReserved(string? path)
+    {
+        if (path is null)
+            return false;
+
+        foreach (var reserved in _reservedPaths)
+        {
+            if (path.StartsWith(reserved, StringComparison.OrdinalIgnoreCase) && (path.Length == reserved.Length || path[reserved.Length] == '/'))
+                return true;
+        }
+
+        return false;
     }
 }
+
+/// <summary>A request that waits.</summary>
+/// <param name="Request">The request.</param>
+/// <param name="Since">Since when, by the clock of the server.</param>
+internal readonly record struct QueuedRequest(FastCgiRequest Request, long Since);

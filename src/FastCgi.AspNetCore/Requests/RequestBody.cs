@@ -2,6 +2,7 @@ using System.Buffers;
 using System.IO.Pipelines;
 using FastCgi.AspNetCore.Buffers;
 using Microsoft.AspNetCore.Http;
+using MinDataRate = Microsoft.AspNetCore.Server.Kestrel.Core.MinDataRate;
 
 namespace FastCgi.AspNetCore.Requests;
 
@@ -23,6 +24,7 @@ internal sealed class RequestBody
     private bool _isInputOver;
     private bool _isReaderOver;
     private bool _isReading;
+    private BodyDataRate? _rate;
 
     public RequestBody(BufferPool pool)
     {
@@ -49,6 +51,9 @@ internal sealed class RequestBody
     /// <summary>Whether a read waits for more, so that its reader may come back at any time.</summary>
     public bool IsReading => Volatile.Read(ref _isReading);
 
+    /// <summary>Whether it must come at some rate. With the lock of the connection held.</summary>
+    public bool IsTimed => !_isInputOver && Volatile.Read(ref _rate) is not null;
+
     /// <summary>Begins with another body.</summary>
     /// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if only the end of STDIN tells.</param>
     public void Begin(long? declaredLength)
@@ -60,7 +65,26 @@ internal sealed class RequestBody
         _wantedLength = 0;
         _isInputOver = false;
         _isReaderOver = false;
+        _rate = null;
     }
+
+    /// <summary>A read waits: from now on the body must come at a rate. The first rate counts.</summary>
+    /// <param name="rate">The rate.</param>
+    /// <param name="now">The time.</param>
+    public void Time(MinDataRate rate, long now)
+    {
+        if (_rate is null)
+            Volatile.Write(ref _rate, new BodyDataRate(rate, now));
+        _rate.OnWaiting();
+    }
+
+    /// <summary>Counts the time that the application has waited. With the lock of the connection held, every second or so.</summary>
+    /// <param name="time">The clock.</param>
+    /// <param name="now">Its timestamp.</param>
+    /// <param name="isPaused">Whether nothing is received, so that the time does not count.</param>
+    /// <returns>The rate, if the body comes too slowly.</returns>
+    public MinDataRate? FindRateMissed(TimeProvider time, long now, bool isPaused)
+        => IsTimed && _rate!.IsMissed(time, now, isPaused, IsReading, _receivedLength) ? _rate.Required : null;
 
     /// <summary>Puts content of STDIN in. What is more than the declared length is not handed on.</summary>
     public void Append(ReadOnlySpan<byte> content)

@@ -143,7 +143,7 @@ internal static class RequestCompletion
         request.Response.TryBecomeError(statusCode, rejection.GetReason() + "\n");
         request.Response.Finish(rejection switch
         {
-            RequestRejection.TooManyRequests or RequestRejection.TooManyRequestsOnConnection => ProtocolStatus.Overloaded,
+            RequestRejection.TooManyRequests or RequestRejection.RequestQueueTimeout or RequestRejection.TooManyRequestsOnConnection => ProtocolStatus.Overloaded,
             RequestRejection.CannotMultiplex => ProtocolStatus.CantMultiplexConnection,
             _ => ProtocolStatus.RequestComplete,
         });

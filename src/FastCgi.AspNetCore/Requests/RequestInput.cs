@@ -13,7 +13,7 @@ namespace FastCgi.AspNetCore.Requests;
 /// takes the lock of the response, and that of the connection inside it; the stream of DATA is made for one request and takes none.
 /// The object serves one request after another.
 /// </summary>
-internal sealed class RequestInput(FastCgiRequest request)
+internal sealed partial class RequestInput(FastCgiRequest request)
 {
     private const long UnknownLength = -1;
 
@@ -164,16 +164,6 @@ internal sealed class RequestInput(FastCgiRequest request)
     /// <summary>DATA has ended. With the lock of the connection held.</summary>
     public void EndData() => _data?.EndInput();
 
-    /// <summary>The body has kept the other requests waiting for too long: no more of it is taken. With the lock of the connection held.</summary>
-    /// <returns>What is to be reported, outside of the lock.</returns>
-    public Action Refuse()
-    {
-        const RequestRejection Reason = RequestRejection.RequestBodyBacklog;
-        var (log, connectionId, traceIdentifier, length) = (request.Log, request.ConnectionId, request.TraceIdentifier, UnreadLength);
-        Fail(new BadHttpRequestException(Reason.GetReason(), Reason.GetStatusCode()));
-        return () => log.RequestBodyRefused(connectionId, traceIdentifier, length);
-    }
-
     /// <summary>The rest will not come: reads fail. With the lock of the connection held.</summary>
     public void Fail(Exception exception)
     {
@@ -196,7 +186,7 @@ internal sealed class RequestInput(FastCgiRequest request)
         RequestConnection connection;
         using (ResponseLock.EnterLock())
         {
-            read = StartReading(generation) is { } body ? body.ReadAsync(cancellationToken) : new(EmptyBody);
+            read = StartReading(generation) is { } body ? Time(body, body.ReadAsync(cancellationToken)) : new(EmptyBody);
             connection = request.Connection;
         }
 
@@ -213,7 +203,7 @@ internal sealed class RequestInput(FastCgiRequest request)
         RequestConnection connection;
         using (ResponseLock.EnterLock())
         {
-            read = StartReading(generation) is { } body ? body.ReadAtLeastAsync(minimumSize, cancellationToken) : new(EmptyBody);
+            read = StartReading(generation) is { } body ? Time(body, body.ReadAtLeastAsync(minimumSize, cancellationToken)) : new(EmptyBody);
             connection = request.Connection;
         }
 

@@ -33,7 +33,7 @@ internal sealed class ServerContext
                 Misconfigurations = misconfigurations,
             },
             Requests = pool,
-            Admission = new RequestAdmission(options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit),
+            Admission = new RequestAdmission(options, time),
             Responses = new ResponseSettings
             {
                 AllowSynchronousIO = options.AllowSynchronousIO,

@@ -14,7 +14,7 @@ public class RequestFeatureTests
     // Absent, for no front-end can carry what they promise, or (items, persistent state) unrelated clients share the connection.
     private static readonly string[] s_onlyInKestrel =
     [
-        nameof(IHttpExtendedConnectFeature), "IHttpMinRequestBodyDataRateFeature", "IHttpMinResponseDataRateFeature", nameof(IHttpRequestTrailersFeature),
+        nameof(IHttpExtendedConnectFeature), "IHttpMinResponseDataRateFeature", nameof(IHttpRequestTrailersFeature),
         nameof(IHttpUpgradeFeature), "IHttpWebTransportFeature", "IPersistentStateFeature",
     ];
 

@@ -36,7 +36,7 @@ internal static class AllowedDifferences
         .. WithoutFeatures("The handshake is the web server's.", "ISslStreamFeature", "ITlsApplicationProtocolFeature"),
         new(Any, "* ITlsHandshakeFeature.*", Any, Any, "The web server tells what it negotiated, which depends on its configuration; of the cipher it tells no more than the name."),
         .. WithoutFeatures("FastCGI has no trailers.", "IHttpRequestTrailersFeature"),
-        .. WithoutFeatures("The web server is in charge of slow clients.", "IHttpMinRequestBodyDataRateFeature", "IHttpMinResponseDataRateFeature"),
+        .. WithoutFeatures("The web server is in charge of slow clients.", "IHttpMinResponseDataRateFeature"),
         new(Any, "* IServerVariablesFeature", Absent, "present", "The web server's variables are there to be read."),
 
         new(Nginx, "* *Request*.Headers[Transfer-Encoding]", "chunked", Absent, FramedByFastCgi),

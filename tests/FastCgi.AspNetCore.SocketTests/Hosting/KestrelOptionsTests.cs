@@ -18,7 +18,8 @@ public sealed class KestrelOptionsTests : IDisposable
     [Fact]
     public async Task SetThroughConfigureKestrel_CountsAndIsTold()
     {
-        _builder.WebHost.ConfigureKestrel(static kestrel =>
+        var rate = new MinDataRate(100, TimeSpan.FromSeconds(10));
+        _builder.WebHost.ConfigureKestrel(kestrel =>
         {
             kestrel.AllowSynchronousIO = true;
             kestrel.RequestHeaderEncodingSelector = static _ => Encoding.Latin1;
@@ -28,6 +29,7 @@ public sealed class KestrelOptionsTests : IDisposable
             kestrel.Limits.MaxResponseBufferSize = 0;
             kestrel.Limits.MaxConcurrentConnections = 50;
             kestrel.Limits.RequestHeadersTimeout = TimeSpan.FromSeconds(7);
+            kestrel.Limits.MinRequestBodyDataRate = rate;
         });
 
         var (options, line) = await StartAsync();
@@ -38,8 +40,9 @@ public sealed class KestrelOptionsTests : IDisposable
         Assert.Null(options.Limits.MaxRequestBodySize);
         Assert.Equal((2_000_000, 1, 50), (options.Limits.MaxRequestBufferSize, options.Limits.MaxResponseBufferSize, options.Limits.MaxConcurrentConnections));
         Assert.Equal(TimeSpan.FromSeconds(7), options.Limits.RequestParametersTimeout);
+        Assert.Same(rate, options.Limits.MinRequestBodyDataRate);
         Assert.Contains(
-            "says otherwise: AllowSynchronousIO, RequestHeaderEncodingSelector, ResponseHeaderEncodingSelector, Limits.MaxRequestBodySize, Limits.MaxRequestBufferSize, Limits.MaxResponseBufferSize, Limits.MaxConcurrentConnections, Limits.RequestHeadersTimeout. These have no effect on FastCGI: none.",
+            "says otherwise: AllowSynchronousIO, RequestHeaderEncodingSelector, ResponseHeaderEncodingSelector, Limits.MaxRequestBodySize, Limits.MaxRequestBufferSize, Limits.MaxResponseBufferSize, Limits.MaxConcurrentConnections, Limits.RequestHeadersTimeout, Limits.MinRequestBodyDataRate. These have no effect on FastCGI: none.",
             line!.Message,
             StringComparison.Ordinal);
         Assert.Equal(LogLevel.Information, line.Level);
@@ -69,6 +72,7 @@ public sealed class KestrelOptionsTests : IDisposable
 
         Assert.Null(line);
         Assert.Equal(30_000_000, options.Limits.MaxRequestBodySize);
+        Assert.Null(options.Limits.MinRequestBodyDataRate);
     }
 
     [Fact]
@@ -100,7 +104,7 @@ public sealed class KestrelOptionsTests : IDisposable
             kestrel.AddServerHeader = false;
             kestrel.Limits.KeepAliveTimeout = TimeSpan.FromMinutes(5);
             kestrel.Limits.MaxRequestHeadersTotalSize = 64_000;
-            kestrel.Limits.MinRequestBodyDataRate = null;
+            kestrel.Limits.MinResponseDataRate = null;
         });
 
         var (options, line) = await StartAsync();
@@ -108,7 +112,7 @@ public sealed class KestrelOptionsTests : IDisposable
         Assert.Null(options.Limits.KeepAliveTimeout);
         Assert.Contains("says otherwise: none. These have no effect on FastCGI: AddServerHeader, ", line!.Message, StringComparison.Ordinal);
         Assert.Contains("FastCgi:Limits:MaxRequestParametersTotalSize", line.Message, StringComparison.Ordinal);
-        Assert.Contains("Limits.MinRequestBodyDataRate", line.Message, StringComparison.Ordinal);
+        Assert.Contains("Limits.MinResponseDataRate", line.Message, StringComparison.Ordinal);
     }
 
     /// <summary>Such as one that reads a certificate, which production has no need of.</summary>

@@ -42,6 +42,7 @@ public sealed class MetricsTests : IDisposable
         await UntilAsync(app, "fastcgi.server.active_connections", 3);
         Assert.Equal((3, 2, 1), ReadActive(app));
         Assert.Equal(1, Read(app, "fastcgi.server.rejected_requests", ("http.response.status_code", 503)));
+        Assert.Equal(1, Read(app, "fastcgi.server.rejected_requests", ("error.type", "TooManyRequests")));
 
         _go.SetResult();
         foreach (var client in new[] { first, second, third })

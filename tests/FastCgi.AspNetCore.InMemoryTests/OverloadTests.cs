@@ -1,0 +1,283 @@
+using System.Collections.Concurrent;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Logging;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>More requests than the application may work on: who waits, for how long, who is refused, and who has a place all the same.</summary>
+public class OverloadTests
+{
+    private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
+
+    private readonly ConcurrentQueue<string> _begun = [];
+    private TaskCompletionSource _go = Waiting.Signal();
+
+    [Theory]
+    [InlineData(9, false)]
+    [InlineData(10, true)]
+    [InlineData(11, true)]
+    public async Task RequestQueueTimeout_AtTheTime_Decides(int seconds, bool isRefused)
+    {
+        await using var server = await StartAsync(queue: 2, static limits => limits.RequestQueueTimeout = TimeSpan.FromSeconds(10));
+        var (first, second) = (Send(server, "/1"), Send(server, "/2"));
+
+        server.Clock.Advance(TimeSpan.FromSeconds(seconds));
+
+        if (!isRefused)
+        {
+            Assert.Empty(second.ReadAvailable());
+            _go.SetResult();
+            Assert.Equal("Hello", (await second.ReadResponseAsync()).Text);
+            return;
+        }
+
+        var refused = await second.ReadResponseAsync();
+        Assert.Equal((503, 2, "1"), (refused.Status, refused.ProtocolStatus, refused["Retry-After"]));
+        Assert.Contains("RequestQueueTimeout", refused.Text, StringComparison.Ordinal);
+        Assert.Equal(0, server.Context.Admission.QueuedCount);
+        Assert.Equal(LogLevel.Warning, (await server.Logs.SingleAsync("RequestsWaitedTooLong")).Level);
+        Assert.Equal(1, server.Context.Counters.RejectedRequests.Single(static count => count.Key == (503, "RequestQueueTimeout")).Value);
+        // The one that runs is not concerned, nor is the connection.
+        _go.SetResult();
+        Assert.Equal("Hello", (await first.ReadResponseAsync()).Text);
+        second.Send(RecordBytes.Get(uri: "/3"));
+        Assert.Equal("Hello", (await second.ReadResponseAsync()).Text);
+        Assert.Equal(["/1", "/3"], _begun);
+    }
+
+    /// <summary>Between two looks at the clock, too.</summary>
+    [Fact]
+    public async Task RequestQueueTimeout_OverWhenAPlaceIsFree_NotBegun()
+    {
+        await using var server = await StartAsync(queue: 2, static limits => limits.RequestQueueTimeout = TimeSpan.FromSeconds(10));
+        Send(server, "/1");
+        server.Clock.Advance(s_tick / 2);
+        var late = Send(server, "/late");
+        server.Clock.Advance(s_tick / 2);
+        var inTime = Send(server, "/in-time");
+        server.Clock.Advance(TimeSpan.FromSeconds(9.75));
+        Assert.Empty(late.ReadAvailable());
+
+        _go.SetResult();
+
+        Assert.Equal(503, (await late.ReadResponseAsync()).Status);
+        Assert.Equal("Hello", (await inTime.ReadResponseAsync()).Text);
+        Assert.Equal(["/1", "/in-time"], _begun);
+    }
+
+    /// <summary>It is the time in the queue; that of the params has a limit of its own.</summary>
+    [Fact]
+    public async Task RequestQueueTimeout_ParamsThatComeSlowly_DoNotCount()
+    {
+        await using var server = await StartAsync(queue: 2, static limits => limits.RequestQueueTimeout = TimeSpan.FromSeconds(10));
+        Send(server, "/1");
+        var second = server.Connect();
+        second.Send(RecordBytes.Begin());
+        server.Clock.Advance(TimeSpan.FromSeconds(20));
+        second.Send(RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
+
+        server.Clock.Advance(TimeSpan.FromSeconds(9));
+        Assert.Empty(second.ReadAvailable());
+        server.Clock.Advance(s_tick);
+
+        Assert.Equal(503, (await second.ReadResponseAsync()).Status);
+    }
+
+    [Fact]
+    public async Task RequestQueueTimeout_None_WaitsForEver()
+    {
+        await using var server = await StartAsync(queue: 2, static limits => limits.RequestQueueTimeout = null);
+        Send(server, "/1");
+        var second = Send(server, "/2");
+
+        server.Clock.Advance(TimeSpan.FromHours(1));
+        _go.SetResult();
+
+        Assert.Equal("Hello", (await second.ReadResponseAsync()).Text);
+    }
+
+    /// <summary>Else those who come and go would keep the queue full of requests that nobody waits for.</summary>
+    [Theory]
+    [InlineData("closed")]
+    [InlineData("aborted")]
+    [InlineData("stopped")]
+    public async Task Queue_ClientOfOneThatWaitsGoes_ItsPlaceIsFreeAtOnce(string how)
+    {
+        await using var server = await StartAsync(queue: 1);
+        Send(server, "/1");
+        for (var i = 0; i < 200; i++)
+        {
+            var gone = Send(server, "/gone");
+            Assert.Equal(1, server.Context.Admission.QueuedCount);
+            if (how == "closed")
+                gone.Close();
+            else if (how == "aborted")
+                gone.Send(RecordBytes.Abort());
+            else
+                gone.Transport.Connection.Abort();
+            Assert.Equal(0, server.Context.Admission.QueuedCount);
+        }
+
+        var last = Send(server, "/last");
+        _go.SetResult();
+
+        Assert.Equal("Hello", (await last.ReadResponseAsync()).Text);
+        Assert.Equal(["/1", "/last"], _begun);
+        Assert.Equal(200, server.Context.Counters.AbortedRequests);
+        Assert.Empty(server.Context.Counters.RejectedRequests);
+    }
+
+    [Theory]
+    [InlineData("/health", true)]
+    [InlineData("/health/", true)]
+    [InlineData("/health/ready", true)]
+    [InlineData("/HEALTH", true)]
+    [InlineData("/health?now", true)]
+    [InlineData("/status/all", true)]
+    [InlineData("/healthy", false)]
+    [InlineData("/healt", false)]
+    [InlineData("/status", false)]
+    [InlineData("/", false)]
+    [InlineData("/a/health", false)]
+    [InlineData("/health/../a", false)]
+    [InlineData("/app/health", true)]
+    public async Task ReservedPaths_AtTheLimit_AreTaken(string uri, bool isTaken)
+    {
+        await using var server = await StartAsync(queue: 0, configure: null, ["/health", "/status/all/"]);
+        Send(server, "/1");
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(uri: uri, more: ("PATH_BASE", "/app")));
+        _go.SetResult();
+
+        Assert.Equal(isTaken ? 200 : 503, (await frontEnd.ReadResponseAsync()).Status);
+    }
+
+    [Theory]
+    [InlineData(1)]
+    [InlineData(3)]
+    public async Task MaxReservedRequests_Bound_IsKept(int limit)
+    {
+        await using var server = await StartAsync(queue: 0, limits => limits.MaxReservedRequests = limit, "/health");
+        // The first has the ordinary place.
+        for (var i = 0; i < 2; i++)
+        {
+            _go = Waiting.Signal();
+            var taken = Enumerable.Range(0, limit + 1).Select(_ => Send(server, "/health")).ToList();
+            Assert.Equal(503, (await Send(server, "/health").ReadResponseAsync()).Status);
+            Assert.Equal(503, (await Send(server, "/health").ReadResponseAsync()).Status);
+            _go.SetResult();
+            foreach (var frontEnd in taken)
+                Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+            await Waiting.UntilAsync(() => server.Connections.CountRequests() == 0, "the requests to end");
+        }
+    }
+
+    [Fact]
+    public async Task MaxReservedRequests_Taken_FurtherOnesWaitAsAnyOther()
+    {
+        await using var server = await StartAsync(queue: 1, static limits => limits.MaxReservedRequests = 1, "/health");
+        var all = new[] { Send(server, "/1"), Send(server, "/health/1"), Send(server, "/health/2") };
+        Assert.Equal(["/1", "/health/1"], _begun);
+        Assert.Equal(503, (await Send(server, "/health/3").ReadResponseAsync()).Status);
+
+        _go.SetResult();
+
+        foreach (var frontEnd in all)
+            Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    /// <summary>Requests come, end and are abandoned in any order: no bound is passed, no place is lost, and nothing is begun that nobody waits for.</summary>
+    [Theory]
+    [InlineData(1)]
+    [InlineData(2)]
+    [InlineData(3)]
+    public async Task Places_AnyOrder_AreKeptAndGivenBack(int seed)
+    {
+        const int Limit = 3, Queue = 4, Reserved = 2;
+        var random = new Random(seed);
+        var running = new ConcurrentDictionary<string, TaskCompletionSource>();
+        var most = 0;
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                var go = running[context.Request.Path!] = Waiting.Signal();
+                most = Math.Max(most, running.Count);
+                await go.Task;
+                running.TryRemove(context.Request.Path!, out _);
+                await Apps.Hello(context);
+            },
+            static options =>
+            {
+                options.ReservedPaths.Add("/health");
+                (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit, options.Limits.MaxReservedRequests) = (Limit, Queue, Reserved);
+            });
+        var open = new List<FrontEnd>();
+        for (var i = 0; i < 400; i++)
+        {
+            switch (random.Next(4))
+            {
+                case 0 or 1:
+                    open.Add(Send(server, random.Next(3) == 0 ? $"/health/{i}" : $"/{i}"));
+                    break;
+                case 2 when open.Count > 0:
+                    var gone = open[random.Next(open.Count)];
+                    open.Remove(gone);
+                    gone.Close();
+                    break;
+                default:
+                    running.Values.FirstOrDefault()?.TrySetResult();
+                    break;
+            }
+
+            Assert.InRange(server.Context.Admission.QueuedCount, 0, Queue);
+        }
+
+        Assert.InRange(most, 1, Limit + Reserved);
+        await Waiting.UntilAsync(
+            () =>
+            {
+                foreach (var go in running.Values)
+                    go.TrySetResult();
+                return running.IsEmpty && server.Connections.CountRequests() == 0;
+            },
+            "the requests to end");
+        // All places are there again, and no more.
+        var again = Enumerable.Range(0, Limit + Queue).Select(i => Send(server, $"/again/{i}")).ToList();
+        Assert.Equal(Queue, server.Context.Admission.QueuedCount);
+        Assert.Equal(503, (await Send(server, "/again/more").ReadResponseAsync()).Status);
+        await Waiting.UntilAsync(
+            () =>
+            {
+                foreach (var go in running.Values)
+                    go.TrySetResult();
+                return server.Connections.CountRequests() == 0;
+            },
+            "the last requests to end");
+    }
+
+    private async Task<TestServer> StartAsync(int queue, Action<FastCgiServerLimits>? configure = null, params string[] paths) => await TestServer.StartAsync(
+        async context =>
+        {
+            _begun.Enqueue(context.Request.Path!);
+            await _go.Task;
+            await Apps.Hello(context);
+        },
+        options =>
+        {
+            options.Limits.MaxConcurrentRequests = 1;
+            options.Limits.RequestQueueLimit = queue;
+            foreach (var path in paths)
+                options.ReservedPaths.Add(path);
+            configure?.Invoke(options.Limits);
+        });
+
+    private static FrontEnd Send(TestServer server, string path)
+    {
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(uri: path));
+        return frontEnd;
+    }
+}
