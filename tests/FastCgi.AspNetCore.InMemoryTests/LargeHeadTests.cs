@@ -7,6 +7,33 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// <summary>Header blocks that nginx has no room for, as long as nobody gives it some.</summary>
 public class LargeHeadTests
 {
+    /// <summary>nginx counts the record header in: 4,096 bytes with it fit, as shown by FrontEndTests of the real one.</summary>
+    [Theory]
+    [InlineData(4_095, false)]
+    [InlineData(4_096, false)]
+    [InlineData(4_097, true)]
+    public async Task Head_AroundNginxDefault_Decides(int recordLength, bool isTold)
+    {
+        var overhead = await MeasureAsync(0) + 8;
+        var head = await MeasureAsync(recordLength - overhead);
+        Assert.Equal(recordLength, head + 8);
+
+        async Task<int> MeasureAsync(int length)
+        {
+            await using var server = await TestServer.StartAsync(context =>
+            {
+                context.Response.Headers["X-Large"] = "x" + new string('x', length);
+                return Task.CompletedTask;
+            });
+            var frontEnd = server.Connect();
+            frontEnd.Send(RecordBytes.Get());
+            var stdout = await frontEnd.ReadRecordAsync();
+            if (length > 0)
+                Assert.Equal(isTold, server.Logs.All.Any(static log => log.EventName == "HeadTooLargeForNginx"));
+            return stdout.Content.AsSpan().IndexOf("\r\n\r\n"u8) + 4;
+        }
+    }
+
     [Theory]
     [InlineData(3_000, null)]
     [InlineData(5_000, "fastcgi_buffer_size 8k; fastcgi_buffers 8 8k;")]

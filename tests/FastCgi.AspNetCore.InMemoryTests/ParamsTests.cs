@@ -144,6 +144,8 @@ public class ParamsTests
     }
 
     [Theory]
+    [InlineData(-1, 1, 200)]
+    [InlineData(-1, 2, 200)]
     [InlineData(0, 1, 200)]
     [InlineData(0, 2, 200)]
     [InlineData(1, 1, 431)]
@@ -185,6 +187,7 @@ public class ParamsTests
 
     [Theory]
     [Trait("Contract", "T19")]
+    [InlineData(15, 200)]
     [InlineData(16, 200)]
     [InlineData(17, 431)]
     public async Task PARAMS_CountAtLimit_Decides(int count, int status)

@@ -24,18 +24,88 @@ public class TimeoutTests
         Assert.True(frontEnd.Transport.IsClosed);
     }
 
+    public static TheoryData<string> NoRequest => ["nothing", "half a header", "half a record", "GET_VALUES", "an unknown record"];
+
+    [Theory, MemberData(nameof(NoRequest))]
+    public async Task Connection_OnWhichNoRequestBegins_ClosedInTheTimeOfParams(string sent)
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+        frontEnd.Send(BytesOf(sent));
+
+        server.Clock.Advance(TimeSpan.FromSeconds(29));
+        Assert.False(frontEnd.Transport.IsClosed || frontEnd.Transport.IsReset);
+        server.Clock.Advance(s_tick);
+
+        Assert.True(frontEnd.Transport.IsClosed || frontEnd.Transport.IsReset);
+    }
+
+    /// <summary>It would be closed, if only there were nothing to receive first.</summary>
     [Fact]
-    public async Task Connection_ThatNeverSendsAnything_ClosedInTheTimeOfParams()
+    public async Task Connection_OnWhichNoRequestBeginsAndSomethingAlwaysComes_ResetInTwiceTheTime()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
         var frontEnd = server.Connect();
 
+        for (var i = 0; i < 59; i++)
+        {
+            frontEnd.Send(BytesOf("GET_VALUES"));
+            server.Clock.Advance(s_tick);
+        }
+
+        Assert.False(frontEnd.Transport.IsReset);
+        server.Clock.Advance(s_tick);
+        Assert.True(frontEnd.Transport.IsReset);
+    }
+
+    /// <summary>Web servers keep connections for hours, and what is between two requests is theirs.</summary>
+    [Theory]
+    [InlineData("nothing")]
+    [InlineData("half a header")]
+    [InlineData("GET_VALUES")]
+    [InlineData("an unknown record")]
+    public async Task Connection_ThatHasCarriedARequest_StaysOpen(string sent)
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.ReadResponseAsync();
+        frontEnd.Send(BytesOf(sent));
+        frontEnd.ReadAvailable();
+
+        server.Clock.Advance(TimeSpan.FromHours(5));
+
+        Assert.False(frontEnd.Transport.IsClosed || frontEnd.Transport.IsReset);
+        frontEnd.Send(sent == "half a header" ? RecordBytes.Get()[4..] : RecordBytes.Get());
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+    }
+
+    /// <summary>A load balancer that connects, asks what the server can, and begins when it has a request.</summary>
+    [Fact]
+    public async Task Connection_OnWhichARequestBeginsInTime_StaysOpen()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+        server.Clock.Advance(TimeSpan.FromSeconds(29));
+        frontEnd.Send(RecordBytes.Begin());
         server.Clock.Advance(TimeSpan.FromSeconds(29));
         Assert.False(frontEnd.Transport.IsClosed);
-        server.Clock.Advance(s_tick);
 
-        Assert.True(frontEnd.Transport.IsClosed);
+        frontEnd.Send(RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        server.Clock.Advance(TimeSpan.FromHours(5));
+
+        Assert.False(frontEnd.Transport.IsClosed);
     }
+
+    private static byte[] BytesOf(string what) => what switch
+    {
+        "half a header" => RecordBytes.Get()[..4],
+        "half a record" => RecordBytes.Begin()[..12],
+        "GET_VALUES" => RecordBytes.Record(RecordBytes.GetValues, 0),
+        "an unknown record" => RecordBytes.Record(77, 0),
+        _ => [],
+    };
 
     [Theory]
     [InlineData(false)]
@@ -101,6 +171,68 @@ public class TimeoutTests
         }
 
         Assert.False(frontEnd.Transport.IsReset);
+    }
+
+    /// <summary>The connection is one for all of them, and none of them can be answered.</summary>
+    [Fact]
+    public async Task UnsentResponse_OfOneAmongOthers_AllAreAbortedAndOtherConnectionsGoOn()
+    {
+        var aborted = new System.Collections.Concurrent.ConcurrentQueue<string>();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            var path = context.Request.Path.Value!;
+            context.RequestAborted.Register(() => aborted.Enqueue(path));
+            switch (context.Request.Path)
+            {
+                case "/large":
+                    await context.Response.Body.WriteAsync(new byte[2_000_000]);
+                    break;
+                case "/flushed":
+                    await context.Response.Body.FlushAsync();
+                    await Apps.UntilAborted(context);
+                    break;
+                case "/paused":
+                    await Apps.UntilAborted(context);
+                    break;
+                default:
+                    await Apps.Hello(context);
+                    break;
+            }
+        });
+        var (stuck, other) = (server.Connect(), server.Connect());
+        stuck.Transport.HoldSends();
+        stuck.Send(RecordBytes.Get(1, "/large"), RecordBytes.Get(2, "/flushed"), RecordBytes.Get(3, "/paused"));
+        other.Send(RecordBytes.Get());
+        await other.ReadResponseAsync();
+
+        server.Clock.Advance(s_tick);
+        server.Clock.Advance(TimeSpan.FromSeconds(119));
+        Assert.False(stuck.Transport.IsReset);
+        server.Clock.Advance(s_tick);
+
+        Assert.True(stuck.Transport.IsReset);
+        await Waiting.UntilAsync(() => aborted.Count == 3, "the three to be aborted");
+        Assert.Equal(["/flushed", "/large", "/paused"], aborted.Order());
+        other.Send(RecordBytes.Get());
+        Assert.Equal("Hello", (await other.ReadResponseAsync()).Text);
+    }
+
+    /// <summary>Answers to GET_VALUES are no response, but they are not taken either.</summary>
+    [Fact]
+    public async Task UnsentAnswer_OfManagement_ResetToo()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.ReadResponseAsync();
+        frontEnd.Transport.HoldSends();
+        frontEnd.Send(BytesOf("GET_VALUES"));
+
+        server.Clock.Advance(TimeSpan.FromSeconds(120));
+        Assert.False(frontEnd.Transport.IsReset);
+        server.Clock.Advance(s_tick);
+
+        Assert.True(frontEnd.Transport.IsReset);
     }
 
     [Fact]

@@ -1,0 +1,144 @@
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.Http.Timeouts;
+using Microsoft.AspNetCore.Routing;
+using Microsoft.Extensions.DependencyInjection;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Contract;
+
+/// <summary>The time-outs of ASP.NET Core, for which the server needs none of its own. ParityTests ask Kestrel the same.</summary>
+public class RequestTimeoutTests
+{
+    private static readonly TimeSpan s_short = TimeSpan.FromMilliseconds(30);
+
+    [Theory]
+    [Trait("Contract", "J")]
+    [Trait("Contract", "F4")]
+    [InlineData("/default", 504, "")]
+    [InlineData("/policy", 503, "too late")]
+    [InlineData("/own", 504, "")]
+    public async Task Timeout_OfThePolicy_FiresTheTokenAndAnswers(string path, int status, string text)
+    {
+        await using var server = await StartAsync();
+        var frontEnd = server.Connect();
+
+        // Again on the same request objects: a token that has fired is not the next one's.
+        for (var i = 0; i < 20; i++)
+        {
+            frontEnd.Send(RecordBytes.Get(uri: path));
+            var response = await frontEnd.ReadResponseAsync();
+            Assert.Equal((status, text), (response.Status, response.Text));
+
+            frontEnd.Send(RecordBytes.Get(uri: "/quick"));
+            Assert.Equal("False", (await frontEnd.ReadResponseAsync()).Text);
+        }
+    }
+
+    [Theory]
+    [Trait("Contract", "J")]
+    [InlineData("/disabled")]
+    [InlineData("/disables")]
+    public async Task Timeout_Disabled_DoesNotFire(string path)
+    {
+        await using var server = await StartAsync();
+        var (patient, other) = (server.Connect(), server.Connect());
+        patient.Send(RecordBytes.Get(uri: path));
+
+        // Others that begin later are over their time.
+        for (var i = 0; i < 3; i++)
+        {
+            other.Send(RecordBytes.Get(uri: "/default"));
+            Assert.Equal(504, (await other.ReadResponseAsync()).Status);
+        }
+
+        Assert.Empty(patient.ReadAvailable());
+        other.Send(RecordBytes.Get(uri: "/go"));
+        await other.ReadResponseAsync();
+        Assert.Equal("False", (await patient.ReadResponseAsync()).Text);
+    }
+
+    [Fact]
+    [Trait("Contract", "F1")]
+    [Trait("Contract", "F4")]
+    public async Task Abort_OfTheClient_FiresTheTokenOfTheTimeoutToo()
+    {
+        await using var server = await StartAsync();
+        var frontEnd = server.Connect();
+        var aborted = server.Services.GetRequiredService<TaskCompletionSource<bool>>();
+        frontEnd.Send(RecordBytes.Get(uri: "/long"));
+
+        frontEnd.Close();
+
+        Assert.True(await aborted.Task.Within("the abort"));
+    }
+
+    [Fact]
+    [Trait("Contract", "B10")]
+    public async Task Timeout_BehindTheStartOfTheResponse_IsCut()
+    {
+        await using var server = await StartAsync();
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(uri: "/started"));
+
+        Assert.True((await frontEnd.ReadOutcomeAsync()).IsCut);
+    }
+
+    private static Task<TestServer> StartAsync()
+    {
+        var go = Waiting.Signal();
+        var aborted = Waiting.Signal<bool>();
+        return TestServer.StartAsync(
+            app => app.UseRouting().UseRequestTimeouts().UseEndpoints(endpoints => Map(endpoints, go, aborted)),
+            services: services => services.AddRouting().AddSingleton(aborted).AddRequestTimeouts(static options =>
+            {
+                options.DefaultPolicy = new RequestTimeoutPolicy { Timeout = s_short };
+                options.AddPolicy("told", new RequestTimeoutPolicy
+                {
+                    Timeout = s_short,
+                    TimeoutStatusCode = StatusCodes.Status503ServiceUnavailable,
+                    WriteTimeoutResponse = static context => context.Response.WriteAsync("too late"),
+                });
+            }));
+    }
+
+    private static void Map(IEndpointRouteBuilder endpoints, TaskCompletionSource go, TaskCompletionSource<bool> aborted)
+    {
+        endpoints.MapGet("/default", Apps.UntilAborted);
+        endpoints.MapGet("/policy", Apps.UntilAborted).WithRequestTimeout("told");
+        endpoints.MapGet("/own", Apps.UntilAborted).WithRequestTimeout(s_short * 2);
+        endpoints.MapGet("/quick", static context => context.Response.WriteAsync($"{context.RequestAborted.IsCancellationRequested}"));
+        endpoints.MapGet("/disabled", context => WaitAsync(context, go.Task)).DisableRequestTimeout();
+        endpoints.MapGet("/disables", context =>
+        {
+            context.Features.GetRequiredFeature<IHttpRequestTimeoutFeature>().DisableTimeout();
+            return WaitAsync(context, go.Task);
+        });
+        endpoints.MapGet("/go", context =>
+        {
+            go.SetResult();
+            return Apps.Hello(context);
+        });
+        endpoints.MapGet("/long", async context =>
+        {
+            context.RequestAborted.Register(() => aborted.TrySetResult(context.RequestAborted.IsCancellationRequested));
+            await aborted.Task;
+        }).WithRequestTimeout(TimeSpan.FromDays(1));
+        endpoints.MapGet("/started", async context =>
+        {
+            await context.Response.WriteAsync("begun");
+            await context.Response.Body.FlushAsync();
+            await Apps.UntilAborted(context);
+        });
+    }
+
+    private static async Task WaitAsync(HttpContext context, Task go)
+    {
+        await go;
+        await context.Response.WriteAsync($"{context.RequestAborted.IsCancellationRequested}");
+    }
+}
