@@ -1,3 +1,4 @@
+using System.Net.Sockets;
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Http;
@@ -23,5 +24,44 @@ public sealed class SlowReaderTests
         await connection.SendAsync(RecordBytes.Get());
 
         await aborted.Task.Within("the abort");
+    }
+
+    /// <summary>It is seen to take something, and yet takes nothing that would make room for more.</summary>
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    public async Task Response_AByteOfItIsTakenNowAndThen_RequestsAreAborted(TransportSetup setup)
+    {
+        var aborted = new CountdownEvent(2);
+        await using var server = await TransportServer.StartAsync(
+            setup,
+            app =>
+            {
+                app.MapGet("/", async (HttpContext context) =>
+                {
+                    context.RequestAborted.Register(() => aborted.Signal());
+                    await context.Response.Body.WriteAsync(new byte[50_000_000]);
+                });
+                app.MapGet("/paused", async (HttpContext context) =>
+                {
+                    var end = Waiting.Signal();
+                    context.RequestAborted.Register(() => aborted.Signal());
+                    context.RequestAborted.Register(end.SetResult);
+                    await context.Response.Body.FlushAsync();
+                    await end.Task;
+                });
+            },
+            static options => options.Limits.UnsentResponseTimeout = TimeSpan.FromSeconds(1));
+        using var socket = new Socket(server.EndPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
+        await socket.ConnectAsync(server.EndPoint);
+        await socket.SendAsync(RecordBytes.Get(1), SocketFlags.None);
+        await socket.SendAsync(RecordBytes.Get(2, "/paused"), SocketFlags.None);
+
+        using var timer = new PeriodicTimer(TimeSpan.FromMilliseconds(50));
+        for (var i = 0; !aborted.IsSet; i++)
+        {
+            Assert.True(i < Waiting.Patience.TotalSeconds * 20, "The requests are not aborted.");
+            await timer.WaitForNextTickAsync();
+            if (!aborted.IsSet && socket.Available > 0)
+                await socket.ReceiveAsync(new byte[1], SocketFlags.None);
+        }
     }
 }
