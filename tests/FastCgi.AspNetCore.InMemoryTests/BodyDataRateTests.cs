@@ -26,12 +26,12 @@ public class BodyDataRateTests
         frontEnd.Send(Head(1, 1_000), Piece(1, received));
 
         server.Clock.Advance(s_grace);
-        Assert.Empty(frontEnd.ReadAvailable());
+        AssertNoneIsTooSlow(server);
         server.Clock.Advance(s_tick);
 
         if (!isTooSlow)
         {
-            Assert.Empty(frontEnd.ReadAvailable());
+            AssertNoneIsTooSlow(server);
             frontEnd.Send(Piece(1, 1_000 - received), RecordBytes.Record(RecordBytes.Stdin, 1));
             Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
             return;
@@ -138,7 +138,7 @@ public class BodyDataRateTests
         go.SetResult();
         await waits.Task.Within("the second read");
         server.Clock.Advance(s_grace);
-        Assert.Empty(frontEnd.ReadAvailable());
+        AssertNoneIsTooSlow(server);
         server.Clock.Advance(s_tick);
 
         Assert.Equal(408, (await frontEnd.ReadResponseAsync()).Status);
@@ -165,7 +165,7 @@ public class BodyDataRateTests
         Assert.True(frontEnd.IsPaused);
 
         server.Clock.Advance(TimeSpan.FromMinutes(5));
-        Assert.Empty(frontEnd.ReadAvailable());
+        AssertNoneIsTooSlow(server);
         go.SetResult();
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount > 0, "receiving to go on");
         // Of both.
@@ -231,6 +231,9 @@ public class BodyDataRateTests
         server.Logs.Expected.Add("ApplicationError");
         return server;
     }
+
+    /// <summary>Counted in the same step, while the answer may be on its way.</summary>
+    private static void AssertNoneIsTooSlow(TestServer server) => Assert.Empty(server.Context.Counters.RejectedRequests);
 
     private static byte[] Head(int id, int length, string path = "/")
         => [.. RecordBytes.Begin(id), .. RecordBytes.ParamsStream(id, RecordBytes.RequestParams("POST", path, ("CONTENT_LENGTH", $"{length}")))];

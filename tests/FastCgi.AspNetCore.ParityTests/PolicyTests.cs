@@ -21,6 +21,7 @@ public sealed class PolicyTests(ParitySites sites) : ParityTest(sites)
     [Theory]
     [InlineData("/slow")]
     [InlineData("/slow/policy")]
+    [InlineData("/slow/disabled")]
     [InlineData("/quick")]
     [InlineData("/health/good")]
     [InlineData("/health/bad")]

@@ -1,4 +1,5 @@
 using System.Threading.RateLimiting;
+using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Http.Timeouts;
 using Microsoft.Extensions.Diagnostics.HealthChecks;
 
@@ -51,6 +52,14 @@ internal static class Policies
 
         app.MapGet("/slow", (HttpContext context) => WaitForeverAsync(context.RequestAborted)).WithRequestTimeout(TimeSpan.FromMilliseconds(50));
         app.MapGet("/slow/policy", (HttpContext context) => WaitForeverAsync(context.RequestAborted)).WithRequestTimeout("short");
+        app.MapGet("/slow/disabled", async (HttpContext context) =>
+        {
+            // The time of the policy passes, and of another one that fires.
+            context.Features.GetRequiredFeature<IHttpRequestTimeoutFeature>().DisableTimeout();
+            using var later = new CancellationTokenSource(TimeSpan.FromMilliseconds(150));
+            await Assert.ThrowsAnyAsync<OperationCanceledException>(() => WaitForeverAsync(later.Token));
+            return $"in its own time: {context.RequestAborted.IsCancellationRequested}";
+        }).WithRequestTimeout("short");
         app.MapGet("/quick", () => "in time").WithRequestTimeout(TimeSpan.FromMinutes(1));
 
         app.MapHealthChecks("/health/good", new() { Predicate = check => check.Tags.Contains("good") });
