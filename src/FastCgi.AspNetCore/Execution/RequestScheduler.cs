@@ -233,8 +233,7 @@ internal sealed class RequestScheduler : RequestRunner
     /// <returns>Whether it was.</returns>
     private bool TryDispatch(FastCgiRequest request, PathKey path, bool isRejected)
     {
-        // The server answers it itself, at once, however busy the application is.
-        if (request.Rejection != RequestRejection.None)
+        if (_scheduling == FastCgiApplicationScheduling.Inline || isRejected)
             return false;
         if (_scheduling == FastCgiApplicationScheduling.ThreadPool)
         {
@@ -242,8 +241,6 @@ internal sealed class RequestScheduler : RequestRunner
             return true;
         }
 
-        if (_scheduling == FastCgiApplicationScheduling.Inline || isRejected)
-            return false;
         if (!_coldStart.TryPass(request))
             return true;
 

@@ -18,6 +18,8 @@ internal abstract partial class FastCgiRequest
 
     private RequestActivity GetActivity()
     {
+        if (Place == RequestPlace.Queued)
+            return RequestActivity.Queued;
         if (Response.Output.IsFlushWaiting)
             return RequestActivity.WaitingForClient;
 

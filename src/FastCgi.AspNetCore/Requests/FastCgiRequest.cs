@@ -54,9 +54,6 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     /// <summary>How the request counts against the limit of concurrent requests. Of <see cref="RequestAdmission"/>.</summary>
     public RequestPlace Place { get; set; }
 
-    /// <summary>Where the request waits. Of <see cref="RequestAdmission"/>.</summary>
-    public LinkedListNode<QueuedRequest>? QueueNode { get; set; }
-
     /// <summary>Whether all params have come. With the lock of the connection held.</summary>
     public bool HasAllParameters => State.Phase != RequestPhase.Receiving;
 

@@ -45,6 +45,9 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
     private readonly int _reservedLimit = options.Limits.MaxReservedRequests;
     private readonly string[] _reservedPaths = [.. options.ReservedPaths];
     private readonly LinkedList<QueuedRequest> _queue = new();
+
+    // Here and not in the requests: few of them ever wait, and each that is held would pay for it.
+    private readonly Dictionary<FastCgiRequest, LinkedListNode<QueuedRequest>> _nodes = new(ReferenceEqualityComparer.Instance);
     private long _ordinaryCount;
     private int _reservedCount;
 
@@ -84,7 +87,7 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
                 return AdmissionResult.Refused;
 
             request.Place = RequestPlace.Queued;
-            request.QueueNode = _queue.AddLast(new QueuedRequest(request, time.GetTimestamp()));
+            _nodes.Add(request, _queue.AddLast(new QueuedRequest(request, time.GetTimestamp())));
             return AdmissionResult.Queued;
         }
     }
@@ -128,7 +131,7 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
 
         lock (_lock)
         {
-            if (request.QueueNode is not { } node)
+            if (!_nodes.TryGetValue(request, out var node))
                 return false;
 
             Take(node, RequestPlace.None);
@@ -171,7 +174,7 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
     {
         var request = node.Value.Request;
         _queue.Remove(node);
-        request.QueueNode = null;
+        _nodes.Remove(request);
         request.Place = place;
         return request;
     }

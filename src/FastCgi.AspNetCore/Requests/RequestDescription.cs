@@ -6,7 +6,10 @@ internal enum RequestActivity : byte
     /// <summary>Its params are on their way.</summary>
     ReceivingParameters,
 
-    /// <summary>The application works on it, or waits for something of its own, or the request waits for its turn.</summary>
+    /// <summary>It waits because MaxConcurrentRequests are under way.</summary>
+    Queued,
+
+    /// <summary>The application works on it, or waits for something of its own.</summary>
     Running,
 
     /// <summary>The application waits for more of the body.</summary>

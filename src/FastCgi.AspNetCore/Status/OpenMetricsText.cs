@@ -24,7 +24,7 @@ internal static class OpenMetricsText
         Gauge("active_requests", "Requests that the application works on.", status.Requests.Active);
         Gauge("queued_requests", "Requests that wait because MaxConcurrentRequests are under way.", status.Requests.Queued);
         Counter("requests", "Requests that have begun.", status.Requests.Total);
-        Counters("rejected_requests", "Requests that the server answered itself.", "http_response_status_code", status.Requests.Rejected);
+        Counters("rejected_requests", "Requests that the server answered itself.", "reason", status.Requests.Rejected);
         Counters("aborted_requests", "Requests that ended before their answer was complete.", "fastcgi_abort_cause", status.Requests.Aborted);
         Gauge("buffer_memory_bytes", "Memory of the pooled buffers, in use or not.", status.Resources.BufferMemory);
         Counter("hand_overs", "Loops and batches that were taken from a thread that a handler kept.", status.Resources.HandOvers);

@@ -15,6 +15,8 @@ internal static class StatusLimits
         yield return Gauge("MaxConcurrentConnections", limits.MaxConcurrentConnections, connections.Count);
         yield return Gauge("MaxConcurrentRequests", limits.MaxConcurrentRequests, requests.Active);
         yield return Gauge("RequestQueueLimit", limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit, requests.Queued);
+        yield return Time("RequestQueueTimeout", limits.RequestQueueTimeout);
+        yield return Number("MaxReservedRequests", limits.MaxReservedRequests);
         yield return Gauge("MaxApplicationThreads", options.Transport.MaxApplicationThreads, resources.KeptThreads);
         if (resources.Descriptors is { } descriptors)
             yield return Gauge("descriptors of the process", connections.Server.MaxDescriptors, descriptors);

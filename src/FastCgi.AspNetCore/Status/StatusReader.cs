@@ -77,7 +77,7 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName,
         var queued = connections.Server.Admission.QueuedCount;
         return new RequestTotals(
             Math.Max(0, connections.CountRequests() - queued), queued, totals.Requests,
-            counters.RejectedRequests.ToDictionary(static count => count.Key.ToString(CultureInfo.InvariantCulture), static count => count.Value),
+            counters.RejectedRequests.ToDictionary(static count => string.Create(CultureInfo.InvariantCulture, $"{count.Key.StatusCode} {count.Key.Reason}"), static count => count.Value),
             counters.AbortedRequests.ToDictionary(static count => count.Key.ToString(), static count => count.Value));
     }
 
@@ -137,6 +137,7 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName,
     private static string GetState(RequestActivity activity) => activity switch
     {
         RequestActivity.ReceivingParameters => "receiving parameters",
+        RequestActivity.Queued => "in the queue",
         RequestActivity.WaitingForBody => "waiting for the body",
         RequestActivity.WaitingForClient => "waiting for the web server to take the answer",
         _ => "in the application",

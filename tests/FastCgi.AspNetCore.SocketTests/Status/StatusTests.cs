@@ -176,7 +176,7 @@ public sealed class StatusTests : IDisposable
 
         var finding = Assert.Single(status.GetProperty("recommendations").EnumerateArray(), static finding => finding.GetProperty("name").GetString() == "ParametersMissing");
         Assert.Contains("include fastcgi_params;", finding.GetProperty("message").GetString(), StringComparison.Ordinal);
-        Assert.Equal(1, status.GetProperty("requests").GetProperty("rejected").GetProperty("400").GetInt64());
+        Assert.Equal(1, status.GetProperty("requests").GetProperty("rejected").GetProperty("400 MissingMethod").GetInt64());
     }
 
     [Fact]
