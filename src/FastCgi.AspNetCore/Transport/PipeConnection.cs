@@ -62,7 +62,12 @@ internal sealed class PipeConnection : ConnectionTransport
 
         _connection.OnClosed(error);
         if (!TryEndOutput())
-            _context.Abort(new ConnectionAbortedException("The connection is closed while a send is under way."));
+        {
+            AbortTransport("The connection is closed while a send is under way.");
+            // A peer that takes nothing keeps the send for ever, if the transport does not end it by itself.
+            _context.Transport.Output.CancelPendingFlush();
+        }
+
         await _outputEnded.Task.ConfigureAwait(false);
         await _context.Transport.Input.CompleteAsync().ConfigureAwait(false);
         await _context.DisposeAsync().ConfigureAwait(false);
@@ -132,9 +137,21 @@ internal sealed class PipeConnection : ConnectionTransport
             return;
 
         Volatile.Write(ref _isEnding, true);
-        _context.Abort(new ConnectionAbortedException("The connection was closed by the server."));
+        AbortTransport("The connection was closed by the server.");
         _context.Transport.Input.CancelPendingRead();
         ResumeReceiving();
+    }
+
+    private void AbortTransport(string reason)
+    {
+        try
+        {
+            _context.Abort(new ConnectionAbortedException(reason));
+        }
+        catch (Exception)
+        {
+            // It may be anybody's transport: what it throws must not keep the connection from its end.
+        }
     }
 
     private async Task ReceiveAsync()

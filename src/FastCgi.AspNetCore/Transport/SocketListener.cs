@@ -45,15 +45,22 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
 
     private void AcceptRest()
     {
-        try
+        for (var i = 0; i < MaxRest; i++)
         {
-            _socket.Blocking = false;
-            for (var i = 0; i < MaxRest; i++)
+            try
+            {
+                _socket.Blocking = false;
                 OnAccepted(_socket.Accept());
-        }
-        catch (SocketException)
-        {
-            // There is no more.
+            }
+            catch (SocketException exception) when (IsOfOneConnection(exception.SocketErrorCode))
+            {
+                _failures.OnLost(exception);
+            }
+            catch (SocketException)
+            {
+                // There is no more.
+                return;
+            }
         }
     }
 

@@ -10,7 +10,7 @@ internal sealed class PipeContext : ConnectionContext, IDuplexPipe
 {
     public Pipe FromWebServer { get; } = new();
 
-    public HeldWriter Writer { get; } = new(new Pipe().Writer);
+    public HeldWriter Writer { get; init; } = new(new Pipe().Writer);
 
     public TaskCompletionSource IsAborted { get; } = Waiting.Signal();
 
@@ -33,7 +33,15 @@ internal sealed class PipeContext : ConnectionContext, IDuplexPipe
 
     public override IDictionary<object, object?> Items { get; set; } = new ConnectionItems();
 
-    public override void Abort(ConnectionAbortedException abortReason) => IsAborted.TrySetResult();
+    /// <summary>What the transport throws when it is asked to abort.</summary>
+    public Exception? AbortError { get; init; }
+
+    public override void Abort(ConnectionAbortedException abortReason)
+    {
+        IsAborted.TrySetResult();
+        if (AbortError is not null)
+            throw AbortError;
+    }
 
     public override ValueTask DisposeAsync()
     {

@@ -1,0 +1,180 @@
+using System.IO.Pipelines;
+using FastCgi.AspNetCore.Testing;
+using FastCgi.AspNetCore.Transport;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Http;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>How connections over anybody's pipes end when their peer does nothing about it: it neither sends nor completes its side.</summary>
+public sealed class PipeAbortTests
+{
+    // What a peer that does not close may take: the drain, and two ticks of the clock.
+    private static readonly TimeSpan s_drain = TimeSpan.FromSeconds(7);
+
+    [Theory]
+    [InlineData("/now")]
+    [InlineData("/started")]
+    [InlineData("/later")]
+    public async Task Abort_PeerHasSentAll_ConnectionEnds(string path)
+    {
+        await using var server = await TestServer.StartAsync(AbortAsync);
+        var pipes = new PipeContext();
+        var running = Run(server, pipes);
+
+        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get(uri: path));
+
+        await running.Within("the end of the connection");
+        Assert.True(pipes.Writer.IsCompleted);
+        Assert.True(pipes.IsDisposed);
+    }
+
+    [Theory]
+    [InlineData("/now")]
+    [InlineData("/started")]
+    [InlineData("/later")]
+    public async Task Abort_PeerHasMoreToSend_ConnectionEndsWhenItIsDrained(string path)
+    {
+        await using var server = await TestServer.StartAsync(AbortAsync);
+        var pipes = new PipeContext();
+        var running = Run(server, pipes);
+
+        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, path, new byte[1_000]).AsMemory()[..^508]);
+        await pipes.Writer.Completed.Task.Within("the end of our side");
+        server.Clock.Advance(s_drain);
+
+        await running.Within("the end of the connection");
+        Assert.True(pipes.IsDisposed);
+    }
+
+    /// <summary>The connection is paused at the window, so that nothing is received.</summary>
+    [Fact]
+    public async Task Abort_WhileReceivingIsPaused_ConnectionEnds()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                await go.Task;
+                context.Abort();
+            },
+            static options => options.Limits.MaxRequestBufferSize = 1_024);
+        var pipes = new PipeContext();
+        var connection = new PipeConnection(pipes, server.Connections, server.Scheduler);
+        Assert.True(server.Connections.TryAdd(connection.Connection));
+        var running = connection.RunAsync();
+        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, "/", new byte[20_000]).AsMemory()[..^8]);
+        await Waiting.UntilAsync(() => connection.Connection.IsReceivePaused, "receiving to be paused");
+
+        go.SetResult();
+        await pipes.Writer.Completed.Task.Within("the end of our side");
+        server.Clock.Advance(s_drain);
+
+        await running.Within("the end of the connection");
+    }
+
+    /// <summary>What is sent is not taken: the transport is told to give it up.</summary>
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Abort_WhileAFlushWaits_TransportIsAbortedAndTheConnectionEnds(bool hasSentAll)
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            await context.Response.WriteAsync("a beginning");
+            await context.Response.Body.FlushAsync().WaitAsync(TimeSpan.Zero).ContinueWith(static _ => { });
+            await go.Task;
+            context.Abort();
+        });
+        var pipes = new PipeContext();
+        var flush = pipes.Writer.HeldFlush = Waiting.Signal<FlushResult>();
+        var running = Run(server, pipes);
+        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, "/", new byte[1_000]).AsMemory()[..^(hasSentAll ? 0 : 508)]);
+        await pipes.Writer.IsFlushing.Task.Within("the server to flush");
+
+        go.SetResult();
+        await pipes.IsAborted.Task.Within("the end of the connection");
+        flush.SetException(new ConnectionAbortedException());
+
+        await running.Within("the connection to be left");
+        Assert.True(pipes.Writer.IsCompleted);
+    }
+
+    /// <summary>It is anybody's transport: to abort it may do nothing, or throw, and nobody takes what was sent.</summary>
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Abort_TransportDoesNothingAndTakesNothing_ConnectionEnds(bool throws)
+    {
+        var isRead = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            var flush = context.Response.BodyWriter.WriteAsync(new byte[100_000]).AsTask();
+            await isRead.Task;
+            context.Abort();
+            await flush;
+        });
+        var pipe = new Pipe(new PipeOptions(pauseWriterThreshold: 1_024, resumeWriterThreshold: 512));
+        var pipes = new PipeContext { Writer = new HeldWriter(pipe.Writer), AbortError = throws ? new NotSupportedException("on purpose") : null };
+        var running = Run(server, pipes);
+        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
+        await pipes.Writer.IsFlushing.Task.Within("the server to flush");
+
+        isRead.SetResult();
+
+        await running.Within("the end of the connection");
+        Assert.True(pipes.Writer.IsCompleted);
+        Assert.True(pipes.IsDisposed);
+    }
+
+    [Fact]
+    public async Task Stop_TimeIsOver_ConnectionWhosePeerDoesNothingEnds()
+    {
+        await using var server = await TestServer.StartAsync(Apps.UntilAborted);
+        var pipes = new PipeContext();
+        var running = Run(server, pipes);
+        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
+        await Waiting.UntilAsync(() => server.Connections.CountRequests() == 1, "the request");
+
+        await server.StopAsync(new CancellationToken(canceled: true)).Within("the server to stop");
+
+        await running.Within("the end of the connection");
+    }
+
+    [Fact]
+    public async Task Stop_RequestRuns_ItIsAnsweredAndTheConnectionEnds()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(Apps.HelloAfter(go.Task));
+        var pipes = new PipeContext();
+        var running = Run(server, pipes);
+        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
+        await Waiting.UntilAsync(() => server.Connections.CountRequests() == 1, "the request");
+
+        var stopping = server.StopAsync();
+        Assert.False(stopping.IsCompleted);
+        go.SetResult();
+
+        await stopping.Within("the server to stop");
+        await running.Within("the end of the connection");
+        Assert.True(pipes.Writer.IsCompleted);
+    }
+
+    private static async Task AbortAsync(HttpContext context)
+    {
+        if (context.Request.Path == "/started")
+            await context.Response.Body.FlushAsync();
+        if (context.Request.Path == "/later")
+            await Task.Yield();
+        context.Abort();
+    }
+
+    private static Task Run(TestServer server, PipeContext pipes)
+    {
+        var connection = new PipeConnection(pipes, server.Connections, server.Scheduler);
+        Assert.True(server.Connections.TryAdd(connection.Connection));
+        return connection.RunAsync();
+    }
+}
