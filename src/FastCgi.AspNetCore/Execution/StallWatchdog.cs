@@ -303,7 +303,7 @@ internal sealed class StallWatchdog : CorkDeadlines
         Volatile.Write(ref _isParked, 1);
         // Calls begin with a plain write and then look whether we are parked. With this barrier on all processors, either they see that
         // we are, or we see the call; without it, the price is theirs.
-        Interlocked.MemoryBarrierProcessWide();
+        _platform.SetBarrierForAllThreads();
         return !Look().IsActive && !Volatile.Read(ref _isStopping);
     }
 

@@ -18,6 +18,9 @@ internal abstract class ThreadPlatform
 
     /// <summary>What this thread has used so far.</summary>
     public abstract ThreadUsage GetUsageOfThisThread();
+
+    /// <summary>A memory barrier on all processors, so that other threads need none.</summary>
+    public virtual void SetBarrierForAllThreads() => Interlocked.MemoryBarrierProcessWide();
 }
 
 /// <summary>What a thread of the platform does, step by step.</summary>

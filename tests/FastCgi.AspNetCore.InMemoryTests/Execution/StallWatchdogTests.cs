@@ -165,10 +165,18 @@ public class StallWatchdogTests
         var watchdog = Assert.Single(_platform.Started);
         for (var i = 0; i < 49; i++)
             Assert.True(watchdog.Step() > TimeSpan.Zero);
-        // Nobody is told of the call.
-        Enter();
+        // Nobody is told of the call: it begins behind the last look, and in front of the one that the watchdog takes as it parks.
+        var hasBegun = false;
+        _platform.OnBarrier = () =>
+        {
+            hasBegun = true;
+            Assert.True(_scheduler.Watchdog.IsParked);
+            Enter();
+        };
 
         Assert.NotEqual(Timeout.InfiniteTimeSpan, watchdog.Step());
+        Assert.True(hasBegun);
+        Assert.Equal(StallWatchdog.ShortInterval, watchdog.Step());
         Assert.False(_scheduler.Watchdog.IsParked);
     }
 

@@ -20,6 +20,11 @@ internal sealed class SteppedPlatform : ThreadPlatform
     /// <summary>What the thread that asks has used.</summary>
     public ThreadUsage Usage { get; set; }
 
+    /// <summary>What another thread does when one sets a barrier for all.</summary>
+    public Action OnBarrier { get; set; } = static () => { };
+
+    public override void SetBarrierForAllThreads() => OnBarrier();
+
     public override void Start(string name, ThreadBody body)
     {
         if (!HasThreads)
