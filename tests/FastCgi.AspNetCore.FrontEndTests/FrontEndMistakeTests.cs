@@ -27,14 +27,11 @@ public sealed class FrontEndMistakeTests
     }
 
     /// <summary>Root alone can be told apart from the user that the web server works as.</summary>
-    [Theory]
+    [RootTheory]
     [InlineData(FrontEndKind.Nginx, 502, "(13: Permission denied)")]
     [InlineData(FrontEndKind.Apache, 503, "(13)Permission denied: AH02454")]
     public async Task Socket_ThatTheWebServerCannotOpen_WebServersLogSaysSo(FrontEndKind kind, int status, string text)
     {
-        if (!Environment.IsPrivilegedProcess)
-            return;
-
         await using var site = await MistakenSite.StartAsync(kind, Reached, configureServer: null);
         File.SetUnixFileMode(site.SocketPath, UnixFileMode.UserRead | UnixFileMode.UserWrite);
 

@@ -53,12 +53,9 @@ public sealed class MisconfigurationTests(ITestOutputHelper output) : FrontEndTe
     }
 
     /// <summary>Root alone can be told apart from the user that nginx works as.</summary>
-    [Fact, SupportedOSPlatform("linux")]
+    [RootFact, SupportedOSPlatform("linux")]
     public async Task Socket_ThatTheWebServerCannotOpen_WarningHasTheOptionsWithWhichItCan()
     {
-        if (!Environment.IsPrivilegedProcess)
-            return;
-
         ExpectsFrontEndErrors = true;
         using var folder = new ScratchFolder();
         await using var closed = await TestApplication.StartAsync(folder.GetAddress(usesUnixSocket: true) + "?mode=0600", static _ => { });

@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using System.Runtime.Versioning;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.AspNetCore.Http.Features;
@@ -58,12 +59,9 @@ public sealed class AddressTests : IDisposable
         await AssertServesAsync(app.Urls);
     }
 
-    [Fact]
+    [UnixFact, UnsupportedOSPlatform("windows")]
     public async Task CommandLine_UrlWithOptions_AreThoseOfTheSocket()
     {
-        if (OperatingSystem.IsWindows())
-            return;
-
         await using var app = await StartAsync("--urls", UnixAddress + "?mode=0606&createDirectory=true");
 
         Assert.Equal([UnixAddress], app.Urls);
@@ -72,12 +70,9 @@ public sealed class AddressTests : IDisposable
         Assert.Single(_logs.All, static log => log.EventName is "SocketAccess" or "SocketOutOfReach");
     }
 
-    [Fact]
+    [UnixFact, UnsupportedOSPlatform("windows")]
     public async Task AppSettings_UrlWithOptions_TheOwnSettingsOfTheEndpointComeFirst()
     {
-        if (OperatingSystem.IsWindows())
-            return;
-
         await WriteSettingsAsync($$"""
             { "FastCgi": { "Endpoints": { "Main": { "Url": "{{UnixAddress}}?mode=0606&backlog=7", "Mode": "0600" } } } }
             """);

@@ -75,14 +75,11 @@ public sealed class PeerTests : IDisposable
         Assert.Equal(warnings, _logs.All.Count(static log => log.EventName == "OpenToEverybody"));
     }
 
-    [Theory]
+    [LinuxTheory]
     [InlineData(int.MaxValue, 1)]
     [InlineData(1, 0)]
     public async Task Start_BacklogThatTheSystemCuts_IsWarnedOf(int backlog, int warnings)
     {
-        if (!OperatingSystem.IsLinux())
-            return;
-
         await using var app = Build(FastCgiTransportEngine.Auto, "fastcgi://127.0.0.1:0", listen => listen.Backlog = backlog);
         await app.StartAsync();
 

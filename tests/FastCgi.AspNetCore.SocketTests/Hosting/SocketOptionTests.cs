@@ -10,13 +10,10 @@ public sealed class SocketOptionTests
     private const int RemoteAddress = 2, State = 3, Timer = 5;
     private const string Established = "01", KeepAliveTimer = "02:";
 
-    [Theory, EveryEngine]
+    [LinuxTheory, EveryEngine]
     [Trait("Contract", "T40")]
     public async Task Connection_PeerSaysNothing_HasKeepAliveProbes(FastCgiTransportEngine engine)
     {
-        if (!OperatingSystem.IsLinux())
-            return;
-
         var entered = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         var go = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         var builder = WebApplication.CreateSlimBuilder();

@@ -42,12 +42,9 @@ public sealed partial class PeerCredentialsTests : IDisposable
         _listener.Dispose();
     }
 
-    [Fact]
+    [RootFact]
     public void Get_OfAProcess_UserAndAllGroups()
     {
-        if (!Environment.IsPrivilegedProcess)
-            return;
-
         var peer = PeerCredentials.Get(_connection)!;
 
         Assert.Equal(0u, peer.User);
@@ -55,15 +52,12 @@ public sealed partial class PeerCredentialsTests : IDisposable
         Assert.Equal([Group, .. s_supplementary], peer.Groups);
     }
 
-    [Theory]
+    [RootTheory]
     [InlineData(Group, true)]
     [InlineData(LastGroup, true)]
     [InlineData(LastGroup + 1, false)]
     public void Allows_Connection_WhoseProcessIsInAGroup(uint group, bool isAllowed)
     {
-        if (!Environment.IsPrivilegedProcess)
-            return;
-
         var policy = new PeerPolicy { Groups = [group] };
 
         Assert.True(policy.IsRestricted);
