@@ -1,0 +1,221 @@
+using System.Net;
+using System.Net.Sockets;
+using System.Runtime.Versioning;
+using System.Text;
+using FastCgi.AspNetCore.Testing;
+using FastCgi.AspNetCore.Transport;
+using FastCgi.AspNetCore.Transport.Epoll;
+using Microsoft.AspNetCore.Http;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>Real sockets, whose loops a handler holds up as long as the test wants: what waits meanwhile is neither lost nor held up by others.</summary>
+[SupportedOSPlatform("linux")]
+public sealed class QueuedConnectionTests : IDisposable
+{
+    // More than a loop takes from epoll at once.
+    private const int MoreThanABatch = 300;
+
+    private readonly ManualResetEventSlim _go = new();
+    private readonly TaskCompletionSource _isHeld = Waiting.Signal();
+    private readonly ScratchFolder _folder = new();
+
+    public void Dispose()
+    {
+        _go.Set();
+        _go.Dispose();
+        _folder.Dispose();
+    }
+
+    /// <summary>A restart: the connection is in the accept queue when the server begins to stop, and its request has been sent.</summary>
+    [Theory]
+    [InlineData(false, false)]
+    [InlineData(false, true)]
+    [InlineData(true, false)]
+    [InlineData(true, true)]
+    public async Task StopEpoll_ConnectionInTheAcceptQueue_IsAnswered(bool isUnix, bool isInherited)
+    {
+        await using var server = await StartAsync(loops: 1);
+        var engine = new EpollEngine(server.Connections, server.Scheduler);
+        engine.Start();
+        var listener = engine.Listen(Listen(isUnix, isInherited));
+        listener.Start();
+        using var holder = await HoldAsync(listener.EndPoint);
+
+        using var queued = Connect(listener.EndPoint);
+        queued.Send(RecordBytes.Get(uri: "/queued"));
+        await listener.StopAsync(default).AsTask().Within("the listener to stop");
+        _go.Set();
+
+        Assert.Contains("GET /hold", await ReceiveAsync(holder), StringComparison.Ordinal);
+        Assert.Contains("GET /queued", await ReceiveAsync(queued), StringComparison.Ordinal);
+        await EndAsync(server, engine);
+    }
+
+    /// <summary>The same, where the accept loop has ended when the connection comes.</summary>
+    [Theory]
+    [InlineData(false, false)]
+    [InlineData(false, true)]
+    [InlineData(true, false)]
+    [InlineData(true, true)]
+    public async Task StopSocket_ConnectionInTheAcceptQueue_IsAnswered(bool isUnix, bool isInherited)
+    {
+        await using var server = await StartAsync(loops: 1);
+        Socket? queued = null;
+        var listening = Listen(isUnix, isInherited, socket =>
+        {
+            queued = Connect(socket.LocalEndPoint!);
+            queued.Send(RecordBytes.Get(uri: "/queued"));
+        });
+        var listener = new SocketListener(listening, server.Connections, server.Scheduler);
+        listener.Start();
+
+        await listener.StopAsync(default).AsTask().Within("the listener to stop");
+
+        Assert.Contains("GET /queued", await ReceiveAsync(queued!), StringComparison.Ordinal);
+        queued!.Dispose();
+    }
+
+    /// <summary>Epoll gives a part of the events at once; the others come with the next call.</summary>
+    [Fact]
+    public async Task Requests_MoreThanABatchOfEvents_AllAnswered()
+    {
+        await using var server = await StartAsync(loops: 1);
+        var engine = new EpollEngine(server.Connections, server.Scheduler);
+        engine.Start();
+        var listener = engine.Listen(Listen(isUnix: true, isInherited: false));
+        listener.Start();
+        var clients = Enumerable.Range(0, MoreThanABatch).Select(_ => Connect(listener.EndPoint)).ToList();
+        await Waiting.UntilAsync(() => server.Connections.Count == MoreThanABatch, "the connections");
+        using var holder = await HoldAsync(listener.EndPoint);
+
+        for (var i = 0; i < clients.Count; i++)
+            clients[i].Send(RecordBytes.Get(uri: $"/{i}"));
+        _go.Set();
+
+        for (var i = 0; i < clients.Count; i++)
+            Assert.EndsWith($"GET /{i}", Trim(await ReceiveAsync(clients[i])), StringComparison.Ordinal);
+        clients.ForEach(static client => client.Dispose());
+        await listener.StopAsync(default);
+        await EndAsync(server, engine);
+    }
+
+    /// <summary>Connections are spread over the loops, and one whose thread is kept holds up its own alone; a stop waits for all.</summary>
+    [Fact]
+    public async Task Loops_OneIsHeldUp_ConnectionsOfTheOtherAreServed()
+    {
+        const int Half = 4;
+        await using var server = await StartAsync(loops: 2);
+        var engine = new EpollEngine(server.Connections, server.Scheduler);
+        engine.Start();
+        var listener = engine.Listen(Listen(isUnix: true, isInherited: false));
+        listener.Start();
+        var clients = new List<Socket>();
+        for (var i = 0; i < 2 * Half; i++)
+        {
+            clients.Add(Connect(listener.EndPoint));
+            clients[i].Send(RecordBytes.Get(uri: "/first"));
+            await ReceiveAsync(clients[i]);
+        }
+
+        var sources = engine.Loops.Select(static loop => loop.SourceCount).ToList();
+        Assert.Equal(sources[0], sources[1]);
+        clients[0].Send(RecordBytes.Get(uri: "/hold"));
+        await _isHeld.Task.Within("the handler");
+        foreach (var client in clients.Skip(1))
+            client.Send(RecordBytes.Get(uri: "/other", keepConnection: false));
+
+        await Waiting.UntilAsync(() => clients.Skip(1).Count(static client => client.Available > 0) == Half, "the answers of the other loop");
+        var stopping = listener.StopAsync(default).AsTask();
+        _go.Set();
+
+        foreach (var client in clients.Skip(1))
+            Assert.Contains("GET /other", await ReceiveAsync(client), StringComparison.Ordinal);
+        Assert.Contains("GET /hold", await ReceiveAsync(clients[0]), StringComparison.Ordinal);
+        await stopping.Within("the listener to stop");
+        clients.ForEach(static client => client.Dispose());
+        await EndAsync(server, engine);
+    }
+
+    /// <summary>On Linux, what is accepted has the options of the socket that listens.</summary>
+    [Fact]
+    public async Task Accepted_OverTcp_SendsWithoutDelay()
+    {
+        await using var server = await StartAsync(loops: 1);
+        var engine = new EpollEngine(server.Connections, server.Scheduler);
+        engine.Start();
+        var listening = Listen(isUnix: false, isInherited: false);
+        var listener = engine.Listen(listening);
+        using var client = Connect(listener.EndPoint);
+        Assert.False(client.NoDelay);
+
+        listening.Socket.Blocking = true;
+        using var accepted = listening.Socket.Accept();
+
+        Assert.True(accepted.NoDelay);
+        await listener.StopAsync(default);
+        await EndAsync(server, engine);
+    }
+
+    private Task<TestServer> StartAsync(int loops) => TestServer.StartAsync(
+        context =>
+        {
+            if (context.Request.Path == "/hold")
+            {
+                _isHeld.SetResult();
+                Assert.True(_go.Wait(Waiting.Patience));
+            }
+
+            return Apps.Target(context);
+        },
+        options => options.Transport.LoopCount = loops);
+
+    private async Task<Socket> HoldAsync(EndPoint endPoint)
+    {
+        var client = Connect(endPoint);
+        client.Send(RecordBytes.Get(uri: "/hold"));
+        await _isHeld.Task.Within("the handler");
+        return client;
+    }
+
+    private ListeningSocket Listen(bool isUnix, bool isInherited, Action<Socket>? onWithdraw = null)
+    {
+        EndPoint endPoint = isUnix ? new UnixDomainSocketEndPoint(_folder.GetPath("app.sock")) : new IPEndPoint(IPAddress.Loopback, 0);
+        var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, isUnix ? ProtocolType.Unspecified : ProtocolType.Tcp);
+        socket.Bind(endPoint);
+        socket.Listen(512);
+        return new ListeningSocket(socket)
+        {
+            EndPoint = socket.LocalEndPoint!,
+            IsShared = isInherited,
+            RemoveAsync = () =>
+            {
+                onWithdraw?.Invoke(socket);
+                return ValueTask.CompletedTask;
+            },
+        };
+    }
+
+    private static Socket Connect(EndPoint endPoint)
+    {
+        var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
+        socket.Connect(endPoint);
+        return socket;
+    }
+
+    private static string Trim(string answer) => answer[..answer.IndexOf('\u0001', answer.IndexOf("GET ", StringComparison.Ordinal))].TrimEnd('\0');
+
+    private static async Task<string> ReceiveAsync(Socket socket)
+    {
+        var buffer = new byte[4_096];
+        var length = await socket.ReceiveAsync(buffer).Within("an answer");
+        return Encoding.ASCII.GetString(buffer, 0, length);
+    }
+
+    private static async Task EndAsync(TestServer server, EpollEngine engine)
+    {
+        await server.StopAsync(new CancellationToken(canceled: true)).Within("the server to stop");
+        engine.Stop();
+    }
+}

@@ -1,0 +1,121 @@
+using System.Net.Sockets;
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Transport.Epoll;
+using Xunit;
+
+namespace FastCgi.AspNetCore.UnitTests.Transport;
+
+/// <summary>One call of the system takes 64 blocks.</summary>
+[SupportedOSPlatform("linux")]
+public sealed class SocketSendTests : IDisposable
+{
+    private readonly ScratchFolder _folder = new();
+    private readonly BufferPool _pool = new();
+    private readonly Socket _sender;
+    private readonly Socket _receiver;
+
+    public SocketSendTests()
+    {
+        using var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        listener.Bind(new UnixDomainSocketEndPoint(_folder.GetPath("send.sock")));
+        listener.Listen();
+        _sender = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        _sender.Connect(listener.LocalEndPoint!);
+        _receiver = listener.Accept();
+        _sender.Blocking = false;
+    }
+
+    public void Dispose()
+    {
+        _sender.Dispose();
+        _receiver.Dispose();
+        _folder.Dispose();
+    }
+
+    [Theory]
+    [InlineData(1)]
+    [InlineData(2)]
+    [InlineData(63)]
+    [InlineData(64)]
+    [InlineData(65)]
+    [InlineData(128)]
+    [InlineData(129)]
+    public void Send_BlocksOfOneCallAndMore_AllBytesInOrder(int count)
+    {
+        var (chain, expected) = CreateChain(count, length: 100);
+        // A send before has taken a part of the first block.
+        var offset = 37;
+
+        Assert.Null(SocketSend.Send((int)_sender.Handle, chain, ref offset, out var isLost));
+
+        Assert.False(isLost);
+        Assert.Equal(expected[37..], Receive(expected.Length - 37));
+        BufferBlock.ReturnChain(chain);
+        Assert.Equal(0, _pool.RentedCount);
+    }
+
+    /// <summary>The socket is full anywhere: within a block, and at the edge of one.</summary>
+    [Theory]
+    [InlineData(64)]
+    [InlineData(65)]
+    [InlineData(200)]
+    public void Send_MoreThanTheSocketTakes_GoesOnWhereItWasFull(int count)
+    {
+        var (chain, expected) = CreateChain(count, BufferPool.SmallBlockSize);
+        var received = new List<byte>();
+        var calls = 0;
+        var offset = 0;
+        _sender.SendBufferSize = 4_096;
+
+        for (BufferBlock? rest = chain; rest is not null; calls++)
+        {
+            rest = SocketSend.Send((int)_sender.Handle, rest, ref offset, out var isLost);
+            Assert.False(isLost);
+            while (_receiver.Available > 0)
+                received.AddRange(Receive(Math.Min(_receiver.Available, 1_000)));
+        }
+
+        Assert.Equal(expected, received);
+        Assert.True(calls > 1);
+        BufferBlock.ReturnChain(chain);
+    }
+
+    [Theory]
+    [InlineData(1)]
+    [InlineData(65)]
+    public void Send_PeerIsGone_IsLost(int count)
+    {
+        var (chain, _) = CreateChain(count, length: 100);
+        _receiver.Dispose();
+        var offset = 0;
+
+        Assert.Null(SocketSend.Send((int)_sender.Handle, chain, ref offset, out var isLost));
+
+        Assert.True(isLost);
+        BufferBlock.ReturnChain(chain);
+    }
+
+    private byte[] Receive(int length)
+    {
+        var bytes = new byte[length];
+        for (var received = 0; received < length;)
+            received += _receiver.Receive(bytes.AsSpan(received));
+        return bytes;
+    }
+
+    private (BufferBlock Chain, byte[] Bytes) CreateChain(int count, int length)
+    {
+        var bytes = new byte[count * length];
+        new Random(count).NextBytes(bytes);
+        var chain = new BufferChain();
+        for (var i = 0; i < count; i++)
+        {
+            var block = _pool.RentBlock(length);
+            block.Append(bytes.AsSpan(i * length, length));
+            chain.Append(block);
+        }
+
+        return (chain.Head!, bytes);
+    }
+}
