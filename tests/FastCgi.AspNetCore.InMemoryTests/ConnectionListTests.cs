@@ -45,6 +45,8 @@ public class ConnectionListTests
         }
 
         Assert.True(ready.IsEmpty);
+        foreach (var request in requests)
+            server.Context.Requests.Return(request, loop: 0);
     }
 
     [Fact]

@@ -19,6 +19,9 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     private int _generation;
     private bool _isCancellationPrevented;
 
+    // The source may be left of a request before, which did not use it up.
+    private bool _isTokenTaken;
+
     CancellationToken IHttpRequestLifetimeFeature.RequestAborted
     {
         get => _lazy?.AbortedToken ?? GetAbortedToken();
@@ -86,7 +89,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 
         switch (State.Phase)
         {
-            case RequestPhase.Aborted when _abortedSource is null:
+            case RequestPhase.Aborted when _abortedSource is null || !_isTokenTaken:
                 return new CancellationToken(canceled: true);
             case RequestPhase.Running or RequestPhase.Aborted:
                 break;
@@ -94,6 +97,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
                 return CancellationToken.None;
         }
 
+        _isTokenTaken = true;
         var source = _abortedSource;
         if (source is null)
         {
@@ -129,5 +133,6 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         if (_abortedSource is { } source && (IsAborted || !source.TryReset()))
             _abortedSource = null;
         _isCancellationPrevented = false;
+        _isTokenTaken = false;
     }
 }

@@ -17,6 +17,9 @@ internal unsafe struct HeaderIndex
     // One pointer, because each request that waits has the field.
     private Table* _table;
 
+    /// <summary>Whether it is built, so that it has memory.</summary>
+    public readonly bool IsBuilt => _table is not null;
+
     /// <summary>Builds the index, unless it is built.</summary>
     /// <param name="parameters">The params, all of them.</param>
     public void Build(ReadOnlySpan<byte> parameters)

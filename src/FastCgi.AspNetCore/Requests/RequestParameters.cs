@@ -32,6 +32,9 @@ internal sealed unsafe class RequestParameters
     /// <summary>The bytes that have come.</summary>
     public int Length { get; private set; }
 
+    /// <summary>Whether there is memory that must be freed.</summary>
+    public bool HasMemory => _bytes is not null || _headers.IsBuilt;
+
     /// <summary>The bytes. For the connection and the request themselves, while the request is not over.</summary>
     public ReadOnlySpan<byte> Span => new(_bytes, Length);
 

@@ -1,6 +1,7 @@
 using System.Collections.Concurrent;
 using System.Diagnostics.CodeAnalysis;
 using System.Runtime.InteropServices;
+using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Hosting.Server;
 
 namespace FastCgi.AspNetCore.Requests;
@@ -19,6 +20,7 @@ internal abstract class RequestPool
 
     private readonly Resting[] _loops;
     private readonly int _maxRestingPerLoop;
+    private int _usedCount;
 
     /// <param name="loopCount">The loops; of very many, some share what they have.</param>
     protected RequestPool(int loopCount)
@@ -29,14 +31,29 @@ internal abstract class RequestPool
         _maxRestingPerLoop = Math.Max(MaxResting / _loops.Length, 2 * MinResting);
     }
 
+    /// <summary>The objects that are out, for tests: counted only where <see cref="Invariants.AreChecked"/>, for all loops would write to it.</summary>
+    public int UsedCount => Volatile.Read(ref _usedCount);
+
     /// <summary>Takes a request object.</summary>
     /// <param name="loop">The loop of its connection.</param>
-    public FastCgiRequest Rent(int loop) => _loops[loop % _loops.Length].TryTake(out var request) ? request : Create();
+    public FastCgiRequest Rent(int loop)
+    {
+        if (Invariants.AreChecked)
+            Interlocked.Increment(ref _usedCount);
+        return _loops[loop % _loops.Length].TryTake(out var request) ? request : Create();
+    }
 
     /// <summary>Puts a request object back, from any thread.</summary>
     /// <param name="request">The object.</param>
     /// <param name="loop">As for <see cref="Rent"/>.</param>
-    public void Return(FastCgiRequest request, int loop) => _loops[loop % _loops.Length].Add(request, _maxRestingPerLoop);
+    public void Return(FastCgiRequest request, int loop)
+    {
+        if (Invariants.AreChecked)
+            Invariants.Require(!request.Parameters.HasMemory, "A request goes into the pool with memory outside the managed heap.");
+        _loops[loop % _loops.Length].Add(request, _maxRestingPerLoop);
+        if (Invariants.AreChecked)
+            Interlocked.Decrement(ref _usedCount);
+    }
 
     protected abstract FastCgiRequest Create();
 

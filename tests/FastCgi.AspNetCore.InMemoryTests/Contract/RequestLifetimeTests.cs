@@ -182,6 +182,31 @@ public class RequestLifetimeTests
         return Task.CompletedTask;
     });
 
+    /// <summary>The source of the token is kept with the object, unless it was cancelled.</summary>
+    [Fact]
+    public async Task RequestAborted_FirstReadAfterTheAbortInAnObjectThatHasASource_AlreadyCancelled()
+    {
+        var isCancelled = false;
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            if (context.Request.Path == "/abort")
+                context.Abort();
+            isCancelled = context.RequestAborted.IsCancellationRequested;
+            return Task.CompletedTask;
+        });
+        var frontEnd = server.Connect();
+        // More than objects rest before they are used again.
+        for (var i = 0; i < 20; i++)
+        {
+            frontEnd.Send(RecordBytes.Get());
+            await frontEnd.ReadResponseAsync();
+        }
+
+        frontEnd.Send(RecordBytes.Get(uri: "/abort"));
+
+        Assert.True(isCancelled);
+    }
+
     [Fact]
     [Trait("Contract", "F3")]
     [Trait("Contract", "T11")]

@@ -160,7 +160,8 @@ public sealed class HeldResponseTests : SchedulerTest
     [Fact]
     public async Task TryAdd_WhileTheWatchdogIsParked_Refused()
     {
-        var response = Receive(RecordBytes.Get()).RemoveFirst().Response.Output;
+        var request = Receive(RecordBytes.Get()).RemoveFirst();
+        var response = request.Response.Output;
         Assert.False(Scheduler.Watchdog.TryAdd(response, generation: -1));
         Scheduler.Watchdog.Start();
         Assert.True(Scheduler.Watchdog.TryAdd(response, generation: -1));
@@ -177,6 +178,7 @@ public sealed class HeldResponseTests : SchedulerTest
 
         Assert.True(Scheduler.Watchdog.TryAdd(response, generation: -1));
         FrontEnd.Close();
+        request.Execute();
         await Task.CompletedTask;
     }
 

@@ -19,7 +19,8 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
 /// A whole server without sockets: real hosting, an application of the test's, and connections that are pushed bytes. Disposing it
-/// fails the test if an error was logged that it did not expect, or if buffers were not given back.
+/// fails the test if an error was logged that it did not expect, or if anything was not given back: buffers, request objects with their
+/// memory, connections. With FASTCGI_RECYCLED=1 its request objects have served <see cref="HostileServer"/> before.
 /// </summary>
 internal sealed class TestServer : IAsyncDisposable
 {
@@ -43,6 +44,12 @@ internal sealed class TestServer : IAsyncDisposable
 
     public ServerContext Context => _server.Connections.Server;
 
+    /// <summary>What requests of this server have seen of those before them.</summary>
+    public IReadOnlyCollection<string> Leaks => _server.Leaks;
+
+    /// <summary>The request objects that have served before this server had them.</summary>
+    public IReadOnlyList<FastCgiRequest> Recycled => _server.Recycled;
+
     /// <summary>How often the server has found that it may exit.</summary>
     public int IdleCount => _server.IdleCount;
 
@@ -51,9 +58,14 @@ internal sealed class TestServer : IAsyncDisposable
     public static Task<TestServer> StartAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null)
         => StartAsync(app => app.Run(application), configure);
 
+    /// <param name="pipeline">The application.</param>
+    /// <param name="configure">Its options.</param>
+    /// <param name="services">Its services.</param>
+    /// <param name="isRecycled">Whether its request objects have served before; by default, as the environment says.</param>
     public static async Task<TestServer> StartAsync(
-        Action<IApplicationBuilder> pipeline, Action<FastCgiServerOptions>? configure = null, Action<IServiceCollection>? services = null)
+        Action<IApplicationBuilder> pipeline, Action<FastCgiServerOptions>? configure = null, Action<IServiceCollection>? services = null, bool? isRecycled = null)
     {
+        var hostile = isRecycled ?? HostileServer.IsWanted ? await HostileServer.Instance : null;
         var logs = new CollectedLogs();
         var clock = new FakeClock();
         // On the thread that pushes the bytes, so that a test that sees no await need not wait.
@@ -65,7 +77,7 @@ internal sealed class TestServer : IAsyncDisposable
                 .ConfigureServices(collection =>
                 {
                     services?.Invoke(collection);
-                    collection.AddSingleton<IServer>(provider => new MemoryServer(options, provider.GetRequiredService<ILoggerFactory>(), clock));
+                    collection.AddSingleton<IServer>(provider => new MemoryServer(options, provider.GetRequiredService<ILoggerFactory>(), clock, hostile));
                 })
                 .Configure(pipeline))
             .Build();
@@ -93,6 +105,9 @@ internal sealed class TestServer : IAsyncDisposable
         Assert.True(errors.Count == 0, string.Join(Environment.NewLine, errors));
         Assert.Null(Invariants.FirstViolation);
         await AssertNothingIsRentedAsync();
+        await AssertNothingIsUsedAsync();
+        if (Recycled.Count > 0)
+            AssertNothingIsSeen();
         _host.Dispose();
     }
 
@@ -105,7 +120,25 @@ internal sealed class TestServer : IAsyncDisposable
         await Waiting.UntilAsync(() => Context.Buffers.RentedCount == 0, "all buffers to be returned");
     }
 
-    private sealed class MemoryServer(FastCgiServerOptions options, ILoggerFactory loggerFactory, FakeClock clock) : IServer
+    /// <summary>The pool checks of each object that its memory is freed; no request is left on a connection, nor in the queue, nor a connection.</summary>
+    private async Task AssertNothingIsUsedAsync()
+    {
+        await Waiting.UntilAsync(() => Context.Requests.UsedCount == 0, "all request objects to be returned");
+        await Waiting.UntilAsync(() => Connections.Count == 0, "all connections to end");
+        Assert.Equal(0, Context.Admission.QueuedCount);
+        Assert.Equal(0, Connections.CountRequests());
+        Assert.All(_transports, static transport => Assert.Equal(0, transport.Connection?.RequestCount ?? 0));
+    }
+
+    private void AssertNothingIsSeen()
+    {
+        Assert.Empty(Leaks);
+        Assert.Empty(HostileRequest.LateCalls);
+        Assert.All(_transports, static transport => Assert.True(transport.Sent.AsSpan().IndexOf(HostileRequest.MarkBytes) < 0, "An answer has bytes of a request before it."));
+        Assert.All(Logs.All, static log => Assert.DoesNotContain(HostileRequest.Mark, log.Message, StringComparison.Ordinal));
+    }
+
+    private sealed class MemoryServer(FastCgiServerOptions options, ILoggerFactory loggerFactory, FakeClock clock, HostileServer? hostile) : IServer
     {
         public ConnectionManager Connections { get; private set; } = null!;
 
@@ -113,13 +146,21 @@ internal sealed class TestServer : IAsyncDisposable
 
         public int IdleCount { get; private set; }
 
+        public IReadOnlyList<FastCgiRequest> Recycled { get; private set; } = [];
+
+        public ConcurrentQueue<string> Leaks { get; } = new();
+
         public IFeatureCollection Features { get; } = new FeatureCollection();
 
         public Task StartAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
             where TContext : notnull
         {
             var log = loggerFactory.CreateLogger("FastCgi.AspNetCore");
+            if (hostile is not null)
+                application = new CheckedApplication<TContext>(application, options, Leaks);
             var server = ServerContext.Create(options, application, log, clock);
+            if (hostile is not null)
+                Recycled = ((HostileServer<TContext>)hostile).GiveTo(server, application);
             Connections = new ConnectionManager(server);
             Scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(server.Log), TimeProvider.System, server.Log);
             server.Runner = Scheduler;
