@@ -83,6 +83,7 @@ public class OverloadTests
         server.Clock.Advance(s_tick);
 
         Assert.Equal(503, (await second.ReadResponseAsync()).Status);
+        _go.SetResult();
     }
 
     [Fact]

@@ -141,13 +141,14 @@ public class StdoutTests
     public async Task STDOUT_FlushThenThreadTaken_SentThenAndLaterAtOnce()
     {
         using var go = new ManualResetEventSlim();
+        using var end = new ManualResetEventSlim();
         var output = Waiting.Signal<ResponseOutput>();
         await using var server = await TestServer.StartAsync(context =>
         {
             context.Response.WriteAsync("held").GetAwaiter().GetResult();
             output.SetResult(((FastCgiRequest)context.Features).Response.Output);
             go.Wait();
-            return context.Response.WriteAsync("sent").ContinueWith(_ => go.Reset()).ContinueWith(_ => go.Wait());
+            return context.Response.WriteAsync("sent").ContinueWith(_ => end.Wait());
         });
         var frontEnd = server.Connect();
 
@@ -161,7 +162,7 @@ public class StdoutTests
         Assert.EndsWith("held", System.Text.Encoding.ASCII.GetString((await frontEnd.ReadRecordAsync()).Content), StringComparison.Ordinal);
         go.Set();
         Assert.Equal("sent", System.Text.Encoding.ASCII.GetString((await frontEnd.ReadRecordAsync()).Content));
-        go.Set();
+        end.Set();
         await sending.Within("the handler");
     }
 
