@@ -1,5 +1,7 @@
 using System.Diagnostics;
 using System.Security.Cryptography;
+using FastCgi.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Hosting.Server;
 
 // What the process tests have started by web servers, spawn-fcgi and systemd.
 var builder = WebApplication.CreateBuilder(args);
@@ -32,6 +34,37 @@ app.MapGet("/console", () =>
 {
     Console.WriteLine("to standard output");
     Console.Error.WriteLine("to standard error");
+});
+
+// What the tests of faults ask for.
+app.MapGet("/bytes/{count}", async (int count, HttpContext context) =>
+{
+    var block = new byte[16 * 1024];
+    for (var i = 0; i < block.Length; i++)
+        block[i] = (byte)i;
+    for (; count > 0; count -= block.Length)
+        await context.Response.Body.WriteAsync(block.AsMemory(0, Math.Min(count, block.Length)));
+});
+
+app.MapGet("/block/{milliseconds}", (int milliseconds) =>
+{
+    Thread.Sleep(milliseconds);
+    return "awake";
+});
+
+app.MapGet("/peer", (HttpContext context) => context.Connection.RemoteIpAddress?.ToString() ?? "none");
+
+// What is in use beside this request: process, connections, requests, buffers.
+app.MapGet("/state", (IServer server) =>
+{
+    var connections = ((FastCgiServer)server).Connections!;
+    return string.Join(' ', Environment.ProcessId, connections.Count, connections.CountRequests(), connections.Server.Buffers.RentedCount);
+});
+
+app.MapGet("/collect", () =>
+{
+    GC.Collect(2, GCCollectionMode.Aggressive, blocking: true, compacting: true);
+    return GC.GetTotalMemory(forceFullCollection: false);
 });
 
 // What it sees of a request.

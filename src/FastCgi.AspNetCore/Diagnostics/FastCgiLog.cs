@@ -63,6 +63,12 @@ internal static partial class FastCgiLog
     [LoggerMessage(87, LogLevel.Debug, @"Connection id ""{ConnectionId}"": The web server has taken nothing of what there is to send for {Timeout} (UnsentResponseTimeout), so the connection is reset and its requests are aborted.", EventName = "ResponseNotTaken")]
     public static partial void ResponseNotTaken(this ILogger log, string connectionId, TimeSpan? timeout);
 
+    [LoggerMessage(94, LogLevel.Warning, "{Count} connections to {EndPoint} were accepted and closed since the last such message, because the system does not let the server wait for what comes on them: {Reason}. {Advice} Reported once a minute.", EventName = "ConnectionNotWatched")]
+    public static partial void ConnectionNotWatched(this ILogger log, EndPoint endPoint, long count, string reason, string advice);
+
+    [LoggerMessage(95, LogLevel.Error, "A loop cannot wait for its connections: {Reason}; {Count} times since the last such message. It tries again every 10 ms. Reported once a minute.", EventName = "WaitFailed")]
+    public static partial void WaitFailed(this ILogger log, string reason, long count);
+
     [LoggerMessage(19, LogLevel.Warning, "The system has no further thread for handlers that block or compute; requests wait for the {Count} that there are.", EventName = "ThreadsOutOfResources")]
     public static partial void ThreadsOutOfResources(this ILogger log, int count, Exception exception);
 

@@ -21,20 +21,25 @@ internal sealed unsafe partial class EpollHandle : SafeHandle
     /// <inheritdoc/>
     public override bool IsInvalid => handle == -1;
 
-    /// <summary>Waits for a descriptor from now on.</summary>
+    /// <summary>Waits for a descriptor from now on. One that could not be deleted before is still there, and gets the new data.</summary>
     /// <returns>Whether the system can; if not, <see cref="Libc.LastError"/> says why.</returns>
-    public bool Add(int descriptor, uint events, ulong data) => Control(ControlAdd, descriptor, events, data);
+    public bool Add(int descriptor, uint events, ulong data)
+        => Control(ControlAdd, descriptor, events, data) || (Libc.LastError == Libc.ErrorExists && Modify(descriptor, events, data));
 
     /// <summary>Changes what is waited for, and looks anew whether it is so already.</summary>
+    /// <returns>Whether the system can; if not, <see cref="Libc.LastError"/> says why.</returns>
     public bool Modify(int descriptor, uint events, ulong data) => Control(ControlModify, descriptor, events, data);
 
     /// <summary>Waits for a descriptor no longer. The close of its last duplicate does so too.</summary>
     public bool Delete(int descriptor) => Control(ControlDelete, descriptor, events: 0, data: 0);
 
     /// <summary>Waits for events. Only for the thread that also disposes the handle, so that it needs no reference of its own.</summary>
-    /// <returns>How many there are; 0 after the time-out and after a signal.</returns>
+    /// <returns>How many there are; 0 after the time-out and after a signal; -1 if the system refuses, and <see cref="Libc.LastError"/> says why.</returns>
     public int Wait(EpollEvent* events, int maxEvents, int timeoutMilliseconds)
-        => Math.Max(0, epoll_wait((int)handle, events, maxEvents, timeoutMilliseconds));
+    {
+        var count = epoll_wait((int)handle, events, maxEvents, timeoutMilliseconds);
+        return count < 0 && Libc.LastError == Libc.ErrorInterrupted ? 0 : count;
+    }
 
     /// <inheritdoc/>
     protected override bool ReleaseHandle()

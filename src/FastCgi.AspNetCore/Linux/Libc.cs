@@ -23,11 +23,13 @@ internal static unsafe partial class Libc
     public const int ErrorInterrupted = 4;
     public const int ErrorNoDevice = 6;
     public const int ErrorAgain = 11;
+    public const int ErrorExists = 17;
     public const int ErrorOutOfMemory = 12;
     public const int ErrorNotAFolder = 20;
     public const int ErrorInvalid = 22;
     public const int ErrorTooManyOpenFilesInSystem = 23;
     public const int ErrorTooManyOpenFiles = 24;
+    public const int ErrorNoSpace = 28;
     public const int ErrorConnectionAborted = 103;
     public const int ErrorNoBuffers = 105;
 
@@ -35,7 +37,9 @@ internal static unsafe partial class Libc
 
     internal const string Library = "libc";
 
+    private const int ErrorNoNetwork = 64;
     private const int ErrorProtocol = 71;
+    private const int ErrorNoProtocolOption = 92;
     private const int ErrorNetworkDown = 100;
     private const int ErrorNetworkUnreachable = 101;
     private const int ErrorTimedOut = 110;
@@ -81,7 +85,8 @@ internal static unsafe partial class Libc
 
     /// <summary>Whether an error of accept is of the connection that was to be accepted (accept(2)), and says nothing about the next.</summary>
     public static bool IsOfOneConnection(int error)
-        => error is ErrorConnectionAborted or ErrorProtocol or ErrorNetworkDown or ErrorNetworkUnreachable or ErrorTimedOut or ErrorHostDown or ErrorHostUnreachable;
+        => error is ErrorConnectionAborted or ErrorNoNetwork or ErrorProtocol or ErrorNoProtocolOption or ErrorNetworkDown or ErrorNetworkUnreachable
+            or ErrorTimedOut or ErrorHostDown or ErrorHostUnreachable;
 
     [LibraryImport(Library, EntryPoint = "recv", SetLastError = true)]
     public static partial nint Receive(int socket, byte* buffer, nint length, int flags);

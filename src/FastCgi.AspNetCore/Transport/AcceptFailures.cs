@@ -22,6 +22,7 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
     private readonly LogRateLimit _refused = new(server.Time);
     private readonly LogRateLimit _failed = new(server.Time);
     private readonly LogRateLimit _startsFailed = new(server.Time);
+    private readonly LogRateLimit _watchesRefused = new(server.Time);
     private long _closed;
 
     /// <summary>How long to wait for descriptors or memory to come back before the next attempt.</summary>
@@ -53,6 +54,13 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
             Report(log => log.ConnectionStartFailed(endPoint, exception));
     }
 
+    /// <summary>The system does not let us wait for a connection that was accepted, so that it was closed.</summary>
+    public void OnWatchRefused(int error)
+    {
+        if (_watchesRefused.TryAcquire(out var count))
+            Report(log => log.ConnectionNotWatched(endPoint, count, Libc.GetMessage(error), AdviseOnWatch(error)));
+    }
+
     /// <summary>
     /// The system cannot give us connections; the listener waits for <see cref="RetryDelay"/> now. Without descriptors, those that wait
     /// are closed, so that the web server learns of it at once.
@@ -82,6 +90,10 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
         Libc.ErrorNoBuffers or Libc.ErrorOutOfMemory => "The system has no memory left for sockets: raise the memory of the machine or of the container (MemoryMax=), or net.ipv4.tcp_mem.",
         _ => "See accept(2) for the error; a sandbox (SystemCallFilter=, seccomp) may forbid the call.",
     };
+
+    private static string AdviseOnWatch(int error) => error == Libc.ErrorNoSpace
+        ? "The user has as many connections in epoll as the system allows: raise fs.epoll.max_user_watches (sysctl)."
+        : "See epoll_ctl(2) for the error; without memory, raise that of the machine or of the container (MemoryMax=).";
 
     private int CloseWaiting(DescriptorReserve reserve)
     {

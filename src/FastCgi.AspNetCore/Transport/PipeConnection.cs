@@ -30,6 +30,7 @@ internal sealed class PipeConnection : ConnectionTransport
     private bool _isLeaving;
     private bool _isEnding;
     private int _isClosed;
+    private bool _isLost;
 
     public PipeConnection(ConnectionContext context, ConnectionManager manager, RequestScheduler scheduler)
     {
@@ -79,7 +80,8 @@ internal sealed class PipeConnection : ConnectionTransport
     /// <inheritdoc/>
     public override bool Send(BufferBlock chain)
     {
-        if (Interlocked.CompareExchange(ref _writer, Sending, Idle) != Idle)
+        // Behind bytes that were lost, the peer would take others for them.
+        if (Volatile.Read(ref _isLost) || Interlocked.CompareExchange(ref _writer, Sending, Idle) != Idle)
             return true;
 
         var output = _context.Transport.Output;
@@ -98,6 +100,7 @@ internal sealed class PipeConnection : ConnectionTransport
         catch (Exception)
         {
             // It may be anybody's pipe. Whatever it was, the bytes are lost, and so is the connection.
+            Volatile.Write(ref _isLost, true);
             Reset();
         }
 
@@ -195,7 +198,9 @@ internal sealed class PipeConnection : ConnectionTransport
         }
         catch (Exception)
         {
-            // The read fails likewise and ends the connection.
+            // The read may fail likewise, or not.
+            Volatile.Write(ref _isLost, true);
+            Reset();
         }
 
         EndSend();

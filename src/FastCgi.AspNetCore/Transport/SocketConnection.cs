@@ -36,6 +36,7 @@ internal sealed class SocketConnection : ConnectionTransport
     private List<ArraySegment<byte>>? _sendList;
     private int _lastLength;
     private int _turn = Paused;
+    private Exception? _receiveFailure;
     private bool _holdsInput;
     private int _isClosed;
 
@@ -76,7 +77,12 @@ internal sealed class SocketConnection : ConnectionTransport
     public FastCgiConnection Connection => _connection;
 
     /// <summary>Begins to receive.</summary>
-    public void Start() => ResumeReceiving();
+    /// <returns>Why it cannot; the connection ends then. <see langword="null"/> if it can.</returns>
+    public Exception? Start()
+    {
+        ResumeReceiving();
+        return Volatile.Read(ref _receiveFailure);
+    }
 
     /// <inheritdoc/>
     public override void ResumeReceiving()
@@ -112,9 +118,9 @@ internal sealed class SocketConnection : ConnectionTransport
         {
             return true;
         }
-        catch (Exception exception) when (exception is InvalidOperationException or SocketException)
+        catch (Exception)
         {
-            // The bytes are lost, and so is the connection.
+            // The system has refused, in whatever way .NET tells of it. The bytes are lost, and so is the connection.
             CloseSocket(isReset: true);
             return true;
         }
@@ -151,6 +157,10 @@ internal sealed class SocketConnection : ConnectionTransport
     /// <inheritdoc/>
     public override void Reset() => CloseSocket(isReset: true);
 
+    /// <summary>
+    /// Does not throw, for the requests that came before are still to be run: what fails is the result of the receive. Without memory or
+    /// watches of epoll, .NET throws all kinds of exceptions.
+    /// </summary>
     /// <returns>Whether the receive is under way; if not, it is done.</returns>
     private bool StartReceive()
     {
@@ -168,6 +178,12 @@ internal sealed class SocketConnection : ConnectionTransport
         catch (ObjectDisposedException)
         {
             _receive.SocketError = SocketError.OperationAborted;
+            return false;
+        }
+        catch (Exception exception)
+        {
+            Volatile.Write(ref _receiveFailure, exception);
+            _receive.SocketError = SocketError.SystemNotReady;
             return false;
         }
     }
@@ -278,7 +294,7 @@ internal sealed class SocketConnection : ConnectionTransport
         {
             SocketError.Success => new ConnectionResetException("The web server closed the connection."),
             SocketError.OperationAborted => new ConnectionAbortedException("The connection was closed by the server."),
-            _ => new ConnectionResetException("The connection was lost.", new SocketException((int)error)),
+            _ => new ConnectionResetException("The connection was lost.", _receiveFailure ?? new SocketException((int)error)),
         });
     }
 }

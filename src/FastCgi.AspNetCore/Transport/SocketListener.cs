@@ -45,22 +45,27 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
 
     private void AcceptRest()
     {
-        for (var i = 0; i < MaxRest; i++)
+        try
         {
-            try
-            {
-                _socket.Blocking = false;
-                OnAccepted(_socket.Accept());
-            }
-            catch (SocketException exception) when (IsOfOneConnection(exception.SocketErrorCode))
-            {
-                _failures.OnLost(exception);
-            }
-            catch (SocketException)
-            {
-                // There is no more.
-                return;
-            }
+            _socket.Blocking = false;
+            for (var i = 0; i < MaxRest; i++)
+                AcceptNow();
+        }
+        catch (SocketException)
+        {
+            // There is no more.
+        }
+    }
+
+    private void AcceptNow()
+    {
+        try
+        {
+            OnAccepted(_socket.Accept());
+        }
+        catch (SocketException exception) when (IsOfOneConnection(exception.SocketErrorCode))
+        {
+            _failures.OnLost(exception);
         }
     }
 
@@ -110,10 +115,10 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
 
             TcpOptions.Set(accepted);
             var connection = new SocketConnection(accepted, manager, scheduler);
-            if (manager.TryAdd(connection.Connection))
-                connection.Start();
-            else
+            if (!manager.TryAdd(connection.Connection))
                 accepted.Dispose();
+            else if (connection.Start() is { } failure)
+                _failures.OnStartFailed(failure);
         }
         catch (Exception exception)
         {

@@ -28,6 +28,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     private int _closeKind;
     private int _isQueuedToEnd;
     private bool _isDraining;
+    private bool _isLost;
     private bool _isClosed;
     private int _error;
 
@@ -68,13 +69,14 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     public override string DescribePeer() => (_isClosed ? null : PeerAddress.DescribeProcess(_socket)) ?? base.DescribePeer();
 
     /// <summary>Begins to receive.</summary>
-    /// <returns>Whether the system could take the connection on.</returns>
-    public bool Start()
+    /// <param name="error">Why the system could not take the connection on, which is closed then.</param>
+    public bool TryStart(out int error)
     {
+        error = 0;
         if (_loop.Add(this, _socket, Interest))
             return true;
 
-        _error = Libc.LastError;
+        error = Libc.LastError;
         CloseNow(isReset: true);
         return false;
     }
@@ -99,17 +101,21 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if (!BeginUse())
             return;
 
-        _loop.Modify(this, _socket, Interest);
+        var isResumed = _loop.Modify(this, _socket, Interest);
         // A thread that meets a full socket in this instant has asked for the event before it was taken back.
         if (Volatile.Read(ref _unsent) is not null)
-            _loop.Modify(this, _socket, Interest | Libc.EpollOut);
+            isResumed &= _loop.Modify(this, _socket, Interest | Libc.EpollOut);
         EndUse();
+        // What has come would never be received, and nobody would know.
+        if (!isResumed)
+            RequestClose(CloseKind.Reset);
     }
 
     /// <inheritdoc/>
     public override bool Send(BufferBlock chain)
     {
-        if (!BeginUse())
+        // Behind bytes that were lost, the peer would take others for them.
+        if (Volatile.Read(ref _isLost) || !BeginUse())
             return true;
 
         var isSent = Send(chain, offset: 0, out var isLost);
@@ -233,13 +239,19 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     private bool Send(BufferBlock chain, int offset, out bool isLost)
     {
         var rest = SocketSend.Send(_socket, chain, ref offset, out isLost);
-        if (rest is null)
-            return true;
+        if (rest is not null)
+        {
+            _unsentOffset = offset;
+            Volatile.Write(ref _unsent, rest);
+            // Without the event, the rest would wait for ever; unless the loop has met an earlier one, and taken it.
+            if (_loop.Modify(this, _socket, Interest | Libc.EpollOut) || Interlocked.Exchange(ref _unsent, null) is null)
+                return false;
+            isLost = true;
+        }
 
-        _unsentOffset = offset;
-        Volatile.Write(ref _unsent, rest);
-        _loop.Modify(this, _socket, Interest | Libc.EpollOut);
-        return false;
+        if (isLost)
+            Volatile.Write(ref _isLost, true);
+        return true;
     }
 
     /// <summary>Begins to use the descriptor: it is not closed meanwhile, and its number does not come to mean another connection.</summary>

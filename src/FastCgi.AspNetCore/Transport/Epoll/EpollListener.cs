@@ -18,6 +18,7 @@ internal sealed class EpollListener : TransportListener
     private readonly bool _isTcp;
     private readonly AcceptFailures _failures;
     private readonly List<EpollAcceptor> _acceptors = [];
+    private bool _isWithdrawn;
 
     public EpollListener(EpollEngine engine, ListeningSocket listeningSocket)
     {
@@ -50,6 +51,7 @@ internal sealed class EpollListener : TransportListener
     /// <inheritdoc/>
     public override async ValueTask StopAsync(CancellationToken cancellationToken)
     {
+        Volatile.Write(ref _isWithdrawn, true);
         var acceptsRest = await _listeningSocket.WithdrawAsync(_server.Log).ConfigureAwait(false);
         var stopped = Task.WhenAll(_acceptors.Select(static acceptor => acceptor.StopAsync()));
         await stopped.WaitAsync(cancellationToken).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
@@ -84,8 +86,9 @@ internal sealed class EpollListener : TransportListener
         }
 
         var error = Libc.LastError;
-        // A socket that refuses connections says that it is invalid when it has no more.
-        if (error is Libc.ErrorAgain or Libc.ErrorInvalid)
+        // A socket that refuses connections says that it is invalid when it has no more. One that another process has shut down says so too,
+        // and would be asked again and again.
+        if (error == Libc.ErrorAgain || (error == Libc.ErrorInvalid && Volatile.Read(ref _isWithdrawn)))
             return AcceptOutcome.Empty;
         if (error == Libc.ErrorInterrupted)
             return AcceptOutcome.Taken;
@@ -118,10 +121,10 @@ internal sealed class EpollListener : TransportListener
             }
 
             connection = new EpollConnection(_engine.GetLeastLoaded(), descriptor, _isTcp, _engine.Manager);
-            if (_engine.Manager.TryAdd(connection.Connection))
-                connection.Start();
-            else
+            if (!_engine.Manager.TryAdd(connection.Connection))
                 Libc.Close(descriptor);
+            else if (!connection.TryStart(out var error))
+                _failures.OnWatchRefused(error);
         }
         catch (Exception exception)
         {

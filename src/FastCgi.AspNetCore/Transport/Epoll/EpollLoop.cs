@@ -18,8 +18,12 @@ internal sealed unsafe class EpollLoop : RunQueue, IDisposable
 
     private const int MaxEvents = 256;
 
+    // A system that refuses to wait would refuse at once again and again.
+    private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(10);
+
     private readonly RequestScheduler _scheduler;
     private readonly ILogger _log;
+    private readonly LogRateLimit _waitsFailed = new(TimeProvider.System);
     private readonly EpollSources _sources = new();
     private readonly WakeUp _wakeUp;
     private readonly EpollHandle _epoll = new();
@@ -92,7 +96,8 @@ internal sealed unsafe class EpollLoop : RunQueue, IDisposable
     }
 
     /// <summary>Changes what is waited for, and looks anew whether it is so already. Any thread may call it.</summary>
-    public void Modify(IEpollSource source, int descriptor, uint events) => _epoll.Modify(descriptor, events, source.Key);
+    /// <returns>Whether the system could; if not, an event that was to come may not come.</returns>
+    public bool Modify(IEpollSource source, int descriptor, uint events) => _epoll.Modify(descriptor, events, source.Key);
 
     /// <summary>Forgets a source, whose descriptor is about to be closed.</summary>
     public void Remove(IEpollSource source) => _sources.Remove(source);
@@ -158,6 +163,16 @@ internal sealed unsafe class EpollLoop : RunQueue, IDisposable
         if (Volatile.Read(ref _firstToEnd) is null)
             _eventCount = _epoll.Wait(_events, MaxEvents, timeoutMilliseconds: -1);
         Volatile.Write(ref _isWaiting, 0);
+        if (_eventCount < 0)
+            OnWaitFailed(Libc.LastError);
+    }
+
+    private void OnWaitFailed(int error)
+    {
+        _eventCount = 0;
+        if (_waitsFailed.TryAcquire(out var count))
+            ThreadRoot.Report(_log, log => log.WaitFailed(Libc.GetMessage(error), count));
+        Thread.Sleep(s_pauseAfterFailure);
     }
 
     /// <returns>Whether this thread still owns the loop.</returns>

@@ -1,0 +1,149 @@
+using System.Globalization;
+using System.Net;
+
+namespace FastCgi.AspNetCore.ProcessTests.Faults;
+
+/// <summary>An engine with a kind of socket.</summary>
+public sealed record ServerSetup(FastCgiTransportEngine Engine, bool IsUnix)
+{
+    public static TheoryData<ServerSetup> All =>
+    [
+        .. from engine in new[] { FastCgiTransportEngine.Epoll, FastCgiTransportEngine.Socket } from isUnix in new[] { false, true } select new ServerSetup(engine, isUnix),
+    ];
+
+    public override string ToString() => $"{Engine} {(IsUnix ? "unix" : "TCP")}";
+}
+
+/// <summary>What a server has in use.</summary>
+internal sealed record Usage(int Connections, int Requests, int Buffers, int Descriptors, int Threads, long ResidentBytes);
+
+/// <summary>The application as a process of its own, whose resources are to be seen.</summary>
+internal sealed class FaultedServer : IAsyncDisposable
+{
+    private readonly ScratchFolder _folder = new();
+    private readonly PortReservation _port = new();
+    private readonly ServerProcess _process;
+    private string _processId = "";
+
+    private FaultedServer(ServerSetup setup, string[] environment, string[] arguments, bool isFaulted, (SystemCall Call, int Error)? fault)
+    {
+        Plan = new FaultPlan(_folder);
+        if (fault is { } first)
+            Plan.FailNext(first.Call, first.Error, 1);
+        // Who may connect is asked of the system, which can fail.
+        var isAllowed = setup.IsUnix ? "?allowedUsers=" + Environment.UserName : "?allowedAddresses=127.0.0.1";
+        Address = setup.IsUnix ? $"fastcgi://unix:{_folder.GetPath("app.sock")}" : $"fastcgi://{_port.EndPoint}";
+        string[] faults = isFaulted ? Plan.Environment : [];
+        _process = ServerProcess.Start(
+            "env",
+            [
+                .. faults, .. environment, "FastCgi__Transport__Engine=" + setup.Engine, Path.Combine(AppContext.BaseDirectory, "ApplicationToStart"),
+                "--urls", Address + isAllowed, "--shutdownTimeoutSeconds=5", "--Logging:LogLevel:Default=Warning",
+                "--Logging:LogLevel:Microsoft.Hosting.Lifetime=Information", .. arguments,
+            ],
+            _folder.Path);
+    }
+
+    public FaultPlan Plan { get; }
+
+    public string Address { get; }
+
+    public string Output => _process.Output;
+
+    public bool HasExited => _process.HasExited;
+
+    /// <summary>Starts the application and waits until it has started.</summary>
+    /// <param name="setup">Where it listens, and on which engine.</param>
+    /// <param name="environment">Of its process, <c>NAME=value</c>, or a command that starts the rest.</param>
+    /// <param name="arguments">Settings.</param>
+    /// <param name="isFaulted">Whether it can be made to fail.</param>
+    public static async Task<FaultedServer> StartAsync(ServerSetup setup, string[]? environment = null, string[]? arguments = null, bool isFaulted = true)
+    {
+        var server = Begin(setup, environment, arguments, isFaulted);
+        try
+        {
+            await server.WaitForStartAsync();
+            return server;
+        }
+        catch
+        {
+            await server.DisposeAsync();
+            throw;
+        }
+    }
+
+    /// <summary>Starts the application.</summary>
+    /// <param name="setup">Where it listens, and on which engine.</param>
+    /// <param name="environment">Of its process, <c>NAME=value</c>, or a command that starts the rest.</param>
+    /// <param name="arguments">Settings.</param>
+    /// <param name="isFaulted">Whether it can be made to fail.</param>
+    /// <param name="fault">A call that fails once, and its error.</param>
+    public static FaultedServer Begin(
+        ServerSetup setup, string[]? environment = null, string[]? arguments = null, bool isFaulted = true, (SystemCall Call, int Error)? fault = null)
+        => new(setup, environment ?? [], arguments ?? [], isFaulted, fault);
+
+    public async Task WaitForStartAsync()
+    {
+        await Waiting.UntilAsync(
+            () => Task.FromResult(Output.Contains("Application started.", StringComparison.Ordinal)),
+            () => HasExited ? Output : null,
+            "the application to start");
+        _processId = (await FastCgiClient.GetAsync(Address, "/state")).Split(' ')[0];
+    }
+
+    public Task<int> WaitForExitAsync() => _process.WaitForExitAsync(Waiting.Patience);
+
+    public Task<FastCgiClient> ConnectAsync() => FastCgiClient.ConnectAsync(Address);
+
+    /// <summary>What is in use beside the connection that asks.</summary>
+    public async Task<Usage> GetUsageAsync()
+    {
+        var state = (await FastCgiClient.GetAsync(Address, "/state")).Split(' ').Select(static text => int.Parse(text, CultureInfo.InvariantCulture)).ToArray();
+        var status = await File.ReadAllLinesAsync($"/proc/{_processId}/status");
+        return new Usage(
+            state[1] - 1,
+            state[2] - 1,
+            state[3],
+            Directory.EnumerateFileSystemEntries($"/proc/{_processId}/fd").Count(),
+            (int)GetNumber(status, "Threads:"),
+            GetNumber(status, "VmRSS:") * 1024);
+    }
+
+    /// <summary>Waits until no more is in use than was before.</summary>
+    /// <param name="before">What was in use.</param>
+    /// <param name="descriptors">How many descriptors more there may be: the runtime opens files as it goes.</param>
+    /// <param name="threads">How many threads more there may be: those of the pool stay for a while.</param>
+    public async Task<Usage> SettleAsync(Usage before, int descriptors, int threads)
+    {
+        Usage? last = null;
+        try
+        {
+            await Waiting.UntilAsync(
+                async () =>
+                {
+                    last = await GetUsageAsync();
+                    return last.Connections == 0 && last.Requests == 0 && last.Buffers <= before.Buffers
+                        && last.Descriptors <= before.Descriptors + descriptors && last.Threads <= before.Threads + threads;
+                },
+                () => HasExited ? Output : null,
+                "the server to settle");
+        }
+        catch (TimeoutException)
+        {
+            Assert.Fail($"Before: {before}. Now: {last}. {Output}");
+        }
+
+        return last!;
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        await _process.DisposeAsync();
+        Plan.Dispose();
+        _port.Dispose();
+        _folder.Dispose();
+    }
+
+    private static long GetNumber(string[] lines, string name)
+        => long.Parse(lines.First(line => line.StartsWith(name, StringComparison.Ordinal))[name.Length..].Trim().Split(' ')[0], CultureInfo.InvariantCulture);
+}

@@ -1,0 +1,200 @@
+using System.Collections.Immutable;
+using System.Globalization;
+using System.Net.Sockets;
+using Xunit.Abstractions;
+
+namespace FastCgi.AspNetCore.ProcessTests.Faults;
+
+/// <summary>
+/// Each system call of the server returns each error of its manual page, under load. The connection that is hit may be lost, none
+/// other, and the server goes on. FASTCGI_FAULTS says how often each error is returned, 2 by default.
+/// </summary>
+public sealed class SystemCallFaultTests(ITestOutputHelper output)
+{
+    private const int Again = 11;
+    private const int Interrupted = 4;
+    private const int NoThread = 11;
+    private const int TooManyFilesInSystem = 23;
+    private const int TooManyFiles = 24;
+    private const int NoSpace = 28;
+
+    // EBADF, EFAULT, EINVAL, ENOTSOCK and their like cannot come but by a defect. They are here because a server must not turn them into a spin.
+    private static readonly ImmutableArray<int> s_acceptErrors = [11, 9, 103, 14, 4, 22, 24, 23, 105, 12, 88, 95, 1, 71, 63, 94, 93, 110, 100, 92, 112, 64, 113, 101];
+    private static readonly ImmutableArray<int> s_receiveErrors = [9, 111, 14, 4, 22, 12, 107, 88, 104, 110, 105];
+    private static readonly ImmutableArray<int> s_sendErrors = [11, 13, 114, 9, 104, 89, 14, 4, 22, 106, 90, 105, 12, 107, 88, 95, 32, 110];
+    private static readonly ImmutableArray<int> s_epollControlErrors = [9, 17, 22, 40, 2, 12, 28, 1];
+    private static readonly ImmutableArray<int> s_epollWaitErrors = [9, 14, 4, 22];
+    private static readonly ImmutableArray<int> s_openErrors = [2, 4, 12, 13, 23, 24, 40, 6];
+    private static readonly ImmutableArray<int> s_socketOptionErrors = [9, 14, 22, 92, 88];
+    private static readonly int s_count = int.Parse(Environment.GetEnvironmentVariable("FASTCGI_FAULTS") ?? "2", CultureInfo.InvariantCulture);
+
+    [FaultTheory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
+    public async Task Calls_EachError_OnlyTheConnectionIsLost(ServerSetup setup)
+    {
+        await using var server = await FaultedServer.StartAsync(setup, arguments: ["--FastCgi:Limits:MaxRequestBufferSize=16384"]);
+        var before = await server.GetUsageAsync();
+        await using var load = FaultLoad.Start(server);
+        await load.WaitForEachAsync();
+        Assert.Empty(load.Losses);
+
+        foreach (var (call, errors) in GetErrors(setup.Engine))
+        {
+            var lossesBefore = load.Losses.Count;
+            var doneBefore = server.Plan.Done(call);
+            foreach (var error in errors)
+                await FailAsync(server, load, call, error);
+            await load.WaitForEachAsync();
+            var done = server.Plan.Done(call) - doneBefore;
+            Assert.InRange(done, errors.Length * s_count, int.MaxValue);
+            // Without descriptors, those that wait are closed too.
+            var isBounded = call != SystemCall.Accept;
+            Assert.True(!isBounded || load.Losses.Count - lossesBefore <= done, $"{call}: {done} faults, {string.Join("; ", load.Losses.Skip(lossesBefore))}");
+            output.WriteLine($"{call}: {errors.Length} errors, {done} faults, {load.Losses.Count - lossesBefore} connections lost, {load.Answers} answers so far");
+        }
+
+        await load.EndAsync();
+        await server.SettleAsync(before, descriptors: 40, threads: 24);
+        AssertLog(server.Output);
+    }
+
+    /// <summary>Without a spare descriptor either, nobody is served until there are some again, and then everybody is.</summary>
+    [FaultTheory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
+    public async Task Accept_NoDescriptorInSystem_ServerRecovers(ServerSetup setup)
+    {
+        await using var server = await FaultedServer.StartAsync(setup);
+        foreach (var error in new[] { TooManyFilesInSystem, TooManyFiles })
+        {
+            server.Plan.FailNext(SystemCall.EventDescriptor, error, 3);
+            // The spare descriptor is given up for an accept, which fails too, and is not to be had again.
+            server.Plan.FailNext(SystemCall.Accept, error, 6);
+            await Waiting.UntilAsync(
+                async () => await TryGetAsync(server) && server.Plan.Remaining(SystemCall.Accept) <= 0, () => server.HasExited ? server.Output : null, "the server to recover");
+            server.Plan.Clear(SystemCall.EventDescriptor);
+        }
+
+        Assert.InRange(server.Plan.Done(SystemCall.EventDescriptor), 2, int.MaxValue);
+        AssertLog(server.Output);
+    }
+
+    /// <summary>Handlers that block want threads, and the system has none, nor tells what threads do: they wait for those that there are.</summary>
+    [FaultTheory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
+    public async Task Threads_CannotBeMadeOrLookedAt_RequestsAreAnswered(ServerSetup setup)
+    {
+        await using var server = await FaultedServer.StartAsync(setup);
+        var count = 4;
+        for (var i = 0; i < 2; i++)
+        {
+            server.Plan.FailNext(SystemCall.CreateThread, NoThread, s_count);
+            await BlockAsync(server, count += 4, milliseconds: 40 + i);
+        }
+
+        // A path that is not known to block keeps the thread of a loop, which is looked at then.
+        var milliseconds = 50;
+        foreach (var error in s_openErrors)
+        {
+            server.Plan.FailNext(SystemCall.OpenThreadFile, error, s_count);
+            await BlockAsync(server, count, ++milliseconds);
+        }
+
+        Assert.InRange(server.Plan.Done(SystemCall.CreateThread), 2, int.MaxValue);
+        output.WriteLine($"{server.Plan.Done(SystemCall.CreateThread)} threads not made, {server.Plan.Done(SystemCall.OpenThreadFile)} files not opened");
+        AssertLog(server.Output);
+    }
+
+    /// <summary>What the epoll engine needs at its start: it says what is missing, and the other engine serves.</summary>
+    [FaultTheory]
+    [InlineData(SystemCall.EventDescriptor, TooManyFilesInSystem)]
+    [InlineData(SystemCall.EpollControl, NoSpace)]
+    public async Task Start_CallFails_OtherEngineServes(SystemCall call, int error)
+    {
+        await using var server = FaultedServer.Begin(new ServerSetup(FastCgiTransportEngine.Auto, IsUnix: true), isFaulted: true, fault: (call, error));
+        await server.WaitForStartAsync();
+        Assert.Equal("awake", await FastCgiClient.GetAsync(server.Address, "/block/1"));
+        Assert.Equal(1, server.Plan.Done(call));
+        Assert.Contains("The epoll engine cannot start", server.Output, StringComparison.Ordinal);
+    }
+
+    [FaultTheory, InlineData(1)]
+    public async Task Start_NoMemory_EndsWithReason(int count)
+    {
+        await using var server = FaultedServer.Begin(new ServerSetup(FastCgiTransportEngine.Epoll, IsUnix: true), isFaulted: true, fault: (SystemCall.Allocate, 12));
+        Assert.NotEqual(0, await server.WaitForExitAsync());
+        Assert.Equal(count, server.Plan.Done(SystemCall.Allocate));
+        Assert.Contains("OutOfMemoryException", server.Output, StringComparison.Ordinal);
+    }
+
+    /// <summary>One byte at a time, of everything that is sent and received meanwhile.</summary>
+    [FaultTheory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
+    public async Task SendsAndReceives_OfOneByte_LoseNothing(ServerSetup setup)
+    {
+        await using var server = await FaultedServer.StartAsync(setup);
+        await using var load = FaultLoad.Start(server);
+        await load.WaitForEachAsync();
+        foreach (var call in new[] { SystemCall.Receive, SystemCall.Send })
+        {
+            foreach (var length in new[] { 1, 7, 4_099 })
+            {
+                server.Plan.ShortenNext(call, length, 1_000 * s_count);
+                await load.WaitAsync(() => server.Plan.Remaining(call) <= 0, $"{call} of {length} bytes");
+            }
+        }
+
+        await load.WaitForEachAsync();
+        await load.EndAsync();
+        Assert.Empty(load.Losses);
+        output.WriteLine($"{load.Answers} answers");
+        AssertLog(server.Output);
+    }
+
+    private static IEnumerable<(SystemCall Call, ImmutableArray<int> Errors)> GetErrors(FastCgiTransportEngine engine)
+    {
+        // .NET's Socket takes the system at its word: after EAGAIN it waits for an event. What its own loop cannot wait for ends the process.
+        var isEpoll = engine == FastCgiTransportEngine.Epoll;
+        yield return (SystemCall.Accept, isEpoll ? s_acceptErrors : s_acceptErrors.Remove(Again));
+        yield return (SystemCall.Receive, s_receiveErrors);
+        yield return (SystemCall.Send, isEpoll ? s_sendErrors : s_sendErrors.Remove(Again));
+        yield return (SystemCall.EpollControl, s_epollControlErrors);
+        yield return (SystemCall.EpollWait, isEpoll ? s_epollWaitErrors : [Interrupted]);
+        yield return (SystemCall.GetSocketOption, s_socketOptionErrors);
+    }
+
+    private static async Task FailAsync(FaultedServer server, FaultLoad load, SystemCall call, int error)
+    {
+        server.Plan.FailNext(call, error, s_count);
+        await load.WaitAsync(() => server.Plan.Remaining(call) <= 0, $"error {error} of {call}");
+        server.Plan.Clear(call);
+    }
+
+    private static async Task<bool> TryGetAsync(FaultedServer server)
+    {
+        try
+        {
+            return await FastCgiClient.GetAsync(server.Address, "/bytes/5") == "\0\u0001\u0002\u0003\u0004";
+        }
+        catch (Exception exception) when (exception is IOException or SocketException)
+        {
+            return false;
+        }
+    }
+
+    private static async Task BlockAsync(FaultedServer server, int count, int milliseconds)
+    {
+        try
+        {
+            var answers = await Task.WhenAll(Enumerable.Range(0, count).Select(_ => FastCgiClient.GetAsync(server.Address, $"/block/{milliseconds}")));
+            Assert.All(answers, static answer => Assert.Equal("awake", answer));
+        }
+        catch (IOException exception)
+        {
+            Assert.Fail($"{exception.Message} {server.Output}");
+        }
+    }
+
+    /// <summary>What happens again and again is told once a minute.</summary>
+    private static void AssertLog(string output)
+    {
+        string[] levels = ["warn:", "fail:", "crit:"];
+        var lines = output.Split('\n').Where(line => levels.Contains(line[..Math.Min(5, line.Length)])).ToList();
+        Assert.True(lines.Count <= 10, output);
+    }
+}
