@@ -29,7 +29,7 @@ public sealed class EpollEngineTests
 
         var refused = new EpollConnection(engine.Loops[0], ClosedDescriptor, isTcp: false, server.Connections);
         Assert.True(server.Connections.TryAdd(refused.Connection));
-        Assert.False(refused.Start());
+        Assert.False(refused.TryStart(out _));
 
         Assert.Equal(0, server.Connections.Count);
         var clients = Enumerable.Range(0, 20).Select(_ => Connect(listener.EndPoint)).ToList();

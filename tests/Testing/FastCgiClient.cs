@@ -170,6 +170,9 @@ public sealed class FastCgiClient : IDisposable
         }
     }
 
+    /// <summary>Sends nothing any more, and goes on receiving.</summary>
+    public void EndSending() => _socket.Shutdown(SocketShutdown.Send);
+
     /// <summary>Closes the connection so that it looks lost.</summary>
     public void Reset()
     {

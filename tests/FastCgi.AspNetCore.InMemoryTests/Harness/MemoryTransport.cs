@@ -14,6 +14,8 @@ internal sealed class MemoryTransport : ConnectionTransport
     private TaskCompletionSource _change = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private bool _holdsSends;
     private bool _hasPendingSend;
+    private bool _isLost;
+    private int _capacity = int.MaxValue;
 
     public override EndPoint? RemoteEndPoint => null;
 
@@ -62,11 +64,13 @@ internal sealed class MemoryTransport : ConnectionTransport
         lock (_lock)
         {
             SendCount++;
+            if (_isLost)
+                return true;
             for (var block = chain; block is not null; block = block.Next)
                 _sent.AddRange(block.UsedSpan);
-            _hasPendingSend = _holdsSends;
+            _hasPendingSend = _holdsSends || _sent.Count > _capacity;
             Changed();
-            return !_holdsSends;
+            return !_hasPendingSend;
         }
     }
 
@@ -101,6 +105,30 @@ internal sealed class MemoryTransport : ConnectionTransport
 
     /// <summary>From now on a send is not over until <see cref="ReleaseSend"/>.</summary>
     public void HoldSends() => Change(() => _holdsSends = true);
+
+    /// <summary>The peer takes so many bytes, and no more until <see cref="TakeRest"/> or <see cref="Lose"/>.</summary>
+    public void TakeOnly(int length) => Change(() => _capacity = length);
+
+    /// <summary>The peer takes everything again.</summary>
+    public void TakeRest()
+    {
+        Change(() => _capacity = int.MaxValue);
+        Connection.Output.OnSendProgress();
+        ReleaseSend(goesOn: false);
+    }
+
+    /// <summary>The connection breaks where the peer has stopped to take: what it has not taken is lost.</summary>
+    public void Lose()
+    {
+        Change(() =>
+        {
+            _isLost = true;
+            if (_sent.Count > _capacity)
+                _sent.RemoveRange(_capacity, _sent.Count - _capacity);
+        });
+        Connection.OnClosed(new ConnectionResetException("The connection was lost."));
+        ReleaseSend(goesOn: false);
+    }
 
     /// <summary>The send that is held is over.</summary>
     /// <param name="goesOn">Whether the next one is held too.</param>

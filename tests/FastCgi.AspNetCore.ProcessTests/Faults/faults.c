@@ -124,7 +124,17 @@ ssize_t recvmsg(int socket, struct msghdr *message, int flags)
 {
     REAL(recvmsg);
     FAIL_IF_PLANNED(RECEIVE);
-    return real(socket, message, flags);
+    size_t most = (size_t)take(RECEIVE, CALLER, SHORTEN);
+    if (!most || message->msg_iovlen == 0 || message->msg_iov[0].iov_len <= most)
+        return real(socket, message, flags);
+    struct iovec first = { message->msg_iov[0].iov_base, most }, *whole = message->msg_iov;
+    size_t count = message->msg_iovlen;
+    message->msg_iov = &first;
+    message->msg_iovlen = 1;
+    ssize_t received = real(socket, message, flags);
+    message->msg_iov = whole;
+    message->msg_iovlen = count;
+    return received;
 }
 
 ssize_t read(int descriptor, void *buffer, size_t length)

@@ -1,0 +1,402 @@
+using System.Buffers;
+using System.Collections;
+using System.Diagnostics;
+using System.Diagnostics.Metrics;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Primitives;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Faults;
+
+/// <summary>
+/// Whatever an application does, at every stage of its answer, alone and with another request on the connection: the other request gets
+/// its whole answer, so do the next ones, and nothing is left in use.
+/// </summary>
+public sealed class MisbehaviourTests
+{
+    private static readonly string[] s_stages = ["begun", "written", "started", "flushed", "completed"];
+
+    private static readonly Dictionary<string, Func<HttpContext, Task>> s_misbehaviours = new()
+    {
+        ["throws"] = static _ => throw new InvalidOperationException("on purpose"),
+        ["throws later"] = static async _ =>
+        {
+            await Task.Yield();
+            throw new InvalidOperationException("on purpose");
+        },
+        ["is cancelled"] = static _ => Task.FromCanceled(new CancellationToken(canceled: true)),
+        ["null"] = static _ => null!,
+        ["waits until aborted"] = Apps.UntilAborted,
+        ["aborts"] = static context =>
+        {
+            context.Abort();
+            return Task.CompletedTask;
+        },
+        ["aborts elsewhere"] = static context => Task.Run(context.Abort),
+        ["OnStarting throws"] = static context =>
+        {
+            context.Response.OnStarting(static () => throw new InvalidOperationException("on purpose"));
+            return context.Response.WriteAsync("more");
+        },
+        ["OnStarting throws later"] = static context =>
+        {
+            context.Response.OnStarting(static async () =>
+            {
+                await Task.Yield();
+                throw new InvalidOperationException("on purpose");
+            });
+            return context.Response.WriteAsync("more");
+        },
+        ["OnCompleted throws"] = static context =>
+        {
+            context.Response.OnCompleted(static () => throw new InvalidOperationException("on purpose"));
+            return Task.CompletedTask;
+        },
+        ["dispose throws"] = static context =>
+        {
+            context.Response.RegisterForDispose(new ThrowingDisposable());
+            return Task.CompletedTask;
+        },
+        ["callback of the abort throws"] = static context =>
+        {
+            context.RequestAborted.Register(static () => throw new InvalidOperationException("on purpose"));
+            context.Abort();
+            return Task.CompletedTask;
+        },
+        ["too little"] = static context =>
+        {
+            context.Response.ContentLength = 1_000;
+            return context.Response.WriteAsync("less");
+        },
+        ["too much"] = static context =>
+        {
+            context.Response.ContentLength = 1;
+            return context.Response.WriteAsync("more than that");
+        },
+        ["advances too far"] = static context =>
+        {
+            context.Response.BodyWriter.Advance(int.MaxValue);
+            return Task.CompletedTask;
+        },
+        ["completes twice"] = static async context =>
+        {
+            await context.Response.CompleteAsync();
+            await context.Response.CompleteAsync();
+            await context.Response.BodyWriter.CompleteAsync();
+            await context.Response.BodyWriter.CompleteAsync(new InvalidOperationException("on purpose"));
+            await context.Request.BodyReader.CompleteAsync();
+            await context.Request.BodyReader.CompleteAsync(new InvalidOperationException("on purpose"));
+        },
+        ["disposes twice"] = static async context =>
+        {
+            for (var i = 0; i < 2; i++)
+            {
+                await context.Response.Body.DisposeAsync();
+                await context.Request.Body.DisposeAsync();
+            }
+        },
+        ["writes behind the end"] = static async context =>
+        {
+            await context.Response.CompleteAsync();
+            await context.Response.Body.WriteAsync("late"u8.ToArray());
+        },
+        ["reads half of the body"] = static async context => await context.Request.Body.ReadAtLeastAsync(new byte[100], 100, throwOnEndOfStream: false),
+        ["leaves the reader"] = static async context => await context.Request.BodyReader.ReadAsync(),
+        ["headers throw"] = static context =>
+        {
+            context.Features.Get<IHttpResponseFeature>()!.Headers = new ThrowingHeaders();
+            return context.Response.WriteAsync("more");
+        },
+        ["response feature throws"] = static context =>
+        {
+            context.Features.Set<IHttpResponseFeature>(new ThrowingResponse());
+            return Task.CompletedTask;
+        },
+        ["body feature throws"] = static context =>
+        {
+            context.Features.Set<IHttpResponseBodyFeature>(new ThrowingBody());
+            return context.Response.WriteAsync("more");
+        },
+        ["lifetime is taken away"] = static context =>
+        {
+            context.Features.Set<IHttpRequestLifetimeFeature>(null);
+            return Task.CompletedTask;
+        },
+        ["all features are taken away"] = static context =>
+        {
+            foreach (var type in context.Features.Select(static feature => feature.Key).ToList())
+                context.Features[type] = null;
+            return Task.CompletedTask;
+        },
+        ["odd status"] = static context =>
+        {
+            context.Features.Get<IHttpResponseFeature>()!.StatusCode = -7;
+            context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase = "a\r\nb";
+            return Task.CompletedTask;
+        },
+    };
+
+    public static TheoryData<string> Misbehaviours => [.. s_misbehaviours.Keys];
+
+    [Theory, MemberData(nameof(Misbehaviours))]
+    public async Task Misbehaviour_AtEachStage_OthersAreUnharmed(string misbehaviour)
+    {
+        var sibling = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            var path = context.Request.Path.Value!.Split('/');
+            if (path[1] == "sibling")
+                await sibling.Task;
+            if (path[1] != "odd")
+            {
+                await Apps.Target(context);
+                return;
+            }
+
+            await ReachAsync(context, path[2]);
+            await s_misbehaviours[misbehaviour](context);
+        });
+        ExpectErrors(server);
+
+        // Behind the end of its answer nobody can abort a request: whoever waits for it then waits for ever.
+        foreach (var stage in s_stages.Where(stage => stage != "completed" || misbehaviour != "waits until aborted"))
+        {
+            foreach (var isAlone in new[] { true, false })
+            {
+                sibling = Waiting.Signal();
+                await MisbehaveAsync(server, $"/odd/{stage}", isAlone, sibling);
+            }
+        }
+
+        await AssertIdleAsync(server);
+    }
+
+    /// <summary>Whoever listens to the server and to hosting may throw at whatever it is told.</summary>
+    [Fact]
+    public async Task Listeners_ThrowAtEachTurn_RequestsAreAnswered()
+    {
+        var turns = new Turns();
+        await using var server = await TestServer.StartAsync(
+            static app => app.Run(static context => context.Request.Path == "/throw" ? throw new InvalidOperationException("on purpose") : Apps.Target(context)),
+            services: services => services.AddSingleton<ILoggerProvider>(turns));
+        ExpectErrors(server);
+        using var listener = Listen(turns);
+        using var activities = new ActivityListener
+        {
+            ShouldListenTo = static source => source.Name == "Microsoft.AspNetCore",
+            Sample = (ref _) =>
+            {
+                turns.Take();
+                return ActivitySamplingResult.AllDataAndRecorded;
+            },
+            ActivityStarted = _ => turns.Take(),
+            ActivityStopped = _ => turns.Take(),
+        };
+        ActivitySource.AddActivityListener(activities);
+
+        // One turn later each time, until a whole exchange has none that throws.
+        int failing;
+        for (failing = 1; turns.Count >= failing - 1; failing++)
+        {
+            Assert.InRange(failing, 1, 500);
+            turns.Begin(failing);
+            var frontEnd = server.Connect();
+            frontEnd.Send(RecordBytes.Get(1, "/one"), RecordBytes.Get(2, "/throw"), RecordBytes.Get(3, "/three"));
+            await frontEnd.Transport.WaitUntilAsync(() => HasEnded(frontEnd) || SentAnswers.Read(frontEnd.Transport.Sent).Count(static answer => answer.Value.IsOver) == 3, "the answers");
+            frontEnd.Close();
+            await Waiting.UntilAsync(() => server.Connections.Count == 0, "the end of the connection");
+            turns.Begin(int.MaxValue);
+            await AssertServedAsync(server);
+            if (failing > turns.Largest)
+                break;
+        }
+
+        Assert.InRange(failing, 10, 500);
+        await AssertIdleAsync(server);
+    }
+
+    private static MeterListener Listen(Turns turns)
+    {
+        var listener = new MeterListener
+        {
+            InstrumentPublished = static (instrument, listener) =>
+            {
+                if (instrument.Meter.Name.StartsWith("Microsoft.AspNetCore.Hosting", StringComparison.Ordinal))
+                    listener.EnableMeasurementEvents(instrument);
+            },
+        };
+        listener.SetMeasurementEventCallback<long>((_, _, _, _) => turns.Take());
+        listener.SetMeasurementEventCallback<double>((_, _, _, _) => turns.Take());
+        listener.Start();
+        return listener;
+    }
+
+    private static async Task ReachAsync(HttpContext context, string stage)
+    {
+        switch (stage)
+        {
+            case "written":
+                context.Response.BodyWriter.Write("some"u8);
+                break;
+            case "started":
+                await context.Response.StartAsync();
+                break;
+            case "flushed":
+                await context.Response.WriteAsync("some");
+                await context.Response.Body.FlushAsync();
+                break;
+            case "completed":
+                await context.Response.WriteAsync("some");
+                await context.Response.CompleteAsync();
+                break;
+        }
+    }
+
+    private static async Task MisbehaveAsync(TestServer server, string uri, bool isAlone, TaskCompletionSource sibling)
+    {
+        var frontEnd = server.Connect();
+        if (!isAlone)
+            frontEnd.Send(RecordBytes.Get(2, "/sibling"));
+        frontEnd.Send(RecordBytes.Post(1, uri, Apps.Pattern(20_000)));
+        frontEnd.Send(RecordBytes.Get(3, "/next"));
+        // Some never end by themselves.
+        frontEnd.Send(RecordBytes.Abort(1));
+        sibling.SetResult();
+
+        foreach (var (id, text) in new[] { (2, "GET /sibling"), (3, "GET /next") })
+        {
+            if (isAlone && id == 2)
+                continue;
+            await frontEnd.Transport.WaitUntilAsync(() => HasEnded(frontEnd) || IsOver(frontEnd, id), $"the answer {id} of {uri}");
+            // A cut answer may cost a connection that nobody shares, and the one that is sent behind it.
+            Assert.True(IsOver(frontEnd, id) || isAlone || id == 3, $"Request {id} of {uri} was lost with the connection.");
+            if (IsOver(frontEnd, id))
+                Assert.EndsWith(text, System.Text.Encoding.Latin1.GetString([.. SentAnswers.Read(frontEnd.Transport.Sent)[id].Stdout]), StringComparison.Ordinal);
+        }
+
+        frontEnd.Close();
+        await AssertServedAsync(server);
+    }
+
+    private static bool HasEnded(FrontEnd frontEnd) => frontEnd.Transport.IsReset || frontEnd.Transport.IsClosed;
+
+    private static bool IsOver(FrontEnd frontEnd, int id) => SentAnswers.Read(frontEnd.Transport.Sent).TryGetValue(id, out var answer) && answer.IsOver;
+
+    private static async Task AssertServedAsync(TestServer server)
+    {
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(uri: "/again"));
+        Assert.Equal("GET /again", (await frontEnd.ReadResponseAsync()).Text);
+        frontEnd.Close();
+    }
+
+    private static async Task AssertIdleAsync(TestServer server)
+    {
+        await Waiting.UntilAsync(() => server.Connections.Count == 0 && server.Connections.CountRequests() == 0, "all requests to end");
+        await server.AssertNothingIsRentedAsync();
+    }
+
+    private static void ExpectErrors(TestServer server)
+        => server.Logs.Expected.UnionWith(["ApplicationError", "DisposeContextFailed", "CancellationCallbackFailed", "RequestEndFailed"]);
+
+    /// <summary>Counts what listeners are told, and throws at one of the turns.</summary>
+    private sealed class Turns : ILoggerProvider, ILogger
+    {
+        private int _count;
+        private int _failing = int.MaxValue;
+
+        public int Count => Volatile.Read(ref _count);
+
+        public int Largest { get; private set; }
+
+        public void Begin(int failing)
+        {
+            Largest = Math.Max(Largest, Count);
+            Volatile.Write(ref _failing, failing);
+            Volatile.Write(ref _count, 0);
+        }
+
+        public void Take()
+        {
+            if (Interlocked.Increment(ref _count) == Volatile.Read(ref _failing))
+                throw new InvalidOperationException("A listener throws on purpose.");
+        }
+
+        public ILogger CreateLogger(string categoryName) => this;
+
+        public IDisposable? BeginScope<TState>(TState state)
+            where TState : notnull
+        {
+            Take();
+            return null;
+        }
+
+        public bool IsEnabled(LogLevel logLevel) => true;
+
+        public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter) => Take();
+
+        public void Dispose()
+        {
+        }
+    }
+
+    private sealed class ThrowingDisposable : IDisposable
+    {
+        public void Dispose() => throw new InvalidOperationException("on purpose");
+    }
+
+    private sealed class ThrowingHeaders : HeaderDictionary, IHeaderDictionary, IEnumerable<KeyValuePair<string, StringValues>>
+    {
+        IEnumerator<KeyValuePair<string, StringValues>> IEnumerable<KeyValuePair<string, StringValues>>.GetEnumerator() => throw new InvalidOperationException("on purpose");
+
+        IEnumerator IEnumerable.GetEnumerator() => throw new InvalidOperationException("on purpose");
+
+        bool IDictionary<string, StringValues>.TryGetValue(string key, out StringValues value) => throw new InvalidOperationException("on purpose");
+    }
+
+    private sealed class ThrowingResponse : IHttpResponseFeature
+    {
+        public int StatusCode
+        {
+            get => throw new InvalidOperationException("on purpose");
+            set => throw new InvalidOperationException("on purpose");
+        }
+
+        public string? ReasonPhrase { get; set; }
+
+        public IHeaderDictionary Headers
+        {
+            get => throw new InvalidOperationException("on purpose");
+            set => throw new InvalidOperationException("on purpose");
+        }
+
+        [Obsolete("As in the interface.")]
+        public Stream Body { get; set; } = Stream.Null;
+
+        public bool HasStarted => throw new InvalidOperationException("on purpose");
+
+        public void OnStarting(Func<object, Task> callback, object state) => throw new InvalidOperationException("on purpose");
+
+        public void OnCompleted(Func<object, Task> callback, object state) => throw new InvalidOperationException("on purpose");
+    }
+
+    private sealed class ThrowingBody : IHttpResponseBodyFeature
+    {
+        public Stream Stream => throw new InvalidOperationException("on purpose");
+
+        public System.IO.Pipelines.PipeWriter Writer => throw new InvalidOperationException("on purpose");
+
+        public Task CompleteAsync() => throw new InvalidOperationException("on purpose");
+
+        public void DisableBuffering() => throw new InvalidOperationException("on purpose");
+
+        public Task SendFileAsync(string path, long offset, long? count, CancellationToken cancellationToken = default) => throw new InvalidOperationException("on purpose");
+
+        public Task StartAsync(CancellationToken cancellationToken = default) => throw new InvalidOperationException("on purpose");
+    }
+}

@@ -1,0 +1,146 @@
+using System.Globalization;
+using System.Net.Sockets;
+
+namespace FastCgi.AspNetCore.ProcessTests.Faults;
+
+/// <summary>
+/// More peers than there are descriptors and memory for, and peers that are slow, idle or gone. Afterwards the server has in use what it
+/// had before. FASTCGI_RESOURCES=1 makes them as many as docs/reliability.md says; without it there are fewer.
+/// </summary>
+public sealed class ResourceTests
+{
+    // Of a heap that has grown, some stays with the process.
+    private const long MemoryMargin = 150_000_000;
+    private const int LargeLength = 10 * 1024 * 1024;
+
+    private static readonly bool s_isLong = Environment.GetEnvironmentVariable("FASTCGI_RESOURCES") == "1";
+
+    // A thread of the server stays for 20 s, which only the long form waits for.
+    private static readonly int s_threads = s_isLong ? 24 : 500;
+
+    [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
+    public async Task Peers_ManyAndBad_NothingIsLeft(ServerSetup setup)
+    {
+        await using var server = await FaultedServer.StartAsync(setup, isFaulted: false);
+        await RunAsync(server, 100, 20, static client => client.GetAsync("/bytes/100"));
+        var before = await server.GetUsageAsync();
+
+        await RunAsync(server, s_isLong ? 20_000 : 1_000, 50, static _ => Task.CompletedTask);
+        await RunAsync(server, s_isLong ? 20_000 : 1_000, 50, static async client =>
+        {
+            await client.SendAsync("/bytes/1000000");
+            client.Reset();
+        });
+        await RunAsync(server, s_isLong ? 1_000 : 20, 1_000, ReadSlowlyAsync);
+        await RunAsync(server, s_isLong ? 1_000 : 100, 1_000, SendSlowlyAsync);
+        await RunAsync(server, s_isLong ? 1_000 : 100, 50, static async client =>
+        {
+            // The end of what the web server sends is the end of the connection.
+            await client.SendAsync("/bytes/100");
+            client.EndSending();
+            await client.ReadToEndAsync();
+        });
+
+        var after = await server.SettleAsync(before, descriptors: 40, threads: s_threads);
+        Assert.InRange(after.ResidentBytes, 0, before.ResidentBytes + MemoryMargin);
+    }
+
+    [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
+    public async Task Connections_IdleAndKept_AreServedAndLeave(ServerSetup setup)
+    {
+        await using var server = await FaultedServer.StartAsync(setup, isFaulted: false);
+        var before = await server.GetUsageAsync();
+        var clients = new List<FastCgiClient>();
+        for (var i = 0; i < (s_isLong ? 10_000 : 500); i++)
+            clients.Add(await server.ConnectAsync());
+        foreach (var client in clients)
+            Assert.Equal(100, (await client.GetAsync("/bytes/100")).Length);
+
+        clients.ForEach(static client => client.Dispose());
+        await server.SettleAsync(before, descriptors: 40, threads: s_threads);
+    }
+
+    /// <summary>Connections beyond the descriptors are closed, so that the web server learns of it, and those that are there go on.</summary>
+    [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
+    public async Task Descriptors_AllInUse_ServerRecoversWhenTheyAreFree(ServerSetup setup)
+    {
+        // The descriptors of the runtime are opened before those of connections.
+        await using var server = await FaultedServer.StartAsync(setup, ["sh", "-c", "ulimit -n 320; exec env \"$@\"", "sh"], isFaulted: false);
+        using var kept = await server.ConnectAsync();
+        Assert.Equal("awake", await kept.GetAsync("/block/1"));
+        var clients = new List<FastCgiClient>();
+        for (var i = 0; i < 400; i++)
+            clients.Add(await server.ConnectAsync());
+
+        Assert.Equal("awake", await kept.GetAsync("/block/1"));
+        await Waiting.UntilAsync(() => server.Output.Contains("LimitNOFILE=", StringComparison.Ordinal), "the warning");
+        clients.ForEach(static client => client.Dispose());
+        await Waiting.UntilAsync(async () => await TryGetAsync(server), () => server.HasExited ? server.Output : null, "the server to recover");
+        Assert.Equal(1, server.Output.Split("LimitNOFILE=").Length - 1);
+    }
+
+    /// <summary>A heap that is small bounds what slow readers can make the server hold.</summary>
+    [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
+    public async Task Memory_Bounded_SlowReadersAreServed(ServerSetup setup)
+    {
+        await using var server = await FaultedServer.StartAsync(setup, ["DOTNET_GCHeapHardLimit=0x6000000"], isFaulted: false);
+        await RunAsync(server, s_isLong ? 300 : 20, 300, ReadSlowlyAsync);
+        Assert.Equal("awake", await FastCgiClient.GetAsync(server.Address, "/block/1"));
+    }
+
+    private static async Task RunAsync(FaultedServer server, int count, int atOnce, Func<FastCgiClient, Task> run)
+    {
+        using var turns = new SemaphoreSlim(atOnce);
+        await Task.WhenAll(Enumerable.Range(0, count).Select(async _ =>
+        {
+            await turns.WaitAsync();
+            try
+            {
+                using var client = await server.ConnectAsync();
+                await run(client);
+            }
+            finally
+            {
+                turns.Release();
+            }
+        }));
+    }
+
+    /// <summary>Each record waits for the ones of all the others.</summary>
+    private static async Task ReadSlowlyAsync(FastCgiClient client)
+    {
+        await client.SendAsync("/bytes/" + LargeLength.ToString(CultureInfo.InvariantCulture));
+        long length = 0;
+        while (await client.ReadRecordAsync() is { Type: not RecordBytes.EndRequest } record)
+        {
+            length += record.Content.Length;
+            await Task.Yield();
+        }
+
+        Assert.InRange(length, LargeLength, LargeLength + 200);
+    }
+
+    private static async Task SendSlowlyAsync(FastCgiClient client)
+    {
+        var request = RecordBytes.Post(1, "/slow", new byte[2_000]);
+        for (var i = 0; i < request.Length; i += 100)
+        {
+            await client.SendAsync(request[i..Math.Min(request.Length, i + 100)]);
+            await Task.Yield();
+        }
+
+        await client.ReadTextAsync();
+    }
+
+    private static async Task<bool> TryGetAsync(FaultedServer server)
+    {
+        try
+        {
+            return await FastCgiClient.GetAsync(server.Address, "/block/1") == "awake";
+        }
+        catch (Exception exception) when (exception is IOException or SocketException)
+        {
+            return false;
+        }
+    }
+}
