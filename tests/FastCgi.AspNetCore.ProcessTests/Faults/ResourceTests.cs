@@ -74,7 +74,8 @@ public sealed class ResourceTests
             clients.Add(await server.ConnectAsync());
 
         Assert.Equal("awake", await kept.GetAsync("/block/1"));
-        await Waiting.UntilAsync(() => server.Output.Contains("LimitNOFILE=", StringComparison.Ordinal), "the warning");
+        await Waiting.UntilAsync(
+            () => Task.FromResult(server.Output.Contains("LimitNOFILE=", StringComparison.Ordinal)), () => server.HasExited ? server.Output : null, "the warning");
         clients.ForEach(static client => client.Dispose());
         await Waiting.UntilAsync(async () => await TryGetAsync(server), () => server.HasExited ? server.Output : null, "the server to recover");
         Assert.Equal(1, server.Output.Split("LimitNOFILE=").Length - 1);
