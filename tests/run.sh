@@ -19,7 +19,7 @@ configuration=Release
 hang_timeout=5m
 # What the tests run or load, and the Debian package that has it.
 programs=(nginx:nginx apache2:apache2-bin lighttpd:lighttpd haproxy:haproxy caddy:caddy h2o:h2o spawn-fcgi:spawn-fcgi
-  systemd-socket-activate:systemd ab:apache2-utils curl:curl node:nodejs npm:npm gcc:gcc /usr/include/stdlib.h:libc6-dev
+  systemd-socket-activate:systemd ab:apache2-utils curl:curl chromium:chromium node:nodejs npm:npm gcc:gcc /usr/include/stdlib.h:libc6-dev
   /usr/lib/apache2/modules/mod_fcgid.so:libapache2-mod-fcgid /usr/lib/apache2/modules/mod_xsendfile.so:libapache2-mod-xsendfile
   /usr/lib/lighttpd/mod_openssl.so:lighttpd-mod-openssl)
 

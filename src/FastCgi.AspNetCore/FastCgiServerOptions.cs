@@ -66,6 +66,23 @@ public sealed class FastCgiServerOptions
     } = string.Empty;
 
     /// <summary>
+    /// After how long a request is logged as slow, with what it waits for: as <c>request_slowlog_timeout</c> of php-fpm. It is looked at every
+    /// second, while the request runs; at most 100 are logged in a minute.
+    /// </summary>
+    /// <remarks><see langword="null"/> by default: none is. More than zero.</remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    public TimeSpan? SlowRequestThreshold
+    {
+        get;
+        set
+        {
+            if (value is not null)
+                ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(value.Value, TimeSpan.Zero);
+            field = value;
+        }
+    }
+
+    /// <summary>
     /// The path that the server answers itself with <c>pong</c>, such as <c>/ping</c>, so that a load balancer sees that it lives, however
     /// busy the application is. As <c>ping.path</c> of php-fpm; for GET and HEAD. The path is that behind the path base.
     /// </summary>

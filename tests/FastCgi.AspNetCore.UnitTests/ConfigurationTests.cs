@@ -31,6 +31,7 @@ public sealed class ConfigurationTests
                 "PathBaseSource": "ScriptName",
                 "TraceIdentifierParameter": "REQUEST_ID",
                 "PingPath": "/ping",
+                "SlowRequestThreshold": "00:00:03",
                 "StatusAddress": "http://127.0.0.1:9100",
                 "Roles": [ "Authorizer", "filter" ],
                 "ReservedPaths": [ "/health", "/status/" ],
@@ -69,6 +70,7 @@ public sealed class ConfigurationTests
         Assert.Equal(FastCgiPathBaseSource.ScriptName, options.PathBaseSource);
         Assert.Equal("REQUEST_ID", options.TraceIdentifierParameter);
         Assert.Equal("/ping", options.PingPath);
+        Assert.Equal(TimeSpan.FromSeconds(3), options.SlowRequestThreshold);
         Assert.Equal("http://127.0.0.1:9100", options.StatusAddress);
         Assert.Equal([FastCgiRole.Authorizer, FastCgiRole.Filter], options.Roles.Order());
         Assert.Equal(1, options.Limits.MaxConcurrentConnections);

@@ -36,4 +36,23 @@ internal sealed partial class FastCgiConnection
                 [.. _requests.ToList().Take(maxRequests).Select(request => request.Describe(now))]);
         }
     }
+
+    /// <summary>Reports the requests that have taken too long, once each. With the lock held.</summary>
+    private void FindSlow(TimeSpan threshold, ref ReadyRequests ready)
+    {
+        var now = _server.Time.GetTimestamp();
+        foreach (var request in _requests.ToList())
+        {
+            if (!request.HasAllParameters || request.IsReportedSlow || _server.Time.GetElapsedTime(request.BeganAt, now) < threshold)
+                continue;
+
+            request.IsReportedSlow = true;
+            if (!_server.SlowRequests.TryAcquire(out var suppressed))
+                continue;
+
+            var slow = request.Describe(now);
+            ready.Report(() => _server.Log.SlowRequest(
+                Id, slow.Sequence, slow.Method, slow.Path, slow.Client ?? "an unknown client", slow.Age.TotalSeconds, slow.Activity.GetText(), slow.BytesRead, slow.BytesWritten, suppressed));
+        }
+    }
 }

@@ -39,6 +39,8 @@ internal sealed partial class FastCgiConnection
             if (_requests.HasTimedBody())
                 FailSlowBodies(now, ref ready);
 
+            if (_server.Options.SlowRequestThreshold is { } threshold)
+                FindSlow(threshold, ref ready);
             LeaveIfIdle(now, limits.KeepAliveTimeout);
             isStuck = Output.IsSendOverdue(_server.Time, now, limits.UnsentResponseTimeout);
             isOverdue = _lifetime.IsDrainOverdue(_server.Time, now, limits.DrainTimeout) || IsRecordOverdue(now, limits.RequestParametersTimeout)

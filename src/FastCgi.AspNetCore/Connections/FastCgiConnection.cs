@@ -56,7 +56,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
         _unfinishedSince = manager.Now;
         _openedSecond = manager.Second;
         Output = new RecordOutput(_server.Buffers);
-        Output.Attach(transport);
+        Output.Attach(_server.Records is { } records ? new LoggedTransport(transport, records, Id) : transport);
     }
 
     /// <summary>The neighbours in the list of <see cref="ConnectionManager"/>.</summary>
@@ -97,6 +97,8 @@ internal sealed partial class FastCgiConnection : RequestConnection
     public bool OnReceived(ReadOnlySpan<byte> data, ref ReadyRequests ready)
     {
         var error = ProtocolError.None;
+        if (_server.Records is not null && Output.Transport is LoggedTransport logged)
+            logged.OnReceived(data);
         using (Output.EnterLock())
         {
             _receivedLength += data.Length;

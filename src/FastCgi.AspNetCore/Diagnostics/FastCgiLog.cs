@@ -246,4 +246,14 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(HandOversTooFrequentId, LogLevel.Warning, "Handlers kept the thread of a loop {Rate:F0} times a second, and their paths do not tell which will: each time the loop goes to another thread. Set FastCgi:Transport:ApplicationScheduling to ThreadPool. Reported once.", EventName = "HandOversTooFrequent")]
     public static partial void HandOversTooFrequent(this ILogger log, double rate);
+
+    [LoggerMessage(107, LogLevel.Warning, @"Connection id ""{ConnectionId}"", request {Sequence}: {Method} {Path} of {Client} has taken {Seconds:F0} s, and is {Activity} ({BytesRead} bytes read, {BytesWritten} written). Slow requests that were not logged before this one: {Suppressed}.", EventName = "SlowRequest")]
+    public static partial void SlowRequest(
+        this ILogger log, string connectionId, uint sequence, string method, string path, string client, double seconds, string activity, long bytesRead, long bytesWritten, long suppressed);
+
+    [LoggerMessage(108, LogLevel.Trace, "{Record}", EventName = "Record")]
+    public static partial void Record(this ILogger log, string record);
+
+    [LoggerMessage(109, LogLevel.Trace, "{Count} records came faster than they could be logged.", EventName = "RecordsLost")]
+    public static partial void RecordsLost(this ILogger log, long count);
 }

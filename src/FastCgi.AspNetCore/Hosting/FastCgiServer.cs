@@ -27,6 +27,7 @@ internal sealed class FastCgiServer : IServer
     private readonly IServiceProvider _services;
     private readonly HttpServer _httpServer;
     private readonly ILogger _log;
+    private readonly ILoggerFactory _loggers;
     private readonly TimeProvider _time;
     private readonly ServerAddresses _addresses = new();
     private readonly List<TransportListener> _listeners = [];
@@ -46,6 +47,7 @@ internal sealed class FastCgiServer : IServer
         _options = options;
         _services = services;
         _httpServer = httpServer;
+        _loggers = loggerFactory;
         _time = services.GetService<TimeProvider>() ?? TimeProvider.System;
         Journal = new EventJournal(loggerFactory.CreateLogger("FastCgi.AspNetCore"), _time);
         _log = Journal;
@@ -100,6 +102,7 @@ internal sealed class FastCgiServer : IServer
                 _log.ForwardedHeadersEnabled();
 
             var server = ServerContext.Create(options, application, _log, _time, DescriptorLimit.Get());
+            server.Records = RecordLog.Create(_loggers);
             _connections = new ConnectionManager(server);
             _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(server.Log), _time, server.Log);
             server.Runner = _scheduler;
@@ -170,6 +173,7 @@ internal sealed class FastCgiServer : IServer
         await Task.WhenAll(
             RunStepAsync("finishing the requests", () => _connections?.StopAsync(cancellationToken)),
             RunStepAsync("stopping Kestrel", () => _httpServer.StopAsync(cancellationToken))).ConfigureAwait(false);
+        await RunStepAsync("ending the log of records", () => _connections?.Server.Records?.Complete()).ConfigureAwait(false);
         await RunStepAsync("ending the doctor's visits", () => _doctor?.Dispose()).ConfigureAwait(false);
         await RunStepAsync("ending the threads", () => _scheduler?.Stop()).ConfigureAwait(false);
         await RunStepAsync("ending the loops", () => _engine?.Stop()).ConfigureAwait(false);

@@ -60,6 +60,9 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
     /// <summary>When BEGIN_REQUEST came, by the clock of the server.</summary>
     public long BeganAt { get; set; }
 
+    /// <summary>Whether the log tells that the request is slow. With the lock of the connection held.</summary>
+    public bool IsReportedSlow { get; set; }
+
     /// <summary>The path behind the base; <see langword="null"/> if the request is rejected.</summary>
     public string? Path => _head.Path;
 
@@ -89,6 +92,7 @@ internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollecti
         Role = role;
         KeepConnection = keepConnection;
         Rejection = RequestRejection.None;
+        IsReportedSlow = false;
         State.Begin();
     }
 

@@ -19,6 +19,20 @@ internal enum RequestActivity : byte
     WaitingForClient,
 }
 
+/// <summary>What a request is doing, as text.</summary>
+internal static class RequestActivities
+{
+    /// <summary>Says it in a few words.</summary>
+    public static string GetText(this RequestActivity activity) => activity switch
+    {
+        RequestActivity.ReceivingParameters => "receiving parameters",
+        RequestActivity.Queued => "in the queue",
+        RequestActivity.WaitingForBody => "waiting for the body",
+        RequestActivity.WaitingForClient => "waiting for the web server to take the answer",
+        _ => "in the application",
+    };
+}
+
 /// <summary>What the status shows of a request.</summary>
 /// <param name="Id">Its id on the connection.</param>
 /// <param name="Sequence">Which request of the connection it is.</param>

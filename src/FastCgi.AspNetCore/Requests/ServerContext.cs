@@ -48,6 +48,7 @@ internal sealed class ServerContext
             Misconfigurations = misconfigurations,
             Statistics = new RequestStatistics(time),
             FrontEnds = new FrontEnds(time),
+            SlowRequests = new SlowRequests(time),
             MaxDescriptors = maxDescriptors,
         };
         return pool.Server;
@@ -86,6 +87,11 @@ internal sealed class ServerContext
     public required RequestStatistics Statistics { get; init; }
 
     public required FrontEnds FrontEnds { get; init; }
+
+    public required SlowRequests SlowRequests { get; init; }
+
+    /// <summary>Where records are logged; <see langword="null"/> for nowhere. Set before the first connection.</summary>
+    public RecordLog? Records { get; set; }
 
     public required RequestAdmission Admission { get; init; }
 

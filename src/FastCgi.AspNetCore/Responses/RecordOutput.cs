@@ -52,6 +52,9 @@ internal sealed class RecordOutput(BufferPool pool)
     /// <summary>Connects the outlet, before anything is written.</summary>
     public void Attach(OutputTransport transport) => _transport = transport;
 
+    /// <summary>Where what is written goes.</summary>
+    public OutputTransport? Transport => _transport;
+
     /// <summary>Takes the lock of the connection: of this outlet, the parser, the table of requests and the lifetime.</summary>
     public LockScope EnterLock() => new(this);
 

@@ -132,14 +132,5 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName,
     }
 
     private static RequestStatus ToStatus(string connection, RequestDescription request) => new(
-        connection, request.Id, Math.Round(request.Age.TotalSeconds, 1), request.Method, request.Path, request.Client, GetState(request.Activity), request.BytesRead, request.BytesWritten);
-
-    private static string GetState(RequestActivity activity) => activity switch
-    {
-        RequestActivity.ReceivingParameters => "receiving parameters",
-        RequestActivity.Queued => "in the queue",
-        RequestActivity.WaitingForBody => "waiting for the body",
-        RequestActivity.WaitingForClient => "waiting for the web server to take the answer",
-        _ => "in the application",
-    };
+        connection, request.Id, Math.Round(request.Age.TotalSeconds, 1), request.Method, request.Path, request.Client, request.Activity.GetText(), request.BytesRead, request.BytesWritten);
 }

@@ -1,0 +1,151 @@
+using System.Buffers;
+using System.Globalization;
+using System.Text;
+using FastCgi.AspNetCore.Protocol;
+
+namespace FastCgi.AspNetCore.Diagnostics;
+
+/// <summary>
+/// Describes the records of one direction of a connection, a line each, as they come: of bodies their length, of name-value pairs the
+/// names and the values, secrets and queries masked. One thread at a time.
+/// </summary>
+internal sealed class RecordDescriber(string connectionId, string direction, Action<string> write)
+{
+    // More of the params of a request, or of the requests of a connection, is not decoded.
+    private const int MaxPairs = 64 * 1024;
+    private const int MaxStreams = 100;
+    private const int MaxText = 1_000;
+    private const int MaxValue = 200;
+
+    private static readonly string[] s_secrets = ["COOKIE", "AUTHORIZATION", "PASSWORD", "PASSWD", "SECRET", "TOKEN", "API_KEY", "APIKEY", "CLIENT_CERT", "SESSION_ID"];
+
+    private readonly Dictionary<ushort, ArrayBufferWriter<byte>> _params = [];
+    private readonly ArrayBufferWriter<byte> _content = new();
+    private RecordReader _reader;
+
+    /// <summary>Takes bytes, cut anywhere.</summary>
+    public void Take(ReadOnlySpan<byte> data)
+    {
+        while (true)
+        {
+            switch (_reader.Read(ref data, out var piece))
+            {
+                case RecordReadResult.NeedMore:
+                    return;
+                case RecordReadResult.UnsupportedVersion:
+                    Write($"{data.Length} bytes that are no FastCGI record");
+                    return;
+                default:
+                    Take(in piece);
+                    break;
+            }
+        }
+    }
+
+    private void Take(in RecordPiece piece)
+    {
+        var isText = piece.Header.Type is RecordType.Params or RecordType.Stderr or RecordType.GetValues or RecordType.GetValuesResult or RecordType.BeginRequest
+            or RecordType.EndRequest or RecordType.UnknownType;
+        if (piece.IsStart)
+            _content.ResetWrittenCount();
+        if (isText && _content.WrittenCount < MaxPairs)
+            _content.Write(piece.Content);
+        if (!piece.IsEnd)
+            return;
+
+        var header = piece.Header;
+        var padding = header.PaddingLength > 0 ? $", {header.PaddingLength} of padding" : string.Empty;
+        Write($"{GetName(header.Type)}, request {header.RequestId}, {header.ContentLength} bytes{padding}{Describe(header, _content.WrittenSpan)}");
+    }
+
+    private string Describe(RecordHeader header, ReadOnlySpan<byte> content)
+    {
+        switch (header.Type)
+        {
+            case RecordType.BeginRequest when content.Length >= 3:
+                return $": {(FastCgiRole)((content[0] << 8) | content[1])}, {((content[2] & 1) != 0 ? "keeps the connection" : "closes the connection")}";
+            case RecordType.EndRequest when content.Length >= 5:
+                return $": protocol status {content[4]}, application status {(content[0] << 24) | (content[1] << 16) | (content[2] << 8) | content[3]}";
+            case RecordType.Params:
+                return DescribeParams(header.RequestId, content);
+            case RecordType.GetValues or RecordType.GetValuesResult:
+                return ": " + DescribePairs(content);
+            case RecordType.Stderr when !content.IsEmpty:
+                return ": " + Clean(Encoding.UTF8.GetString(content[..Math.Min(content.Length, MaxText)]));
+            default:
+                return header.ContentLength == 0 && header.Type is RecordType.Stdin or RecordType.Stdout or RecordType.Data ? ": the end" : string.Empty;
+        }
+    }
+
+    /// <summary>A pair may go on in the next record, so they are described at the end of the stream.</summary>
+    private string DescribeParams(ushort id, ReadOnlySpan<byte> content)
+    {
+        if (content.IsEmpty)
+            return ": the end: " + (_params.Remove(id, out var whole) ? DescribePairs(whole.WrittenSpan) : "none");
+
+        if (!_params.TryGetValue(id, out var stream))
+        {
+            if (_params.Count == MaxStreams)
+                return string.Empty;
+            _params.Add(id, stream = new ArrayBufferWriter<byte>());
+        }
+
+        if (stream.WrittenCount < MaxPairs)
+            stream.Write(content);
+        return string.Empty;
+    }
+
+    private static string DescribePairs(ReadOnlySpan<byte> content)
+    {
+        var text = new StringBuilder();
+        var reader = new NameValuePairReader(content);
+        while (reader.TryRead(out var name, out var value))
+            text.Append(text.Length > 0 ? ", " : string.Empty).Append(Clean(Encoding.UTF8.GetString(name))).Append('=').Append(Mask(Encoding.UTF8.GetString(name), value));
+        if (reader.IsMalformed)
+            text.Append(", and a pair that is cut");
+        return text.ToString();
+    }
+
+    private static string Mask(string name, ReadOnlySpan<byte> value)
+    {
+        if (value.IsEmpty)
+            return string.Empty;
+        if (s_secrets.Any(secret => name.Contains(secret, StringComparison.OrdinalIgnoreCase)) || name.EndsWith("QUERY_STRING", StringComparison.OrdinalIgnoreCase))
+            return Hidden(value.Length);
+
+        var text = Clean(Encoding.UTF8.GetString(value[..Math.Min(value.Length, MaxValue)]));
+        // A query may have a secret, wherever it stands: in the target, and in the Referer.
+        var query = text.IndexOf('?', StringComparison.Ordinal);
+        if (query >= 0)
+            return text[..(query + 1)] + Hidden(value.Length - query - 1);
+
+        return value.Length > MaxValue ? text + "…" : text;
+    }
+
+    private static string Hidden(int length) => string.Create(CultureInfo.InvariantCulture, $"({length} bytes hidden)");
+
+    /// <summary>Control characters could forge lines of the log.</summary>
+    private static string Clean(string text) => string.Create(text.Length, text, static (clean, text) =>
+    {
+        for (var i = 0; i < clean.Length; i++)
+            clean[i] = char.IsControl(text[i]) ? ' ' : text[i];
+    });
+
+    private static string GetName(RecordType type) => type switch
+    {
+        RecordType.BeginRequest => "BEGIN_REQUEST",
+        RecordType.AbortRequest => "ABORT_REQUEST",
+        RecordType.EndRequest => "END_REQUEST",
+        RecordType.Params => "PARAMS",
+        RecordType.Stdin => "STDIN",
+        RecordType.Stdout => "STDOUT",
+        RecordType.Stderr => "STDERR",
+        RecordType.Data => "DATA",
+        RecordType.GetValues => "GET_VALUES",
+        RecordType.GetValuesResult => "GET_VALUES_RESULT",
+        RecordType.UnknownType => "UNKNOWN_TYPE",
+        _ => string.Create(CultureInfo.InvariantCulture, $"type {(int)type}"),
+    };
+
+    private void Write(string text) => write($"Connection id \"{connectionId}\": {direction} {text}");
+}

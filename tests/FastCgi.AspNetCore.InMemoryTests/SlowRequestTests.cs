@@ -1,0 +1,118 @@
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Logging;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>Requests that take long are told of while they do, once, with what they wait for; and the log of records.</summary>
+public sealed class SlowRequestTests
+{
+    private static readonly TimeSpan s_threshold = TimeSpan.FromSeconds(3);
+
+    [Theory]
+    [InlineData("/wait?secret", "in the application")]
+    [InlineData("/body", "waiting for the body")]
+    [InlineData("/write", "waiting for the web server to take the answer")]
+    public async Task Request_ThatTakesLong_IsLoggedOnceWithWhatItWaitsFor(string uri, string activity)
+    {
+        var go = Waiting.Signal<bool>();
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                if (context.Request.Path == "/wait")
+                    await go.Task;
+                else if (context.Request.Path == "/body")
+                    _ = await context.Request.Body.ReadAsync(new byte[10]);
+                else
+                    await context.Response.Body.WriteAsync(new byte[1_000_000]);
+            },
+            static options => options.SlowRequestThreshold = s_threshold);
+        var frontEnd = server.Connect();
+        if (uri == "/write")
+            frontEnd.Transport.HoldSends();
+        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", uri, ("CONTENT_LENGTH", "3"))));
+
+        server.Clock.Advance(s_threshold - TimeSpan.FromSeconds(1));
+        Assert.Empty(Reports(server));
+        server.Clock.Advance(TimeSpan.FromSeconds(1));
+        server.Clock.Advance(TimeSpan.FromSeconds(10));
+
+        var report = Assert.Single(Reports(server));
+        Assert.Equal(LogLevel.Warning, report.Level);
+        Assert.Contains($"is {activity} (", report.Message, StringComparison.Ordinal);
+        Assert.Contains("of 192.0.2.7", report.Message, StringComparison.Ordinal);
+        Assert.DoesNotContain("secret", report.Message, StringComparison.Ordinal);
+        go.SetResult(true);
+        if (uri == "/write")
+        {
+            frontEnd.Close();
+            return;
+        }
+
+        frontEnd.Send(RecordBytes.StdinStream(1, "abc"u8));
+        await frontEnd.ReadResponseAsync();
+    }
+
+    [Fact]
+    public async Task Requests_ManySlow_AreCountedBeyondAHundredAMinute()
+    {
+        var go = Waiting.Signal<bool>();
+        await using var server = await TestServer.StartAsync(async _ => await go.Task, static options => options.SlowRequestThreshold = s_threshold);
+        for (var i = 0; i < 130; i++)
+            server.Connect().Send(RecordBytes.Get());
+
+        server.Clock.Advance(s_threshold);
+        Assert.Equal(100, Reports(server).Count());
+
+        server.Clock.Advance(TimeSpan.FromMinutes(1));
+        server.Connect().Send(RecordBytes.Get());
+        server.Clock.Advance(s_threshold);
+        Assert.Contains("before this one: 30.", Assert.Single(Reports(server).Skip(100)).Message, StringComparison.Ordinal);
+        go.SetResult(true);
+    }
+
+    [Fact]
+    public async Task Requests_WithoutThreshold_AreNotLogged()
+    {
+        var go = Waiting.Signal<bool>();
+        await using var server = await TestServer.StartAsync(async _ => await go.Task);
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+
+        server.Clock.Advance(TimeSpan.FromHours(1));
+
+        Assert.Empty(Reports(server));
+        go.SetResult(true);
+        await frontEnd.ReadResponseAsync();
+    }
+
+    [Fact]
+    public async Task Records_SwitchedOn_AreLoggedBothWaysInOrder()
+    {
+        await using var server = await TestServer.StartAsync(static context => context.Response.WriteAsync("Hello"));
+        using var logs = new CollectedLogs();
+        using var loggers = LoggerFactory.Create(builder => builder.AddProvider(logs).SetMinimumLevel(LogLevel.Trace));
+        server.Context.Records = RecordLog.Create(loggers);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.ReadResponseAsync();
+
+        await Waiting.UntilAsync(() => logs.All.Any(static log => log.Message.Contains("END_REQUEST", StringComparison.Ordinal)), "the last record");
+        var names = logs.All.Select(static log => string.Join(' ', log.Message.Split('"')[2].TrimStart(':', ' ').Split(',')[0])).ToList();
+        Assert.Equal(["received BEGIN_REQUEST", "received PARAMS", "received PARAMS", "received STDIN", "sent STDOUT"], names[..5]);
+        Assert.Equal("sent END_REQUEST", names[^1]);
+    }
+
+    [Fact]
+    public void Records_SwitchedOff_HaveNoLog()
+    {
+        using var loggers = LoggerFactory.Create(static builder => builder.SetMinimumLevel(LogLevel.Debug));
+
+        Assert.Null(RecordLog.Create(loggers));
+    }
+
+    private static IEnumerable<CollectedLog> Reports(TestServer server) => server.Logs.All.Where(static log => log.EventName == "SlowRequest");
+}

@@ -1,0 +1,99 @@
+using System.Net;
+using System.Net.Sockets;
+using System.Text.RegularExpressions;
+
+namespace FastCgi.AspNetCore.SocketTests.Status;
+
+/// <summary>The page in a real browser: it shows what is so, its policy lets its own script run and nothing else, and its tables sort.</summary>
+[Collection(Alone.Name)]
+public sealed partial class StatusPageTests : IDisposable
+{
+    // Where the picture of the documents goes; it is taken only if somebody asks for it.
+    private const string PictureVariable = "FASTCGI_STATUS_PICTURE";
+
+    private readonly ScratchFolder _folder = new();
+    private readonly TaskCompletionSource _go = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly SemaphoreSlim _entered = new(0);
+
+    private string Address => $"fastcgi://unix:{_folder.GetPath("app.sock")}";
+
+    public void Dispose()
+    {
+        _entered.Dispose();
+        _folder.Dispose();
+    }
+
+    [BrowserFact]
+    public async Task Page_InABrowser_ShowsRequestsLimitsAndRecommendations()
+    {
+        var (app, url) = await StartAsync();
+        await using var disposed = app;
+        using var slow = await FastCgiClient.ConnectAsync(Address);
+        await slow.SendAsync("/report/<b>bold</b>", keepConnection: false);
+        Assert.True(await _entered.WaitAsync(Waiting.Patience));
+
+        var page = await Browser.LoadAsync(url, _folder.Path);
+
+        Assert.Contains("/report/&lt;b&gt;bold&lt;/b&gt;</td>", page, StringComparison.Ordinal);
+        Assert.Contains("in the application</td>", page, StringComparison.Ordinal);
+        Assert.Contains("<td>MaxConcurrentRequests</td><td class=\"number\">10</td>", page, StringComparison.Ordinal);
+        Assert.Contains("nginx/1.22.1</td>", page, StringComparison.Ordinal);
+        Assert.DoesNotContain("<b>bold", page, StringComparison.Ordinal);
+        if (Environment.GetEnvironmentVariable(PictureVariable) is { } file)
+            await Browser.TakePictureAsync(url, _folder.Path, file, 1_100, 1_400, isDark: false);
+        _go.SetResult();
+        Assert.Equal("done", await slow.ReadTextAsync());
+    }
+
+    [BrowserFact]
+    public async Task Tables_WhenTheirHeadIsClicked_Sort()
+    {
+        var (app, url) = await StartAsync();
+        await using var disposed = app;
+        using var http = new HttpClient();
+        var page = await http.GetStringAsync(url);
+        var nonce = Nonce().Match(page).Groups[1].Value;
+        var clicks = "<script nonce=\"" + nonce + "\">document.querySelector('[data-key=limits0]').click(); document.querySelector('[data-key=limits0]').click();</script></body>";
+        var file = _folder.GetPath("page.html");
+        await File.WriteAllTextAsync(file, page.Replace("</body>", clicks, StringComparison.Ordinal));
+
+        var sorted = await Browser.LoadAsync("file://" + file, _folder.Path);
+
+        var limits = sorted[sorted.IndexOf("id=\"limits\"", StringComparison.Ordinal)..];
+        var names = Names().Matches(limits[..limits.IndexOf("</table>", StringComparison.Ordinal)]).Select(static match => match.Groups[1].Value).ToList();
+        Assert.Contains("aria-sort=\"descending\"", limits, StringComparison.Ordinal);
+        Assert.True(names.Count > 10);
+        Assert.Equal(names.OrderDescending(StringComparer.InvariantCultureIgnoreCase), names);
+    }
+
+    [GeneratedRegex("<script nonce=\"([^\"]+)\"")]
+    private static partial Regex Nonce();
+
+    [GeneratedRegex("<tr><td>([^<]+)</td>")]
+    private static partial Regex Names();
+
+    private async Task<(WebApplication App, string Url)> StartAsync()
+    {
+        using var listener = new TcpListener(IPAddress.Loopback, 0);
+        listener.Start();
+        var url = $"http://127.0.0.1:{((IPEndPoint)listener.LocalEndpoint).Port}/";
+        listener.Stop();
+        var builder = WebApplication.CreateBuilder(["--hostBuilder:reloadConfigOnChange=false"]);
+        builder.Logging.ClearProviders();
+        builder.WebHost.UseFastCgi(options =>
+        {
+            options.StatusAddress = url;
+            options.Limits.MaxConcurrentRequests = 10;
+        });
+        builder.WebHost.UseUrls(Address);
+        var app = builder.Build();
+        app.MapGet("/report/{**rest}", async () =>
+        {
+            _entered.Release();
+            await _go.Task;
+            return "done";
+        });
+        await app.StartAsync();
+        return (app, url);
+    }
+}
