@@ -6,12 +6,13 @@ namespace FastCgi.AspNetCore.UnitTests;
 public sealed partial class ProtocolCoverageTests
 {
     private static readonly string[] s_rows =
-        [.. File.ReadLines(Repository.GetPath("docs/protocol-coverage.md")).Where(static line => RowStart().IsMatch(line))];
+        [.. new[] { "docs/protocol-coverage.md", "docs/reliability.md" }.SelectMany(static file => File.ReadLines(Repository.GetPath(file))).Where(static line => RowStart().IsMatch(line))];
 
     [Theory]
     [InlineData("S", 54)]
     [InlineData("C", 10)]
     [InlineData("D", 21)]
+    [InlineData("B", 9)]
     public void Rows_EachStatement_OneInOrder(string series, int count)
         => Assert.Equal(Enumerable.Range(1, count).Select(number => series + number), s_rows.Select(Id).Where(id => id.StartsWith(series, StringComparison.Ordinal)));
 
@@ -50,7 +51,7 @@ public sealed partial class ProtocolCoverageTests
 
     private static string Id(string row) => Cells(row)[0];
 
-    [GeneratedRegex(@"^\| [SCD]\d+ \|")]
+    [GeneratedRegex(@"^\| [SCDB]\d+ \|")]
     private static partial Regex RowStart();
 
     [GeneratedRegex(@"`(\w+Tests\.\w+)`")]
