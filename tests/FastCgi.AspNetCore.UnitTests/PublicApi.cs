@@ -23,8 +23,39 @@ internal static class PublicApi
         [typeof(uint)] = "uint",
     };
 
-    public static IEnumerable<string> Describe(Assembly assembly)
+    /// <summary>Compares with a file, and writes what is there now beside the test.</summary>
+    public static void AssertIs(Assembly assembly, string snapshot)
+    {
+        var written = Path.Combine(AppContext.BaseDirectory, "PublicApi.txt");
+        var expected = File.ReadAllLines(Repository.GetPath(snapshot));
+        var actual = Describe(assembly).ToArray();
+        File.WriteAllLines(written, actual);
+
+        var differences = Difference(expected, actual, "- ").Concat(Difference(actual, expected, "+ ")).ToArray();
+        Assert.True(
+            differences.Length == 0,
+            $"{snapshot} and the public members differ; {written} has them as they are now:\n{string.Join('\n', differences)}");
+        Assert.Equal(expected, actual);
+    }
+
+    private static IEnumerable<string> Describe(Assembly assembly)
         => assembly.GetExportedTypes().OrderBy(static type => type.FullName, StringComparer.Ordinal).SelectMany(DescribeType);
+
+    /// <summary>The members, each with its type, that only the first has.</summary>
+    private static IEnumerable<string> Difference(string[] lines, string[] others, string sign)
+        => Qualify(lines).Except(Qualify(others)).Select(line => sign + line);
+
+    private static IEnumerable<string> Qualify(string[] lines)
+    {
+        var type = "";
+        foreach (var line in lines)
+        {
+            var isMember = line.StartsWith(' ');
+            if (!isMember)
+                type = line;
+            yield return isMember ? $"{type} {{ {line.Trim()} }}" : line;
+        }
+    }
 
     private static IEnumerable<string> DescribeType(Type type)
     {

@@ -1,0 +1,112 @@
+using System.Buffers;
+using System.Globalization;
+using System.Text;
+
+namespace FastCgi.Client.Cgi;
+
+/// <summary>The header block of an answer (RFC 3875, section 6): lines that end with CRLF or LF, up to an empty one.</summary>
+internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnlyList<KeyValuePair<string, string>> Headers, long? ContentLength)
+{
+    private const string TokenCharacters = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+
+    private static readonly SearchValues<byte> s_token = SearchValues.Create(Encoding.ASCII.GetBytes(TokenCharacters));
+
+    /// <summary>Finds the end of the block.</summary>
+    /// <param name="bytes">What has come so far.</param>
+    /// <param name="from">Where to go on; what is before has no end of the block. It is moved.</param>
+    /// <returns>The length of the block with its empty line, or -1 if more is needed.</returns>
+    public static int FindEnd(ReadOnlySpan<byte> bytes, ref int from)
+    {
+        while (true)
+        {
+            var feed = bytes[from..].IndexOf((byte)'\n');
+            if (feed < 0)
+                return -1;
+
+            var line = bytes.Slice(from, feed);
+            if (line.IsEmpty || line.SequenceEqual("\r"u8))
+                return from + feed + 1;
+
+            from += feed + 1;
+        }
+    }
+
+    /// <summary>Reads a whole block.</summary>
+    /// <exception cref="FastCgiProtocolException">It is malformed.</exception>
+    public static HeaderBlock Parse(ReadOnlySpan<byte> block)
+    {
+        var headers = new List<KeyValuePair<string, string>>();
+        (int Code, string Reason)? status = null;
+        long? length = null;
+        var hasLocation = false;
+        while (true)
+        {
+            var feed = block.IndexOf((byte)'\n');
+            var line = block[..feed];
+            block = block[(feed + 1)..];
+            if (line.EndsWith("\r"u8))
+                line = line[..^1];
+            if (line.IsEmpty)
+                break;
+
+            var (name, value) = ParseLine(line);
+            if (name.Equals("Status", StringComparison.OrdinalIgnoreCase))
+            {
+                status = status is null ? ParseStatus(value) : throw Malformed("it has two fields Status");
+                continue;
+            }
+
+            hasLocation |= name.Equals("Location", StringComparison.OrdinalIgnoreCase);
+            if (name.Equals("Content-Length", StringComparison.OrdinalIgnoreCase))
+                length = ParseLength(value, length);
+            headers.Add(new(name, value));
+        }
+
+        if (headers.Count == 0 && status is null)
+            throw Malformed("it has no field");
+
+        var (code, reason) = status ?? (hasLocation ? (302, "Found") : (200, "OK"));
+        return new HeaderBlock(code, reason, headers, length);
+    }
+
+    private static (string Name, string Value) ParseLine(ReadOnlySpan<byte> line)
+    {
+        var colon = line.IndexOf((byte)':');
+        if (line.StartsWith("HTTP/"u8) && colon < 0)
+            throw Malformed($"it begins with a status line of HTTP, '{Show(line)}', where CGI has 'Status: 200 OK'");
+        if (colon <= 0)
+            throw Malformed($"the line '{Show(line)}' has no name and colon");
+        if (line[..colon].ContainsAnyExcept(s_token))
+            throw Malformed($"the name of '{Show(line)}' has other characters than those of a token");
+
+        var value = line[(colon + 1)..].Trim(" \t"u8);
+        if (value.IndexOfAny((byte)'\r', (byte)0) >= 0)
+            throw Malformed($"the value of '{Encoding.Latin1.GetString(line[..colon])}' has a CR or NUL");
+        return (Encoding.Latin1.GetString(line[..colon]), Encoding.Latin1.GetString(value));
+    }
+
+    private static (int Code, string Reason) ParseStatus(string value)
+    {
+        if (value.Length >= 3 && (value.Length == 3 || value[3] == ' ') && int.TryParse(value.AsSpan(0, 3), NumberStyles.None, CultureInfo.InvariantCulture, out var code) && code is >= 100 and <= 999)
+            return (code, value.Length > 4 ? value[4..].Trim() : "");
+        throw Malformed($"its Status is '{value}', where three digits are expected");
+    }
+
+    private static long ParseLength(string value, long? earlier)
+    {
+        if (!long.TryParse(value, NumberStyles.None, CultureInfo.InvariantCulture, out var length))
+            throw Malformed($"its Content-Length is '{value}', where digits are expected");
+        return earlier is null || earlier == length ? length : throw Malformed("it has two different fields Content-Length");
+    }
+
+    private static string Show(ReadOnlySpan<byte> line)
+    {
+        const int Shown = 60;
+        var text = new StringBuilder();
+        foreach (var letter in Encoding.Latin1.GetString(line[..Math.Min(line.Length, Shown)]))
+            text.Append(char.IsControl(letter) ? '?' : letter);
+        return line.Length > Shown ? text.Append('…').ToString() : text.ToString();
+    }
+
+    private static FastCgiProtocolException Malformed(string why) => new(FastCgiProtocolError.MalformedHeaders, $"The header block of the answer cannot be read: {why}.");
+}

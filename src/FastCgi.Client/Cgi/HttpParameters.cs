@@ -1,0 +1,91 @@
+using System.Globalization;
+using System.Net;
+using System.Net.Http.Headers;
+using System.Text;
+
+namespace FastCgi.Client.Cgi;
+
+/// <summary>Makes CGI parameters of an HTTP request, as nginx does with its <c>fastcgi_params</c>.</summary>
+internal static class HttpParameters
+{
+    /// <summary>What is of one connection only (RFC 9110, section 7.6.1), and <c>Proxy</c>, whose parameter some programs take for their proxy (httpoxy).</summary>
+    private static readonly HashSet<string> s_dropped = new(StringComparer.OrdinalIgnoreCase)
+    {
+        "Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "TE", "Trailer", "Upgrade", "Expect", "Proxy", "Content-Length", "Content-Type",
+    };
+
+    /// <summary>Whether a header is passed on, and not by a parameter of its own.</summary>
+    public static bool IsPassed(string name) => !s_dropped.Contains(name) && !name.Contains('_', StringComparison.Ordinal);
+
+    /// <summary>The name of a header's parameter.</summary>
+    public static string ToParameterName(string header)
+    {
+        var name = new StringBuilder("HTTP_", header.Length + 5);
+        foreach (var letter in header)
+            name.Append(letter == '-' ? '_' : char.ToUpperInvariant(letter));
+        return name.ToString();
+    }
+
+    /// <summary>The parameters that say where a request goes.</summary>
+    /// <param name="parameters">They are added here.</param>
+    /// <param name="method">The method.</param>
+    /// <param name="target">Path and query, as they stand in the request.</param>
+    /// <param name="contentType">The header Content-Type; empty without a body.</param>
+    /// <param name="contentLength">The header Content-Length; empty if it is not known.</param>
+    public static void AddTarget(FastCgiParameters parameters, string method, string target, string contentType, string contentLength)
+    {
+        var question = target.IndexOf('?', StringComparison.Ordinal);
+        var path = Uri.UnescapeDataString(question < 0 ? target : target[..question]);
+        parameters.Add("QUERY_STRING", question < 0 ? "" : target[(question + 1)..]);
+        parameters.Add("REQUEST_METHOD", method);
+        parameters.Add("CONTENT_TYPE", contentType);
+        parameters.Add("CONTENT_LENGTH", contentLength);
+        parameters.Add("SCRIPT_NAME", path);
+        parameters.Add("REQUEST_URI", target);
+        parameters.Add("DOCUMENT_URI", path);
+    }
+
+    /// <summary>The parameters that say over which connection a request came.</summary>
+    public static void AddConnection(FastCgiParameters parameters, string scheme, string protocol, IPEndPoint remote, IPEndPoint local, string serverName)
+    {
+        parameters.Add("SERVER_PROTOCOL", protocol);
+        parameters.Add("REQUEST_SCHEME", scheme);
+        if (scheme == "https")
+            parameters.Add("HTTPS", "on");
+        parameters.Add("GATEWAY_INTERFACE", "CGI/1.1");
+        parameters.Add("SERVER_SOFTWARE", "FastCgi.Client");
+        parameters.Add("REMOTE_ADDR", remote.Address.ToString());
+        parameters.Add("REMOTE_PORT", remote.Port.ToString(CultureInfo.InvariantCulture));
+        parameters.Add("SERVER_ADDR", local.Address.ToString());
+        parameters.Add("SERVER_PORT", local.Port.ToString(CultureInfo.InvariantCulture));
+        parameters.Add("SERVER_NAME", serverName);
+    }
+
+    /// <summary>The parameters of a message of <see cref="HttpClient"/>.</summary>
+    public static FastCgiParameters Create(HttpRequestMessage message, FastCgiHttpHandler handler)
+    {
+        var uri = message.RequestUri!;
+        var parameters = new FastCgiParameters();
+        var length = message.Content is null ? null : message.Content.Headers.ContentLength;
+        AddTarget(parameters, message.Method.Method, uri.PathAndQuery, message.Content?.Headers.ContentType?.ToString() ?? "", length?.ToString(CultureInfo.InvariantCulture) ?? "");
+        var local = new IPEndPoint(handler.LocalEndPoint.Address, uri.Port);
+        AddConnection(parameters, uri.Scheme, $"HTTP/{message.Version.ToString(2)}", handler.RemoteEndPoint, local, uri.IdnHost);
+
+        parameters.Add("HTTP_HOST", message.Headers.Host ?? uri.IdnHost + (uri.IsDefaultPort ? "" : $":{uri.Port}"));
+        AddHeaders(parameters, message.Headers.NonValidated);
+        if (message.Content is { } content)
+            AddHeaders(parameters, content.Headers.NonValidated);
+        foreach (var (name, value) in handler.Parameters)
+            parameters[name] = value;
+        return parameters;
+    }
+
+    private static void AddHeaders(FastCgiParameters parameters, HttpHeadersNonValidated headers)
+    {
+        foreach (var (name, values) in headers)
+        {
+            if (IsPassed(name) && !name.Equals("Host", StringComparison.OrdinalIgnoreCase))
+                parameters.Add(ToParameterName(name), string.Join(name.Equals("Cookie", StringComparison.OrdinalIgnoreCase) ? "; " : name.Equals("User-Agent", StringComparison.OrdinalIgnoreCase) ? " " : ", ", values));
+        }
+    }
+}

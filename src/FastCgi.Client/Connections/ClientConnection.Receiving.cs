@@ -1,0 +1,159 @@
+using System.Buffers;
+using System.Buffers.Binary;
+using System.Net.Sockets;
+using FastCgi.AspNetCore.Protocol;
+
+namespace FastCgi.Client.Connections;
+
+/// <content>What comes in.</content>
+internal sealed partial class ClientConnection
+{
+    private const int ReceiveBufferSize = 32 * 1024;
+
+    private readonly List<Exchange> _written = [];
+    private readonly byte[] _fixedBody = new byte[ProtocolConstants.FixedBodyLength];
+    private RecordReader _reader;
+    private int _fixedBodyLength;
+
+    private async Task ReceiveAsync()
+    {
+        try
+        {
+            while (true)
+            {
+                // Nothing is held while nothing comes: connections wait long.
+                await _socket.ReceiveAsync(Memory<byte>.Empty, SocketFlags.None).ConfigureAwait(false);
+                var buffer = ArrayPool<byte>.Shared.Rent(ReceiveBufferSize);
+                try
+                {
+                    var received = await _socket.ReceiveAsync(buffer.AsMemory(), SocketFlags.None).ConfigureAwait(false);
+                    if (received == 0)
+                    {
+                        Close(new FastCgiProtocolException(FastCgiProtocolError.ConnectionClosed, "The application closed the connection before the end of its answer."));
+                        return;
+                    }
+
+                    Take(buffer.AsSpan(0, received));
+                }
+                finally
+                {
+                    ArrayPool<byte>.Shared.Return(buffer);
+                }
+
+                await FlushAsync().ConfigureAwait(false);
+            }
+        }
+        catch (FastCgiProtocolException exception)
+        {
+            Close(exception);
+        }
+        catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+        {
+            Close(new FastCgiProtocolException(FastCgiProtocolError.ConnectionClosed, $"The connection was lost before the end of the answer: {exception.Message}", exception));
+        }
+    }
+
+    /// <summary>While one answer has more than its buffer, nothing more is received: FastCGI has no other way to make an application wait.</summary>
+    private async ValueTask FlushAsync()
+    {
+        foreach (var exchange in _written)
+            await exchange.FlushAsync().ConfigureAwait(false);
+        _written.Clear();
+    }
+
+    private void Take(ReadOnlySpan<byte> bytes)
+    {
+        while (true)
+        {
+            switch (_reader.Read(ref bytes, out var piece))
+            {
+                case RecordReadResult.NeedMore:
+                    return;
+                case RecordReadResult.UnsupportedVersion:
+                    throw Malformed($"a record has the version {bytes[0]}, so this is not FastCGI 1.0");
+                default:
+                    if (piece.IsStart)
+                        _options.Trace?.OnRecord(_number, isSent: false, piece.Header, piece.Content);
+                    Take(piece);
+                    break;
+            }
+        }
+    }
+
+    private void Take(RecordPiece piece)
+    {
+        if (piece.Header.RequestId == ProtocolConstants.NullRequestId)
+        {
+            TakeManagement(piece);
+            return;
+        }
+
+        var exchange = Find(piece.Header.RequestId);
+        switch (piece.Header.Type)
+        {
+            case RecordType.Stdout:
+                exchange.OnStdout(piece.Content, piece.IsEmptyRecord);
+                if (!_written.Contains(exchange))
+                    _written.Add(exchange);
+                break;
+            case RecordType.Stderr:
+                exchange.OnStandardError(piece.Content);
+                break;
+            case RecordType.EndRequest:
+                TakeEndRequest(exchange, piece);
+                break;
+            default:
+                throw Malformed($"the application sent a record of type {(int)piece.Header.Type}");
+        }
+    }
+
+    private Exchange Find(ushort id)
+    {
+        lock (_lock)
+        {
+            if (_exchanges.TryGetValue(id, out var exchange) || _abandoned.TryGetValue(id, out exchange))
+                return exchange;
+        }
+
+        throw Malformed($"the application sent a record for the request {id}, which is not active");
+    }
+
+    private void TakeEndRequest(Exchange exchange, RecordPiece piece)
+    {
+        if (!TakeFixedBody(piece))
+            return;
+
+        bool isKept;
+        lock (_lock)
+        {
+            var isWanted = _exchanges.Remove(exchange.Id);
+            _abandoned.Remove(exchange.Id);
+            // Alone on its connection, a request whose input is not all sent leaves it behind: not every application skips what is left.
+            isKept = (_options.KeepConnections || _reserved > 1) && (exchange.Sender.IsEndSent || _reserved > 1) && !(isWanted && _exchanges.Count == 0 && _abandoned.Count > 0);
+            _isRetired |= !isKept;
+        }
+
+        exchange.OnEnd(BinaryPrimitives.ReadInt32BigEndian(_fixedBody), (FastCgiProtocolStatus)_fixedBody[4]);
+        if (!exchange.Sender.IsEndSent)
+            exchange.StopSending();
+        Finish(exchange);
+        if (!isKept)
+            Dispose();
+    }
+
+    /// <summary>Collects the eight bytes of a body that may come in pieces.</summary>
+    /// <returns>Whether they are there.</returns>
+    private bool TakeFixedBody(RecordPiece piece)
+    {
+        if (piece.Header.ContentLength != ProtocolConstants.FixedBodyLength)
+            throw Malformed($"a record of type {(int)piece.Header.Type} has {piece.Header.ContentLength} bytes of content where 8 are expected");
+
+        if (piece.IsStart)
+            _fixedBodyLength = 0;
+        piece.Content.CopyTo(_fixedBody.AsSpan(_fixedBodyLength));
+        _fixedBodyLength += piece.Content.Length;
+        return piece.IsEnd;
+    }
+
+    private static FastCgiProtocolException Malformed(string why) => new(FastCgiProtocolError.MalformedRecord, $"The answer is malformed: {why}.");
+}

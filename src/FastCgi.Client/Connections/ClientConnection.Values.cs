@@ -1,0 +1,84 @@
+using System.Buffers;
+using System.Text;
+using FastCgi.AspNetCore.Protocol;
+
+namespace FastCgi.Client.Connections;
+
+/// <content>Management records: FCGI_GET_VALUES and its answer.</content>
+internal sealed partial class ClientConnection
+{
+    private readonly ArrayBufferWriter<byte> _management = new();
+    private TaskCompletionSource<IReadOnlyDictionary<string, string>>? _values;
+
+    /// <summary>Asks the application. One question at a time.</summary>
+    public async Task<IReadOnlyDictionary<string, string>> GetValuesAsync(IEnumerable<string> names, CancellationToken cancellationToken)
+    {
+        var values = new TaskCompletionSource<IReadOnlyDictionary<string, string>>(TaskCreationOptions.RunContinuationsAsynchronously);
+        lock (_lock)
+        {
+            ObjectDisposedException.ThrowIf(_isClosed, this);
+            _values = values;
+        }
+
+        await SendAsync(CreateQuestion(names), cancellationToken).ConfigureAwait(false);
+        return await values.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
+    }
+
+    private static byte[] CreateQuestion(IEnumerable<string> names)
+    {
+        var pairs = new List<byte>();
+        foreach (var name in names)
+        {
+            var bytes = Encoding.UTF8.GetBytes(name);
+            var pair = new byte[NameValuePairWriter.GetLength(bytes.Length, 0)];
+            NameValuePairWriter.Write(pair, bytes, []);
+            pairs.AddRange(pair);
+        }
+
+        if (pairs.Count > ProtocolConstants.MaxContentLength)
+            throw new ArgumentException("The names have more than the 65,535 bytes of a record.", nameof(names));
+
+        var record = new byte[ProtocolConstants.HeaderLength + pairs.Count];
+        RecordWriter.WriteHeader(record, RecordType.GetValues, ProtocolConstants.NullRequestId, pairs.Count);
+        pairs.CopyTo(record, ProtocolConstants.HeaderLength);
+        return record;
+    }
+
+    private void TakeManagement(RecordPiece piece)
+    {
+        TaskCompletionSource<IReadOnlyDictionary<string, string>>? values;
+        lock (_lock)
+            values = _values;
+        if (values is null || piece.Header.Type is not (RecordType.GetValuesResult or RecordType.UnknownType))
+            throw Malformed($"the application sent a management record of type {(int)piece.Header.Type} that nobody asked for");
+
+        if (piece.IsStart)
+            _management.ResetWrittenCount();
+        _management.Write(piece.Content);
+        if (!piece.IsEnd)
+            return;
+
+        lock (_lock)
+            _values = null;
+        // An application that does not know the question knows no values.
+        var answers = new Dictionary<string, string>(StringComparer.Ordinal);
+        if (piece.Header.Type == RecordType.GetValuesResult)
+        {
+            var pairs = new NameValuePairReader(_management.WrittenSpan);
+            while (pairs.TryRead(out var name, out var value))
+                answers[Encoding.UTF8.GetString(name)] = Encoding.UTF8.GetString(value);
+            if (pairs.IsMalformed)
+                throw Malformed("the result of FCGI_GET_VALUES ends inside a name-value pair");
+        }
+
+        values.TrySetResult(answers);
+    }
+
+    private void FailValues(Exception exception)
+    {
+        TaskCompletionSource<IReadOnlyDictionary<string, string>>? values;
+        lock (_lock)
+            (values, _values) = (_values, null);
+        values?.TrySetException(exception);
+    }
+}

@@ -1,0 +1,227 @@
+using System.Net.Sockets;
+using FastCgi.AspNetCore.Protocol;
+
+namespace FastCgi.Client.Connections;
+
+/// <summary>
+/// One connection. A loop receives as long as it is open, also while it is idle, so that a close by the application is seen at once. Requests take a
+/// slot of it (<see cref="TryReserve"/>), begin, and give the slot back when their end has come and their input has been sent.
+/// </summary>
+internal sealed partial class ClientConnection : IDisposable
+{
+    private readonly Socket _socket;
+    private readonly ConnectionPool _pool;
+    private readonly FastCgiClientOptions _options;
+    private readonly int _number;
+    private readonly SemaphoreSlim _sendLock = new(1);
+    private readonly Lock _lock = new();
+    private readonly Dictionary<ushort, Exchange> _exchanges = [];
+    private readonly Dictionary<ushort, Exchange> _abandoned = [];
+    private readonly ITimer _idleTimer;
+    private int _reserved;
+    private int _served;
+    private ushort _lastId;
+    private bool _isClosed;
+    private bool _isRetired;
+
+    public ClientConnection(Socket socket, ConnectionPool pool, FastCgiClientOptions options, int number)
+    {
+        _socket = socket;
+        _pool = pool;
+        _options = options;
+        _number = number;
+        _idleTimer = options.TimeProvider.CreateTimer(static state => ((ClientConnection)state!).OnIdleTimeout(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+    }
+
+    /// <summary>Begins to receive.</summary>
+    public void Start() => _ = ReceiveAsync();
+
+    /// <summary>Takes a slot for a request.</summary>
+    /// <param name="capacity">How many requests it may carry.</param>
+    public bool TryReserve(int capacity)
+    {
+        lock (_lock)
+        {
+            if (_isClosed || _isRetired || _reserved >= capacity)
+                return false;
+
+            if (_reserved++ == 0)
+                _idleTimer.Change(Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+            return true;
+        }
+    }
+
+    /// <summary>Gives a slot back that was not used, or not any more.</summary>
+    public void ReleaseUnused()
+    {
+        lock (_lock)
+        {
+            if (--_reserved == 0 && !_isClosed)
+                _idleTimer.Change(_options.IdleTimeout, Timeout.InfiniteTimeSpan);
+        }
+    }
+
+    /// <summary>Begins a request, for which a slot is reserved.</summary>
+    /// <param name="request">What is asked.</param>
+    /// <param name="isShared">Whether others may be on the connection at the same time.</param>
+    public Exchange Begin(FastCgiRequest request, bool isShared)
+    {
+        Exchange exchange;
+        bool isClosed;
+        lock (_lock)
+        {
+            isClosed = _isClosed;
+            exchange = new Exchange(this, request, isShared ? GetFreeId() : (ushort)1, _served++ > 0, _options) { IsUnsent = isClosed };
+            if (!isClosed)
+                _exchanges.Add(exchange.Id, exchange);
+        }
+
+        if (isClosed)
+            exchange.OnConnectionEnded(new FastCgiProtocolException(FastCgiProtocolError.ConnectionClosed, "The connection was closed before the request was sent."));
+        else
+            _ = SendAsync(exchange, keepsConnection: isShared || _options.KeepConnections);
+        return exchange;
+    }
+
+    /// <summary>The caller wants no more of a request.</summary>
+    public void Abandon(Exchange exchange)
+    {
+        bool isLast;
+        lock (_lock)
+        {
+            // Its id may have become that of the next request.
+            if (_exchanges.GetValueOrDefault(exchange.Id) != exchange)
+                return;
+
+            _exchanges.Remove(exchange.Id);
+            _abandoned.Add(exchange.Id, exchange);
+            isLast = _reserved == _abandoned.Count;
+        }
+
+        // Alone on its connection, an abort that may not be heard costs more than a new connection.
+        if (isLast)
+            Dispose();
+        else
+            _ = SendAbortAsync(exchange.Id);
+    }
+
+    /// <summary>Sends whole records, one caller at a time.</summary>
+    public async ValueTask SendAsync(ReadOnlyMemory<byte> records, CancellationToken cancellationToken)
+    {
+        await _sendLock.WaitAsync(cancellationToken).ConfigureAwait(false);
+        try
+        {
+            TraceSent(records.Span);
+            // From here on it is sent whole: half a record would spoil the connection for the others.
+            while (!records.IsEmpty)
+                records = records[await _socket.SendAsync(records, SocketFlags.None, CancellationToken.None).ConfigureAwait(false)..];
+        }
+        finally
+        {
+            _sendLock.Release();
+        }
+    }
+
+    /// <summary>Closes the connection and ends what is on it.</summary>
+    public void Dispose() => Close(new FastCgiProtocolException(FastCgiProtocolError.ConnectionClosed, "The connection was closed."));
+
+    private void Close(FastCgiProtocolException reason)
+    {
+        Exchange[] exchanges;
+        lock (_lock)
+        {
+            if (_isClosed)
+                return;
+
+            _isClosed = true;
+            exchanges = [.. _exchanges.Values];
+            _exchanges.Clear();
+        }
+
+        _idleTimer.Dispose();
+        _socket.Dispose();
+        FailValues(reason);
+        foreach (var exchange in exchanges)
+            exchange.OnConnectionEnded(reason);
+        _pool.OnClosed(this);
+    }
+
+    private async Task SendAsync(Exchange exchange, bool keepsConnection)
+    {
+        try
+        {
+            await exchange.Sender.SendAsync(keepsConnection).ConfigureAwait(false);
+        }
+        catch (Exception exception) when (exception is SocketException or ObjectDisposedException || exchange.SendingToken.IsCancellationRequested)
+        {
+            // The application is gone, or wants no more: what it has answered, or why the connection ended, comes by the receiving loop.
+        }
+        catch (Exception exception)
+        {
+            // The source of the body has failed.
+            exchange.Abort(exception);
+        }
+        finally
+        {
+            Finish(exchange);
+        }
+    }
+
+    /// <summary>Called when the input of a request has been sent and when its end has come; the second gives its slot back.</summary>
+    private void Finish(Exchange exchange)
+    {
+        if (exchange.FinishOne())
+            ReleaseSlot();
+    }
+
+    private void ReleaseSlot()
+    {
+        ReleaseUnused();
+        _pool.OnSlotFree(this);
+    }
+
+    private async Task SendAbortAsync(ushort id)
+    {
+        var record = new byte[ProtocolConstants.HeaderLength];
+        RecordWriter.WriteHeader(record, RecordType.AbortRequest, id, contentLength: 0);
+        try
+        {
+            await SendAsync(record, CancellationToken.None).ConfigureAwait(false);
+        }
+        catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+        {
+            // Gone with its connection.
+        }
+    }
+
+    private ushort GetFreeId()
+    {
+        do
+            _lastId = _lastId == ushort.MaxValue ? (ushort)1 : (ushort)(_lastId + 1);
+        while (_exchanges.ContainsKey(_lastId) || _abandoned.ContainsKey(_lastId));
+        return _lastId;
+    }
+
+    private void OnIdleTimeout()
+    {
+        lock (_lock)
+        {
+            if (_reserved > 0)
+                return;
+
+            _isRetired = true;
+        }
+
+        Dispose();
+    }
+
+    private void TraceSent(ReadOnlySpan<byte> records)
+    {
+        if (_options.Trace is not { } trace)
+            return;
+
+        var reader = new RecordReader();
+        while (reader.Read(ref records, out var piece) == RecordReadResult.Piece)
+            trace.OnRecord(_number, isSent: true, piece.Header, piece.Content);
+    }
+}

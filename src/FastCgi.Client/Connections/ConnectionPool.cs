@@ -1,0 +1,280 @@
+using System.Globalization;
+using System.Net.Sockets;
+using System.Text;
+using FastCgi.AspNetCore.Protocol;
+
+namespace FastCgi.Client.Connections;
+
+/// <summary>The connections to one address, and who waits for one.</summary>
+internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOptions options) : IDisposable
+{
+    // An application that knows the question answers at once. Some that do not leave it unanswered.
+    private static readonly TimeSpan s_valuesTimeout = TimeSpan.FromSeconds(1);
+
+    private readonly Lock _lock = new();
+
+    // The one that was used last is at the end, and is taken first, so that the others become idle.
+    private readonly List<ClientConnection> _connections = [];
+    private readonly Queue<TaskCompletionSource<ClientConnection?>> _waiting = new();
+    private readonly SemaphoreSlim _askLock = new(1);
+    private int _connecting;
+    private int _lastNumber;
+    private int? _capacity = options.MaxRequestsPerConnection == 1 || options.Multiplexing == FastCgiMultiplexing.Never ? 1
+        : options.Multiplexing == FastCgiMultiplexing.Always ? options.MaxRequestsPerConnection : null;
+
+    private bool _isDisposed;
+
+    /// <summary>Whether requests may share connections.</summary>
+    public bool IsShared
+    {
+        get
+        {
+            lock (_lock)
+                return _capacity > 1;
+        }
+    }
+
+    /// <summary>Takes a slot of a connection; waits for one if there are as many as there may be.</summary>
+    public async Task<ClientConnection> AcquireAsync(CancellationToken cancellationToken)
+    {
+        TaskCompletionSource<ClientConnection?>? waiter = null;
+        lock (_lock)
+        {
+            ObjectDisposedException.ThrowIf(_isDisposed, typeof(FastCgiClient));
+            if (_waiting.Count == 0 && TryTakeSlot() is { } connection)
+                return connection;
+
+            if (_connections.Count + _connecting >= options.MaxConnections)
+            {
+                waiter = new TaskCompletionSource<ClientConnection?>(TaskCreationOptions.RunContinuationsAsynchronously);
+                _waiting.Enqueue(waiter);
+            }
+            else
+            {
+                _connecting++;
+            }
+        }
+
+        if (waiter is null)
+            return await OpenAsync(cancellationToken).ConfigureAwait(false);
+
+        await using (cancellationToken.UnsafeRegister(static (state, token) => ((TaskCompletionSource<ClientConnection?>)state!).TrySetCanceled(token), waiter).ConfigureAwait(false))
+        {
+            var given = await waiter.Task.ConfigureAwait(false);
+            // None: there is room for a new one, which is counted already.
+            return given ?? await OpenAsync(cancellationToken).ConfigureAwait(false);
+        }
+    }
+
+    /// <summary>Makes a connection that is not of the pool and not kept; a slot of it is taken.</summary>
+    public async Task<ClientConnection> OpenAloneAsync(CancellationToken cancellationToken)
+    {
+        var connection = Create(await ConnectAsync(cancellationToken).ConfigureAwait(false));
+        connection.TryReserve(1);
+        connection.Start();
+        return connection;
+    }
+
+    /// <summary>The application has refused a second request on a connection.</summary>
+    public void StopSharing()
+    {
+        lock (_lock)
+            _capacity = 1;
+    }
+
+    public void OnSlotFree(ClientConnection connection)
+    {
+        lock (_lock)
+        {
+            if (_connections.Remove(connection))
+                _connections.Add(connection);
+            GiveToWaiting();
+        }
+    }
+
+    public void OnClosed(ClientConnection connection)
+    {
+        lock (_lock)
+        {
+            _connections.Remove(connection);
+            GiveToWaiting();
+        }
+    }
+
+    public void Dispose()
+    {
+        ClientConnection[] connections;
+        TaskCompletionSource<ClientConnection?>[] waiting;
+        lock (_lock)
+        {
+            _isDisposed = true;
+            connections = [.. _connections];
+            waiting = [.. _waiting];
+            _waiting.Clear();
+        }
+
+        foreach (var waiter in waiting)
+            waiter.TrySetException(new ObjectDisposedException(nameof(FastCgiClient)));
+        foreach (var connection in connections)
+            connection.Dispose();
+    }
+
+    private ClientConnection? TryTakeSlot()
+    {
+        var capacity = _capacity ?? 1;
+        for (var i = _connections.Count - 1; i >= 0; i--)
+        {
+            if (_connections[i].TryReserve(capacity))
+                return _connections[i];
+        }
+
+        return null;
+    }
+
+    private void GiveToWaiting()
+    {
+        while (_waiting.TryPeek(out var waiter))
+        {
+            if (waiter.Task.IsCompleted)
+            {
+                // Its caller has given up.
+                _waiting.Dequeue();
+                continue;
+            }
+
+            var connection = TryTakeSlot();
+            if (connection is null && _connections.Count + _connecting >= options.MaxConnections)
+                return;
+
+            if (connection is null)
+                _connecting++;
+            _waiting.Dequeue();
+            if (!waiter.TrySetResult(connection))
+                GiveBack(connection);
+        }
+    }
+
+    /// <summary>A waiter gave up in the moment in which it was served.</summary>
+    private void GiveBack(ClientConnection? connection)
+    {
+        if (connection is null)
+            _connecting--;
+        else
+            connection.ReleaseUnused();
+    }
+
+    private async Task<ClientConnection> OpenAsync(CancellationToken cancellationToken)
+    {
+        ClientConnection? connection = null;
+        try
+        {
+            connection = Create(await ConnectAsync(cancellationToken).ConfigureAwait(false));
+            connection.TryReserve(1);
+            connection.Start();
+            return await AskAsync(connection, cancellationToken).ConfigureAwait(false);
+        }
+        catch
+        {
+            lock (_lock)
+            {
+                _connecting--;
+                GiveToWaiting();
+            }
+
+            connection?.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>Asks once whether requests may share connections, and adds the connection, or another if it did not survive the question.</summary>
+    private async Task<ClientConnection> AskAsync(ClientConnection connection, CancellationToken cancellationToken)
+    {
+        await _askLock.WaitAsync(cancellationToken).ConfigureAwait(false);
+        try
+        {
+            if (_capacity is null)
+            {
+                var capacity = await GetCapacityAsync(connection, cancellationToken).ConfigureAwait(false);
+                if (capacity is null)
+                {
+                    connection.Dispose();
+                    connection = Create(await ConnectAsync(cancellationToken).ConfigureAwait(false));
+                    connection.TryReserve(1);
+                    connection.Start();
+                }
+
+                lock (_lock)
+                    _capacity = capacity ?? 1;
+            }
+        }
+        finally
+        {
+            _askLock.Release();
+        }
+
+        lock (_lock)
+        {
+            if (!_isDisposed)
+            {
+                _connecting--;
+                _connections.Add(connection);
+                GiveToWaiting();
+                return connection;
+            }
+        }
+
+        connection.Dispose();
+        throw new ObjectDisposedException(nameof(FastCgiClient));
+    }
+
+    /// <returns>How many requests a connection may carry; <see langword="null"/> if the application did not answer, so that the connection is of no use.</returns>
+    private async Task<int?> GetCapacityAsync(ClientConnection connection, CancellationToken cancellationToken)
+    {
+        using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        timeout.CancelAfter(s_valuesTimeout);
+        try
+        {
+            var values = await connection.GetValuesAsync(
+                [Name(ProtocolConstants.MultiplexesConnectionsName), Name(ProtocolConstants.MaxRequestsName)], timeout.Token).ConfigureAwait(false);
+            if (values.GetValueOrDefault(Name(ProtocolConstants.MultiplexesConnectionsName)) != "1")
+                return 1;
+
+            var text = values.GetValueOrDefault(Name(ProtocolConstants.MaxRequestsName));
+            return int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out var most) && most > 0
+                ? Math.Min(most, options.MaxRequestsPerConnection)
+                : options.MaxRequestsPerConnection;
+        }
+        catch (Exception exception) when (!cancellationToken.IsCancellationRequested && exception is OperationCanceledException or FastCgiProtocolException or SocketException or ObjectDisposedException)
+        {
+            return null;
+        }
+    }
+
+    private static string Name(ReadOnlySpan<byte> name) => Encoding.ASCII.GetString(name);
+
+    private ClientConnection Create(Socket socket) => new(socket, this, options, Interlocked.Increment(ref _lastNumber));
+
+    private async Task<Socket> ConnectAsync(CancellationToken cancellationToken)
+    {
+        var socket = address.IsUnix
+            ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
+            : new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+        using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        timeout.CancelAfter(options.ConnectTimeout);
+        try
+        {
+            await socket.ConnectAsync(address.EndPoint, timeout.Token).ConfigureAwait(false);
+            return socket;
+        }
+        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
+        {
+            socket.Dispose();
+            throw new SocketException((int)SocketError.TimedOut, $"{address} did not accept a connection within {options.ConnectTimeout.TotalSeconds} s.");
+        }
+        catch
+        {
+            socket.Dispose();
+            throw;
+        }
+    }
+}

@@ -1,0 +1,234 @@
+using System.Buffers;
+using System.IO.Pipelines;
+using System.Text;
+using FastCgi.AspNetCore.Protocol;
+using FastCgi.Client.Cgi;
+
+namespace FastCgi.Client.Connections;
+
+/// <summary>
+/// One request on one connection. The connection's receiving loop puts in what comes, the caller takes it out; whichever of the two ends the request,
+/// it ends once. The pipe between them makes the loop wait when nobody reads.
+/// </summary>
+internal sealed class Exchange
+{
+    private readonly ClientConnection _connection;
+    private readonly FastCgiClientOptions _options;
+    private readonly Pipe _stdout;
+    private readonly ArrayBufferWriter<byte> _standardError = new();
+    private readonly TaskCompletionSource<FastCgiCompletion> _completion = new(TaskCreationOptions.RunContinuationsAsynchronously);
+    private readonly CancellationTokenSource _sending = new();
+    private readonly Lock _lock = new();
+    private volatile Exception? _failure;
+    private FastCgiProtocolException? _cut;
+    private bool _isStdoutEnded;
+    private int _finished;
+
+    public Exchange(ClientConnection connection, FastCgiRequest request, ushort id, bool isReused, FastCgiClientOptions options)
+    {
+        _connection = connection;
+        _options = options;
+        Request = request;
+        Id = id;
+        IsReused = isReused;
+        Sender = new RecordSender(connection, this);
+        var pause = Math.Max(options.MaxResponseBufferSize, 2);
+        _stdout = new Pipe(new PipeOptions(pauseWriterThreshold: pause, resumeWriterThreshold: pause / 2, useSynchronizationContext: false));
+        // Whoever does not look at the end need not be told of it.
+        _ = _completion.Task.ContinueWith(static task => _ = task.Exception, CancellationToken.None, TaskContinuationOptions.OnlyOnFaulted, TaskScheduler.Default);
+    }
+
+    public FastCgiRequest Request { get; }
+
+    public ushort Id { get; }
+
+    /// <summary>Whether the connection has served a request before.</summary>
+    public bool IsReused { get; }
+
+    /// <summary>Whether its connection was closed before anything was sent.</summary>
+    public bool IsUnsent { get; init; }
+
+    public RecordSender Sender { get; }
+
+    /// <summary>Whether anything of the answer has come.</summary>
+    public bool HasReceived { get; private set; }
+
+    public CancellationToken SendingToken => _sending.Token;
+
+    public Task<FastCgiCompletion> Completion => _completion.Task;
+
+    public PipeReader Output => _stdout.Reader;
+
+    /// <summary>Why the caller has ended it, if it has.</summary>
+    public Exception? Failure => _failure;
+
+    /// <summary>Why what has come is not all of the answer; known when the output is completed.</summary>
+    public FastCgiProtocolException? Cut
+    {
+        get
+        {
+            lock (_lock)
+                return _cut;
+        }
+    }
+
+    public string StandardError
+    {
+        get
+        {
+            lock (_lock)
+                return Encoding.UTF8.GetString(_standardError.WrittenSpan);
+        }
+    }
+
+    /// <summary>Waits for the header block.</summary>
+    public async Task<FastCgiResponse> ReadHeadAsync(CancellationToken cancellationToken)
+    {
+        await using (cancellationToken.UnsafeRegister(static (state, token) => ((Exchange)state!).Abort(new OperationCanceledException(token)), this).ConfigureAwait(false))
+        {
+            try
+            {
+                var head = await ReadHeaderBlockAsync().ConfigureAwait(false);
+                var hasBody = !Request.IsHead && head.StatusCode is not (204 or 304);
+                return new FastCgiResponse(this, head, hasBody);
+            }
+            catch (Exception exception)
+            {
+                Abort(exception);
+                throw;
+            }
+        }
+    }
+
+    /// <summary>Ends it from the caller's side. Nothing happens if it has ended.</summary>
+    public void Abort(Exception reason)
+    {
+        lock (_lock)
+        {
+            if (_failure is not null)
+                return;
+
+            _failure = reason;
+        }
+
+        _completion.TrySetException(reason);
+        Output.CancelPendingRead();
+        _stdout.Writer.CancelPendingFlush();
+        StopSending();
+        _connection.Abandon(this);
+    }
+
+    /// <summary>The connection has ended, or what it carries is not FastCGI. Called by its loop. What has come can still be read.</summary>
+    public void OnConnectionEnded(FastCgiProtocolException exception)
+    {
+        EndStdout(exception);
+        _completion.TrySetException(exception);
+        StopSending();
+    }
+
+    /// <summary>Lets go of what nobody reads any more.</summary>
+    public void CompleteReading() => _stdout.Reader.Complete();
+
+    /// <summary>Its input has been sent, or its end has come.</summary>
+    /// <returns>Whether both are so.</returns>
+    public bool FinishOne() => Interlocked.Increment(ref _finished) == 2;
+
+    public void StopSending() => _sending.Cancel();
+
+    public void OnStdout(ReadOnlySpan<byte> content, bool isEmptyRecord)
+    {
+        HasReceived = true;
+        if (_failure is not null || _isStdoutEnded)
+            return;
+
+        if (isEmptyRecord)
+        {
+            EndStdout(cut: null);
+        }
+        else
+        {
+            _stdout.Writer.Write(content);
+        }
+    }
+
+    public void OnStandardError(ReadOnlySpan<byte> content)
+    {
+        HasReceived = true;
+        lock (_lock)
+            _standardError.Write(content[..Math.Min(content.Length, _options.MaxStandardErrorSize - _standardError.WrittenCount)]);
+    }
+
+    /// <summary>END_REQUEST has come.</summary>
+    public void OnEnd(int appStatus, FastCgiProtocolStatus protocolStatus)
+    {
+        HasReceived = true;
+        if (_failure is not null)
+            return;
+
+        var completion = new FastCgiCompletion(appStatus, protocolStatus, StandardError);
+        // A failed program that has not closed its output has not written all of it.
+        EndStdout(appStatus == 0 ? null : new FastCgiProtocolException(
+            FastCgiProtocolError.BodyTooShort, $"The application ended the answer as failed, with appStatus {appStatus}, before its end.") { Completion = completion });
+        _completion.TrySetResult(completion);
+    }
+
+    /// <summary>Waits while more is buffered than may be.</summary>
+    public ValueTask<FlushResult> FlushAsync() => _isStdoutEnded || _failure is not null ? default : _stdout.Writer.FlushAsync();
+
+    private void EndStdout(FastCgiProtocolException? cut)
+    {
+        lock (_lock)
+        {
+            if (_isStdoutEnded)
+                return;
+
+            _isStdoutEnded = true;
+            _cut = cut;
+        }
+
+        _stdout.Writer.Complete();
+    }
+
+    private async Task<HeaderBlock> ReadHeaderBlockAsync()
+    {
+        var searched = 0;
+        while (true)
+        {
+            var result = await Output.ReadAsync().ConfigureAwait(false);
+            if (_failure is { } failure)
+                throw failure;
+
+            var buffer = result.Buffer;
+            var bytes = buffer.IsSingleSegment ? buffer.FirstSpan : buffer.ToArray();
+            var length = HeaderBlock.FindEnd(bytes, ref searched);
+            if (length > _options.MaxResponseHeadersSize || (length < 0 && bytes.Length > _options.MaxResponseHeadersSize))
+                throw new FastCgiProtocolException(FastCgiProtocolError.HeadersTooLarge, $"The header block of the answer has more than {_options.MaxResponseHeadersSize} bytes.");
+
+            if (length > 0)
+            {
+                var head = HeaderBlock.Parse(bytes[..length]);
+                Output.AdvanceTo(buffer.GetPosition(length));
+                return head;
+            }
+
+            Output.AdvanceTo(buffer.Start, buffer.End);
+            if (result.IsCompleted)
+                throw await ExplainNoAnswerAsync().ConfigureAwait(false);
+        }
+    }
+
+    /// <summary>Its output has ended, so its end is the next thing to come.</summary>
+    private async Task<FastCgiProtocolException> ExplainNoAnswerAsync()
+    {
+        var completion = await Completion.ConfigureAwait(false);
+        var why = completion.ProtocolStatus switch
+        {
+            FastCgiProtocolStatus.RequestComplete => $"The request ended without a header block, with appStatus {completion.AppStatus}.",
+            FastCgiProtocolStatus.CantMultiplexConnection => "The application takes one request at a time on a connection (CANT_MPX_CONN).",
+            FastCgiProtocolStatus.Overloaded => "The application is overloaded (OVERLOADED).",
+            FastCgiProtocolStatus.UnknownRole => $"The application does not serve the role {Request.Role} (UNKNOWN_ROLE).",
+            _ => $"The application refused the request with protocolStatus {(int)completion.ProtocolStatus}.",
+        };
+        return new FastCgiProtocolException(FastCgiProtocolError.NoAnswer, why) { Completion = completion };
+    }
+}

@@ -1,0 +1,125 @@
+using System.Buffers;
+using FastCgi.AspNetCore.Protocol;
+using FastCgi.Client.Streams;
+
+namespace FastCgi.Client.Connections;
+
+/// <summary>Makes the records of one request and sends them.</summary>
+internal sealed class RecordSender(ClientConnection connection, Exchange exchange)
+{
+    /// <summary>The most content of a record of a body: few enough that requests which share a connection take fair turns.</summary>
+    public const int PieceSize = 32 * 1024;
+
+    // Records begin at multiples of eight bytes, as the specification recommends (section 3.3) and nginx and Caddy do.
+    private const int Alignment = 8;
+
+    private int _isEndSent;
+
+    /// <summary>Whether the record that ends the request's input has been given to the connection.</summary>
+    public bool IsEndSent => Volatile.Read(ref _isEndSent) != 0;
+
+    /// <summary>Sends the whole request. It ends early, and without an exception, when the answer has ended.</summary>
+    public async Task SendAsync(bool keepsConnection)
+    {
+        var token = exchange.SendingToken;
+        var request = exchange.Request;
+        var buffer = new ArrayBufferWriter<byte>(1024);
+        WriteHead(buffer, keepsConnection);
+        if (request.BodySource is null && request.DataSource is null)
+        {
+            EndInput(buffer);
+            await connection.SendAsync(buffer.WrittenMemory, token).ConfigureAwait(false);
+            return;
+        }
+
+        await connection.SendAsync(buffer.WrittenMemory, token).ConfigureAwait(false);
+        if (request.BodySource is { } body)
+            await body.WriteToAsync(new RecordStream(this, RecordType.Stdin), token).ConfigureAwait(false);
+        if (request.DataSource is { } data)
+        {
+            await SendAsync(RecordType.Stdin, default, token).ConfigureAwait(false);
+            await data.WriteToAsync(new RecordStream(this, RecordType.Data), token).ConfigureAwait(false);
+        }
+
+        buffer.ResetWrittenCount();
+        EndInput(buffer);
+        await connection.SendAsync(buffer.WrittenMemory, token).ConfigureAwait(false);
+    }
+
+    /// <summary>Sends one record.</summary>
+    public async ValueTask SendAsync(RecordType type, ReadOnlyMemory<byte> content, CancellationToken cancellationToken)
+    {
+        var padding = GetPadding(content.Length);
+        var length = ProtocolConstants.HeaderLength + content.Length + padding;
+        var record = ArrayPool<byte>.Shared.Rent(length);
+        try
+        {
+            RecordWriter.WriteHeader(record, type, exchange.Id, content.Length, padding);
+            content.Span.CopyTo(record.AsSpan(ProtocolConstants.HeaderLength));
+            record.AsSpan(ProtocolConstants.HeaderLength + content.Length, padding).Clear();
+            await connection.SendAsync(record.AsMemory(0, length), cancellationToken).ConfigureAwait(false);
+        }
+        finally
+        {
+            ArrayPool<byte>.Shared.Return(record);
+        }
+    }
+
+    private static int GetPadding(int length) => -length & (Alignment - 1);
+
+    private void WriteHead(ArrayBufferWriter<byte> buffer, bool keepsConnection)
+    {
+        var role = (int)exchange.Request.Role;
+        var flags = keepsConnection ? ProtocolConstants.KeepConnectionFlag : (byte)0;
+        WriteRecord(buffer, RecordType.BeginRequest, [(byte)(role >> 8), (byte)role, flags, 0, 0, 0, 0, 0]);
+
+        var pairs = new ArrayBufferWriter<byte>(1024);
+        foreach (var parameter in exchange.Request.Parameters)
+        {
+            var name = parameter.NameBytes.Span;
+            var value = parameter.ValueBytes.Span;
+            var length = NameValuePairWriter.GetLength(name.Length, value.Length);
+            // A pair stands in one record if it can: not every application finds one that is cut.
+            if (pairs.WrittenCount > 0 && pairs.WrittenCount + length > ProtocolConstants.MaxAlignedContentLength)
+                WriteParams(buffer, pairs);
+
+            NameValuePairWriter.Write(pairs.GetSpan(length), name, value);
+            pairs.Advance(length);
+        }
+
+        WriteParams(buffer, pairs);
+        WriteRecord(buffer, RecordType.Params, []);
+    }
+
+    private void WriteParams(ArrayBufferWriter<byte> buffer, ArrayBufferWriter<byte> pairs)
+    {
+        for (var rest = pairs.WrittenSpan; !rest.IsEmpty;)
+        {
+            var length = Math.Min(rest.Length, ProtocolConstants.MaxAlignedContentLength);
+            WriteRecord(buffer, RecordType.Params, rest[..length]);
+            rest = rest[length..];
+        }
+
+        pairs.ResetWrittenCount();
+    }
+
+    /// <summary>The last record: of DATA for a filter, else of STDIN. An authorizer has neither (section 6.3), and front-ends send an empty STDIN all the same.</summary>
+    private void EndInput(ArrayBufferWriter<byte> buffer)
+    {
+        if (exchange.Request.Role == FastCgiRole.Filter && exchange.Request.DataSource is null)
+            WriteRecord(buffer, RecordType.Stdin, []);
+        WriteRecord(buffer, exchange.Request.Role == FastCgiRole.Filter ? RecordType.Data : RecordType.Stdin, []);
+        Volatile.Write(ref _isEndSent, 1);
+    }
+
+    private void WriteRecord(ArrayBufferWriter<byte> buffer, RecordType type, ReadOnlySpan<byte> content)
+    {
+        var padding = GetPadding(content.Length);
+        var length = ProtocolConstants.HeaderLength + content.Length + padding;
+        var span = buffer.GetSpan(length);
+        RecordWriter.WriteHeader(span, type, exchange.Id, content.Length, padding);
+        content.CopyTo(span[ProtocolConstants.HeaderLength..]);
+        span.Slice(ProtocolConstants.HeaderLength + content.Length, padding).Clear();
+        buffer.Advance(length);
+    }
+}

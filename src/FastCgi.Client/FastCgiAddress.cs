@@ -1,0 +1,90 @@
+using System.Diagnostics.CodeAnalysis;
+using System.Globalization;
+using System.Net;
+using System.Net.Sockets;
+
+namespace FastCgi.Client;
+
+/// <summary>
+/// Where a FastCGI application listens: <c>fastcgi://127.0.0.1:9000</c>, <c>fastcgi://[::1]:9000</c>, <c>fastcgi://host:9000</c>,
+/// <c>fastcgi://unix:/run/app.sock</c>, or <c>fastcgi://unix:@name</c> for an abstract socket of Linux. Each may be written without
+/// <c>fastcgi://</c>, and the path of a unix socket without <c>unix:</c>.
+/// </summary>
+public sealed class FastCgiAddress
+{
+    private const string Scheme = "fastcgi://";
+    private const string UnixPrefix = "unix:";
+    private const string Forms = "127.0.0.1:9000, [::1]:9000, host:9000, unix:/run/app.sock and unix:@name, each with or without fastcgi:// before it";
+
+    private readonly string _text;
+
+    private FastCgiAddress(EndPoint endPoint, string text)
+    {
+        EndPoint = endPoint;
+        _text = text;
+    }
+
+    /// <summary>An <see cref="IPEndPoint"/>, a <see cref="DnsEndPoint"/> or a <see cref="UnixDomainSocketEndPoint"/>.</summary>
+    public EndPoint EndPoint { get; }
+
+    internal bool IsUnix => EndPoint is UnixDomainSocketEndPoint;
+
+    /// <summary>Reads an address.</summary>
+    /// <param name="address">One of the forms above.</param>
+    /// <exception cref="FormatException">It has none of them.</exception>
+    public static FastCgiAddress Parse(string address)
+    {
+        ArgumentNullException.ThrowIfNull(address);
+        return TryParse(address, out var parsed) ? parsed : throw new FormatException($"'{address}' is not the address of a FastCGI application. The forms are {Forms}.");
+    }
+
+    /// <summary>Reads an address.</summary>
+    /// <param name="address">One of the forms above.</param>
+    /// <param name="result">What it names.</param>
+    /// <returns>Whether it has one of the forms.</returns>
+    public static bool TryParse([NotNullWhen(true)] string? address, [NotNullWhen(true)] out FastCgiAddress? result)
+    {
+        result = null;
+        if (address is null)
+            return false;
+
+        var rest = address.StartsWith(Scheme, StringComparison.OrdinalIgnoreCase) ? address[Scheme.Length..].TrimEnd('/') : address;
+        var isUnix = rest.StartsWith(UnixPrefix, StringComparison.OrdinalIgnoreCase);
+        var path = isUnix ? rest[UnixPrefix.Length..] : rest;
+        var endPoint = path.Length > 1 && (path[0] == '/' || (isUnix && path[0] == '@')) ? ToUnix(path) : isUnix ? null : ToTcp(rest);
+        if (endPoint is null)
+            return false;
+
+        result = new FastCgiAddress(endPoint, Scheme + (endPoint is UnixDomainSocketEndPoint ? UnixPrefix + path : rest));
+        return true;
+    }
+
+    /// <summary>The long form.</summary>
+    public override string ToString() => _text;
+
+    private static UnixDomainSocketEndPoint? ToUnix(string path)
+    {
+        try
+        {
+            return new UnixDomainSocketEndPoint(path[0] == '@' ? "\0" + path[1..] : path);
+        }
+        catch (ArgumentException)
+        {
+            // Longer than the system allows, which is about 107 bytes.
+            return null;
+        }
+    }
+
+    private static EndPoint? ToTcp(string text)
+    {
+        var colon = text.LastIndexOf(':');
+        if (colon <= 0 || !ushort.TryParse(text.AsSpan(colon + 1), NumberStyles.None, CultureInfo.InvariantCulture, out var port) || port == 0)
+            return null;
+
+        var host = text[..colon];
+        var isBracketed = host[0] == '[' && host[^1] == ']';
+        if (IPAddress.TryParse(host, out var ip))
+            return ip.AddressFamily == AddressFamily.InterNetworkV6 == isBracketed ? new IPEndPoint(ip, port) : null;
+        return Uri.CheckHostName(host) == UriHostNameType.Dns ? new DnsEndPoint(host, port) : null;
+    }
+}

@@ -1,0 +1,103 @@
+using FastCgi.Client.Connections;
+
+namespace FastCgi.Client;
+
+/// <summary>How a <see cref="FastCgiClient"/> uses its connections, and what it bears.</summary>
+public sealed class FastCgiClientOptions
+{
+    /// <summary>The most connections at a time; requests beyond wait for one. Default <see langword="null"/>: no limit, as for <see cref="SocketsHttpHandler"/>.</summary>
+    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
+    public int? MaxConnections
+    {
+        get;
+        set => field = AtLeast(value, 1);
+    }
+
+    /// <summary>
+    /// The most requests at a time on one connection. Default 1, which every application bears. More are sent only to an application
+    /// that says it can (<see cref="Multiplexing"/>). FastCGI has no flow control: an answer that is not read holds up the others of its connection.
+    /// </summary>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not from 1 to 65,535, which is the number of ids.</exception>
+    public int MaxRequestsPerConnection
+    {
+        get;
+        set => field = value is >= 1 and <= ushort.MaxValue ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "From 1 to 65535.");
+    } = 1;
+
+    /// <summary>Whether the application is asked before requests share a connection. Default <see cref="FastCgiMultiplexing.Ask"/>. It matters only with more than one request for a connection.</summary>
+    public FastCgiMultiplexing Multiplexing { get; set; }
+
+    /// <summary>Whether connections are kept for the next request (FCGI_KEEP_CONN). Default <see langword="true"/>.</summary>
+    public bool KeepConnections { get; set; } = true;
+
+    /// <summary>How long a connection is kept without a request. Default one minute, as for <see cref="SocketsHttpHandler"/>.</summary>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive, and not <see cref="Timeout.InfiniteTimeSpan"/>.</exception>
+    public TimeSpan IdleTimeout
+    {
+        get;
+        set => field = PositiveOrInfinite(value);
+    } = TimeSpan.FromMinutes(1);
+
+    /// <summary>How long a connection may take to be made. Default 60 seconds, as nginx's <c>fastcgi_connect_timeout</c>.</summary>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive, and not <see cref="Timeout.InfiniteTimeSpan"/>.</exception>
+    public TimeSpan ConnectTimeout
+    {
+        get;
+        set => field = PositiveOrInfinite(value);
+    } = TimeSpan.FromSeconds(60);
+
+    /// <summary>The largest header block of an answer, in bytes. Default 64 KiB, as for <see cref="SocketsHttpHandler"/>.</summary>
+    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
+    public int MaxResponseHeadersSize
+    {
+        get;
+        set => field = AtLeast(value, 1)!.Value;
+    } = 64 * 1024;
+
+    /// <summary>How many bytes of an answer wait to be read before the application is made to wait. Default 64 KiB.</summary>
+    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
+    public int MaxResponseBufferSize
+    {
+        get;
+        set => field = AtLeast(value, 1)!.Value;
+    } = 64 * 1024;
+
+    /// <summary>How many bytes of standard error are kept for a request; the rest is dropped. Default 64 KiB.</summary>
+    /// <exception cref="ArgumentOutOfRangeException">The value is negative.</exception>
+    public int MaxStandardErrorSize
+    {
+        get;
+        set => field = AtLeast(value, 0)!.Value;
+    } = 64 * 1024;
+
+    /// <summary>
+    /// Whether a request that may change something (POST, PATCH and the like) is sent again when a kept connection turns out closed. Default
+    /// <see langword="false"/>: the application may have worked on it (RFC 9110, section 9.2.2).
+    /// </summary>
+    public bool RetriesUnsafeRequests { get; set; }
+
+    /// <summary>Sees each record, in and out.</summary>
+    internal RecordTrace? Trace { get; set; }
+
+    internal TimeProvider TimeProvider { get; set; } = TimeProvider.System;
+
+    internal FastCgiClientOptions Clone() => (FastCgiClientOptions)MemberwiseClone();
+
+    private static int? AtLeast(int? value, int least) => value < least ? throw new ArgumentOutOfRangeException(nameof(value), value, $"At least {least}.") : value;
+
+    private static TimeSpan PositiveOrInfinite(TimeSpan value)
+        => value > TimeSpan.Zero || value == Timeout.InfiniteTimeSpan ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "Positive, or Timeout.InfiniteTimeSpan.");
+}
+
+/// <summary>When requests share a connection.</summary>
+public enum FastCgiMultiplexing
+{
+    /// <summary>If the application answers FCGI_GET_VALUES with FCGI_MPXS_CONNS=1. The first connection asks; one that does not answer within a second cannot.</summary>
+    Ask,
+
+    /// <summary>Always: the application is known to allow it.</summary>
+    Always,
+
+    /// <summary>Never.</summary>
+    Never,
+}

@@ -1,0 +1,118 @@
+using System.Net;
+using System.Net.Sockets;
+using FastCgi.Client.Cgi;
+using FastCgi.Client.Streams;
+
+namespace FastCgi.Client;
+
+/// <summary>
+/// Lets <see cref="HttpClient"/> speak FastCGI: the parameters are those of nginx's <c>fastcgi_params</c>, and both bodies stream. The host of the
+/// URL goes into parameters only; the connection goes to the address of the handler. It follows no redirects, keeps no cookies and decompresses nothing.
+/// </summary>
+public sealed class FastCgiHttpHandler : HttpMessageHandler
+{
+    private readonly FastCgiClient _client;
+
+    /// <summary>Creates a handler.</summary>
+    /// <param name="address">Where the application listens, in a form of <see cref="FastCgiAddress"/>.</param>
+    /// <param name="options">How connections are used; the defaults if not given.</param>
+    /// <exception cref="FormatException">The address has none of the forms.</exception>
+    public FastCgiHttpHandler(string address, FastCgiClientOptions? options = null)
+        => _client = new FastCgiClient(address, options);
+
+    /// <summary>
+    /// Parameters for each request, which take the place of those of the same name: SCRIPT_FILENAME and DOCUMENT_ROOT for php-fpm, for example.
+    /// Set them before the first request.
+    /// </summary>
+    public IDictionary<string, string> Parameters { get; } = new Dictionary<string, string>(StringComparer.Ordinal);
+
+    /// <summary>Whom the application takes for the client (REMOTE_ADDR and REMOTE_PORT). Default 127.0.0.1, port 0.</summary>
+    public IPEndPoint RemoteEndPoint { get; set; } = new(IPAddress.Loopback, 0);
+
+    /// <summary>What the application takes for the web server's address (SERVER_ADDR). Default 127.0.0.1. SERVER_PORT is the port of the URL.</summary>
+    public IPEndPoint LocalEndPoint { get; set; } = new(IPAddress.Loopback, 0);
+
+    /// <summary>Is given what the application writes to its standard error, when a request has ended. It may be called by any thread.</summary>
+    public Action<HttpRequestMessage, string>? StandardErrorReceived { get; set; }
+
+    /// <inheritdoc/>
+    /// <exception cref="HttpRequestException">There is no connection or no answer. The inner exception says more.</exception>
+    protected override async Task<HttpResponseMessage> SendAsync(HttpRequestMessage request, CancellationToken cancellationToken)
+    {
+        ArgumentNullException.ThrowIfNull(request);
+        if (request.RequestUri is not { IsAbsoluteUri: true, Scheme: "http" or "https" })
+            throw new InvalidOperationException("The URL of the request must be absolute, and begin with http:// or https://.");
+
+        var sent = new FastCgiRequest { BodySource = request.Content is null ? null : new HttpContentSource(request.Content) };
+        foreach (var parameter in HttpParameters.Create(request, this))
+            sent.Parameters.Add(parameter.NameBytes, parameter.ValueBytes);
+
+        FastCgiResponse response;
+        try
+        {
+            response = await _client.SendAsync(sent, cancellationToken).ConfigureAwait(false);
+        }
+        catch (SocketException exception)
+        {
+            throw new HttpRequestException(HttpRequestError.ConnectionError, $"No connection to {_client.Address}: {exception.Message}", exception);
+        }
+        catch (FastCgiProtocolException exception)
+        {
+            Report(request, exception.Completion);
+            throw new HttpRequestException(ToHttpError(exception.Error), exception.Message, exception);
+        }
+
+        _ = ReportAsync(request, response);
+        return ToMessage(request, response);
+    }
+
+    /// <inheritdoc/>
+    protected override void Dispose(bool disposing)
+    {
+        if (disposing)
+            _client.Dispose();
+        base.Dispose(disposing);
+    }
+
+    private static HttpRequestError ToHttpError(FastCgiProtocolError error) => error switch
+    {
+        FastCgiProtocolError.ConnectionClosed => HttpRequestError.ResponseEnded,
+        FastCgiProtocolError.HeadersTooLarge => HttpRequestError.ConfigurationLimitExceeded,
+        _ => HttpRequestError.InvalidResponse,
+    };
+
+    private static HttpResponseMessage ToMessage(HttpRequestMessage request, FastCgiResponse response)
+    {
+        var message = new HttpResponseMessage((HttpStatusCode)response.StatusCode)
+        {
+            ReasonPhrase = response.ReasonPhrase,
+            RequestMessage = request,
+            Content = new StreamContent(response.Body),
+        };
+        foreach (var (name, value) in response.Headers)
+        {
+            if (!message.Headers.TryAddWithoutValidation(name, value))
+                message.Content.Headers.TryAddWithoutValidation(name, value);
+        }
+
+        return message;
+    }
+
+    private async Task ReportAsync(HttpRequestMessage request, FastCgiResponse response)
+    {
+        try
+        {
+            Report(request, await response.Completion.ConfigureAwait(false));
+        }
+        catch (Exception exception) when (exception is IOException or ObjectDisposedException or OperationCanceledException)
+        {
+            // Whoever reads the body is told.
+        }
+    }
+
+    private void Report(HttpRequestMessage request, FastCgiCompletion? completion)
+    {
+        if (completion is { StandardError.Length: > 0 })
+            StandardErrorReceived?.Invoke(request, completion.StandardError);
+    }
+}

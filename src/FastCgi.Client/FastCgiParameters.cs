@@ -1,0 +1,74 @@
+using System.Collections;
+using System.Text;
+
+namespace FastCgi.Client;
+
+/// <summary>
+/// The parameters of a request (FCGI_PARAMS): names and values in the order in which they are sent. A name may stand there twice,
+/// as nginx does with a repeated header.
+/// </summary>
+public sealed class FastCgiParameters : IReadOnlyList<FastCgiParameter>
+{
+    private readonly List<FastCgiParameter> _parameters = [];
+
+    /// <inheritdoc/>
+    public int Count => _parameters.Count;
+
+    /// <inheritdoc/>
+    public FastCgiParameter this[int index] => _parameters[index];
+
+    /// <summary>The value of the first parameter of a name, as UTF-8; <see langword="null"/> if there is none. Setting it replaces all of the name.</summary>
+    /// <param name="name">The name, in its exact case.</param>
+    public string? this[string name]
+    {
+        get
+        {
+            ArgumentNullException.ThrowIfNull(name);
+            var index = _parameters.FindIndex(parameter => parameter.Name == name);
+            return index < 0 ? null : _parameters[index].Value;
+        }
+
+        set
+        {
+            ArgumentNullException.ThrowIfNull(name);
+            var index = _parameters.FindIndex(parameter => parameter.Name == name);
+            _parameters.RemoveAll(parameter => parameter.Name == name);
+            if (value is not null)
+                _parameters.Insert(index < 0 ? _parameters.Count : index, FastCgiParameter.Create(name, value));
+        }
+    }
+
+    /// <summary>Adds a parameter behind the others, as UTF-8.</summary>
+    /// <param name="name">The name. It may be empty.</param>
+    /// <param name="value">The value. It may be empty.</param>
+    public void Add(string name, string value) => _parameters.Add(FastCgiParameter.Create(name, value));
+
+    /// <summary>Adds a parameter behind the others, as bytes.</summary>
+    /// <param name="name">The name, of any bytes.</param>
+    /// <param name="value">The value, of any bytes.</param>
+    public void Add(ReadOnlyMemory<byte> name, ReadOnlyMemory<byte> value) => _parameters.Add(new FastCgiParameter(name, value));
+
+    /// <inheritdoc/>
+    public IEnumerator<FastCgiParameter> GetEnumerator() => _parameters.GetEnumerator();
+
+    IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
+}
+
+/// <summary>One parameter.</summary>
+/// <param name="NameBytes">The name as it is sent.</param>
+/// <param name="ValueBytes">The value as it is sent.</param>
+public readonly record struct FastCgiParameter(ReadOnlyMemory<byte> NameBytes, ReadOnlyMemory<byte> ValueBytes)
+{
+    /// <summary>The name as UTF-8.</summary>
+    public string Name => Encoding.UTF8.GetString(NameBytes.Span);
+
+    /// <summary>The value as UTF-8.</summary>
+    public string Value => Encoding.UTF8.GetString(ValueBytes.Span);
+
+    internal static FastCgiParameter Create(string name, string value)
+    {
+        ArgumentNullException.ThrowIfNull(name);
+        ArgumentNullException.ThrowIfNull(value);
+        return new FastCgiParameter(Encoding.UTF8.GetBytes(name), Encoding.UTF8.GetBytes(value));
+    }
+}

@@ -1,0 +1,71 @@
+using System.Buffers;
+using FastCgi.Client.Connections;
+
+namespace FastCgi.Client.Streams;
+
+/// <summary>The body of an answer, as it comes.</summary>
+internal sealed class ResponseBodyStream(Exchange exchange, bool hasBody, long? contentLength) : ReadOnlyStream
+{
+    private long _received;
+    private bool _isEnded;
+    private bool _isDisposed;
+
+    public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
+    {
+        ObjectDisposedException.ThrowIf(_isDisposed, this);
+        if (_isEnded || buffer.IsEmpty)
+            return 0;
+
+        while (true)
+        {
+            var result = await exchange.Output.ReadAsync(cancellationToken).ConfigureAwait(false);
+            if (exchange.Failure is { } failure)
+                throw failure;
+
+            if (!hasBody)
+            {
+                exchange.Output.AdvanceTo(result.Buffer.End);
+            }
+            else if (!result.Buffer.IsEmpty)
+            {
+                var length = (int)Math.Min(buffer.Length, result.Buffer.Length);
+                var taken = result.Buffer.Slice(0, length);
+                taken.CopyTo(buffer.Span);
+                exchange.Output.AdvanceTo(taken.End);
+                _received += length;
+                if (contentLength is { } expected && _received > expected)
+                    throw Fail(FastCgiProtocolError.BodyTooLong, $"The body has more than the {expected} bytes of its Content-Length.");
+                return length;
+            }
+
+            if (result.IsCompleted)
+            {
+                if (exchange.Cut is { } cut)
+                    throw cut;
+                _isEnded = true;
+                return !hasBody || contentLength is null || _received == contentLength
+                    ? 0
+                    : throw Fail(FastCgiProtocolError.BodyTooShort, $"The body has {_received} bytes of the {contentLength} of its Content-Length.");
+            }
+        }
+    }
+
+    protected override void Dispose(bool disposing)
+    {
+        if (disposing && !_isDisposed)
+        {
+            _isDisposed = true;
+            exchange.Abort(new ObjectDisposedException(nameof(FastCgiResponse)));
+            exchange.CompleteReading();
+        }
+
+        base.Dispose(disposing);
+    }
+
+    private FastCgiProtocolException Fail(FastCgiProtocolError error, string message)
+    {
+        var exception = new FastCgiProtocolException(error, message);
+        exchange.Abort(exception);
+        return exception;
+    }
+}

@@ -1,0 +1,266 @@
+using System.Text;
+
+namespace FastCgi.Client.Tests;
+
+/// <summary>Answers as bytes, whole and broken.</summary>
+public sealed class AnswerTests : IDisposable
+{
+    private readonly ScriptedApplication _application = new();
+
+    [Fact]
+    public async Task Answer_CutAnywhere_IsTheSame()
+    {
+        byte[] answer =
+        [
+            .. Record(Stderr, 1, "warn"u8, padding: 3), .. Record(Stdout, 1, "Status: 201 Created\r\nX-A: b\r\n"u8, padding: 5, reserved: 9),
+            .. Record(Stdout, 1, "\r\nhel"u8), .. Record(Stderr, 1, "ing"u8), .. Record(Stderr, 1), .. Record(Stdout, 1, "lo"u8, padding: 255),
+            .. Record(Stdout, 1, padding: 8), .. ScriptedConnection.EndOfRequest(appStatus: 258),
+        ];
+        using var client = CreateClient();
+        ScriptedConnection? connection = null;
+        for (var split = 0; split <= answer.Length; split++)
+        {
+            var sending = client.SendAsync(Requests.Create());
+            connection ??= await _application.AcceptAsync();
+            await connection.ReadRequestAsync();
+            await connection.SendAsync(answer[..split]);
+            await Task.Yield();
+            await connection.SendAsync(answer[split..]);
+
+            using var response = await sending.Within("the answer");
+            Assert.Equal((201, "Created"), (response.StatusCode, response.ReasonPhrase));
+            Assert.Equal([new("X-A", "b")], response.Headers);
+            Assert.Equal("hello", await response.ReadTextAsync());
+            var completion = await response.Completion.Within("the end");
+            Assert.Equal(new FastCgiCompletion(258, FastCgiProtocolStatus.RequestComplete, "warning"), completion);
+        }
+
+        Assert.True(_application.HasNoOther());
+    }
+
+    [Fact]
+    public async Task Answer_AByteAtATime_IsTheSame()
+    {
+        using var client = CreateClient();
+        var (connection, sending) = await BeginAsync(client);
+        foreach (var value in ScriptedConnection.Answer("A: b\r\n\r\nhello"))
+            await connection.SendAsync([value]);
+
+        using var response = await sending.Within("the answer");
+        Assert.Equal("hello", await response.ReadTextAsync());
+    }
+
+    [Fact]
+    public async Task Answer_OfLargestRecords_IsWhole()
+    {
+        using var client = CreateClient();
+        var (connection, sending) = await BeginAsync(client);
+        var content = new byte[65_535];
+        Array.Fill(content, (byte)'x');
+        await connection.SendAsync(Record(Stdout, 1, "A: b\n\n"u8));
+        using var response = await sending.Within("the answer");
+        var body = response.ReadTextAsync();
+        for (var i = 0; i < 20; i++)
+            await connection.SendAsync(Record(Stdout, 1, content, padding: 255));
+        await connection.SendAsync([.. Record(Stdout, 1), .. ScriptedConnection.EndOfRequest()]);
+
+        Assert.Equal(20 * 65_535, (await body).Length);
+    }
+
+    [Theory]
+    [InlineData("GET", "Status: 204 No Content\r\n\r\nleak")]
+    [InlineData("GET", "Status: 304 Not Modified\r\nContent-Length: 10\r\n\r\nleak")]
+    [InlineData("HEAD", "Content-Length: 10\r\n\r\nleak")]
+    public async Task Body_WhereThereIsNone_IsDropped(string method, string answer)
+    {
+        using var client = CreateClient();
+        var (connection, sending) = await BeginAsync(client, method);
+        await connection.SendAsync(ScriptedConnection.Answer(answer));
+
+        using var response = await sending.Within("the answer");
+        Assert.Equal("", await response.ReadTextAsync());
+    }
+
+    [Fact]
+    public async Task End_WithoutAnEmptyStdout_IsAnEnd()
+    {
+        using var client = CreateClient();
+        var (connection, sending) = await BeginAsync(client);
+        await connection.SendAsync([.. Record(Stdout, 1, "A: b\n\nhello"u8), .. ScriptedConnection.EndOfRequest()]);
+
+        using var response = await sending.Within("the answer");
+        Assert.Equal("hello", await response.ReadTextAsync());
+    }
+
+    [Theory]
+    [InlineData("Content-Length: 6\n\nhello", FastCgiProtocolError.BodyTooShort)]
+    [InlineData("Content-Length: 4\n\nhello", FastCgiProtocolError.BodyTooLong)]
+    public async Task Body_OfAnotherLengthThanItSays_Fails(string answer, FastCgiProtocolError error)
+    {
+        using var client = CreateClient();
+        var (connection, sending) = await BeginAsync(client);
+        await connection.SendAsync(ScriptedConnection.Answer(answer));
+
+        using var response = await sending.Within("the answer");
+        Assert.Equal(error, (await response.ReadTextAsync().FailAsync()).Error);
+    }
+
+    [Fact]
+    public async Task Body_EndedAsFailed_GivesWhatCameAndFails()
+    {
+        using var client = CreateClient();
+        var (connection, sending) = await BeginAsync(client);
+        await connection.SendAsync([.. Record(Stdout, 1, "A: b\n\nhello"u8), .. ScriptedConnection.EndOfRequest(appStatus: 1)]);
+
+        using var response = await sending.Within("the answer");
+        var body = new byte[5];
+        await response.Body.ReadExactlyAsync(body);
+        Assert.Equal("hello", Encoding.ASCII.GetString(body));
+        Assert.Equal(FastCgiProtocolError.BodyTooShort, (await response.ReadTextAsync().FailAsync()).Error);
+        Assert.Equal(1, (await response.Completion).AppStatus);
+    }
+
+    [Theory]
+    [InlineData(0, 7, "appStatus 7")]
+    [InlineData(1, 0, "CANT_MPX_CONN")]
+    [InlineData(2, 0, "OVERLOADED")]
+    [InlineData(3, 0, "UNKNOWN_ROLE")]
+    [InlineData(77, 0, "protocolStatus 77")]
+    public async Task End_WithoutAnAnswer_SaysWhy(int protocolStatus, int appStatus, string text)
+    {
+        using var client = CreateClient();
+        var (connection, sending) = await BeginAsync(client);
+        await connection.SendAsync([.. Record(Stderr, 1, "the reason"u8), .. ScriptedConnection.EndOfRequest(appStatus: appStatus, protocolStatus: protocolStatus)]);
+
+        var exception = await sending.FailAsync();
+        Assert.Equal(FastCgiProtocolError.NoAnswer, exception.Error);
+        Assert.Contains(text, exception.Message, StringComparison.Ordinal);
+        Assert.Equal(new FastCgiCompletion(appStatus, (FastCgiProtocolStatus)protocolStatus, "the reason"), exception.Completion);
+    }
+
+    public static TheoryData<string, byte[]> Malformed => new()
+    {
+        { "the version 72", "HTTP/1.1 400 Bad Request\r\n"u8.ToArray() },
+        { "the version 2", Record(Stdout, 1, "A: b"u8, version: 2) },
+        { "the request 2, which is not active", Record(Stdout, 2, "A: b\n\n"u8) },
+        { "type 1", Record(BeginRequest, 1, new byte[8]) },
+        { "type 5", Record(Stdin, 1, "A: b\n\n"u8) },
+        { "type 200", Record(200, 1, "A: b\n\n"u8) },
+        { "that nobody asked for", Record(GetValuesResult, 0) },
+        { "7 bytes of content where 8", Record(EndRequest, 1, new byte[7]) },
+        { "9 bytes of content where 8", Record(EndRequest, 1, new byte[9]) },
+    };
+
+    [Theory, MemberData(nameof(Malformed))]
+    public async Task Record_Malformed_FailsAndClosesTheConnection(string why, byte[] bytes)
+    {
+        using var client = CreateClient();
+        var (connection, sending) = await BeginAsync(client);
+        await connection.SendAsync(bytes);
+
+        var exception = await sending.FailAsync();
+        Assert.Equal(FastCgiProtocolError.MalformedRecord, exception.Error);
+        Assert.Contains(why, exception.Message, StringComparison.Ordinal);
+        Assert.Null(await connection.ReadRecordAsync());
+    }
+
+    /// <summary>Wherever the connection ends, the caller is told, and never given a whole answer.</summary>
+    [Fact]
+    public async Task Connection_EndedAnywhere_Fails()
+    {
+        byte[] answer = [.. Record(Stdout, 1, "A: b\r\n\r\n"u8), .. Record(Stdout, 1, "hello"u8, padding: 3), .. Record(Stdout, 1), .. ScriptedConnection.EndOfRequest()];
+        using var client = CreateClient();
+        for (var length = 0; length < answer.Length; length++)
+        {
+            var (connection, sending) = await BeginAsync(client);
+            await connection.SendAsync(answer[..length]);
+            connection.Dispose();
+
+            var exception = await Xunit.Record.ExceptionAsync(async () =>
+            {
+                using var response = await sending.Within("the head");
+                await response.ReadTextAsync();
+                await response.Completion.Within("the end");
+            });
+            Assert.Equal(FastCgiProtocolError.ConnectionClosed, Assert.IsType<FastCgiProtocolException>(exception).Error);
+        }
+    }
+
+    [Theory]
+    [InlineData(1000, true)]
+    [InlineData(1001, false)]
+    public async Task Headers_UpToTheLimit_AreRead(int length, bool isRead)
+    {
+        using var client = CreateClient(new FastCgiClientOptions { MaxResponseHeadersSize = 1000 });
+        var (connection, sending) = await BeginAsync(client);
+        await connection.SendAsync(ScriptedConnection.Answer($"X: {new string('x', length - 7)}\r\n\r\n"));
+
+        if (isRead)
+            (await sending.Within("the answer")).Dispose();
+        else
+            Assert.Equal(FastCgiProtocolError.HeadersTooLarge, (await sending.FailAsync()).Error);
+    }
+
+    [Fact]
+    public async Task Headers_WithoutEnd_AreRefusedAtTheLimit()
+    {
+        using var client = CreateClient(new FastCgiClientOptions { MaxResponseHeadersSize = 100_000, MaxResponseBufferSize = 1_000 });
+        var (connection, sending) = await BeginAsync(client);
+        await connection.SendAsync(Record(Stdout, 1, Encoding.ASCII.GetBytes(new string('x', 60_000))));
+        await connection.SendAsync(Record(Stdout, 1, Encoding.ASCII.GetBytes(new string('x', 60_000))));
+
+        Assert.Equal(FastCgiProtocolError.HeadersTooLarge, (await sending.FailAsync()).Error);
+        Assert.Null(await connection.ReadRecordAsync());
+    }
+
+    [Fact]
+    public async Task StandardError_BeyondTheLimit_IsDropped()
+    {
+        using var client = CreateClient(new FastCgiClientOptions { MaxStandardErrorSize = 10 });
+        var (connection, sending) = await BeginAsync(client);
+        await connection.SendAsync([.. Record(Stderr, 1, "12345678"u8), .. Record(Stderr, 1, "90abcdef"u8), .. ScriptedConnection.Answer("A: b\n\n")]);
+
+        using var response = await sending.Within("the answer");
+        Assert.Equal("1234567890", (await response.Completion).StandardError);
+    }
+
+    [Fact]
+    public async Task Body_ThatNobodyReads_MakesTheApplicationWait()
+    {
+        using var client = CreateClient();
+        var (connection, sending) = await BeginAsync(client);
+        await connection.SendAsync(Record(Stdout, 1, "A: b\n\n"u8));
+        using var response = await sending.Within("the head");
+        var record = Record(Stdout, 1, new byte[32_000]);
+        var (sent, refusals) = (0, 0);
+        var rest = Array.Empty<byte>();
+        // What the system and the client buffer is a fraction of this.
+        while (sent < 64_000_000 && refusals < 100)
+        {
+            rest = rest.Length == 0 ? record : rest;
+            var taken = connection.SendWhatIsTaken(rest);
+            rest = rest[taken..];
+            sent += taken;
+            refusals = taken == 0 ? refusals + 1 : 0;
+            if (taken == 0)
+                await Task.Yield();
+        }
+
+        Assert.True(sent < 4_000_000, $"{sent}");
+        var body = response.ReadTextAsync();
+        await connection.SendAsync([.. rest, .. Record(Stdout, 1), .. ScriptedConnection.EndOfRequest()]);
+        Assert.Equal((sent + rest.Length) / record.Length * 32_000, (await body).Length);
+    }
+
+    public void Dispose() => _application.Dispose();
+
+    private FastCgiClient CreateClient(FastCgiClientOptions? options = null) => new(_application.Address, options);
+
+    private async Task<(ScriptedConnection Connection, Task<FastCgiResponse> Answer)> BeginAsync(FastCgiClient client, string method = "GET")
+    {
+        var answer = client.SendAsync(Requests.Create(method));
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRequestAsync();
+        return (connection, answer);
+    }
+}

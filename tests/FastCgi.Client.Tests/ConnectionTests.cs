@@ -1,0 +1,321 @@
+using System.Net.Sockets;
+using FastCgi.AspNetCore.InMemoryTests;
+
+namespace FastCgi.Client.Tests;
+
+/// <summary>When connections are made, kept, given up, and tried again.</summary>
+public sealed class ConnectionTests : IDisposable
+{
+    private readonly ScriptedApplication _application = new();
+
+    [Fact]
+    public async Task Connection_IsKeptForTheNextRequest()
+    {
+        using var client = new FastCgiClient(_application.Address);
+        var connection = await ServeAsync(client, "first", null);
+        Assert.Same(connection, await ServeAsync(client, "second", connection));
+        Assert.True(_application.HasNoOther());
+    }
+
+    [Fact]
+    public async Task KeepConnections_Off_ClosesAfterTheAnswer()
+    {
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = false });
+        var answer = client.GetAsync();
+        var connection = await _application.AcceptAsync();
+        Assert.Equal(0, (await connection.ReadRequestAsync())[0].Content[2]);
+        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nhello"));
+
+        Assert.Equal("hello", await answer);
+        Assert.Null(await connection.ReadRecordAsync());
+    }
+
+    [Fact]
+    public async Task IdleTimeout_ClosesTheConnection()
+    {
+        var clock = new FakeClock();
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { IdleTimeout = TimeSpan.FromSeconds(10), TimeProvider = clock });
+        var connection = await ServeAsync(client, "hello", null);
+        // Its slot is given back by the loop, right behind the end.
+        await ServeAsync(client, "again", connection);
+        var closed = connection.ReadRecordAsync();
+        await Waiting.UntilAsync(() =>
+        {
+            clock.Advance(TimeSpan.FromSeconds(11));
+            return closed.IsCompleted;
+        }, "the close");
+
+        Assert.Null(await closed);
+        await ServeAsync(client, "new", null);
+    }
+
+    [Fact]
+    public async Task MaxConnections_Reached_WaitsForOne()
+    {
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 1 });
+        var first = client.GetAsync();
+        var second = client.GetAsync();
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRequestAsync();
+        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\none"));
+        await connection.ReadRequestAsync();
+        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\ntwo"));
+
+        Assert.Equal(["one", "two"], (await Task.WhenAll(first, second).Within("both")).Order());
+        Assert.True(_application.HasNoOther());
+    }
+
+    [Fact]
+    public async Task MaxConnections_AndTheOneIsLost_MakesAnother()
+    {
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 1 });
+        var first = client.SendAsync(Requests.Create("POST"));
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRequestAsync();
+        var second = client.GetAsync();
+        connection.Dispose();
+        await first.FailAsync();
+
+        var other = await _application.AcceptAsync();
+        await other.ReadRequestAsync();
+        await other.SendAsync(ScriptedConnection.Answer("A: b\n\nhello"));
+        Assert.Equal("hello", await second.Within("the answer"));
+    }
+
+    [Fact]
+    public async Task MaxConnections_AWaitThatIsCancelled_TakesNothing()
+    {
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 1 });
+        var first = client.GetAsync();
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRequestAsync();
+        using var cancellation = new CancellationTokenSource();
+        var waiting = client.SendAsync(Requests.Create(), cancellation.Token);
+        await cancellation.CancelAsync();
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => waiting.Within("the cancellation"));
+
+        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nhello"));
+        await first;
+        await ServeAsync(client, "again", connection);
+    }
+
+    [Fact]
+    public async Task Cancellation_ClosesTheConnection()
+    {
+        using var client = new FastCgiClient(_application.Address);
+        using var cancellation = new CancellationTokenSource();
+        var answer = client.SendAsync(Requests.Create(), cancellation.Token);
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRequestAsync();
+        await cancellation.CancelAsync();
+
+        var exception = await Assert.ThrowsAnyAsync<OperationCanceledException>(() => answer.Within("the cancellation"));
+        Assert.Equal(cancellation.Token, exception.CancellationToken);
+        Assert.Null(await connection.ReadRecordAsync());
+    }
+
+    [Fact]
+    public async Task Dispose_OfAnAnswerThatGoesOn_ClosesTheConnection()
+    {
+        using var client = new FastCgiClient(_application.Address);
+        var answer = client.SendAsync(Requests.Create());
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRequestAsync();
+        await connection.SendAsync(Record(Stdout, 1, "A: b\n\nhello"u8));
+        var response = await answer;
+        response.Dispose();
+
+        Assert.Null(await connection.ReadRecordAsync());
+        await Assert.ThrowsAsync<ObjectDisposedException>(() => response.Completion);
+        await Assert.ThrowsAsync<ObjectDisposedException>(async () => await response.Body.ReadExactlyAsync(new byte[1]));
+    }
+
+    [Fact]
+    public async Task Dispose_OfAnAnswerThatHasEnded_LeavesTheNextRequestAlone()
+    {
+        using var client = new FastCgiClient(_application.Address);
+        var first = client.SendAsync(Requests.Create());
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRequestAsync();
+        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\none"));
+        var response = await first;
+        await response.Completion.Within("the end");
+        var second = client.GetAsync();
+        await connection.ReadRequestAsync();
+        response.Dispose();
+        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\ntwo"));
+
+        Assert.Equal("two", await second);
+    }
+
+    [Fact]
+    public async Task Answer_BeforeTheBodyIsSent_LeavesTheConnection()
+    {
+        var pipe = new System.IO.Pipelines.Pipe();
+        using var client = new FastCgiClient(_application.Address);
+        var answer = client.SendAsync(Requests.Create("POST", body: pipe.Reader.AsStream()));
+        var connection = await _application.AcceptAsync();
+        await connection.SendAsync(ScriptedConnection.Answer("Status: 413 Too Large\n\nno"));
+
+        using var response = await answer.Within("the answer");
+        Assert.Equal((413, "no"), (response.StatusCode, await response.ReadTextAsync()));
+        while (await connection.ReadRecordAsync() is { } record)
+            Assert.False(record is { Type: Stdin, Content.Length: 0 });
+        await ServeAsync(client, "new", null);
+    }
+
+    [Theory]
+    [InlineData("GET")]
+    [InlineData("HEAD")]
+    [InlineData("PUT")]
+    [InlineData("DELETE")]
+    public async Task KeptConnection_ClosedBeforeTheAnswer_IsTriedOnAnother(string method)
+    {
+        using var client = new FastCgiClient(_application.Address);
+        var kept = await ServeAsync(client, "hello", null);
+        var answer = client.SendAsync(Requests.Create(method, body: method == "PUT" ? new MemoryStream("body"u8.ToArray()) : null));
+        await kept.ReadRequestAsync();
+        kept.Dispose();
+
+        var connection = await _application.AcceptAsync();
+        var records = await connection.ReadRequestAsync();
+        Assert.Equal(method == "PUT" ? "body"u8.ToArray() : [], records.Where(static record => record.Type == Stdin).SelectMany(static record => record.Content));
+        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nagain"));
+        (await answer.Within("the answer")).Dispose();
+    }
+
+    [Theory]
+    [InlineData("POST", false, false)]
+    [InlineData("PATCH", false, false)]
+    [InlineData("POST", true, true)]
+    public async Task KeptConnection_ClosedUnderAnUnsafeRequest_IsTriedAgainOnlyIfAllowed(string method, bool isAllowed, bool isTried)
+    {
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { RetriesUnsafeRequests = isAllowed });
+        var kept = await ServeAsync(client, "hello", null);
+        var answer = client.SendAsync(Requests.Create(method));
+        await kept.ReadRequestAsync();
+        kept.Dispose();
+
+        if (isTried)
+            await (await _application.AcceptAsync()).SendAsync(ScriptedConnection.Answer("A: b\n\nagain"));
+        else
+            Assert.Equal(FastCgiProtocolError.ConnectionClosed, (await answer.FailAsync()).Error);
+        Assert.True(_application.HasNoOther());
+    }
+
+    [Fact]
+    public async Task KeptConnection_ClosedWithABodyThatIsGone_Fails()
+    {
+        var pipe = new System.IO.Pipelines.Pipe();
+        await pipe.Writer.WriteAsync("body"u8.ToArray());
+        await pipe.Writer.CompleteAsync();
+        using var client = new FastCgiClient(_application.Address);
+        var kept = await ServeAsync(client, "hello", null);
+        var answer = client.SendAsync(Requests.Create("PUT", body: pipe.Reader.AsStream()));
+        await kept.ReadRequestAsync();
+        kept.Dispose();
+
+        Assert.Equal(FastCgiProtocolError.ConnectionClosed, (await answer.FailAsync()).Error);
+    }
+
+    [Fact]
+    public async Task KeptConnection_ClosedInTheAnswer_Fails()
+    {
+        using var client = new FastCgiClient(_application.Address);
+        var kept = await ServeAsync(client, "hello", null);
+        var answer = client.SendAsync(Requests.Create());
+        await kept.ReadRequestAsync();
+        await kept.SendAsync(Record(Stdout, 1, "A"u8));
+        kept.Dispose();
+
+        Assert.Equal(FastCgiProtocolError.ConnectionClosed, (await answer.FailAsync()).Error);
+        Assert.True(_application.HasNoOther());
+    }
+
+    [Fact]
+    public async Task NewConnection_ClosedBeforeTheAnswer_Fails()
+    {
+        using var client = new FastCgiClient(_application.Address);
+        var answer = client.SendAsync(Requests.Create());
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRequestAsync();
+        connection.Dispose();
+
+        Assert.Equal(FastCgiProtocolError.ConnectionClosed, (await answer.FailAsync()).Error);
+        Assert.True(_application.HasNoOther());
+    }
+
+    [Fact]
+    public async Task KeptConnection_ThatSaysSomethingUnasked_IsClosed()
+    {
+        using var client = new FastCgiClient(_application.Address);
+        var kept = await ServeAsync(client, "hello", null);
+        await kept.SendAsync(Record(Stdout, 1, "A: b\n\nspoilt"u8));
+        Assert.Null(await kept.ReadRecordAsync());
+
+        await ServeAsync(client, "new", null);
+    }
+
+    [Fact]
+    public async Task Address_WhereNobodyListens_Fails()
+    {
+        using var client = new FastCgiClient("unix:/nonexistent/app.sock");
+
+        await Assert.ThrowsAnyAsync<SocketException>(() => client.SendAsync(Requests.Create()));
+    }
+
+    [Fact]
+    public async Task GetValues_AreThoseOfTheAnswer()
+    {
+        using var client = new FastCgiClient(_application.Address);
+        var values = client.GetValuesAsync(["FCGI_MAX_CONNS", "OTHER"]);
+        var connection = await _application.AcceptAsync();
+        var question = await connection.ReadRecordAsync();
+        Assert.Equal((GetValues, 0), (question!.Type, question.Id));
+        Assert.Equal(Pairs(("FCGI_MAX_CONNS", ""), ("OTHER", "")), question.Content);
+        await connection.SendAsync(Record(GetValuesResult, 0, Pairs(("FCGI_MAX_CONNS", "7"))));
+
+        Assert.Equal([new("FCGI_MAX_CONNS", "7")], await values.Within("the values"));
+        Assert.Null(await connection.ReadRecordAsync());
+    }
+
+    [Fact]
+    public async Task GetValues_NotUnderstood_AreNone()
+    {
+        using var client = new FastCgiClient(_application.Address);
+        var values = client.GetValuesAsync(["FCGI_MAX_CONNS"]);
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRecordAsync();
+        await connection.SendAsync(Record(UnknownType, 0, [9, 0, 0, 0, 0, 0, 0, 0]));
+
+        Assert.Empty(await values.Within("the values"));
+    }
+
+    [Fact]
+    public async Task Dispose_OfTheClient_FailsWhatGoesOn()
+    {
+        var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 1 });
+        var answer = client.SendAsync(Requests.Create());
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRequestAsync();
+        var waiting = client.SendAsync(Requests.Create());
+        client.Dispose();
+
+        Assert.Equal(FastCgiProtocolError.ConnectionClosed, (await answer.FailAsync()).Error);
+        await Assert.ThrowsAsync<ObjectDisposedException>(() => waiting.Within("the failure"));
+        await Assert.ThrowsAsync<ObjectDisposedException>(() => client.SendAsync(Requests.Create()));
+    }
+
+    public void Dispose() => _application.Dispose();
+
+    /// <summary>Serves one request, on a connection that is there or on the next one.</summary>
+    private async Task<ScriptedConnection> ServeAsync(FastCgiClient client, string text, ScriptedConnection? connection)
+    {
+        var answer = client.GetAsync();
+        connection ??= await _application.AcceptAsync();
+        await connection.ReadRequestAsync();
+        await connection.SendAsync(ScriptedConnection.Answer($"A: b\r\n\r\n{text}"));
+        Assert.Equal(text, await answer);
+        return connection;
+    }
+}

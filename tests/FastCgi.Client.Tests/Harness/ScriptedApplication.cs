@@ -1,0 +1,39 @@
+using System.Net.Sockets;
+
+namespace FastCgi.Client.Tests.Harness;
+
+/// <summary>An application made by hand: it listens, and the test writes its bytes.</summary>
+internal sealed class ScriptedApplication : IDisposable
+{
+    private readonly ScratchFolder _folder = new();
+    private readonly Socket _listener = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+    private readonly List<ScriptedConnection> _connections = [];
+
+    public ScriptedApplication()
+    {
+        var path = _folder.GetPath("app.sock");
+        Address = "unix:" + path;
+        _listener.Bind(new UnixDomainSocketEndPoint(path));
+        _listener.Listen();
+    }
+
+    public string Address { get; }
+
+    public async Task<ScriptedConnection> AcceptAsync()
+    {
+        var connection = new ScriptedConnection(await _listener.AcceptAsync().Within("a connection"));
+        _connections.Add(connection);
+        return connection;
+    }
+
+    /// <summary>Whether nobody waits to be accepted.</summary>
+    public bool HasNoOther() => !_listener.Poll(TimeSpan.Zero, SelectMode.SelectRead);
+
+    public void Dispose()
+    {
+        foreach (var connection in _connections)
+            connection.Dispose();
+        _listener.Dispose();
+        _folder.Dispose();
+    }
+}

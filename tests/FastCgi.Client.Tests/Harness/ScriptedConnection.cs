@@ -1,0 +1,95 @@
+using System.Buffers.Binary;
+using System.Net.Sockets;
+
+namespace FastCgi.Client.Tests.Harness;
+
+/// <summary>The application's end of a connection.</summary>
+internal sealed class ScriptedConnection(Socket socket) : IDisposable
+{
+    public static byte[] EndOfRequest(int id = 1, int appStatus = 0, int protocolStatus = 0)
+        => Record(EndRequest, id, [(byte)(appStatus >> 24), (byte)(appStatus >> 16), (byte)(appStatus >> 8), (byte)appStatus, (byte)protocolStatus, 0, 0, 0]);
+
+    /// <summary>A whole answer.</summary>
+    public static byte[] Answer(string text, int id = 1, int appStatus = 0)
+        => [.. Record(Stdout, id, System.Text.Encoding.Latin1.GetBytes(text)), .. Record(Stdout, id), .. EndOfRequest(id, appStatus)];
+
+    public async Task SendAsync(byte[] bytes)
+    {
+        for (var rest = bytes.AsMemory(); !rest.IsEmpty;)
+            rest = rest[await socket.SendAsync(rest).AsTask().Within("the client to receive")..];
+    }
+
+    /// <summary>Sends as much as the client takes.</summary>
+    /// <returns>How many bytes that was.</returns>
+    public int SendWhatIsTaken(byte[] bytes)
+    {
+        socket.Blocking = false;
+        try
+        {
+            return socket.Send(bytes);
+        }
+        catch (SocketException exception) when (exception.SocketErrorCode == SocketError.WouldBlock)
+        {
+            return 0;
+        }
+        finally
+        {
+            socket.Blocking = true;
+        }
+    }
+
+    /// <returns><see langword="null"/> if the client has closed the connection, in whatever way.</returns>
+    public async Task<ReceivedRecord?> ReadRecordAsync()
+    {
+        if (await ReadAsync(8) is not { } header)
+            return null;
+
+        Assert.Equal(1, header[0]);
+        var length = BinaryPrimitives.ReadUInt16BigEndian(header.AsSpan(4));
+        var content = await ReadAsync(length + header[6]);
+        return new ReceivedRecord(header[1], BinaryPrimitives.ReadUInt16BigEndian(header.AsSpan(2)), content![..length]);
+    }
+
+    /// <summary>Reads to the end of a request's STDIN.</summary>
+    /// <returns>Its records.</returns>
+    public async Task<List<ReceivedRecord>> ReadRequestAsync()
+    {
+        var records = new List<ReceivedRecord>();
+        while (true)
+        {
+            var record = await ReadRecordAsync() ?? throw new EndOfStreamException("The client has closed the connection.");
+            records.Add(record);
+            if (record is { Type: Stdin, Content.Length: 0 })
+                return records;
+        }
+    }
+
+    public async Task<byte[]?> ReadAsync(int length)
+    {
+        var bytes = new byte[length];
+        for (var read = 0; read < length;)
+        {
+            var received = await ReceiveAsync(bytes.AsMemory(read));
+            if (received == 0)
+                return null;
+
+            read += received;
+        }
+
+        return bytes;
+    }
+
+    public void Dispose() => socket.Dispose();
+
+    private async Task<int> ReceiveAsync(Memory<byte> buffer)
+    {
+        try
+        {
+            return await socket.ReceiveAsync(buffer).AsTask().Within("the client to send");
+        }
+        catch (SocketException)
+        {
+            return 0;
+        }
+    }
+}

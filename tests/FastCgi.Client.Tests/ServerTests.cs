@@ -1,0 +1,105 @@
+using System.Security.Cryptography;
+using FastCgi.AspNetCore;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Hosting.Server.Features;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.Client.Tests;
+
+/// <summary>The client against our server.</summary>
+public sealed class ServerTests : IAsyncLifetime, IDisposable
+{
+    private readonly ScratchFolder _folder = new();
+    private readonly CollectedLogs _logs = new();
+    private WebApplication? _application;
+
+    private ICollection<string> Addresses => _application!.Services.GetRequiredService<IServer>().Features.Get<IServerAddressesFeature>()!.Addresses;
+
+    public async Task InitializeAsync()
+    {
+        var builder = WebApplication.CreateSlimBuilder();
+        builder.WebHost.UseFastCgi(static options => options.Limits.MaxRequestBodySize = null);
+        builder.WebHost.UseUrls($"fastcgi://unix:{_folder.GetPath("app.sock")}", "fastcgi://127.0.0.1:0");
+        builder.Logging.ClearProviders().AddProvider(_logs);
+        _application = builder.Build();
+        _application.MapGet("/", static (HttpContext context) => $"{context.Request.Scheme} {context.Request.Host} {context.Request.QueryString} {context.Connection.RemoteIpAddress}");
+        _application.MapPost("/hash", static async (HttpContext context) => await context.Response.WriteAsync(Convert.ToHexString(await SHA256.HashDataAsync(context.Request.Body))));
+        _application.MapPost("/echo", static (HttpContext context) => context.Request.Body.CopyToAsync(context.Response.Body));
+        _application.MapGet("/error", static async (HttpContext context) =>
+        {
+            await context.Features.Get<IFastCgiRequestFeature>()!.StandardError.WriteLineAsync("said on standard error");
+            return Results.StatusCode(503);
+        });
+        await _application.StartAsync();
+    }
+
+    public async Task DisposeAsync()
+    {
+        await _application!.DisposeAsync();
+        Assert.Empty(_logs.UnexpectedErrors.Select(static log => $"{log.Message} {log.Exception}"));
+    }
+
+    public void Dispose()
+    {
+        _folder.Dispose();
+        _logs.Dispose();
+    }
+
+    [Theory]
+    [InlineData(1)]
+    [InlineData(50)]
+    public async Task Requests_AtTheSameTime_GetTheirAnswers(int perConnection)
+    {
+        foreach (var address in Addresses)
+        {
+            using var client = new HttpClient(new FastCgiHttpHandler(address, new FastCgiClientOptions { MaxConnections = 4, MaxRequestsPerConnection = perConnection }));
+            var answers = Enumerable.Range(0, 200).Select(async i =>
+            {
+                Assert.Equal($"http example.com ?{i} 127.0.0.1", await client.GetStringAsync($"http://example.com/?{i}"));
+                using var echo = await client.PostAsync("http://example.com/echo", new StringContent($"body {i}"));
+                Assert.Equal($"body {i}", await echo.Content.ReadAsStringAsync());
+            });
+            await Task.WhenAll(answers).Within("the answers");
+        }
+    }
+
+    [Fact]
+    public async Task Body_Large_StreamsBothWays()
+    {
+        var body = new byte[20_000_000];
+        new Random(1).NextBytes(body);
+        using var client = new HttpClient(new FastCgiHttpHandler(Addresses.First()));
+        using var hash = await client.PostAsync("http://example.com/hash", new ByteArrayContent(body)).Within("the hash");
+        Assert.Equal(System.Net.HttpStatusCode.OK, hash.StatusCode);
+        Assert.Equal(Convert.ToHexString(SHA256.HashData(body)), await hash.Content.ReadAsStringAsync());
+
+        // Neither side has room for it: what is sent comes back at the same time.
+        using var echo = await client.PostAsync("http://example.com/echo", new StreamContent(new MemoryStream(body))).Within("the echo");
+        Assert.Equal(body, await echo.Content.ReadAsByteArrayAsync());
+    }
+
+    [Fact]
+    public async Task StandardError_OfTheApplication_IsThere()
+    {
+        using var client = new FastCgiClient(Addresses.First());
+        using var response = await client.SendAsync(Requests.Create(uri: "/error"));
+
+        Assert.Equal(503, response.StatusCode);
+        await response.ReadTextAsync();
+        Assert.Contains("said on standard error", (await response.Completion).StandardError, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task GetValues_OfTheServer_AreItsLimits()
+    {
+        using var client = new FastCgiClient(Addresses.First());
+
+        var values = await client.GetValuesAsync(["FCGI_MPXS_CONNS", "FCGI_MAX_REQS", "FCGI_OTHER"]);
+        Assert.Equal("1", values["FCGI_MPXS_CONNS"]);
+        Assert.DoesNotContain("FCGI_OTHER", values.Keys);
+    }
+}
