@@ -168,7 +168,8 @@ internal sealed class Exchange
         var completion = new FastCgiCompletion(appStatus, protocolStatus, StandardError);
         // A failed program that has not closed its output has not written all of it.
         EndStdout(appStatus == 0 ? null : new FastCgiProtocolException(
-            FastCgiProtocolError.BodyTooShort, $"The application ended the answer as failed, with appStatus {appStatus}, before its end.") { Completion = completion });
+            FastCgiProtocolError.BodyTooShort, $"The application ended the answer as failed, with appStatus {appStatus}, before its end.")
+        { Completion = completion });
         _completion.TrySetResult(completion);
     }
 

@@ -1,0 +1,103 @@
+using System.Buffers;
+using FastCgi.AspNetCore.Protocol;
+using FastCgi.Client;
+using FastCgi.Client.Cgi;
+
+namespace FastCgi.Tool.Commands.Check;
+
+/// <summary>What came for one request.</summary>
+internal sealed class CheckAnswer
+{
+    private readonly ArrayBufferWriter<byte> _output = new();
+    private HeaderBlock? _head;
+    private byte[] _body = [];
+
+    /// <summary>Whether the connection was closed before END_REQUEST.</summary>
+    public bool IsClosed { get; set; }
+
+    /// <summary>Whether nothing more came within the time-out, and no END_REQUEST.</summary>
+    public bool IsSilent { get; set; }
+
+    public (int AppStatus, int ProtocolStatus)? End { get; private set; }
+
+    public bool IsOutputEnded { get; private set; }
+
+    /// <summary>Whether there was STDERR, and whether it was ended: without, it need not be.</summary>
+    public bool HasError { get; private set; }
+
+    public bool IsErrorEnded { get; private set; }
+
+    public string[] Flaws { get; set; } = [];
+
+    public int Status => Head?.StatusCode ?? 0;
+
+    public HeaderBlock? Head => _head ??= ParseHead();
+
+    public byte[] Body => Head is null ? [] : _body;
+
+    /// <summary>Whether it is a whole answer of CGI, whatever its status.</summary>
+    public bool IsWhole => End is { ProtocolStatus: 0 } && Head is not null;
+
+    /// <summary>How it looks, for the table.</summary>
+    public string Describe()
+    {
+        if (IsSilent)
+            return _output.WrittenCount > 0 ? "the answer does not end" : "no answer";
+        if (IsClosed)
+            return _output.WrittenCount > 0 ? "closed in the answer" : "closed without an answer";
+        if (End is not { } end)
+            return "not FastCGI: " + string.Join(", ", Flaws);
+        if (end.ProtocolStatus != 0)
+            return $"{(FastCgiProtocolStatus)end.ProtocolStatus}";
+        return Head is null ? $"no header block, appStatus {end.AppStatus}" : $"{Status}";
+    }
+
+    /// <returns>Whether it has ended.</returns>
+    public bool Take(CheckRecord record, List<string> flaws)
+    {
+        switch (record.Type)
+        {
+            case RecordType.Stdout:
+                if (IsOutputEnded)
+                    flaws.Add("a STDOUT behind the end of STDOUT");
+                IsOutputEnded |= record.Content.Length == 0;
+                _output.Write(record.Content);
+                return false;
+            case RecordType.Stderr:
+                HasError = true;
+                if (IsErrorEnded)
+                    flaws.Add("a STDERR behind the end of STDERR");
+                IsErrorEnded |= record.Content.Length == 0;
+                return false;
+            case RecordType.EndRequest when record.Content.Length == ProtocolConstants.FixedBodyLength:
+                End = (record.AppStatus, record.ProtocolStatus);
+                return true;
+            case RecordType.EndRequest:
+                flaws.Add($"an END_REQUEST of {record.Content.Length} bytes");
+                return true;
+            default:
+                flaws.Add($"a {RecordNames.Get(record.Type)}");
+                return false;
+        }
+    }
+
+    private HeaderBlock? ParseHead()
+    {
+        var output = _output.WrittenSpan;
+        var from = 0;
+        var end = HeaderBlock.FindEnd(output, ref from);
+        if (end < 0)
+            return null;
+
+        try
+        {
+            var head = HeaderBlock.Parse(output[..end]);
+            _body = output[end..].ToArray();
+            return head;
+        }
+        catch (FastCgiProtocolException)
+        {
+            return null;
+        }
+    }
+}

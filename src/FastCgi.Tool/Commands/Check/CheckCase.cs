@@ -1,0 +1,36 @@
+namespace FastCgi.Tool.Commands.Check;
+
+/// <summary>One thing that a server does or does not.</summary>
+/// <param name="Id">A short name, for <c>--only</c>.</param>
+/// <param name="Statement">What should be, in the words of the specification as far as they say it.</param>
+/// <param name="Source">Where that stands.</param>
+/// <param name="RunAsync">Finds out.</param>
+internal sealed record CheckCase(string Id, string Statement, string Source, Func<CheckContext, Task<CheckResult>> RunAsync);
+
+/// <summary>What was found.</summary>
+internal enum CheckVerdict
+{
+    /// <summary>As it should be.</summary>
+    Pass,
+
+    /// <summary>Not as it should be.</summary>
+    Fail,
+
+    /// <summary>The specification leaves it to the server; the detail says what this one does.</summary>
+    Choice,
+
+    /// <summary>It could not be found out here.</summary>
+    Skipped,
+}
+
+/// <summary>What was found, and how it looked.</summary>
+internal sealed record CheckResult(CheckVerdict Verdict, string Detail)
+{
+    public static CheckResult Pass(string detail = "") => new(CheckVerdict.Pass, detail);
+
+    public static CheckResult Fail(string detail) => new(CheckVerdict.Fail, detail);
+
+    public static CheckResult Choice(string detail) => new(CheckVerdict.Choice, detail);
+
+    public static CheckResult Skipped(string detail) => new(CheckVerdict.Skipped, detail);
+}

@@ -1,0 +1,54 @@
+using System.Text;
+using FastCgi.AspNetCore.Protocol;
+
+namespace FastCgi.Tool.Commands.Check;
+
+/// <summary>Bytes to send, well-formed and otherwise.</summary>
+internal static class CheckRecords
+{
+    public const int MaxContent = ProtocolConstants.MaxContentLength;
+
+    public static byte[] Record(RecordType type, int id, ReadOnlySpan<byte> content = default, int padding = 0, byte version = ProtocolConstants.Version, byte reserved = 0)
+    {
+        var record = new byte[ProtocolConstants.HeaderLength + content.Length + padding];
+        new RecordHeader(version, type, (ushort)id, content.Length, padding).Write(record);
+        record[7] = reserved;
+        content.CopyTo(record.AsSpan(ProtocolConstants.HeaderLength));
+        // Padding is skipped and never interpreted, so that anything may stand there.
+        record.AsSpan(ProtocolConstants.HeaderLength + content.Length).Fill(0xA5);
+        return record;
+    }
+
+    public static byte[] Begin(int id = 1, bool keepsConnection = true, int role = 1, int otherFlags = 0, byte reserved = 0)
+        => Record(RecordType.BeginRequest, id, [(byte)(role >> 8), (byte)role, (byte)((keepsConnection ? 1 : 0) | otherFlags), reserved, reserved, reserved, reserved, reserved]);
+
+    public static byte[] Pairs(IEnumerable<(string Name, string Value)> pairs)
+    {
+        var bytes = new List<byte>();
+        foreach (var (name, value) in pairs)
+            bytes.AddRange(Pair(name, value));
+        return [.. bytes];
+    }
+
+    public static byte[] Pair(string name, string value)
+    {
+        var (nameBytes, valueBytes) = (Encoding.UTF8.GetBytes(name), Encoding.UTF8.GetBytes(value));
+        var pair = new byte[NameValuePairWriter.GetLength(nameBytes.Length, valueBytes.Length)];
+        NameValuePairWriter.Write(pair, nameBytes, valueBytes);
+        return pair;
+    }
+
+    /// <summary>A pair whose lengths have four bytes, though one would do.</summary>
+    public static byte[] LongPair(string name, string value)
+        => [0x80, 0, 0, (byte)name.Length, 0x80, 0, 0, (byte)value.Length, .. Encoding.UTF8.GetBytes(name), .. Encoding.UTF8.GetBytes(value)];
+
+    /// <summary>A whole stream, in records of a size, with its end.</summary>
+    public static byte[] Stream(RecordType type, int id, ReadOnlySpan<byte> content, int size = MaxContent, int padding = 0)
+    {
+        var stream = new List<byte>();
+        for (; !content.IsEmpty; content = content[Math.Min(size, content.Length)..])
+            stream.AddRange(Record(type, id, content[..Math.Min(size, content.Length)], padding));
+        stream.AddRange(Record(type, id, [], padding));
+        return [.. stream];
+    }
+}

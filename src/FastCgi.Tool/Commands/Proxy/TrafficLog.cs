@@ -1,0 +1,71 @@
+using System.Diagnostics;
+using System.Globalization;
+using FastCgi.Tool.Terminal;
+using Microsoft.AspNetCore.Http;
+
+namespace FastCgi.Tool.Commands.Proxy;
+
+/// <summary>Writes a line for each request when it has ended.</summary>
+internal sealed class TrafficLog(ToolConsole console, bool isJson)
+{
+    private readonly Lock _lock = new();
+
+    public async Task InvokeAsync(HttpContext context, RequestDelegate next)
+    {
+        var start = Stopwatch.GetTimestamp();
+        var body = context.Response.Body;
+        await using var counted = new CountingStream(body);
+        context.Response.Body = counted;
+        var request = new ForwardedRequest();
+        context.Features.Set(request);
+        try
+        {
+            await next(context);
+        }
+        finally
+        {
+            context.Response.Body = body;
+            Write(new ProxiedRequest(
+                context.Request.Method, Target(context), request.Status ?? context.Response.StatusCode, counted.Written, Math.Round(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 1),
+                request.Note, request.StandardError is { Length: > 0 } text ? text.TrimEnd('\n') : null));
+        }
+    }
+
+    private static string Target(HttpContext context) => context.Features.Get<Microsoft.AspNetCore.Http.Features.IHttpRequestFeature>()!.RawTarget;
+
+    private void Write(ProxiedRequest request)
+    {
+        lock (_lock)
+        {
+            if (isJson)
+            {
+                console.WriteJson(request, ToolJson.Default.ProxiedRequest);
+            }
+            else
+            {
+                var status = request.Status.ToString(CultureInfo.InvariantCulture);
+                var colour = request.Status >= 500 ? console.Red(status) : request.Status >= 400 ? console.Yellow(status) : console.Green(status);
+                var note = request.Note is null ? "" : $"  {request.Note}";
+                console.Out.WriteLine(string.Create(CultureInfo.InvariantCulture, $"{colour} {request.Method} {request.Target}  {request.Bytes} bytes  {request.Milliseconds:0.0} ms{note}"));
+                if (request.StandardError is { } text)
+                    console.Out.WriteLine($"    stderr: {text.ReplaceLineEndings("\n    stderr: ")}");
+            }
+
+            console.Out.Flush();
+        }
+    }
+}
+
+/// <summary>What became of a request, for its line.</summary>
+internal sealed class ForwardedRequest
+{
+    /// <summary>The status, if it is not that of the answer.</summary>
+    public int? Status { get; set; }
+
+    public string? Note { get; set; }
+
+    public string? StandardError { get; set; }
+}
+
+/// <summary>A line of <c>proxy --json</c>.</summary>
+internal sealed record ProxiedRequest(string Method, string Target, int Status, long Bytes, double Milliseconds, string? Note, string? StandardError);

@@ -1,0 +1,139 @@
+using System.Net.Sockets;
+using FastCgi.Client;
+using FastCgi.Tool.Terminal;
+
+namespace FastCgi.Tool.Commands.Recording;
+
+/// <summary>One run of <c>record</c>.</summary>
+internal sealed class Recorder(ToolConsole console, FastCgiAddress listen, FastCgiAddress to, string file, bool isJson)
+{
+    private readonly Lock _lock = new();
+    private readonly HashSet<Task> _connections = [];
+    private int _count;
+
+    public async Task<int> RunAsync(CancellationToken cancellationToken)
+    {
+        using var listener = Open(listen);
+        try
+        {
+            listener.Bind(listen.EndPoint);
+            listener.Listen();
+        }
+        catch (SocketException exception)
+        {
+            return console.Fail(ExitCode.CannotConnect, $"{listen} cannot be listened on: {exception.Message}", isJson);
+        }
+
+        try
+        {
+            return await RecordAsync(listener, cancellationToken);
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            return console.Fail(ExitCode.Usage, exception.Message, isJson);
+        }
+        finally
+        {
+            if (listen.EndPoint is UnixDomainSocketEndPoint unix && unix.ToString() is ['/', ..] path)
+                File.Delete(path);
+        }
+    }
+
+    private static Socket Open(FastCgiAddress address) => address.EndPoint is UnixDomainSocketEndPoint
+        ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
+        : new Socket(address.EndPoint.AddressFamily == AddressFamily.Unspecified ? AddressFamily.InterNetworkV6 : address.EndPoint.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
+
+    private async Task<int> RecordAsync(Socket listener, CancellationToken cancellationToken)
+    {
+        await using var recording = new RecordingFile(file);
+        await console.Error.WriteLineAsync($"Recording from {listen} to {to} into {file}. Ctrl-C ends it.");
+        try
+        {
+            while (true)
+                Add(RelayAsync(await listener.AcceptAsync(cancellationToken), recording, ++_count, cancellationToken));
+        }
+        catch (OperationCanceledException)
+        {
+            // The end that was asked for.
+        }
+
+        Task[] open;
+        lock (_lock)
+            open = [.. _connections];
+        await Task.WhenAll(open);
+        if (isJson)
+            console.WriteJson(new RecordDocument(file, _count, recording.Bytes), ToolJson.Default.RecordDocument);
+        else
+            await console.Out.WriteLineAsync($"{_count} connections, {recording.Bytes} bytes in {file}");
+        return ExitCode.Ok;
+    }
+
+    private void Add(Task connection)
+    {
+        lock (_lock)
+            _connections.Add(connection);
+        connection.ContinueWith(ended =>
+        {
+            lock (_lock)
+                _connections.Remove(ended);
+        }, TaskScheduler.Default);
+    }
+
+    private async Task RelayAsync(Socket web, RecordingFile recording, int number, CancellationToken cancellationToken)
+    {
+        using var webServer = web;
+        using var application = to.EndPoint is UnixDomainSocketEndPoint ? Open(to) : new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+        recording.WriteEvent(number, RecordingLine.Open);
+        try
+        {
+            await application.ConnectAsync(to.EndPoint, cancellationToken);
+        }
+        catch (SocketException exception)
+        {
+            recording.WriteEvent(number, RecordingLine.Refused, RecordingLine.Application);
+            await console.Error.WriteLineAsync($"No connection to {to}: {exception.Message}");
+            return;
+        }
+        catch (OperationCanceledException)
+        {
+            return;
+        }
+
+        if (web.AddressFamily != AddressFamily.Unix)
+            web.NoDelay = true;
+        await Task.WhenAll(
+            CopyAsync(web, application, RecordingLine.Web, recording, number, cancellationToken),
+            CopyAsync(application, web, RecordingLine.Application, recording, number, cancellationToken));
+    }
+
+    private static async Task CopyAsync(Socket from, Socket to, string name, RecordingFile recording, int number, CancellationToken cancellationToken)
+    {
+        var buffer = new byte[64 * 1024];
+        try
+        {
+            while (await from.ReceiveAsync(buffer, cancellationToken) is > 0 and var received)
+            {
+                recording.WriteBytes(number, name, buffer.AsSpan(0, received));
+                for (var rest = buffer.AsMemory(0, received); !rest.IsEmpty;)
+                    rest = rest[await to.SendAsync(rest, cancellationToken)..];
+            }
+
+            recording.WriteEvent(number, RecordingLine.End, name);
+            to.Shutdown(SocketShutdown.Send);
+        }
+        catch (SocketException)
+        {
+            recording.WriteEvent(number, RecordingLine.Reset, name);
+            // The other side sees it as it came.
+            to.LingerState = new LingerOption(enable: true, seconds: 0);
+            to.Close();
+        }
+        catch (Exception exception) when (exception is OperationCanceledException or ObjectDisposedException)
+        {
+            // Ended from here.
+        }
+    }
+}
+
+/// <summary>What <c>record --json</c> writes at its end.</summary>
+internal sealed record RecordDocument(string File, int Connections, long Bytes);

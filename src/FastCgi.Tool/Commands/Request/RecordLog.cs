@@ -1,0 +1,33 @@
+using System.Diagnostics;
+using System.Globalization;
+using FastCgi.AspNetCore.Protocol;
+using FastCgi.Client.Connections;
+
+namespace FastCgi.Tool.Commands.Request;
+
+/// <summary>A line for each record. What it holds is not shown: it may be a secret.</summary>
+internal sealed class RecordLog(TextWriter? writer) : RecordTrace
+{
+    private readonly Stopwatch _watch = Stopwatch.StartNew();
+    private readonly List<string> _lines = [];
+
+    public IReadOnlyList<string> Lines
+    {
+        get
+        {
+            lock (_lines)
+                return [.. _lines];
+        }
+    }
+
+    public override void OnRecord(int connection, bool isSent, RecordHeader header, ReadOnlySpan<byte> content)
+    {
+        var padding = header.PaddingLength == 0 ? "" : string.Create(CultureInfo.InvariantCulture, $" + {header.PaddingLength} of padding");
+        var line = string.Create(CultureInfo.InvariantCulture, $"{(isSent ? '>' : '<')} {_watch.Elapsed.TotalMilliseconds,8:0.0} ms  {RecordNames.Get(header.Type),-17} id {header.RequestId}  {header.ContentLength} bytes{padding}");
+        lock (_lines)
+        {
+            _lines.Add(line);
+            writer?.WriteLine(line);
+        }
+    }
+}

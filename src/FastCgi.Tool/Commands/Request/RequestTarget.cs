@@ -1,0 +1,23 @@
+namespace FastCgi.Tool.Commands.Request;
+
+/// <summary>A URL as it was written: nothing of its path is decoded, merged or resolved, for that is what one wants to try.</summary>
+internal sealed record RequestTarget(string Scheme, string Host, int Port, string PathAndQuery)
+{
+    /// <summary>The header Host: with the port if it is not that of the scheme.</summary>
+    public string HostAndPort => Port == (Scheme == "https" ? 443 : 80) ? Host : $"{Host}:{Port}";
+
+    public static RequestTarget? TryParse(string text)
+    {
+        if (text.StartsWith('/'))
+            return new RequestTarget("http", "localhost", 80, WithoutFragment(text));
+        if (!Uri.TryCreate(text, UriKind.Absolute, out var uri) || uri.Scheme is not ("http" or "https"))
+            return null;
+
+        var authority = text.IndexOf("//", StringComparison.Ordinal) + 2;
+        var path = text.AsSpan(authority).IndexOfAny('/', '?', '#');
+        var target = path < 0 ? "/" : WithoutFragment(text[(authority + path)..]);
+        return new RequestTarget(uri.Scheme, uri.IdnHost, uri.Port, target.StartsWith('/') ? target : "/" + target);
+    }
+
+    private static string WithoutFragment(string text) => text.Split('#')[0];
+}

@@ -1,0 +1,102 @@
+using System.Net;
+using System.Net.Sockets;
+using System.Text.Json;
+using FastCgi.AspNetCore;
+using FastCgi.Tool.Commands.Check;
+
+namespace FastCgi.Tool.Tests;
+
+public sealed class CheckCommandTests
+{
+    public static TheoryData<FastCgiTransportEngine, bool> Engines => new()
+    {
+        { FastCgiTransportEngine.Auto, true },
+        { FastCgiTransportEngine.Auto, false },
+        { FastCgiTransportEngine.Socket, true },
+        { FastCgiTransportEngine.Socket, false },
+    };
+
+    [Theory, MemberData(nameof(Engines))]
+    public async Task OurServer_PassesEverything(FastCgiTransportEngine engine, bool usesUnixSocket)
+    {
+        await using var server = await SampleServer.StartAsync(usesUnixSocket: usesUnixSocket, engine: engine);
+        // Its handler of a POST copies a body that is cut.
+        server.Logs.Expected.Add("ApplicationError");
+        // Where a busy machine is slow, nothing is missing yet.
+        var (code, text, _) = await ToolRun.RunAsync("check", server.Address, "--hostile", "--json", "--timeout", "30");
+        var results = JsonDocument.Parse(text).RootElement.GetProperty("results").EnumerateArray().Select(static result => (Id: result.GetProperty("id").GetString()!, Result: result.GetProperty("result").GetString()!, Detail: result.GetProperty("detail").GetString())).ToList();
+
+        Assert.DoesNotContain(results, static result => result.Result == "fail");
+        Assert.Equal(0, code);
+        Assert.Equal(CheckRun.All.Select(static check => check.Id), results.Select(static result => result.Id));
+        // There is nothing else that cannot be seen.
+        Assert.Equal(["stderr-end"], results.Where(static result => result.Result == "skipped").Select(static result => result.Id));
+        Assert.Subset(
+            new HashSet<string> { "id-zero", "unknown-type", "server-types", "version", "no-method", "half-close", "authorizer", "filter", "before-stdin", "stdin-early" },
+            results.Where(static result => result.Result == "choice").Select(static result => result.Id).ToHashSet());
+    }
+
+    /// <summary>One that answers the same to whatever comes, as soon as it comes, is found out.</summary>
+    [Fact]
+    public async Task ServerThatParrots_Fails()
+    {
+        using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        listener.Listen();
+        var serving = ServeAsync(listener);
+
+        var (code, text, _) = await ToolRun.RunAsync("check", $"{listener.LocalEndPoint}", "--json", "--timeout", "0.5");
+        var results = JsonDocument.Parse(text).RootElement.GetProperty("results").EnumerateArray().ToDictionary(static result => result.GetProperty("id").GetString()!, static result => result.GetProperty("result").GetString());
+
+        Assert.Equal(1, code);
+        foreach (var id in (string[])["ids", "version", "get-values", "unknown-management", "keep", "unknown-role", "told-truth"])
+            Assert.Equal("fail", results[id]);
+        listener.Close();
+        await serving;
+    }
+
+    [Fact]
+    public async Task Table_HasVerdictsAndASum()
+    {
+        await using var server = await SampleServer.StartAsync();
+
+        var (code, text, _) = await ToolRun.RunAsync("check", server.Address, "--only", "answer", "--only", "before-stdin");
+        Assert.Equal(0, code);
+        Assert.Contains("pass    answer ", text, StringComparison.Ordinal);
+        Assert.Contains("choice  before-stdin ", text, StringComparison.Ordinal);
+        Assert.EndsWith($"{server.Address}: 1 passed, 0 failed, 1 choices, 0 skipped\n", text, StringComparison.Ordinal);
+        Assert.DoesNotContain('\e', text);
+    }
+
+    [Fact]
+    public async Task NobodyThere_IsThree() => Assert.Equal(3, (await ToolRun.RunAsync("check", "unix:/nonexistent/app.sock")).Code);
+
+    [Fact]
+    public void Checks_HaveNamesOfTheirOwn() => Assert.Equal(CheckRun.All.Count, CheckRun.All.Select(static check => check.Id).Distinct().Count());
+
+    private static async Task ServeAsync(Socket listener)
+    {
+        byte[] answer = [.. RecordBytes.Record(RecordBytes.Stdout, 1, "Content-Type: text/plain\r\n\r\nhello"u8), .. RecordBytes.Record(RecordBytes.Stdout, 1), .. RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8])];
+        try
+        {
+            while (true)
+            {
+                using var connection = await listener.AcceptAsync();
+                try
+                {
+                    await connection.ReceiveAsync(new byte[100_000]);
+                    await connection.SendAsync(answer);
+                    connection.Shutdown(SocketShutdown.Send);
+                }
+                catch (SocketException)
+                {
+                    // Gone before.
+                }
+            }
+        }
+        catch (SocketException)
+        {
+            // The test has ended.
+        }
+    }
+}

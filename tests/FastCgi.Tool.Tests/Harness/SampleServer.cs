@@ -1,0 +1,67 @@
+using FastCgi.AspNetCore;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Hosting.Server.Features;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.Tool.Tests.Harness;
+
+/// <summary>An application on our server. An unexpected error fails the test.</summary>
+internal sealed class SampleServer : IAsyncDisposable
+{
+    private readonly ScratchFolder _folder = new();
+    private readonly CollectedLogs _logs = new();
+    private readonly WebApplication _application;
+
+    private SampleServer(string greeting, bool usesUnixSocket, FastCgiTransportEngine engine)
+    {
+        var builder = WebApplication.CreateSlimBuilder();
+        builder.WebHost.UseFastCgi(options =>
+        {
+            options.Transport.Engine = engine;
+            options.Limits.MaxRequestBodySize = null;
+        });
+        builder.WebHost.UseUrls(_folder.GetAddress(usesUnixSocket));
+        builder.Logging.ClearProviders().AddProvider(_logs);
+        _application = builder.Build();
+        _application.MapGet("/", () => greeting);
+        _application.MapPost("/", static (HttpContext context) => context.Request.Body.CopyToAsync(context.Response.Body));
+        _application.MapGet("/target", static (HttpContext context) => context.Features.Get<Microsoft.AspNetCore.Http.Features.IHttpRequestFeature>()!.RawTarget);
+        _application.MapGet("/client", static (HttpContext context) => $"{context.Request.Scheme} {context.Request.Host} {context.Connection.RemoteIpAddress} {context.Request.Headers["X-A"]}");
+        _application.MapGet("/parameter", static (HttpContext context) => context.Features.Get<Microsoft.AspNetCore.Http.Features.IServerVariablesFeature>()!["SCRIPT_FILENAME"] ?? "");
+        _application.MapGet("/error", static async (HttpContext context) =>
+        {
+            await context.Features.Get<IFastCgiRequestFeature>()!.StandardError.WriteLineAsync("said on standard error");
+            context.Response.StatusCode = 503;
+        });
+        _application.MapGet("/hold", static (HttpContext context) => Task.Delay(Timeout.Infinite, context.RequestAborted));
+        _application.MapGet("/cut", static async (HttpContext context) =>
+        {
+            await context.Response.WriteAsync("beginning");
+            await context.Response.Body.FlushAsync();
+            context.Abort();
+        });
+        _application.MapFallback("{*path}", static (HttpContext context) => $"fallback {context.Features.Get<Microsoft.AspNetCore.Http.Features.IHttpRequestFeature>()!.RawTarget}");
+    }
+
+    public CollectedLogs Logs => _logs;
+
+    public string Address => _application.Services.GetRequiredService<IServer>().Features.Get<IServerAddressesFeature>()!.Addresses.Single();
+
+    public static async Task<SampleServer> StartAsync(string greeting = "hello", bool usesUnixSocket = true, FastCgiTransportEngine engine = FastCgiTransportEngine.Auto)
+    {
+        var server = new SampleServer(greeting, usesUnixSocket, engine);
+        await server._application.StartAsync();
+        return server;
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        await _application.DisposeAsync();
+        _folder.Dispose();
+        Assert.Empty(_logs.UnexpectedErrors.Select(static log => $"{log.Message} {log.Exception}"));
+    }
+}

@@ -1,0 +1,91 @@
+using System.Text;
+using FastCgi.Tool.Terminal;
+
+namespace FastCgi.Tool.Tests.Harness;
+
+/// <summary>A command that runs in this process, and what it has written.</summary>
+internal sealed class ToolRun : IDisposable
+{
+    private readonly CancellationTokenSource _cancellation = new();
+    private readonly SharedWriter _out = new();
+    private readonly SharedWriter _error = new();
+    private readonly MemoryStream _body = new();
+    private readonly Task<int> _running;
+
+    private ToolRun(string[] arguments)
+        => _running = Task.Run(() => FastCgiCommand.RunAsync(arguments, new ToolConsole(_out, _error, _body), _cancellation.Token));
+
+    public string Out => _out.ToString();
+
+    public string Error => _error.ToString();
+
+    /// <summary>Runs a command to its end.</summary>
+    public static async Task<(int Code, string Out, string Error)> RunAsync(params string[] arguments)
+    {
+        using var run = Start(arguments);
+        var code = await run.WaitAsync();
+        return (code, run.Out + Encoding.UTF8.GetString(run._body.ToArray()), run.Error);
+    }
+
+    public static ToolRun Start(params string[] arguments) => new(arguments);
+
+    public Task<int> WaitAsync() => _running.Within("the command to end");
+
+    /// <summary>Ctrl-C.</summary>
+    public async Task<int> StopAsync()
+    {
+        await _cancellation.CancelAsync();
+        return await WaitAsync();
+    }
+
+    /// <summary>Waits for a text on standard error.</summary>
+    public Task UntilErrorHasAsync(string text)
+        => Waiting.UntilAsync(
+            () => Task.FromResult(Error.Contains(text, StringComparison.Ordinal)),
+            () => _running.IsCompleted ? $"The command has ended: {Out}{Error}" : null,
+            $"'{text}'");
+
+    public Task UntilOutHasAsync(string text) => Waiting.UntilAsync(() => Out.Contains(text, StringComparison.Ordinal), $"'{text}'");
+
+    public void Dispose()
+    {
+        _cancellation.Cancel();
+        _cancellation.Dispose();
+        _body.Dispose();
+    }
+
+    private sealed class SharedWriter : StringWriter
+    {
+        private readonly Lock _lock = new();
+
+        public override void Write(char value)
+        {
+            lock (_lock)
+                base.Write(value);
+        }
+
+        public override void Write(string? value)
+        {
+            lock (_lock)
+                base.Write(value);
+        }
+
+        public override void Write(char[] buffer, int index, int count)
+        {
+            lock (_lock)
+                base.Write(buffer, index, count);
+        }
+
+        public override void WriteLine(string? value)
+        {
+            lock (_lock)
+                base.WriteLine(value);
+        }
+
+        public override string ToString()
+        {
+            lock (_lock)
+                return base.ToString();
+        }
+    }
+}

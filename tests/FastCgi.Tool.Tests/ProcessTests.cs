@@ -1,0 +1,43 @@
+using System.Diagnostics;
+
+namespace FastCgi.Tool.Tests;
+
+/// <summary>The tool as a process: its streams, its exit code, and signals.</summary>
+public sealed class ProcessTests
+{
+    private static readonly string s_tool = Path.Combine(AppContext.BaseDirectory, "FastCgi.Tool.dll");
+
+    [Fact]
+    public async Task Request_WritesTheBodyToStandardOutput()
+    {
+        await using var server = await SampleServer.StartAsync();
+        await using var process = ServerProcess.Start("dotnet", [s_tool, "request", server.Address, "http://example.com/", "-i"]);
+
+        Assert.Equal(0, await process.WaitForExitAsync(Waiting.Patience));
+        Assert.StartsWith("Status: 200 OK\nContent-Type: text/plain; charset=utf-8\n", process.Output, StringComparison.Ordinal);
+        Assert.EndsWith("\nhello", process.Output.TrimEnd(), StringComparison.Ordinal);
+        await using var failing = ServerProcess.Start("dotnet", [s_tool, "request", "unix:/nonexistent/app.sock", "/"]);
+        Assert.Equal(3, await failing.WaitForExitAsync(Waiting.Patience));
+    }
+
+    [Fact]
+    public async Task Proxy_Interrupted_EndsWell()
+    {
+        await using var server = await SampleServer.StartAsync();
+        using var process = Process.Start(new ProcessStartInfo("dotnet", [s_tool, "proxy", server.Address, "--listen", "http://127.0.0.1:0"]) { RedirectStandardError = true, RedirectStandardOutput = true })!;
+        try
+        {
+            Assert.StartsWith("Listening on http://127.0.0.1:", await process.StandardError.ReadLineAsync().Within("the address"), StringComparison.Ordinal);
+            using var kill = Process.Start("kill", ["-INT", $"{process.Id}"]);
+            await process.WaitForExitAsync().Within("the end");
+
+            Assert.Equal(0, process.ExitCode);
+            Assert.Equal("Stopped.", await process.StandardError.ReadLineAsync());
+        }
+        finally
+        {
+            if (!process.HasExited)
+                process.Kill();
+        }
+    }
+}

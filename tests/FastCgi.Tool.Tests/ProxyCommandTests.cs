@@ -1,0 +1,117 @@
+using System.Net;
+using System.Text.Json;
+
+namespace FastCgi.Tool.Tests;
+
+public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
+{
+    private readonly PortReservation _port = new();
+    private SampleServer? _server;
+
+    private string Url => $"http://127.0.0.1:{_port.EndPoint.Port}";
+
+    public async Task InitializeAsync() => _server = await SampleServer.StartAsync();
+
+    public async Task DisposeAsync() => await _server!.DisposeAsync();
+
+    public void Dispose() => _port.Dispose();
+
+    [Fact]
+    public async Task Requests_GoThrough_WithALineEach()
+    {
+        using var proxy = await StartAsync(_server!.Address);
+        using var client = new HttpClient { BaseAddress = new Uri(Url) };
+        client.DefaultRequestHeaders.Add("X-A", "value");
+
+        Assert.Equal("hello", await client.GetStringAsync("/"));
+        Assert.Equal($"http 127.0.0.1:{_port.EndPoint.Port} 127.0.0.1 value", await client.GetStringAsync("/client"));
+        Assert.Equal("/target?a=%20", await client.GetStringAsync("/target?a=%20"));
+        using var failed = await client.GetAsync("/error");
+        Assert.Equal(HttpStatusCode.ServiceUnavailable, failed.StatusCode);
+
+        await proxy.UntilOutHasAsync("stderr: said on standard error");
+        Assert.Matches(@"(?m)^200 GET /  5 bytes  [0-9.]+ ms$", proxy.Out);
+        Assert.Equal(0, await proxy.StopAsync());
+        Assert.EndsWith("Stopped.\n", proxy.Error, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Bodies_StreamBothWays()
+    {
+        using var proxy = await StartAsync(_server!.Address);
+        using var client = new HttpClient { BaseAddress = new Uri(Url) };
+        var body = new byte[5_000_000];
+        new Random(1).NextBytes(body);
+        using var response = await client.PostAsync("/", new ByteArrayContent(body)).Within("the echo");
+        Assert.Equal(body, await response.Content.ReadAsByteArrayAsync());
+
+        // In chunks, without a length.
+        using var chunked = new HttpRequestMessage(HttpMethod.Post, "/") { Content = new StringContent("text") };
+        chunked.Headers.TransferEncodingChunked = true;
+        using var echo = await client.SendAsync(chunked);
+        Assert.Equal("text", await echo.Content.ReadAsStringAsync());
+    }
+
+    [Fact]
+    public async Task Application_NotThere_IsA502WithTheReason()
+    {
+        using var proxy = await StartAsync("unix:/nonexistent/app.sock", "--json");
+        using var client = new HttpClient { BaseAddress = new Uri(Url) };
+        using var response = await client.GetAsync("/");
+
+        Assert.Equal(HttpStatusCode.BadGateway, response.StatusCode);
+        Assert.StartsWith("502: no connection to fastcgi://unix:/nonexistent/app.sock", await response.Content.ReadAsStringAsync(), StringComparison.Ordinal);
+        await proxy.UntilOutHasAsync("\n");
+        Assert.Equal(502, JsonDocument.Parse(proxy.Out).RootElement.GetProperty("status").GetInt32());
+    }
+
+    [Fact]
+    public async Task Application_Silent_IsA504()
+    {
+        using var proxy = await StartAsync(_server!.Address, "--timeout", "0.2");
+        using var client = new HttpClient { BaseAddress = new Uri(Url) };
+        using var response = await client.GetAsync("/hold").Within("the answer");
+
+        Assert.Equal(HttpStatusCode.GatewayTimeout, response.StatusCode);
+        Assert.Equal("504: the answer did not begin within 0.2 s\n", await response.Content.ReadAsStringAsync());
+    }
+
+    [Fact]
+    public async Task Answer_Cut_IsCutForTheClientToo()
+    {
+        using var proxy = await StartAsync(_server!.Address);
+        using var client = new HttpClient { BaseAddress = new Uri(Url) };
+
+        await Assert.ThrowsAsync<HttpRequestException>(() => client.GetStringAsync("/cut").Within("the failure"));
+        await proxy.UntilOutHasAsync("GET /cut");
+    }
+
+    [Fact]
+    public async Task Root_ServesItsFiles_AndNamesTheScript()
+    {
+        using var folder = new ScratchFolder();
+        folder.Write("style.css", "body {}"u8.ToArray());
+        folder.Write("secret.php", "<?php source"u8.ToArray());
+        using var proxy = await StartAsync(_server!.Address, "--root", folder.Path);
+        using var client = new HttpClient { BaseAddress = new Uri(Url) };
+
+        Assert.Equal("body {}", await client.GetStringAsync("/style.css"));
+        Assert.Equal("fallback /secret.php", await client.GetStringAsync("/secret.php"));
+        Assert.Equal($"{folder.Path}/parameter", await client.GetStringAsync("/parameter"));
+    }
+
+    [Fact]
+    public async Task Address_InUse_IsThree()
+    {
+        using var proxy = await StartAsync(_server!.Address);
+
+        Assert.Equal(3, (await ToolRun.RunAsync("proxy", _server.Address, "--listen", Url)).Code);
+    }
+
+    private async Task<ToolRun> StartAsync(string address, params string[] more)
+    {
+        var run = ToolRun.Start(["proxy", address, "--listen", Url, .. more]);
+        await run.UntilErrorHasAsync("Listening on");
+        return run;
+    }
+}

@@ -1,0 +1,51 @@
+using System.Globalization;
+
+namespace FastCgi.Tool.Tests;
+
+/// <summary>The commands of <c>docs/tool.md</c> run as they stand, but for their ports.</summary>
+public sealed class ToolDocumentTests : IAsyncLifetime, IDisposable
+{
+    private readonly ScratchFolder _folder = new();
+    private readonly PortReservation _port = new();
+    private SampleServer? _server;
+
+    public async Task InitializeAsync()
+    {
+        _server = await SampleServer.StartAsync("Hello World!", usesUnixSocket: false);
+        var command = _folder.Write("fastcgi", System.Text.Encoding.UTF8.GetBytes($"#!/bin/sh\nexec dotnet '{Path.Combine(AppContext.BaseDirectory, "FastCgi.Tool.dll")}' \"$@\"\n"));
+        if (!OperatingSystem.IsWindows())
+            File.SetUnixFileMode(command, UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute);
+    }
+
+    public async Task DisposeAsync() => await _server!.DisposeAsync();
+
+    public void Dispose()
+    {
+        _port.Dispose();
+        _folder.Dispose();
+    }
+
+    [Theory]
+    [InlineData("tool request", "Status: 200 OK\n", "Hello World!")]
+    [InlineData("tool request in full", "* HTTP_COOKIE=***\n", "  BEGIN_REQUEST     id 1  8 bytes\n", "Hello World!", "* RequestComplete, appStatus 0, ")]
+    [InlineData("tool check", "pass     padding             Padding is skipped, also 255 bytes of it behind empty records [3.3]\n", ": 41 passed, 0 failed, 10 choices, 1 skipped\n")]
+    [InlineData("tool proxy", "Listening on http://localhost:", "Hello World!", "200 GET /  12 bytes  ", "Stopped.\n")]
+    [InlineData("tool record", "Recording from fastcgi://127.0.0.1:", "Hello World!", "1 connections, ", "1 connections, 1 requests, 1 answers compared, ")]
+    public async Task Block_OfTheDocument_WritesWhatItSays(string name, params string[] texts)
+    {
+        var port = _port.EndPoint.Port.ToString(CultureInfo.InvariantCulture);
+        var block = (await DocumentBlock.ReadAsync("tool.md", name))
+            .Replace("127.0.0.1:9000", _server!.Address, StringComparison.Ordinal)
+            .Replace("127.0.0.1:9001", $"127.0.0.1:{port}", StringComparison.Ordinal)
+            .Replace("localhost:8080", $"localhost:{port}", StringComparison.Ordinal);
+        // The first answer of a server that has just been started is not made as the others are.
+        await ToolRun.RunAsync("request", _server.Address, "/");
+        _server.Logs.Expected.Add("ApplicationError");
+        await using var process = ServerProcess.Start("bash", ["-ec", $"PATH={_folder.Path}:$PATH\n{block}"], _folder.Path);
+
+        var code = await process.WaitForExitAsync(Waiting.Patience);
+        Assert.True(code == 0, $"{code}: {process.Output}");
+        foreach (var text in texts)
+            Assert.Contains(text, process.Output, StringComparison.Ordinal);
+    }
+}
