@@ -269,7 +269,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
         {
             socket.Dispose();
-            throw new SocketException((int)SocketError.TimedOut, $"{address} did not accept a connection within {options.ConnectTimeout.TotalSeconds} s.");
+            throw new SocketException((int)SocketError.TimedOut, string.Create(CultureInfo.InvariantCulture, $"{address} did not accept a connection within {options.ConnectTimeout.TotalSeconds} s."));
         }
         catch
         {
