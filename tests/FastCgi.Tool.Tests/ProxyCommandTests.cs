@@ -1,4 +1,6 @@
 using System.Net;
+using System.Net.Sockets;
+using System.Text;
 using System.Text.Json;
 
 namespace FastCgi.Tool.Tests;
@@ -26,6 +28,8 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         Assert.Equal("hello", await client.GetStringAsync("/"));
         Assert.Equal($"http 127.0.0.1:{_port.EndPoint.Port} 127.0.0.1 value", await client.GetStringAsync("/client"));
         Assert.Equal("/target?a=%20", await client.GetStringAsync("/target?a=%20"));
+        using var empty = await client.GetAsync("/empty");
+        Assert.Equal(HttpStatusCode.NoContent, empty.StatusCode);
         using var failed = await client.GetAsync("/error");
         Assert.Equal(HttpStatusCode.ServiceUnavailable, failed.StatusCode);
 
@@ -63,6 +67,31 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         Assert.StartsWith("502: no connection to fastcgi://unix:/nonexistent/app.sock", await response.Content.ReadAsStringAsync(), StringComparison.Ordinal);
         await proxy.UntilOutHasAsync("\n");
         Assert.Equal(502, JsonDocument.Parse(proxy.Out).RootElement.GetProperty("status").GetInt32());
+    }
+
+    /// <summary>What a bad application does is a 502, and not the end of the proxy.</summary>
+    [Theory]
+    [InlineData("Status: 204 No Content\r\nContent-Length: 0\r\n\r\n", 204)]
+    [InlineData("X-A: \u00e4\r\n\r\n", 200)]
+    [InlineData("X-A: \u0001\r\n\r\n", 502)]
+    [InlineData("no header block", 502)]
+    [InlineData("Status: 101 Switching Protocols\r\n\r\n", 502)]
+    public async Task Application_Odd_HasAnAnswer(string answer, int status)
+    {
+        using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        listener.Listen();
+        using var proxy = await StartAsync($"{listener.LocalEndPoint}");
+        using var client = new HttpClient { BaseAddress = new Uri(Url) };
+        var asking = client.GetAsync("/");
+        using var connection = await listener.AcceptAsync().Within("the connection");
+        await connection.ReceiveAsync(new byte[10_000]);
+        await connection.SendAsync(RecordBytes.Record(RecordBytes.Stdout, 1, Encoding.Latin1.GetBytes(answer)));
+        await connection.SendAsync((byte[])[.. RecordBytes.Record(RecordBytes.Stdout, 1), .. RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8])]);
+
+        using var response = await asking.Within("the answer");
+        Assert.Equal(status, (int)response.StatusCode);
+        Assert.False(proxy.Error.Contains("Stopped", StringComparison.Ordinal));
     }
 
     [Fact]

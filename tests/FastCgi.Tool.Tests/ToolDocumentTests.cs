@@ -38,8 +38,6 @@ public sealed class ToolDocumentTests : IAsyncLifetime, IDisposable
             .Replace("127.0.0.1:9000", _server!.Address, StringComparison.Ordinal)
             .Replace("127.0.0.1:9001", $"127.0.0.1:{port}", StringComparison.Ordinal)
             .Replace("localhost:8080", $"localhost:{port}", StringComparison.Ordinal);
-        // The first answer of a server that has just been started is not made as the others are.
-        await ToolRun.RunAsync("request", _server.Address, "/");
         _server.Logs.Expected.Add("ApplicationError");
         await using var process = ServerProcess.Start("bash", ["-ec", $"PATH={_folder.Path}:$PATH\n{block}"], _folder.Path);
 

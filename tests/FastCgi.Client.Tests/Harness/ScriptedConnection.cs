@@ -19,25 +19,6 @@ internal sealed class ScriptedConnection(Socket socket) : IDisposable
             rest = rest[await socket.SendAsync(rest).AsTask().Within("the client to receive")..];
     }
 
-    /// <summary>Sends as much as the client takes.</summary>
-    /// <returns>How many bytes that was.</returns>
-    public int SendWhatIsTaken(byte[] bytes)
-    {
-        socket.Blocking = false;
-        try
-        {
-            return socket.Send(bytes);
-        }
-        catch (SocketException exception) when (exception.SocketErrorCode == SocketError.WouldBlock)
-        {
-            return 0;
-        }
-        finally
-        {
-            socket.Blocking = true;
-        }
-    }
-
     /// <returns><see langword="null"/> if the client has closed the connection, in whatever way.</returns>
     public async Task<ReceivedRecord?> ReadRecordAsync()
     {

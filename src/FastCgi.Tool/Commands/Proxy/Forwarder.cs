@@ -73,13 +73,15 @@ internal sealed class Forwarder(FastCgiClient client, ProxySettings settings)
 
     private static async Task AnswerAsync(HttpContext context, ForwardedRequest forwarded, FastCgiResponse response)
     {
-        context.Response.StatusCode = response.StatusCode;
-        if (response.ReasonPhrase.Length > 0)
-            context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase = response.ReasonPhrase;
-        foreach (var header in response.Headers.Where(static header => !s_hopByHop.Contains(header.Key)))
-            context.Response.Headers.Append(header.Key, header.Value);
+        if (response.StatusCode < 200)
+        {
+            await RefuseAsync(context, forwarded, StatusCodes.Status502BadGateway, $"the answer has the status {response.StatusCode}, which is not a last one");
+            return;
+        }
+
         try
         {
+            SetHead(context, response);
             await context.Response.StartAsync(context.RequestAborted);
             var buffer = new byte[32 * 1024];
             while (await response.Body.ReadAsync(buffer, context.RequestAborted) is > 0 and var read)
@@ -97,10 +99,27 @@ internal sealed class Forwarder(FastCgiClient client, ProxySettings settings)
             forwarded.StandardError = response.StandardError;
             context.Abort();
         }
+        catch (InvalidOperationException exception) when (!context.Response.HasStarted)
+        {
+            // A header or a status that HTTP does not allow.
+            context.Response.Clear();
+            await RefuseAsync(context, forwarded, StatusCodes.Status502BadGateway, exception.Message);
+        }
         catch (Exception exception) when (exception is OperationCanceledException || context.RequestAborted.IsCancellationRequested)
         {
             SetGone(forwarded);
         }
+    }
+
+    private static void SetHead(HttpContext context, FastCgiResponse response)
+    {
+        context.Response.StatusCode = response.StatusCode;
+        if (response.ReasonPhrase.Length > 0)
+            context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase = response.ReasonPhrase;
+        // Kestrel refuses the length of an answer that cannot have one (RFC 9110, section 8.6).
+        var hasNoLength = response.StatusCode is 204 or 205;
+        foreach (var header in response.Headers.Where(header => !s_hopByHop.Contains(header.Key) && !(hasNoLength && header.Key.Equals("Content-Length", StringComparison.OrdinalIgnoreCase))))
+            context.Response.Headers.Append(header.Key, header.Value);
     }
 
     private async Task<FastCgiResponse> SendAsync(FastCgiRequest request, CancellationToken aborted)

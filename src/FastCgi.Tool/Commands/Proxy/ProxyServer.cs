@@ -1,3 +1,4 @@
+using System.Text;
 using FastCgi.Client;
 using FastCgi.Tool.Terminal;
 using Microsoft.AspNetCore.Builder;
@@ -48,8 +49,13 @@ internal sealed class ProxyServer(ToolConsole console, ProxySettings settings)
     private WebApplication Build(FastCgiClient client)
     {
         var builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
-        // What sizes are allowed is the application's to say.
-        builder.WebHost.UseKestrelCore().ConfigureKestrel(static options => options.Limits.MaxRequestBodySize = null).UseUrls(settings.Urls);
+        builder.WebHost.UseKestrelCore().UseUrls(settings.Urls).ConfigureKestrel(static options =>
+        {
+            // What sizes are allowed is the application's to say.
+            options.Limits.MaxRequestBodySize = null;
+            // As the client reads them, so that no byte is lost.
+            options.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1;
+        });
         builder.Services.Configure<HostOptions>(static options => options.ShutdownTimeout = TimeSpan.FromSeconds(5));
         builder.Logging.ClearProviders();
         var app = builder.Build();

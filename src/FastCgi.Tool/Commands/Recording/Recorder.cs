@@ -114,12 +114,11 @@ internal sealed class Recorder(ToolConsole console, FastCgiAddress listen, FastC
             while (await from.ReceiveAsync(buffer, cancellationToken) is > 0 and var received)
             {
                 recording.WriteBytes(number, name, buffer.AsSpan(0, received));
-                for (var rest = buffer.AsMemory(0, received); !rest.IsEmpty;)
-                    rest = rest[await to.SendAsync(rest, cancellationToken)..];
+                await TrySendAsync(to, buffer.AsMemory(0, received), cancellationToken);
             }
 
             recording.WriteEvent(number, RecordingLine.End, name);
-            to.Shutdown(SocketShutdown.Send);
+            TryShutdown(to);
         }
         catch (SocketException)
         {
@@ -131,6 +130,32 @@ internal sealed class Recorder(ToolConsole console, FastCgiAddress listen, FastC
         catch (Exception exception) when (exception is OperationCanceledException or ObjectDisposedException)
         {
             // Ended from here.
+        }
+    }
+
+    /// <summary>That the receiver is gone is found, and recorded, by who receives from it.</summary>
+    private static async Task TrySendAsync(Socket socket, ReadOnlyMemory<byte> bytes, CancellationToken cancellationToken)
+    {
+        try
+        {
+            while (!bytes.IsEmpty)
+                bytes = bytes[await socket.SendAsync(bytes, cancellationToken)..];
+        }
+        catch (SocketException)
+        {
+            // See above.
+        }
+    }
+
+    private static void TryShutdown(Socket socket)
+    {
+        try
+        {
+            socket.Shutdown(SocketShutdown.Send);
+        }
+        catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+        {
+            // Gone already.
         }
     }
 }

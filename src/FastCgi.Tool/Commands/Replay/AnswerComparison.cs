@@ -26,7 +26,7 @@ internal static class AnswerComparison
         {
             var (old, @new) = (Find(before.Headers, header), Find(after.Headers, header));
             if (old != @new)
-                yield return Difference($"header {header}", old, @new);
+                yield return Difference($"header {header}", ShowHeader(header, old), ShowHeader(header, @new));
         }
 
         if (!before.Body.SequenceEqual(after.Body))
@@ -57,8 +57,10 @@ internal static class AnswerComparison
     private static string Find(List<(string Name, string Value)> headers, string name)
     {
         var values = headers.Where(header => header.Name.Equals(name, StringComparison.OrdinalIgnoreCase)).Select(static header => header.Value).ToList();
-        return values.Count == 0 ? Nothing : Secrets.Show(name, Cut(string.Join(", ", values)), showsSecrets: false);
+        return values.Count == 0 ? Nothing : string.Join(", ", values);
     }
+
+    private static string ShowHeader(string name, string value) => value == Nothing ? value : Secrets.Show(name, Cut(value), showsSecrets: false);
 
     private static string ShowEnd((int AppStatus, int ProtocolStatus)? end)
         => end is { } known ? $"appStatus {known.AppStatus}, {(FastCgiProtocolStatus)known.ProtocolStatus}" : "did not end";

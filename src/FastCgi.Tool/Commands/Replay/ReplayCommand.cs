@@ -11,7 +11,7 @@ internal static class ReplayCommand
     private const string Details =
         """
         What the web server of the recording sent is sent again, byte for byte. The answers are compared with those recorded: status, headers
-        (without Date), body, standard error, and how each request ended. What came after an answer is sent after an answer again.
+        (without Date and Content-Length), body, standard error, and how each request ended. What came after an answer is sent after an answer again.
 
         Examples:
           fastcgi replay traffic.jsonl 127.0.0.1:9000

@@ -11,7 +11,8 @@ internal sealed class Replayer(ToolConsole console, string file, FastCgiAddress 
 {
     private const int Width = 140;
 
-    private readonly HashSet<string> _ignored = new(settings.IgnoredHeaders.Append("Date"), StringComparer.OrdinalIgnoreCase);
+    // A server may know the length, or not, by how busy it is; the body itself is compared.
+    private readonly HashSet<string> _ignored = new([.. settings.IgnoredHeaders, "Date", "Content-Length"], StringComparer.OrdinalIgnoreCase);
     private readonly Stopwatch _watch = Stopwatch.StartNew();
 
     public async Task<int> RunAsync(CancellationToken cancellationToken)
