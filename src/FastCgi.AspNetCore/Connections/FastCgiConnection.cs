@@ -145,7 +145,6 @@ internal sealed partial class FastCgiConnection : RequestConnection
     {
         while (_lifetime.Phase != ConnectionPhase.Closed)
         {
-            var firstByte = data.IsEmpty ? (byte)0 : data[0];
             var result = _reader.Read(ref data, out var piece);
             if (result == RecordReadResult.NeedMore)
             {
@@ -153,7 +152,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
                 return Output.ControlLength <= MaxControlLength ? ProtocolError.None : ProtocolError.AnswersNotRead;
             }
 
-            var error = result == RecordReadResult.Piece ? OnPiece(in piece, ref ready) : GetVersionError(firstByte);
+            var error = result == RecordReadResult.Piece ? OnPiece(in piece, ref ready) : GetVersionError(data[0]);
             if (error != ProtocolError.None)
                 return error;
         }

@@ -1,0 +1,44 @@
+using System.Runtime.CompilerServices;
+using FastCgi.AspNetCore.Connections;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
+
+/// <summary>What a connection is like inside, as a number: small counts as they are, large ones alike.</summary>
+internal static class ConnectionState
+{
+    public static ulong Get(FastCgiConnection connection)
+    {
+        var state = (ulong)Lifetime(connection).Phase;
+        state = (state * 8) + Shrink(Requests(connection).Count);
+        state = (state * 8) + Shrink(HalfOpenCount(connection));
+        state = (state * 8) + Shrink(LingeringCount(connection));
+        state = (state * 8) + Shrink(UnsentCount(connection));
+        state = (state * 2) + (Content(connection).IsBegun ? 1UL : 0);
+        state = (state * 2) + (IsShared(connection) ? 1UL : 0);
+        state = (state * 2) + (connection.IsReceivePaused ? 1UL : 0);
+        return (state * 2) + (connection.IsInputComplete ? 1UL : 0);
+    }
+
+    private static ulong Shrink(int count) => count <= 4 ? (ulong)Math.Max(count, 0) : count < 100 ? 5u : count < 200 ? 6u : 7u;
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_lifetime")]
+    private static extern ref ConnectionLifetime Lifetime(FastCgiConnection connection);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_requests")]
+    private static extern ref RequestTable Requests(FastCgiConnection connection);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_partialContent")]
+    private static extern ref RecordContent Content(FastCgiConnection connection);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_halfOpenCount")]
+    private static extern ref int HalfOpenCount(FastCgiConnection connection);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_lingeringCount")]
+    private static extern ref int LingeringCount(FastCgiConnection connection);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_unsentCount")]
+    private static extern ref int UnsentCount(FastCgiConnection connection);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isShared")]
+    private static extern ref bool IsShared(FastCgiConnection connection);
+}

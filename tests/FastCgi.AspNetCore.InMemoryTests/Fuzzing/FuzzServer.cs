@@ -1,0 +1,80 @@
+using System.Collections.Concurrent;
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Execution;
+using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.Transport;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.Logging;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
+
+/// <summary>A server without hosting, sockets and time, for hundreds of thousands of connections.</summary>
+internal sealed class FuzzServer : ILogger
+{
+    private readonly HashSet<string> _expectedErrors;
+    private readonly ConcurrentQueue<string> _errors = new();
+    private readonly RequestScheduler _scheduler;
+
+    public FuzzServer(IHttpApplication<IFeatureCollection> application, params string[] expectedErrors)
+    {
+        _expectedErrors = [.. expectedErrors];
+        var options = new FastCgiServerOptions { Transport = { ApplicationScheduling = FastCgiApplicationScheduling.Inline } };
+        Context = ServerContext.Create(options, application, this, new FakeClock());
+        Connections = new ConnectionManager(Context);
+        _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(Context.Log), TimeProvider.System, Context.Log);
+        Context.Runner = _scheduler;
+        Context.Responses.Deadlines = _scheduler.Watchdog;
+    }
+
+    public ServerContext Context { get; }
+
+    public ConnectionManager Connections { get; }
+
+    /// <summary>Whether messages of all levels are put together, as with a log at Trace, which costs more than the rest.</summary>
+    public bool LogsAll { get; set; }
+
+    public (FastCgiConnection Connection, FuzzTransport Transport) Connect()
+    {
+        var transport = new FuzzTransport();
+        var connection = new FastCgiConnection(Connections, transport);
+        transport.Connection = connection;
+        Assert.True(Connections.TryAdd(connection));
+        return (connection, transport);
+    }
+
+    public void Push(FastCgiConnection connection, ReadOnlySpan<byte> bytes)
+    {
+        var ready = new ReadyRequests();
+        connection.OnReceived(bytes, ref ready);
+        _scheduler.Run(ref ready, connection.Output);
+    }
+
+    public static void Close(FastCgiConnection connection) => connection.OnClosed(new ConnectionResetException("The web server closed the connection."));
+
+    /// <summary>Fails if anything is left behind, or went wrong in the server.</summary>
+    public void AssertNothingIsLeft()
+    {
+        if (_errors.TryPeek(out var error))
+            Assert.Fail(error);
+        if (Invariants.FirstViolation is { } violation)
+            Assert.Fail(violation.ToString());
+        if (Connections.Count != 0 || !SpinWait.SpinUntil(() => Context.Buffers.RentedCount == 0, Waiting.Patience))
+            Assert.Fail($"{Connections.Count} connections and {Context.Buffers.RentedCount} buffers are left.");
+    }
+
+    public IDisposable? BeginScope<TState>(TState state)
+        where TState : notnull => null;
+
+    public bool IsEnabled(LogLevel logLevel) => LogsAll || logLevel >= LogLevel.Error;
+
+    public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+    {
+        var message = formatter(state, exception);
+        if (logLevel >= LogLevel.Error && !_expectedErrors.Contains(eventId.Name!))
+            _errors.Enqueue($"{eventId.Name}: {message} {exception}");
+    }
+}

@@ -1,0 +1,17 @@
+using System.Globalization;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
+
+/// <summary>
+/// How long the fuzzers run. FASTCGI_FUZZ=long runs the long form; FASTCGI_FUZZ_SEED sets another seed than the usual one, to look
+/// elsewhere or to repeat a failure, whose message names it.
+/// </summary>
+internal static class FuzzSettings
+{
+    public static bool IsLong { get; } = Environment.GetEnvironmentVariable("FASTCGI_FUZZ") == "long";
+
+    public static ulong Seed { get; } = ulong.Parse(Environment.GetEnvironmentVariable("FASTCGI_FUZZ_SEED") ?? "20240617", CultureInfo.InvariantCulture);
+
+    /// <summary>The executions of a form.</summary>
+    public static int Choose(int shortForm, int longForm) => IsLong ? longForm : shortForm;
+}

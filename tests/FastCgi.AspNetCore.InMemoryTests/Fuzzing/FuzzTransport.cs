@@ -1,0 +1,67 @@
+using System.Net;
+using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Connections;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
+
+/// <summary>Takes all that is sent, at once.</summary>
+internal sealed class FuzzTransport : ConnectionTransport
+{
+    private readonly Lock _lock = new();
+    private byte[] _sent = new byte[4_096];
+    private int _length;
+
+    public FastCgiConnection Connection { get; set; } = null!;
+
+    public override EndPoint? RemoteEndPoint => null;
+
+    public override bool CanReset => true;
+
+    public bool IsClosed { get; private set; }
+
+    public bool IsReset { get; private set; }
+
+    public int SentLength => Volatile.Read(ref _length);
+
+    public override bool Send(BufferBlock chain)
+    {
+        lock (_lock)
+        {
+            for (var block = chain; block is not null; block = block.Next)
+            {
+                if (_length + block.Length > _sent.Length)
+                    Array.Resize(ref _sent, Math.Max(2 * _sent.Length, _length + block.Length));
+                block.UsedSpan.CopyTo(_sent.AsSpan(_length));
+                _length += block.Length;
+            }
+        }
+
+        return true;
+    }
+
+    public override void Close()
+    {
+        switch (Connection.DecideEnd())
+        {
+            case EndAction.Close or EndAction.HalfClose or EndAction.ResetUnlessInput:
+                IsClosed = true;
+                break;
+            case EndAction.Reset:
+                Reset();
+                break;
+        }
+    }
+
+    public override void Reset() => IsReset = true;
+
+    public override void ResumeReceiving()
+    {
+    }
+
+    /// <summary>What was sent so far, without a copy.</summary>
+    public ReadOnlySpan<byte> GetSent()
+    {
+        lock (_lock)
+            return _sent.AsSpan(0, _length);
+    }
+}

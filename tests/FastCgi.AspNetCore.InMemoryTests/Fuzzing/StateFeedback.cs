@@ -1,0 +1,48 @@
+namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
+
+/// <summary>
+/// Keeps the inputs that lead to states which no input led to before, so that they are mutated further. This is no coverage of code, for
+/// which the build would have to be instrumented: what counts as new is a hash of what the parser and the connection show of themselves.
+/// </summary>
+internal sealed class StateFeedback(IEnumerable<byte[]> seeds)
+{
+    private const int MapBits = 1 << 16;
+    private const int MaxInputs = 8_192;
+
+    private readonly ulong[] _map = new ulong[MapBits / 64];
+    private readonly List<byte[]> _inputs = [.. seeds];
+    private bool _foundNew;
+
+    /// <summary>The states that were seen.</summary>
+    public int StateCount { get; private set; }
+
+    /// <summary>The inputs that are mutated.</summary>
+    public int InputCount => _inputs.Count;
+
+    public byte[] Choose(ref FuzzRandom random) => _inputs[random.Next(_inputs.Count)];
+
+    /// <summary>Notes a state.</summary>
+    public void Visit(ulong state)
+    {
+        var bit = (state * 0x9E37_79B9_7F4A_7C15) >> 48;
+        if ((_map[bit / 64] & (1UL << (int)(bit % 64))) != 0)
+            return;
+
+        _map[bit / 64] |= 1UL << (int)(bit % 64);
+        StateCount++;
+        _foundNew = true;
+    }
+
+    /// <summary>The input is over: it is kept if it led anywhere new.</summary>
+    public void End(ReadOnlySpan<byte> input, ref FuzzRandom random)
+    {
+        if (!_foundNew)
+            return;
+
+        _foundNew = false;
+        if (_inputs.Count < MaxInputs)
+            _inputs.Add(input.ToArray());
+        else
+            _inputs[random.Next(_inputs.Count)] = input.ToArray();
+    }
+}
