@@ -138,6 +138,14 @@ check_format() {
   echo "Formatting: $((1 - failed)) passed, $failed failed, $((SECONDS / 60)) min $((SECONDS % 60)) s"
 }
 
+# Counts as one test: half a minute of requests of all kinds. The long form is tests/Soak/run.sh.
+check_soak() {
+  local failed=0
+  tests/Soak/run.sh --no-build --seconds 30 </dev/null 2>&1 || failed=1
+  echo "$((1 - failed)) $failed 0" >"$scratch/$BASHPID.counts"
+  echo "Soak: $((1 - failed)) passed, $failed failed, $((SECONDS / 60)) min $((SECONDS % 60)) s"
+}
+
 # Starts a job beside the one that runs. What it writes comes at once when it ends.
 start() {
   local output=$scratch/$((++jobs)).output
@@ -221,7 +229,7 @@ computing=("run_project $tests.PackageTests" "run_project $tests.InMemoryTests C
   "run_project $tests.FrontEndTests"
   # The engine of other systems, behind the two web servers that most use.
   "run_project $tests.FrontEndTests 'DisplayName~nginx|DisplayName~apache' FastCgi__Transport__Engine=Socket"
-  check_format "run_project $tests.ParityTests")
+  check_format check_soak "run_project $tests.ParityTests")
 # The machine's culture must not show in what is read and written, so none of them runs with it. Turkish has rules of its own for case; containers
 # often have no cultures. In one of the runs, the request objects have served before: nothing of that may show either.
 recycled=

@@ -17,7 +17,7 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
     private const int MaxText = 1_000;
     private const int MaxValue = 200;
 
-    private static readonly string[] s_secrets = ["COOKIE", "AUTHORIZATION", "PASSWORD", "PASSWD", "SECRET", "TOKEN", "API_KEY", "APIKEY", "CLIENT_CERT", "SESSION_ID"];
+    private static readonly string[] s_secrets = ["COOKIE", "AUTHORIZATION", "PASSWORD", "PASSWD", "SECRET", "TOKEN", "_KEY", "APIKEY", "CLIENT_CERT", "SESSION_ID"];
 
     private readonly Dictionary<ushort, ArrayBufferWriter<byte>> _params = [];
     private readonly ArrayBufferWriter<byte> _content = new();

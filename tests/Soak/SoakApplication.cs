@@ -1,0 +1,93 @@
+using System.Security.Cryptography;
+using FastCgi.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Hosting.Server;
+
+namespace FastCgi.AspNetCore.Soak;
+
+/// <summary>The application that is driven, in a process of its own.</summary>
+internal static class SoakApplication
+{
+    public const string Hello = "Hello, world!";
+    public const int EventCount = 5;
+
+    private static readonly byte[] s_content = MakeContent(1024 * 1024);
+
+    /// <summary>Runs until the process is told to stop.</summary>
+    /// <param name="arguments">The engine, and where to listen.</param>
+    public static void Run(string[] arguments)
+    {
+        var builder = WebApplication.CreateBuilder();
+        builder.Logging.ClearProviders().AddSimpleConsole(static console => console.SingleLine = true).SetMinimumLevel(LogLevel.Warning)
+            // The keys of the sessions' cookies may be lost with the machine.
+            .AddFilter("Microsoft.AspNetCore.DataProtection", LogLevel.Error);
+        builder.WebHost.UseFastCgi(options =>
+        {
+            options.Transport.Engine = Enum.Parse<FastCgiTransportEngine>(arguments[0]);
+            foreach (var address in arguments[1..])
+                options.Listen(address);
+        });
+        builder.Services.AddDistributedMemoryCache(static cache => cache.SizeLimit = 1024 * 1024)
+            .AddSession(static session => session.IdleTimeout = TimeSpan.FromSeconds(20));
+        var app = builder.Build();
+        app.UseWhen(static context => context.Request.Path == "/session", static branch => branch.UseSession());
+        app.MapMethods("/hello", ["GET", "HEAD"], static () => Hello);
+        app.MapPost("/upload", UploadAsync);
+        app.MapGet("/download", static (int length) => Results.Bytes(s_content.AsMemory(0, length), "application/octet-stream"));
+        app.MapGet("/events", SendEventsAsync);
+        app.MapGet("/session", static (HttpContext context) =>
+        {
+            var count = (context.Session.GetInt32("count") ?? 0) + 1;
+            context.Session.SetInt32("count", count);
+            return $"<p>{count}</p>";
+        });
+        app.MapGet("/wait", static context => Task.Delay(Timeout.Infinite, context.RequestAborted));
+        app.MapGet("/process", static () => $"{Environment.ProcessId}");
+        app.MapGet("/heap", static () => $"{GC.GetTotalMemory(forceFullCollection: false)}");
+        app.MapGet("/figures", static (IServer server) => GetFigures((FastCgiServer)server));
+        app.Run();
+    }
+
+    /// <summary>What a download begins with.</summary>
+    public static ReadOnlySpan<byte> GetContent(int length) => s_content.AsSpan(0, length);
+
+    private static async Task<string> UploadAsync(HttpRequest request)
+    {
+        var buffer = new byte[16 * 1024];
+        using var hash = IncrementalHash.CreateHash(HashAlgorithmName.SHA256);
+        var total = 0;
+        for (int read; (read = await request.Body.ReadAsync(buffer)) > 0; total += read)
+            hash.AppendData(buffer, 0, read);
+        return $"{total} {Convert.ToHexString(hash.GetHashAndReset())}";
+    }
+
+    private static async Task SendEventsAsync(HttpContext context)
+    {
+        context.Response.ContentType = "text/event-stream";
+        for (var i = 0; i < EventCount; i++)
+        {
+            await context.Response.WriteAsync($"data: {i}\n\n");
+            await context.Response.Body.FlushAsync();
+        }
+    }
+
+    /// <summary>What is left when the garbage is collected, with nothing but this request under way.</summary>
+    private static string GetFigures(FastCgiServer server)
+    {
+        for (var i = 0; i < 2; i++)
+        {
+            GC.Collect();
+            GC.WaitForPendingFinalizers();
+        }
+
+        var buffers = server.Connections!.Server.Buffers;
+        return $"{GC.GetTotalMemory(forceFullCollection: true)} {buffers.RentedCount} {buffers.AllocatedBytes} {server.Connections.Count}";
+    }
+
+    private static byte[] MakeContent(int length)
+    {
+        var bytes = new byte[length];
+        for (var i = 0; i < length; i++)
+            bytes[i] = (byte)((i * 31) ^ (i >> 8));
+        return bytes;
+    }
+}

@@ -1,0 +1,61 @@
+namespace FastCgi.AspNetCore.Soak;
+
+/// <summary>Says what was found, and whether it is good.</summary>
+internal static class SoakReport
+{
+    // What the session store and the tables of paths may still take, and what the collector keeps for itself.
+    private const double HeapGrowth = 1.25, HeapAllowance = 8;
+
+    // The engine's loops and threads may open a few late; a leak of one for a connection or a request would be thousands.
+    private const int DescriptorAllowance = 16;
+
+    public static void Print(IReadOnlyList<EngineResult> results, TimeSpan elapsed)
+    {
+        string[] rows = ["requests", "failed", "requests a second", "first warm 20,000, a second", "last 20,000, a second", "ids of a connection begun again", "heap before → after, MiB",
+            "RSS before → after, MiB", "descriptors before → after", "buffers out → memory, MiB"];
+        Console.WriteLine($"| | {string.Join(" | ", results.Select(static result => result.Engine))} |");
+        Console.WriteLine($"|---|{string.Concat(results.Select(static _ => "---|"))}");
+        var columns = results.Select(Describe).ToList();
+        for (var i = 0; i < rows.Length; i++)
+            Console.WriteLine($"| {rows[i]} | {string.Join(" | ", columns.Select(column => column[i]))} |");
+        Console.WriteLine();
+        foreach (var result in results)
+        {
+            Console.WriteLine($"{result.Engine}: {string.Join(", ", result.Progress.Kinds.OrderBy(static kind => kind.Key).Select(static kind => $"{kind.Value:N0} {kind.Key}"))}");
+            foreach (var failure in result.Progress.Failures.Concat(FindFaults(result)))
+                Console.WriteLine($"  {failure}");
+        }
+
+        Console.WriteLine($"{elapsed.TotalSeconds:F0} s in all.");
+    }
+
+    public static bool IsGood(EngineResult result) => result.Progress.Failed == 0 && !FindFaults(result).Any();
+
+    private static string[] Describe(EngineResult result)
+    {
+        var (progress, before, after) = (result.Progress, result.Before, result.After);
+        var (first, last) = progress.GetRates();
+        return
+        [
+            $"{progress.Total:N0}", $"{progress.Failed:N0}", $"{progress.Total / progress.Elapsed.TotalSeconds:N0}", $"{first:N0}",
+            first == 0 ? "-" : $"{last:N0} ({((last / first) - 1) * 100:+0;-0;0} %)", $"{progress.Wraps:N0}", $"{before.HeapMiB:F1} → {after.HeapMiB:F1}",
+            $"{before.ResidentMiB:F0} → {after.ResidentMiB:F0}", $"{before.Descriptors} → {after.Descriptors}", $"{after.RentedBuffers} → {after.BufferMiB:F1}",
+        ];
+    }
+
+    private static IEnumerable<string> FindFaults(EngineResult result)
+    {
+        var (before, after) = (result.Before, result.After);
+        if (result.Progress.Total == 0)
+            yield return "Nothing was sent.";
+        if (after.HeapMiB > (before.HeapMiB * HeapGrowth) + HeapAllowance)
+            yield return "The heap has grown.";
+        if (after.Descriptors > before.Descriptors + DescriptorAllowance)
+            yield return "Descriptors are left open.";
+        if (!after.IsIdle)
+            yield return $"{after.RentedBuffers} buffers and {after.Connections} connections are left.";
+        // Warnings and errors of the server: nothing here is a reason for one.
+        if (result.ServerOutput.Trim() is { Length: > 0 } output)
+            yield return $"The server says: {output[..Math.Min(output.Length, 2_000)]}";
+    }
+}
