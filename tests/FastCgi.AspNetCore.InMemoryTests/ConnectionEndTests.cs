@@ -136,6 +136,32 @@ public sealed class ConnectionEndTests
         Assert.Contains(frontEnd.ReadAvailable(), static record => record.Type == RecordBytes.AbortRequest);
     }
 
+    /// <summary>A record behind what the peer does not take would keep the connection for as long as the peer likes.</summary>
+    [Fact]
+    public async Task Abort_WhereNobodySeesAResetWhileASendIsUnderWay_IsReset()
+    {
+        var aborts = Waiting.Signal();
+        var aborted = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            _ = context.Response.WriteAsync("part");
+            await aborts.Task;
+            context.Abort();
+            aborted.SetResult();
+        });
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HasReset = false;
+        frontEnd.Transport.HoldSends();
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.ReadRecordAsync();
+
+        aborts.SetResult();
+
+        await aborted.Task.Within("the abort");
+        Assert.True(frontEnd.Transport.IsReset);
+        Assert.Empty(frontEnd.ReadAvailable());
+    }
+
     [Fact]
     public async Task Features_AskedAfterTheEnd_LeaveNothingForTheNextRequest()
     {

@@ -33,8 +33,8 @@ internal sealed class PeerPolicy
         return Addresses.Count == 0 && OperatingSystem.IsLinux() && PeerCredentials.Get(connection) is { } peer && Allows(peer);
     }
 
-    /// <summary>Whether the peer with an address may connect.</summary>
-    public bool Allows(EndPoint? peer) => Addresses.Count == 0 || (peer is IPEndPoint ip && Addresses.All(list => Contains(list, ip.Address)));
+    /// <summary>Whether the peer with an address may connect. A network of IPv4 contains its addresses as a socket for both versions shows them, too.</summary>
+    public bool Allows(EndPoint? peer) => Addresses.Count == 0 || (peer is IPEndPoint ip && Addresses.All(list => list.Any(network => network.Contains(ip.Address))));
 
     /// <summary>Whether a process may connect.</summary>
     public bool Allows(PeerCredentials peer) => Users.Contains(peer.User) || peer.Groups.Any(Groups.Contains);
@@ -58,13 +58,6 @@ internal sealed class PeerPolicy
     public string GetSetting(bool isUnix) => isUnix
         ? Addresses.Count > 0 ? "the variable FCGI_WEB_SERVER_ADDRS, which lets no process connect to a unix socket," : "AllowedUsers or AllowedGroups of the endpoint"
         : "AllowedAddresses of the endpoint, or the variable FCGI_WEB_SERVER_ADDRS,";
-
-    private static bool Contains(IReadOnlyList<IPNetwork> networks, IPAddress address)
-    {
-        // A socket for both versions shows an IPv4 address as one of IPv6.
-        var plain = address.IsIPv4MappedToIPv6 ? address.MapToIPv4() : address;
-        return networks.Any(network => network.Contains(plain));
-    }
 
     private static EndPoint? GetRemoteEndPoint(Socket connection)
     {

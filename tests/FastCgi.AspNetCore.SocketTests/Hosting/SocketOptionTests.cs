@@ -1,4 +1,6 @@
 using System.Globalization;
+using System.Net;
+using System.Net.Sockets;
 
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
@@ -13,6 +15,20 @@ public sealed class SocketOptionTests
     [LinuxTheory, EveryEngine]
     [Trait("Contract", "T40")]
     public async Task Connection_PeerSaysNothing_HasKeepAliveProbes(FastCgiTransportEngine engine)
+    {
+        var timer = await LookAsync(engine, static client => GetTimer(client.LocalPort));
+
+        Assert.StartsWith(KeepAliveTimer, timer, StringComparison.Ordinal);
+    }
+
+    /// <summary>A response of several sends would wait for the peer's acknowledgement between them, for 40 milliseconds.</summary>
+    [LinuxTheory, EveryEngine]
+    [Trait("Contract", "T40")]
+    public async Task Connection_OverTcp_SendsWithoutDelay(FastCgiTransportEngine engine)
+        => Assert.True(await LookAsync(engine, static client => HasNoDelay(client.LocalPort)));
+
+    /// <summary>Looks at the connection while its request runs.</summary>
+    private static async Task<T> LookAsync<T>(FastCgiTransportEngine engine, Func<FastCgiClient, T> look)
     {
         var entered = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         var go = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -31,11 +47,11 @@ public sealed class SocketOptionTests
         // While the application runs, nothing is on its way, so that the only timer is the one of the probes.
         await client.SendAsync("/", keepConnection: false);
         await entered.Task.WaitAsync(Waiting.Patience);
-        var timer = GetTimer(client.LocalPort);
+        var seen = look(client);
         go.SetResult();
 
-        Assert.StartsWith(KeepAliveTimer, timer, StringComparison.Ordinal);
         Assert.Equal("Hello", await client.ReadTextAsync());
+        return seen;
     }
 
     /// <summary>The timer of the connection whose other end is that port of this machine.</summary>
@@ -46,5 +62,22 @@ public sealed class SocketOptionTests
             .Skip(1)
             .Select(static line => line.Split(' ', StringSplitOptions.RemoveEmptyEntries))
             .Single(columns => columns[State] == Established && columns[RemoteAddress].EndsWith(':' + remote, StringComparison.Ordinal))[Timer];
+    }
+
+    /// <summary>Of the descriptor of this process whose other end is that port.</summary>
+    private static bool HasNoDelay(int clientPort)
+    {
+        foreach (var entry in new DirectoryInfo("/proc/self/fd").EnumerateFiles())
+        {
+            if (entry.LinkTarget?.StartsWith("socket:", StringComparison.Ordinal) != true)
+                continue;
+
+            using var handle = new SafeSocketHandle(int.Parse(entry.Name, CultureInfo.InvariantCulture), ownsHandle: false);
+            using var socket = new Socket(handle);
+            if (socket is { AddressFamily: AddressFamily.InterNetwork, Connected: true, RemoteEndPoint: IPEndPoint { Port: var port } } && port == clientPort)
+                return socket.NoDelay;
+        }
+
+        throw new InvalidOperationException("There is no such connection.");
     }
 }

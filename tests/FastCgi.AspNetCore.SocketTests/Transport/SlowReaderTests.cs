@@ -26,6 +26,29 @@ public sealed class SlowReaderTests
         await aborted.Task.Within("the abort");
     }
 
+    /// <summary>The peer has it in its hands when it reads; the connection does not wait for that.</summary>
+    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    public async Task Abort_NothingOfTheResponseIsTaken_ConnectionEnds(TransportSetup setup)
+    {
+        var aborted = Waiting.Signal();
+        await using var server = await TransportServer.StartAsync(
+            setup,
+            app => app.MapGet("/", async (HttpContext context) =>
+            {
+                var write = context.Response.Body.WriteAsync(new byte[50_000_000]).AsTask();
+                context.Abort();
+                aborted.SetResult();
+                await write;
+            }),
+            static options => options.Limits.UnsentResponseTimeout = null);
+        using var connection = await server.ConnectAsync();
+
+        await connection.SendAsync(RecordBytes.Get());
+
+        await aborted.Task.Within("the abort");
+        await Waiting.UntilAsync(() => server.InUse == (0, 0), "the end of the connection");
+    }
+
     /// <summary>It is seen to take something, and yet takes nothing that would make room for more.</summary>
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
     public async Task Response_AByteOfItIsTakenNowAndThen_RequestsAreAborted(TransportSetup setup)
