@@ -69,6 +69,31 @@ public sealed class ConnectionLifetimeTests
         Assert.Equal(EndAction.Close, lifetime.OnAllSent(hasRequests: false, now: 2));
     }
 
+    /// <summary>The transport looks for input without the lock, so that a request may have come when it says that there is none.</summary>
+    [Fact]
+    public void EndLeaving_RequestHasCome_IsNotTakenForTheEnd()
+    {
+        var lifetime = new ConnectionLifetime();
+
+        Assert.False(lifetime.TryEndLeaving());
+        Assert.Equal(ConnectionPhase.Open, lifetime.Phase);
+        Assert.True(lifetime.TryLeave());
+        Assert.True(lifetime.TryBeginRequest(hasRequests: false));
+        Assert.False(lifetime.TryEndLeaving());
+        Assert.Equal(ConnectionPhase.Closing, lifetime.Phase);
+    }
+
+    [Fact]
+    public void EndLeaving_NothingHasCome_IsTheEndOnce()
+    {
+        var lifetime = new ConnectionLifetime();
+
+        Assert.True(lifetime.TryLeave());
+        Assert.True(lifetime.TryEndLeaving());
+        Assert.Equal(ConnectionPhase.Closed, lifetime.Phase);
+        Assert.False(lifetime.TryEndLeaving());
+    }
+
     [Fact]
     public void Drain_IsBoundedInBytesAndTime()
     {
