@@ -107,6 +107,9 @@ public sealed class FastCgiServerOptions
     /// <remarks><see langword="null"/> by default: none. <c>app.MapFastCgiStatus()</c> shows the status on an endpoint of the application.</remarks>
     public string? StatusAddress { get; set; }
 
+    /// <summary>Whether the process is another server's: its sockets are, and what systemd is told.</summary>
+    internal bool IsBesideAnother { get; set; }
+
     /// <summary>After how long without a request the application stops, to be started again by the next one.</summary>
     /// <remarks>
     /// <see langword="null"/> by default: never. It is of use where something else listens and starts the application on demand, such

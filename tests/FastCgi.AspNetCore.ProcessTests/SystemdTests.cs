@@ -9,19 +9,28 @@ public sealed class SystemdTests : IDisposable
 {
     private readonly ScratchFolder _folder = new();
 
-    [Fact]
-    public async Task Notify_StartAndStop_AreTold()
+    /// <summary>Once each, also where the status has a server of its own in the process.</summary>
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Notify_StartAndStop_AreTold(bool hasStatus)
     {
         var path = Path.Combine(_folder.Path, "notify");
         var application = Path.Combine(_folder.Path, "app.sock");
         using var systemd = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified);
         systemd.Bind(new UnixDomainSocketEndPoint(path));
-        await using var starter = Starter.Start([$"NOTIFY_SOCKET={path}", $"ASPNETCORE_URLS=fastcgi://unix:{application}"], Starter.Application);
+        var status = Path.Combine(_folder.Path, "status.sock");
+        await using var starter = Starter.Start(
+            [$"NOTIFY_SOCKET={path}", $"ASPNETCORE_URLS=fastcgi://unix:{application}", "FastCgi__StatusAddress=" + (hasStatus ? $"fastcgi://unix:{status}" : "")], Starter.Application);
 
         Assert.StartsWith("READY=1\n", await ReceiveAsync(systemd), StringComparison.Ordinal);
+        if (hasStatus)
+            await Waiting.FindAsync(() => Task.FromResult(File.Exists(status) ? "" : null), () => starter.Output);
         // It is ready, so nobody need wait for it.
         await Starter.TerminateAsync(int.Parse(await FastCgiClient.GetAsync(new UnixDomainSocketEndPoint(application), "/process")));
         Assert.StartsWith("STOPPING=1\n", await ReceiveAsync(systemd), StringComparison.Ordinal);
+        Assert.Equal(0, await starter.WaitForExitAsync());
+        Assert.Equal(0, systemd.Available);
     }
 
     [Theory]

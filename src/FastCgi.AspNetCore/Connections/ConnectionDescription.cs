@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Requests;
-
 namespace FastCgi.AspNetCore.Connections;
 
 /// <summary>What the status shows of a connection.</summary>
@@ -12,7 +10,6 @@ namespace FastCgi.AspNetCore.Connections;
 /// <param name="IsReceivePaused">Whether receiving is paused, because what came is not read or not sent.</param>
 /// <param name="BytesReceived">The bytes that were received.</param>
 /// <param name="BytesSent">The bytes that were sent.</param>
-/// <param name="Requests">Some of the requests that are under way.</param>
 internal sealed record ConnectionDescription(
     string Id,
     string Peer,
@@ -22,5 +19,4 @@ internal sealed record ConnectionDescription(
     int ActiveCount,
     bool IsReceivePaused,
     long BytesReceived,
-    long BytesSent,
-    IReadOnlyList<RequestDescription> Requests);
+    long BytesSent);

@@ -205,13 +205,22 @@ internal sealed class ConnectionManager(ServerContext server)
 
     /// <summary>Describes the connections that were opened first.</summary>
     /// <param name="maxCount">How many.</param>
-    /// <param name="maxRequests">How many requests of each.</param>
-    public IReadOnlyList<ConnectionDescription> Describe(int maxCount, int maxRequests)
+    public IReadOnlyList<ConnectionDescription> Describe(int maxCount)
     {
         // A connection that is added comes first in the list.
         var connections = ToList();
         connections.Reverse();
-        return [.. connections.Take(maxCount).Select(connection => connection.Describe(maxRequests))];
+        return [.. connections.Take(maxCount).Select(static connection => connection.Describe())];
+    }
+
+    /// <summary>Describes the requests that began first, of all connections, the oldest first.</summary>
+    /// <param name="maxCount">How many.</param>
+    public IReadOnlyList<RequestDescription> DescribeRequests(int maxCount)
+    {
+        var oldest = new OldestRequests(maxCount);
+        foreach (var connection in ToList())
+            connection.AddTo(oldest);
+        return oldest.Describe();
     }
 
     private static Totals Add(Totals left, Totals right)

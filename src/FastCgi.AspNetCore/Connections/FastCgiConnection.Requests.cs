@@ -50,7 +50,7 @@ internal sealed partial class FastCgiConnection
             RefuseUnreadBodies(ref ready);
         var request = _server.Requests.Rent(Loop);
         request.Begin(this, id, role, body.KeepConnection, _requestCount);
-        request.BeganAt = _server.Statistics.IsWatched ? _server.Time.GetTimestamp() : _manager.Now;
+        request.BeganAt = _server.NeedsExactTimes ? _server.Time.GetTimestamp() : _manager.Now;
         _halfOpenCount++;
         if (_requests.Count >= limit)
             request.Reject(limit == 1 ? RequestRejection.CannotMultiplex : RequestRejection.TooManyRequestsOnConnection);

@@ -14,15 +14,13 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>Describes the connection.</summary>
-    /// <param name="maxRequests">How many of its requests.</param>
-    public ConnectionDescription Describe(int maxRequests)
+    public ConnectionDescription Describe()
     {
         // It asks the system, and the application may be told of it by nobody: not with the lock held.
         var peer = _transport.DescribePeer();
         var id = Id;
         using (Output.EnterLock())
         {
-            var now = _server.Time.GetTimestamp();
             return new ConnectionDescription(
                 id,
                 peer,
@@ -32,9 +30,29 @@ internal sealed partial class FastCgiConnection
                 _requests.Count,
                 _isReceivePaused,
                 _receivedLength,
-                Output.SentLength,
-                [.. _requests.ToList().Take(maxRequests).Select(request => request.Describe(now))]);
+                Output.SentLength);
         }
+    }
+
+    /// <summary>Adds the requests that are under way to those that somebody wants to know the oldest of.</summary>
+    public void AddTo(OldestRequests oldest)
+    {
+        using (Output.EnterLock())
+        {
+            if (_requests.Count == 0)
+                return;
+
+            foreach (var request in _requests.ToList())
+                oldest.Add(this, request.Id, request.Sequence, request.BeganAt);
+        }
+    }
+
+    /// <summary>Describes a request.</summary>
+    /// <returns><see langword="null"/> if it is over.</returns>
+    public RequestDescription? DescribeRequest(ushort id, uint sequence)
+    {
+        using (Output.EnterLock())
+            return _requests.Find(id) is { } request && request.Sequence == sequence ? request.Describe(_server.Time.GetTimestamp()) : null;
     }
 
     /// <summary>Reports the requests that have taken too long, once each. With the lock held.</summary>

@@ -76,7 +76,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
     }
 
     /// <inheritdoc/>
-    public override string Id => _id ??= ConnectionId.Next();
+    public override string Id => Volatile.Read(ref _id) ?? Interlocked.CompareExchange(ref _id, ConnectionId.Next(), null) ?? _id;
 
     /// <inheritdoc/>
     public override int Loop => _transport.Loop;

@@ -36,7 +36,7 @@ internal sealed class FrontEnds(TimeProvider time)
         while (reader.TryRead(out var name, out var value))
         {
             if (name.SequenceEqual("SERVER_SOFTWARE"u8) && !value.IsEmpty)
-                software = Encoding.Latin1.GetString(value[..Math.Min(value.Length, MaxNameLength)]);
+                software = LogText.Clean(Encoding.Latin1.GetString(value[..Math.Min(value.Length, MaxNameLength)]));
             else
                 sample.Look(name, value);
         }

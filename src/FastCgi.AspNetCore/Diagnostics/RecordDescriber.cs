@@ -16,6 +16,7 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
     private const int MaxStreams = 100;
     private const int MaxText = 1_000;
     private const int MaxValue = 200;
+    private const int MaxPairsText = 32 * 1024;
 
     private static readonly string[] s_secrets = ["COOKIE", "AUTHORIZATION", "PASSWORD", "PASSWD", "SECRET", "TOKEN", "_KEY", "APIKEY", "CLIENT_CERT", "SESSION_ID"];
 
@@ -63,34 +64,41 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
         switch (header.Type)
         {
             case RecordType.BeginRequest when content.Length >= 3:
+                BeginParams(header.RequestId);
                 return $": {(FastCgiRole)((content[0] << 8) | content[1])}, {((content[2] & 1) != 0 ? "keeps the connection" : "closes the connection")}";
             case RecordType.EndRequest when content.Length >= 5:
                 return $": protocol status {content[4]}, application status {(content[0] << 24) | (content[1] << 16) | (content[2] << 8) | content[3]}";
+            case RecordType.AbortRequest:
+                _params.Remove(header.RequestId);
+                return string.Empty;
             case RecordType.Params:
                 return DescribeParams(header.RequestId, content);
             case RecordType.GetValues or RecordType.GetValuesResult:
                 return ": " + DescribePairs(content);
             case RecordType.Stderr when !content.IsEmpty:
-                return ": " + Clean(Encoding.UTF8.GetString(content[..Math.Min(content.Length, MaxText)]));
+                return ": " + LogText.Clean(Encoding.UTF8.GetString(content[..Math.Min(content.Length, MaxText)]));
             default:
                 return header.ContentLength == 0 && header.Type is RecordType.Stdin or RecordType.Stdout or RecordType.Data ? ": the end" : string.Empty;
         }
     }
 
-    /// <summary>A pair may go on in the next record, so they are described at the end of the stream.</summary>
+    /// <summary>What another request of the id has left is not this one's.</summary>
+    private void BeginParams(ushort id)
+    {
+        if (_params.Remove(id) || _params.Count < MaxStreams)
+            _params.Add(id, new ArrayBufferWriter<byte>());
+    }
+
+    /// <summary>
+    /// A pair may go on in the next record, so they are described at the end of the stream; only whole streams, for in a part of one nothing
+    /// tells a name from a secret.
+    /// </summary>
     private string DescribeParams(ushort id, ReadOnlySpan<byte> content)
     {
         if (content.IsEmpty)
-            return ": the end: " + (_params.Remove(id, out var whole) ? DescribePairs(whole.WrittenSpan) : "none");
+            return ": the end: " + (_params.Remove(id, out var whole) ? whole.WrittenCount > 0 ? DescribePairs(whole.WrittenSpan) : "none" : "not described");
 
-        if (!_params.TryGetValue(id, out var stream))
-        {
-            if (_params.Count == MaxStreams)
-                return string.Empty;
-            _params.Add(id, stream = new ArrayBufferWriter<byte>());
-        }
-
-        if (stream.WrittenCount < MaxPairs)
+        if (_params.TryGetValue(id, out var stream) && stream.WrittenCount < MaxPairs)
             stream.Write(content);
         return string.Empty;
     }
@@ -99,9 +107,11 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
     {
         var text = new StringBuilder();
         var reader = new NameValuePairReader(content);
-        while (reader.TryRead(out var name, out var value))
-            text.Append(text.Length > 0 ? ", " : string.Empty).Append(Clean(Encoding.UTF8.GetString(name))).Append('=').Append(Mask(Encoding.UTF8.GetString(name), value));
-        if (reader.IsMalformed)
+        while (text.Length < MaxPairsText && reader.TryRead(out var name, out var value))
+            text.Append(text.Length > 0 ? ", " : string.Empty).Append(LogText.Clean(Encoding.UTF8.GetString(name), MaxValue)).Append('=').Append(Mask(Encoding.UTF8.GetString(name), value));
+        if (text.Length >= MaxPairsText)
+            text.Append(", and perhaps more");
+        else if (reader.IsMalformed)
             text.Append(", and a pair that is cut");
         return text.ToString();
     }
@@ -113,7 +123,7 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
         if (s_secrets.Any(secret => name.Contains(secret, StringComparison.OrdinalIgnoreCase)) || name.EndsWith("QUERY_STRING", StringComparison.OrdinalIgnoreCase))
             return Hidden(value.Length);
 
-        var text = Clean(Encoding.UTF8.GetString(value[..Math.Min(value.Length, MaxValue)]));
+        var text = LogText.Clean(Encoding.UTF8.GetString(value[..Math.Min(value.Length, MaxValue)]));
         // A query may have a secret, wherever it stands: in the target, and in the Referer.
         var query = text.IndexOf('?', StringComparison.Ordinal);
         if (query >= 0)
@@ -123,13 +133,6 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
     }
 
     private static string Hidden(int length) => string.Create(CultureInfo.InvariantCulture, $"({length} bytes hidden)");
-
-    /// <summary>Control characters could forge lines of the log.</summary>
-    private static string Clean(string text) => string.Create(text.Length, text, static (clean, text) =>
-    {
-        for (var i = 0; i < clean.Length; i++)
-            clean[i] = char.IsControl(text[i]) ? ' ' : text[i];
-    });
 
     private static string GetName(RecordType type) => type switch
     {

@@ -14,9 +14,13 @@ internal sealed class RecordLog
 
     private const int MaxQueued = 10_000;
 
+    // In characters: the params of a request may be long.
+    private const long MaxQueuedLength = 8 * 1024 * 1024;
+
     private readonly ILogger _log;
     private readonly Channel<string> _lines = Channel.CreateBounded<string>(new BoundedChannelOptions(MaxQueued) { SingleReader = true, AllowSynchronousContinuations = false });
     private long _lostCount;
+    private long _queuedLength;
 
     private RecordLog(ILogger log)
     {
@@ -35,8 +39,11 @@ internal sealed class RecordLog
     /// <summary>Writes a line, before long. Any thread may call it, with a lock held too.</summary>
     public void Write(string line)
     {
-        if (!_lines.Writer.TryWrite(line))
-            Interlocked.Increment(ref _lostCount);
+        if (Interlocked.Add(ref _queuedLength, line.Length) <= MaxQueuedLength && _lines.Writer.TryWrite(line))
+            return;
+
+        Interlocked.Add(ref _queuedLength, -line.Length);
+        Interlocked.Increment(ref _lostCount);
     }
 
     /// <summary>Ends the log behind what is queued.</summary>
@@ -49,6 +56,7 @@ internal sealed class RecordLog
             if (Interlocked.Exchange(ref _lostCount, 0) is > 0 and var lost)
                 _log.RecordsLost(lost);
             _log.Record(line);
+            Interlocked.Add(ref _queuedLength, -line.Length);
         }
     }
 }

@@ -115,5 +115,5 @@ internal readonly record struct RecentRequests(TimeSpan Time, Totals Before, Tot
     /// <summary>The bytes of a second that were sent.</summary>
     public double SendRate => GetRate(Now.BytesSent - Before.BytesSent);
 
-    private double GetRate(long count) => Time > TimeSpan.Zero ? count / Time.TotalSeconds : 0;
+    private double GetRate(long count) => Time > TimeSpan.Zero ? Math.Max(0, count) / Time.TotalSeconds : 0;
 }

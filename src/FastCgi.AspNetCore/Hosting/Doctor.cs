@@ -37,6 +37,7 @@ internal sealed class Doctor(ConnectionManager connections, RequestScheduler sch
     private long _completedWork;
     private long _lastLook = time.GetTimestamp();
     private int _starvedLooks;
+    private bool _isLooking;
     private ITimer? _timer;
 
     /// <summary>Starts to look.</summary>
@@ -45,8 +46,23 @@ internal sealed class Doctor(ConnectionManager connections, RequestScheduler sch
     /// <summary>Stops to look.</summary>
     public void Dispose() => _timer?.Dispose();
 
-    /// <summary>Looks once.</summary>
+    /// <summary>Looks once, unless a log provider still holds up the look before.</summary>
     public void Look()
+    {
+        if (Interlocked.Exchange(ref _isLooking, true))
+            return;
+
+        try
+        {
+            LookAtAll();
+        }
+        finally
+        {
+            Volatile.Write(ref _isLooking, false);
+        }
+    }
+
+    private void LookAtAll()
     {
         var now = time.GetTimestamp();
         var seconds = Math.Max(1, time.GetElapsedTime(_lastLook, now).TotalSeconds);
@@ -102,7 +118,7 @@ internal sealed class Doctor(ConnectionManager connections, RequestScheduler sch
         if (!OperatingSystem.IsLinux() || (connections.Count < limit / 4 && !_findings.Contains(FastCgiLog.DescriptorsNearLimitId)))
             return;
 
-        var count = Descriptors.Count();
+        var count = Descriptors.Count() ?? limit;
         Judge(FastCgiLog.DescriptorsNearLimitId, count > limit * DescriptorsInUse, () => _log.DescriptorsNearLimit(count, limit));
     }
 

@@ -50,7 +50,7 @@ internal sealed class FastCgiServer : IServer
         _loggers = loggerFactory;
         _time = services.GetService<TimeProvider>() ?? TimeProvider.System;
         Journal = new EventJournal(loggerFactory.CreateLogger("FastCgi.AspNetCore"), _time);
-        _log = Journal;
+        _log = SafeLogger.Wrap(Journal);
         Features.Set<IServerAddressesFeature>(_addresses);
     }
 
@@ -96,7 +96,7 @@ internal sealed class FastCgiServer : IServer
             foreach (var root in options.SendFile.Roots.Where(static root => !Directory.Exists(root.Folder)))
                 _log.SendFileFolderMissing(root.Folder);
             var hasHttpEndpoints = HttpServer.HasOwnEndpoints(configuration) || _services.GetService<KestrelSettings>()?.HasEndpoints == true;
-            var inherited = InheritedSockets.OfThisProcess;
+            var inherited = options.IsBesideAnother ? InheritedSockets.None : InheritedSockets.OfThisProcess;
             var plan = EndpointPlan.Make(options, _addresses, configuration, hasHttpEndpoints, inherited, _log);
             if (plan.FastCgi.Count > 0 && string.Equals(configuration?["ForwardedHeaders_Enabled"], "true", StringComparison.OrdinalIgnoreCase))
                 _log.ForwardedHeadersEnabled();
@@ -122,6 +122,7 @@ internal sealed class FastCgiServer : IServer
             if (servesHttp)
                 await _httpServer.StartAsync(_services, plan.Http, _addresses.PreferHostingUrls, application, cancellationToken).ConfigureAwait(false);
 
+            StartedAt = _time.GetUtcNow();
             _connections.Start(StopWhenIdle);
             _engine?.Start();
             _scheduler.Start();
@@ -130,10 +131,9 @@ internal sealed class FastCgiServer : IServer
             PublishAddresses();
             _doctor = new Doctor(_connections, _scheduler, Journal, _time);
             _doctor.Start();
-            StartedAt = _time.GetUtcNow();
             Volatile.Write(ref _isRunning, true);
 
-            _notifier = SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log, _time);
+            _notifier = options.IsBesideAnother ? null : SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log, _time);
             _notifier?.Ready(_listeners.Count);
         }
         catch

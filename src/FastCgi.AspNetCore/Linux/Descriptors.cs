@@ -20,7 +20,18 @@ internal static unsafe partial class Descriptors
     private static readonly int s_acceptConnection = OperatingSystem.IsLinux() ? 30 : 2;
 
     /// <summary>How many are open. The system lists them as files.</summary>
-    public static long Count() => Directory.EnumerateFileSystemEntries("/proc/self/fd").LongCount();
+    /// <returns><see langword="null"/> where it does not, most likely because there is no descriptor left to read the list with.</returns>
+    public static long? Count()
+    {
+        try
+        {
+            return Directory.EnumerateFileSystemEntries("/proc/self/fd").LongCount();
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            return null;
+        }
+    }
 
     /// <summary>Whether a descriptor is open.</summary>
     public static bool IsOpen(int descriptor) => fcntl(descriptor, GetFlags, 0) >= 0;

@@ -1,4 +1,5 @@
 using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Http;
 
 namespace FastCgi.AspNetCore.Requests;
@@ -64,7 +65,7 @@ internal abstract partial class FastCgiRequest
         // Without the query, in which there may be a secret.
         var target = Parameters.GetRawTarget(Server.Mapping);
         var query = target.IndexOf('?', StringComparison.Ordinal);
-        Server.Misconfigurations.ReportPathBase(pathBase, source, query < 0 ? target : target[..query]);
+        Server.Misconfigurations.ReportPathBase(pathBase, source, LogText.Clean(query < 0 ? target : target[..query], MaxPath));
     }
 
     /// <summary>The limit that an endpoint has set itself is what the application wants, and so is a 413 of its own.</summary>

@@ -1,19 +1,37 @@
+using FastCgi.AspNetCore.Diagnostics;
+
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>What is shown of the request. Only who looks at the status pays for it.</content>
 internal abstract partial class FastCgiRequest
 {
+    // All of it is a client's, and may be as long as all params together.
+    private const int MaxPath = 500;
+    private const int MaxShortText = 50;
+
+    /// <summary>Which request of its connection it is.</summary>
+    public uint Sequence => _sequence;
+
     /// <summary>Describes the request. With the lock of the connection held, while it is in the table.</summary>
     /// <param name="now">The time.</param>
     public RequestDescription Describe(long now)
     {
         var age = Server.Time.GetElapsedTime(BeganAt, now);
         if (!HasAllParameters)
-            return new RequestDescription(Id, _sequence, string.Empty, string.Empty, null, age, RequestActivity.ReceivingParameters, 0, 0);
+            return new RequestDescription(ConnectionId, Id, _sequence, string.Empty, string.Empty, null, age, RequestActivity.ReceivingParameters, 0, 0);
 
         // The path without the query, in which there may be a secret.
         return new RequestDescription(
-            Id, _sequence, _head.Method ?? string.Empty, _head.Path ?? string.Empty, GetVariable("REMOTE_ADDR"), age, GetActivity(), Input.ReceivedLength, Response.BytesWritten);
+            ConnectionId,
+            Id,
+            _sequence,
+            LogText.Clean(_head.Method ?? string.Empty, MaxShortText),
+            LogText.Clean(_head.Path ?? string.Empty, MaxPath),
+            GetVariable("REMOTE_ADDR") is { } client ? LogText.Clean(client, MaxShortText) : null,
+            age,
+            GetActivity(),
+            Input.ReceivedLength,
+            Response.BytesWritten);
     }
 
     private RequestActivity GetActivity()

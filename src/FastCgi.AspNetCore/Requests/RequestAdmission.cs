@@ -61,6 +61,19 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         }
     }
 
+    /// <summary>
+    /// The requests that have an ordinary place, and those that have a reserved one. An aborted request has its place until its application
+    /// returns.
+    /// </summary>
+    public (long Ordinary, int Reserved) TakenCount
+    {
+        get
+        {
+            lock (_lock)
+                return (_ordinaryCount, _reservedCount);
+        }
+    }
+
     /// <summary>Asks for a place.</summary>
     public AdmissionResult Admit(FastCgiRequest request)
     {

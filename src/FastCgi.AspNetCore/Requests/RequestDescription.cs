@@ -34,6 +34,7 @@ internal static class RequestActivities
 }
 
 /// <summary>What the status shows of a request.</summary>
+/// <param name="ConnectionId">The name of its connection.</param>
 /// <param name="Id">Its id on the connection.</param>
 /// <param name="Sequence">Which request of the connection it is.</param>
 /// <param name="Method">The method.</param>
@@ -44,4 +45,4 @@ internal static class RequestActivities
 /// <param name="BytesRead">The bytes of the body that have come.</param>
 /// <param name="BytesWritten">The bytes that the application has written.</param>
 internal sealed record RequestDescription(
-    ushort Id, uint Sequence, string Method, string Path, string? Client, TimeSpan Age, RequestActivity Activity, long BytesRead, long BytesWritten);
+    string ConnectionId, ushort Id, uint Sequence, string Method, string Path, string? Client, TimeSpan Age, RequestActivity Activity, long BytesRead, long BytesWritten);

@@ -86,6 +86,9 @@ internal sealed class ServerContext
 
     public required RequestStatistics Statistics { get; init; }
 
+    /// <summary>Whether somebody measures requests: else the clock of the connections is near enough, which lags by up to a second.</summary>
+    public bool NeedsExactTimes => Statistics.IsWatched || Options.SlowRequestThreshold is not null;
+
     public required FrontEnds FrontEnds { get; init; }
 
     public required SlowRequests SlowRequests { get; init; }

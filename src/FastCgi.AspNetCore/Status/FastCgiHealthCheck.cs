@@ -32,7 +32,7 @@ internal sealed class FastCgiHealthCheck(IServiceProvider services) : IHealthChe
             ["requests_without_thread"] = (long)withoutThread,
         };
         var full = connections.Count >= (limits.MaxConcurrentConnections ?? long.MaxValue) ? Tell("MaxConcurrentConnections", limits.MaxConcurrentConnections)
-            : limits.MaxConcurrentRequests is not null && connections.CountRequests() - queued >= limits.MaxConcurrentRequests && queued >= limits.RequestQueueLimit
+            : limits.MaxConcurrentRequests is not null && connections.Server.Admission.TakenCount.Ordinary >= limits.MaxConcurrentRequests && queued >= limits.RequestQueueLimit
                 ? Tell("MaxConcurrentRequests", limits.MaxConcurrentRequests)
             : withoutThread > 0 ? Tell("MaxApplicationThreads", server.Options.Transport.MaxApplicationThreads)
             : null;

@@ -14,8 +14,10 @@ namespace FastCgi.AspNetCore.Status;
 /// <summary>Answers with the status, as a page, as JSON, or as OpenMetrics text.</summary>
 internal static class StatusEndpoint
 {
-    private const string ForwardedForHeader = "X-Forwarded-For";
-    private const string ForwardedHeader = "Forwarded";
+    private const string PlainText = "text/plain; charset=utf-8";
+
+    // The last is what ASP.NET Core's middleware leaves when it has taken the client's address out of the first, which anybody may have written.
+    private static readonly string[] s_proxyHeaders = ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via", "X-Original-For"];
 
     /// <summary>The answer to one request.</summary>
     /// <remarks>Without a policy on the endpoint, only to clients on this machine.</remarks>
@@ -55,9 +57,10 @@ internal static class StatusEndpoint
                 var page = StatusPage.Write(status, out var policy);
                 response.Headers.ContentSecurityPolicy = policy;
                 return WriteAsync(response, "text/html; charset=utf-8", page);
-            case var format:
+            default:
+                // What the client has asked for is not repeated: it may be anything.
                 response.StatusCode = StatusCodes.Status400BadRequest;
-                return response.WriteAsync($"The format '{format}' is not known. There are html, json and openmetrics.\n", context.RequestAborted);
+                return WriteAsync(response, PlainText, "The format is not known. There are html, json and openmetrics.\n");
         }
     }
 
@@ -72,7 +75,7 @@ internal static class StatusEndpoint
             return true;
 
         // A proxy on this machine may have passed its own address. Where it is not known, as through a unix socket to Kestrel, nobody is local.
-        if (context.Request.Headers.ContainsKey(ForwardedForHeader) || context.Request.Headers.ContainsKey(ForwardedHeader))
+        if (s_proxyHeaders.Any(context.Request.Headers.ContainsKey))
             return false;
 
         return context.Connection.RemoteIpAddress is { } address && IPAddress.IsLoopback(address.IsIPv4MappedToIPv6 ? address.MapToIPv4() : address);
@@ -81,13 +84,13 @@ internal static class StatusEndpoint
     private static Task RefuseAsync(HttpResponse response)
     {
         response.StatusCode = StatusCodes.Status403Forbidden;
-        return WriteAsync(response, "text/plain; charset=utf-8", "The status is shown to clients on the machine itself. To show it to others, put a policy on it: app.MapFastCgiStatus().RequireAuthorization(\"policy\").\n");
+        return WriteAsync(response, PlainText, "The status is shown to clients on the machine itself. To show it to others, put a policy on it: app.MapFastCgiStatus().RequireAuthorization(\"policy\").\n");
     }
 
     private static Task FailAsync(HttpResponse response, string text)
     {
         response.StatusCode = StatusCodes.Status503ServiceUnavailable;
-        return WriteAsync(response, "text/plain; charset=utf-8", text);
+        return WriteAsync(response, PlainText, text);
     }
 
     private static Task WriteAsync(HttpResponse response, string contentType, string text)

@@ -45,6 +45,7 @@ internal sealed class StatusHost(IServiceProvider services, IOptions<FastCgiServ
             {
                 status.Listen(address);
                 status.Transport.LoopCount = 1;
+                status.IsBesideAnother = true;
             });
         }
 
@@ -86,7 +87,8 @@ internal sealed class StatusHost(IServiceProvider services, IOptions<FastCgiServ
 
     private static void RequireLoopback(string address)
     {
-        if (!Uri.TryCreate(address, UriKind.Absolute, out var uri) || !IsLoopback(uri.DnsSafeHost))
+        // A semicolon begins another address.
+        if (!Uri.TryCreate(address, UriKind.Absolute, out var uri) || !IsLoopback(uri.DnsSafeHost) || address.Contains(';', StringComparison.Ordinal))
             throw new FormatException($"StatusAddress is '{address}', which others can reach. An http address is one of the machine's own, such as http://127.0.0.1:9100. To show the status to others, put app.MapFastCgiStatus().RequireAuthorization() into the application.");
     }
 
@@ -97,6 +99,7 @@ internal sealed class StatusHost(IServiceProvider services, IOptions<FastCgiServ
     private static Task RefuseAsync(HttpResponse response)
     {
         response.StatusCode = StatusCodes.Status400BadRequest;
+        response.ContentType = "text/plain; charset=utf-8";
         return response.WriteAsync("Ask for the status with the name localhost, or with the address.\n");
     }
 

@@ -13,10 +13,11 @@ internal static class StatusLimits
     {
         var limits = options.Limits;
         yield return Gauge("MaxConcurrentConnections", limits.MaxConcurrentConnections, connections.Count);
-        yield return Gauge("MaxConcurrentRequests", limits.MaxConcurrentRequests, requests.Active);
+        var taken = connections.Server.Admission.TakenCount;
+        yield return Gauge("MaxConcurrentRequests", limits.MaxConcurrentRequests, limits.MaxConcurrentRequests is null ? requests.Active : taken.Ordinary);
         yield return Gauge("RequestQueueLimit", limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit, requests.Queued);
         yield return Time("RequestQueueTimeout", limits.RequestQueueTimeout);
-        yield return Number("MaxReservedRequests", limits.MaxReservedRequests);
+        yield return Gauge("MaxReservedRequests", limits.MaxReservedRequests, taken.Reserved);
         yield return Gauge("MaxApplicationThreads", options.Transport.MaxApplicationThreads, resources.KeptThreads);
         if (resources.Descriptors is { } descriptors)
             yield return Gauge("descriptors of the process", connections.Server.MaxDescriptors, descriptors);

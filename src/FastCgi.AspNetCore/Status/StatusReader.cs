@@ -1,3 +1,4 @@
+using System.ComponentModel;
 using System.Diagnostics;
 using System.Globalization;
 using System.Reflection;
@@ -30,7 +31,6 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName,
 
         var totals = connections.GetTotals();
         connections.Server.Statistics.Watch(totals);
-        var descriptions = connections.Describe(MaxConnections, MaxRequests);
         var events = server.Journal.GetEntries();
         var requests = ReadRequests(connections, totals);
         var resources = ReadResources(connections.Server, scheduler);
@@ -57,9 +57,8 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName,
             Recommendations = [.. events.Where(static entry => entry.Level <= LogLevel.Warning).Select(ToFinding)],
             Errors = [.. events.Where(static entry => entry.Level > LogLevel.Warning).Select(ToFinding)],
             FrontEnds = [.. connections.Server.FrontEnds.GetAll().Select(ToStatus)],
-            OpenConnections = [.. descriptions.Select(ToStatus)],
-            ActiveRequests = [.. descriptions.SelectMany(static connection => connection.Requests.Select(request => ToStatus(connection.Id, request)))
-                .OrderByDescending(static request => request.Age).Take(MaxRequests)],
+            OpenConnections = [.. connections.Describe(MaxConnections).Select(ToStatus)],
+            ActiveRequests = [.. connections.DescribeRequests(MaxRequests).Select(ToStatus)],
         };
     }
 
@@ -95,14 +94,28 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName,
 
     private static double? GetSeconds(RecentRequests recent, double part) => LatencyHistogram.GetPercentile(recent.Latencies, part)?.TotalSeconds;
 
+    /// <summary>What the system has to open a file for is not known where no descriptor is left, which is when somebody looks.</summary>
+    private static (long Memory, TimeSpan ProcessorTime) ReadProcess()
+    {
+        try
+        {
+            using var process = Process.GetCurrentProcess();
+            return (process.WorkingSet64, process.TotalProcessorTime);
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException or Win32Exception or InvalidOperationException)
+        {
+            return default;
+        }
+    }
+
     private static ResourceStatus ReadResources(ServerContext context, Execution.RequestScheduler scheduler)
     {
-        using var process = Process.GetCurrentProcess();
+        var (memory, processorTime) = ReadProcess();
         return new ResourceStatus(
             context.Buffers.AllocatedBytes,
             GC.GetTotalMemory(forceFullCollection: false),
-            process.WorkingSet64,
-            Math.Round(process.TotalProcessorTime.TotalSeconds, 2),
+            memory,
+            Math.Round(processorTime.TotalSeconds, 2),
             OperatingSystem.IsLinux() ? Descriptors.Count() : null,
             scheduler.Watchdog.HandOverCount,
             scheduler.Workers.Count,
@@ -131,6 +144,6 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName,
         return connection.ActiveCount > 0 ? "active" : "idle";
     }
 
-    private static RequestStatus ToStatus(string connection, RequestDescription request) => new(
-        connection, request.Id, Math.Round(request.Age.TotalSeconds, 1), request.Method, request.Path, request.Client, request.Activity.GetText(), request.BytesRead, request.BytesWritten);
+    private static RequestStatus ToStatus(RequestDescription request) => new(
+        request.ConnectionId, request.Id, Math.Round(request.Age.TotalSeconds, 1), request.Method, request.Path, request.Client, request.Activity.GetText(), request.BytesRead, request.BytesWritten);
 }

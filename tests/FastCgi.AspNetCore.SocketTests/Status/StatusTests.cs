@@ -2,6 +2,12 @@ using System.Net;
 using System.Net.Sockets;
 using System.Text;
 using System.Text.Json;
+using FastCgi.AspNetCore.Hosting;
+using FastCgi.AspNetCore.SocketTests.Hosting;
+using FastCgi.AspNetCore.Status;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.HttpOverrides;
+using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Diagnostics.HealthChecks;
 
 namespace FastCgi.AspNetCore.SocketTests.Status;
@@ -128,6 +134,68 @@ public sealed class StatusTests : IDisposable
 
         Assert.Equal(isAllowed, answer.Contains("\"processId\"", StringComparison.Ordinal));
         Assert.Equal(!isAllowed, answer.Contains("Status: 403", StringComparison.Ordinal));
+    }
+
+    /// <summary>What a proxy or ASP.NET Core's middleware leaves where the address is another's, which anybody may have written.</summary>
+    [Theory]
+    [InlineData("HTTP_FORWARDED")]
+    [InlineData("HTTP_X_REAL_IP")]
+    [InlineData("HTTP_X_ORIGINAL_FOR")]
+    [InlineData("HTTP_VIA")]
+    public async Task Client_BehindAProxyOfThisMachine_SeesNothing(string name)
+    {
+        await using var app = await StartAsync();
+
+        Assert.Contains("Status: 403", await GetAsync("/fastcgi-status?json", "127.0.0.1", (name, "1.1 198.51.100.9")), StringComparison.Ordinal);
+    }
+
+    /// <summary>With the middleware that trusts every X-Forwarded-For, a client can write itself any address.</summary>
+    [Fact]
+    public async Task Client_ThatForgesItsAddress_SeesNothing()
+    {
+        await using var app = await StartAsync(services: static services => services.Configure<ForwardedHeadersOptions>(static options =>
+        {
+            options.ForwardedHeaders = ForwardedHeaders.XForwardedFor;
+            options.KnownProxies.Clear();
+            options.KnownIPNetworks.Clear();
+        }));
+
+        Assert.Contains("Status: 403", await GetAsync("/fastcgi-status?json", "192.0.2.7", ("HTTP_X_FORWARDED_FOR", "127.0.0.1")), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Format_ThatIsNotKnown_IsNotRepeated()
+    {
+        await using var app = await StartAsync();
+
+        var answer = await GetAsync("/fastcgi-status?format=<script>alert(1)</script>", "127.0.0.1");
+
+        Assert.Contains("Content-Type: text/plain", answer, StringComparison.Ordinal);
+        Assert.DoesNotContain("script", answer, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("http://*:9100")]
+    [InlineData("http://localhost/;http://*:9100")]
+    [InlineData("http://127.0.0.1:9100;http://192.0.2.1:9100")]
+    public async Task Address_OfItsOwnThatOthersReach_IsAnError(string address)
+        => Assert.Contains("others can reach", (await Assert.ThrowsAsync<FormatException>(() => StartAsync(options => options.StatusAddress = address))).Message, StringComparison.Ordinal);
+
+    /// <summary>That is when somebody looks.</summary>
+    [Fact]
+    public async Task Status_WithoutADescriptorLeft_IsShown()
+    {
+        if (!OperatingSystem.IsLinux())
+            return;
+
+        await using var app = await StartAsync();
+        var reader = StatusEndpoint.MakeReader((FastCgiServer)app.Services.GetRequiredService<IServer>(), app.Services);
+        Assert.NotNull(reader.Read());
+        StatusSnapshot? status;
+        using (new DescriptorShortage())
+            status = reader.Read();
+
+        Assert.Null(status!.Resources.Descriptors);
     }
 
     [Theory]
@@ -321,7 +389,7 @@ public sealed class StatusTests : IDisposable
         return Encoding.UTF8.GetString(await connection.ReadResponseAsync());
     }
 
-    private async Task<WebApplication> StartAsync(Action<FastCgiServerOptions>? configure = null, Action<WebApplication>? map = null)
+    private async Task<WebApplication> StartAsync(Action<FastCgiServerOptions>? configure = null, Action<WebApplication>? map = null, Action<IServiceCollection>? services = null)
     {
         var builder = WebApplication.CreateBuilder(["--hostBuilder:reloadConfigOnChange=false"]);
         builder.Logging.ClearProviders();
@@ -330,7 +398,10 @@ public sealed class StatusTests : IDisposable
         builder.Services.AddHealthChecks().AddFastCgi();
         builder.WebHost.UseFastCgi(options => configure?.Invoke(options));
         builder.WebHost.UseUrls(Address);
+        services?.Invoke(builder.Services);
         var app = builder.Build();
+        if (services is not null)
+            app.UseForwardedHeaders();
         app.MapFastCgiStatus();
         map?.Invoke(app);
         app.MapGet("/", static () => "fast");

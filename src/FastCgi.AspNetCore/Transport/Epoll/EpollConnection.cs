@@ -63,10 +63,10 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     public override bool CanReset => _isTcp;
 
     /// <inheritdoc/>
-    public override EndPoint? RemoteEndPoint => _isClosed ? null : PeerAddress.Get(_socket);
+    public override EndPoint? RemoteEndPoint => AskSocket(PeerAddress.Get);
 
     /// <inheritdoc/>
-    public override string DescribePeer() => (_isClosed ? null : PeerAddress.DescribeProcess(_socket)) ?? base.DescribePeer();
+    public override string DescribePeer() => AskSocket(PeerAddress.DescribeProcess) ?? base.DescribePeer();
 
     /// <summary>Begins to receive.</summary>
     /// <param name="error">Why the system could not take the connection on, which is closed then.</param>
@@ -252,6 +252,23 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if (isLost)
             Volatile.Write(ref _isLost, true);
         return true;
+    }
+
+    /// <summary>Asks the system about the descriptor; from any thread, such as one that looks at the status while the connection goes.</summary>
+    private T? AskSocket<T>(Func<int, T?> ask)
+        where T : class
+    {
+        if (!BeginUse())
+            return null;
+
+        try
+        {
+            return ask(_socket);
+        }
+        finally
+        {
+            EndUse();
+        }
     }
 
     /// <summary>Begins to use the descriptor: it is not closed meanwhile, and its number does not come to mean another connection.</summary>

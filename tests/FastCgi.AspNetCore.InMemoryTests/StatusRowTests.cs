@@ -1,0 +1,119 @@
+using FastCgi.AspNetCore.Testing;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>The rows of the status: the requests that matter are among them, and each is small, whatever a client sends.</summary>
+public sealed class StatusRowTests
+{
+    [Fact]
+    public async Task Requests_OnConnectionsOpenedLast_AreShownOldestFirst()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async _ => await go.Task);
+        for (var i = 0; i < 300; i++)
+            server.Connect();
+        for (var i = 0; i < 5; i++)
+        {
+            server.Connect().Send(RecordBytes.Get(uri: $"/{i}"));
+            server.Clock.Advance(TimeSpan.FromSeconds(1));
+        }
+
+        Assert.Equal(["/0", "/1", "/2", "/3", "/4"], server.Connections.DescribeRequests(200).Select(static request => request.Path));
+        Assert.Equal(["/0", "/1", "/2"], server.Connections.DescribeRequests(3).Select(static request => request.Path));
+        Assert.Equal(200, server.Connections.Describe(200).Count);
+        go.SetResult();
+    }
+
+    [Fact]
+    public async Task Requests_VeryManyAndLong_AreBounded()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async _ => await go.Task, static options => options.Limits.MaxRequestsPerConnection = 1_000);
+        var frontEnd = server.Connect();
+        var path = "/" + new string('x', 60_000);
+        for (var i = 1; i <= 300; i++)
+        {
+            (string Name, string Value)[] parameters = [("REQUEST_METHOD", new string('M', 200)), ("REQUEST_URI", path), ("REMOTE_ADDR", new string('9', 200))];
+            frontEnd.Send(RecordBytes.Begin(i), RecordBytes.ParamsStream(i, parameters));
+        }
+
+        var requests = server.Connections.DescribeRequests(200);
+
+        Assert.Equal(200, requests.Count);
+        Assert.All(requests, static request => Assert.InRange(request.Method.Length + request.Path.Length + request.Client!.Length, 1, 700));
+        Assert.Equal(Enumerable.Range(1, 300), server.Connections.DescribeRequests(1_000).Select(static request => (int)request.Id).Order());
+        go.SetResult();
+    }
+
+    [Theory]
+    [InlineData("/a%0d%0ab", "/a  b")]
+    [InlineData("/a%E2%80%AEb", "/a b")]
+    [InlineData("/%C3%A4", "/ä")]
+    public async Task Path_WithCharactersThatForgeLines_IsCleaned(string uri, string shown)
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async _ => await go.Task, static options => options.SlowRequestThreshold = TimeSpan.FromSeconds(1));
+        server.Connect().Send(RecordBytes.Get(uri: uri));
+
+        server.Clock.Advance(TimeSpan.FromSeconds(2));
+
+        Assert.Equal(shown, Assert.Single(server.Connections.DescribeRequests(10)).Path);
+        Assert.Contains($"GET {shown} of", (await server.Logs.SingleAsync("SlowRequest")).Message, StringComparison.Ordinal);
+        go.SetResult();
+    }
+
+    /// <summary>The clock of the connections goes by the second: a request is not taken for older than it is.</summary>
+    [Fact]
+    public async Task SlowRequest_BegunLongAfterATick_IsNotToldOfTooEarly()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async _ => await go.Task, static options => options.SlowRequestThreshold = TimeSpan.FromSeconds(1));
+        server.Clock.Advance(TimeSpan.FromMilliseconds(990));
+        server.Connect().Send(RecordBytes.Get());
+
+        server.Clock.Advance(TimeSpan.FromMilliseconds(10));
+        Assert.DoesNotContain(server.Logs.All, static log => log.EventName == "SlowRequest");
+        server.Clock.Advance(TimeSpan.FromSeconds(2));
+
+        await server.Logs.SingleAsync("SlowRequest");
+        go.SetResult();
+    }
+
+    /// <summary>An application that runs on without its client has its place all the same.</summary>
+    [Fact]
+    public async Task Places_OfRequestsWhoseClientsHaveGone_AreCountedUntilTheApplicationReturns()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(
+            async _ => await go.Task,
+            static options =>
+            {
+                options.Limits.MaxConcurrentRequests = 2;
+                options.ReservedPaths.Add("/health");
+            });
+        foreach (var uri in new[] { "/1", "/2", "/health" })
+        {
+            var frontEnd = server.Connect();
+            frontEnd.Send(RecordBytes.Get(uri: uri));
+            frontEnd.Close();
+        }
+
+        Assert.Equal(0, server.Connections.CountRequests());
+        Assert.Equal((2, 1), server.Context.Admission.TakenCount);
+        go.SetResult();
+        await Waiting.UntilAsync(() => server.Context.Admission.TakenCount == (0, 0), "the places to be given back");
+    }
+
+    [Fact]
+    public async Task FrontEnd_WithControlCharacters_IsOneLine()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(more: ("SERVER_SOFTWARE", "nginx\r\nerr: forged\u0001")));
+        await frontEnd.ReadResponseAsync();
+
+        Assert.DoesNotContain(Assert.Single(server.Context.FrontEnds.GetAll()).Software, char.IsControl);
+    }
+}

@@ -1,0 +1,107 @@
+using System.Collections.Concurrent;
+using System.Globalization;
+using FastCgi.AspNetCore.Hosting;
+using FastCgi.AspNetCore.SocketTests.Hosting;
+using FastCgi.AspNetCore.Status;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.Extensions.DependencyInjection;
+
+namespace FastCgi.AspNetCore.SocketTests.Status;
+
+/// <summary>The status is read while all that it shows comes and goes: it never fails, and never shows what belongs to another.</summary>
+[Collection(Alone.Name)]
+public sealed class StatusRaceTests : IDisposable
+{
+    private const int Clients = 8;
+    private const int Rounds = 150;
+
+    private readonly ScratchFolder _folder = new();
+
+    public void Dispose() => _folder.Dispose();
+
+    [Theory, EveryEngine]
+    public async Task Status_WhileConnectionsAndRequestsComeAndGo_ShowsEachItsOwn(FastCgiTransportEngine engine)
+    {
+        var unix = $"fastcgi://unix:{_folder.GetPath("app.sock")}";
+        await using var app = await StartAsync(engine, unix);
+        var tcp = app.Urls.Single(static url => url.Contains("127.0.0.1", StringComparison.Ordinal));
+        var reader = StatusEndpoint.MakeReader((FastCgiServer)app.Services.GetRequiredService<IServer>(), app.Services);
+        using var stop = new CancellationTokenSource();
+        var seen = new ConcurrentDictionary<string, string>();
+        var rows = 0;
+
+        var readers = Enumerable.Range(0, 3).Select(_ => Task.Run(() =>
+        {
+            while (!stop.IsCancellationRequested)
+            {
+                var status = reader.Read()!;
+                foreach (var connection in status.OpenConnections)
+                {
+                    // Over TCP the port tells connections apart: an id has one, for ever, but for connections that are about to go.
+                    if (connection.Peer != "an unknown peer")
+                        Assert.Equal(connection.Peer, seen.GetOrAdd(connection.Id, connection.Peer));
+                }
+
+                foreach (var request in status.ActiveRequests.Where(static request => request.Path.Length > 0))
+                {
+                    Interlocked.Increment(ref rows);
+                    Assert.Equal(ToClient(request.Path[(request.Path.LastIndexOf('/') + 1)..]), request.Client);
+                }
+
+                Assert.InRange(status.Recent.RequestsPerSecond, 0, double.MaxValue);
+                Assert.EndsWith("# EOF\n", OpenMetricsText.Write(status), StringComparison.Ordinal);
+                Assert.NotEmpty(StatusPage.Write(status, out var policy) + policy);
+            }
+        })).ToArray();
+        await Task.WhenAll(Enumerable.Range(0, Clients).Select(number => Task.Run(() => DisturbAsync(number % 2 == 0 ? tcp : unix, number))));
+        await stop.CancelAsync();
+        await Task.WhenAll(readers).Within("the readers to end");
+
+        Assert.True(rows > 0, "No request was ever seen.");
+        await Waiting.UntilAsync(() => reader.Read() is { Requests.Active: 0, Connections.Active: 0, ActiveRequests.Count: 0 }, "all to be over");
+    }
+
+    private static string ToClient(string number)
+    {
+        var value = int.Parse(number, CultureInfo.InvariantCulture);
+        return $"10.0.{value / 250}.{value % 250}";
+    }
+
+    private static async Task DisturbAsync(string address, int seed)
+    {
+        var random = new Random(seed);
+        for (var round = 0; round < Rounds; round++)
+        {
+            using var client = await FastCgiClient.ConnectAsync(address);
+            var number = (seed * Rounds) + round;
+            var uri = (random.Next(3) switch { 0 => "/fast/", 1 => "/yield/", _ => "/hang/" }) + number.ToString(CultureInfo.InvariantCulture);
+            (string Name, string Value)[] parameters = [.. RecordBytes.RequestParams("GET", uri).Where(static pair => pair.Name != "REMOTE_ADDR"), ("REMOTE_ADDR", ToClient(number.ToString(CultureInfo.InvariantCulture)))];
+            await client.SendAsync([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, parameters), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
+            if (!uri.StartsWith("/hang", StringComparison.Ordinal))
+                _ = await client.ReadResponseAsync();
+            else if (random.Next(2) == 0)
+                await client.SendAsync(RecordBytes.Abort());
+            if (random.Next(3) == 0 && !address.Contains("unix", StringComparison.Ordinal))
+                client.Reset();
+        }
+    }
+
+    private static async Task<WebApplication> StartAsync(FastCgiTransportEngine engine, string unix)
+    {
+        var builder = WebApplication.CreateBuilder(["--hostBuilder:reloadConfigOnChange=false"]);
+        builder.Logging.ClearProviders();
+        builder.WebHost.UseFastCgi(options => options.Transport.Engine = engine);
+        builder.WebHost.UseUrls(unix, "fastcgi://127.0.0.1:0");
+        var app = builder.Build();
+        app.Run(static async context =>
+        {
+            if (context.Request.Path.StartsWithSegments("/hang"))
+                await Task.Delay(Timeout.Infinite, context.RequestAborted).ContinueWith(static _ => { }, TaskScheduler.Default);
+            else if (context.Request.Path.StartsWithSegments("/yield"))
+                await Task.Delay(1);
+            await context.Response.WriteAsync("Hello");
+        });
+        await app.StartAsync();
+        return app;
+    }
+}
