@@ -3,6 +3,8 @@ using System.CommandLine.Help;
 using System.CommandLine.Invocation;
 using System.CommandLine.Parsing;
 using FastCgi.Tool.Commands.Check;
+using FastCgi.Tool.Commands.Configuration;
+using FastCgi.Tool.Commands.Doctor;
 using FastCgi.Tool.Commands.Proxy;
 using FastCgi.Tool.Commands.Recording;
 using FastCgi.Tool.Commands.Replay;
@@ -21,6 +23,7 @@ internal static class FastCgiCommand
         var root = new RootCommand("Sends requests to FastCGI applications, checks them against the specification, and shows what goes over the wire.")
         {
             RequestCommand.Create(console), CheckCommand.Create(console), ProxyCommand.Create(console), RecordCommand.Create(console), ReplayCommand.Create(console),
+            DoctorCommand.Create(console), ConfigCommand.Create(console),
         };
         foreach (var option in root.Options.OfType<HelpOption>())
             option.Action = new DetailedHelp((HelpAction)option.Action!);

@@ -117,6 +117,13 @@ public sealed class RequestCommandTests : IAsyncLifetime
     [InlineData("replay", "/nonexistent", "127.0.0.1:9000")]
     [InlineData("replay", "/dev/null", "127.0.0.1:9000")]
     [InlineData("replay", "/dev/null", "127.0.0.1:9000", "--speed", "0")]
+    [InlineData("config", "iis")]
+    [InlineData("config", "nginx", "--name", "a;b")]
+    [InlineData("config", "nginx", "--path-base", "/app")]
+    [InlineData("config", "nginx", "--address", "/run/a b;")]
+    [InlineData("config", "systemd", "--address", "/srv/a.sock")]
+    [InlineData("doctor", "nowhere")]
+    [InlineData("doctor", "127.0.0.1:9000", "--server", "iis")]
     [InlineData("unknown")]
     public async Task Usage_Wrong_IsTwoAndSaysSo(params string[] arguments)
     {
@@ -132,6 +139,8 @@ public sealed class RequestCommandTests : IAsyncLifetime
     [InlineData("proxy")]
     [InlineData("record")]
     [InlineData("replay")]
+    [InlineData("doctor")]
+    [InlineData("config")]
     public async Task Help_HasExamplesAndCodes(string command)
     {
         var (code, text, _) = await ToolRun.RunAsync(command, "--help");

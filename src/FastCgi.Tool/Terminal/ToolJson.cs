@@ -1,5 +1,7 @@
 using System.Text.Json.Serialization;
 using FastCgi.Tool.Commands.Check;
+using FastCgi.Tool.Commands.Configuration;
+using FastCgi.Tool.Commands.Doctor;
 using FastCgi.Tool.Commands.Proxy;
 using FastCgi.Tool.Commands.Recording;
 using FastCgi.Tool.Commands.Replay;
@@ -12,6 +14,8 @@ namespace FastCgi.Tool.Terminal;
 [JsonSerializable(typeof(ErrorDocument))]
 [JsonSerializable(typeof(RequestDocument))]
 [JsonSerializable(typeof(CheckDocument))]
+[JsonSerializable(typeof(ConfigDocument))]
+[JsonSerializable(typeof(DoctorDocument))]
 [JsonSerializable(typeof(ProxiedRequest))]
 [JsonSerializable(typeof(RecordingLine))]
 [JsonSerializable(typeof(RecordDocument))]

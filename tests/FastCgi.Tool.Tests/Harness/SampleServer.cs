@@ -37,6 +37,7 @@ internal sealed class SampleServer : IAsyncDisposable
             await context.Features.Get<IFastCgiRequestFeature>()!.StandardError.WriteLineAsync("said on standard error");
             context.Response.StatusCode = 503;
         });
+        _application.MapGet("/large", static (HttpResponse response) => response.Headers["X-Large"] = new string('x', 5_000));
         _application.MapGet("/empty", static () => Results.NoContent());
         _application.MapGet("/hold", static (HttpContext context) => Task.Delay(Timeout.Infinite, context.RequestAborted));
         _application.MapGet("/cut", static async (HttpContext context) =>

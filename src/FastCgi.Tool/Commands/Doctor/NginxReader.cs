@@ -1,0 +1,183 @@
+using System.IO.Enumeration;
+using System.Text;
+using System.Text.RegularExpressions;
+
+namespace FastCgi.Tool.Commands.Doctor;
+
+/// <summary>A directive of nginx, with what stands in its block.</summary>
+internal sealed record NginxDirective(string Name, string[] Arguments, string File, int Line, List<NginxDirective>? Block)
+{
+    public string Where => $"{File}:{Line}";
+
+    public string? First => Arguments.Length > 0 ? Arguments[0] : null;
+}
+
+/// <summary>Reads nginx's blocks and directives. Includes are put where they stand.</summary>
+internal sealed partial class NginxReader
+{
+    private const int DeepestInclude = 16;
+
+    // What Debian and nginx.org ship, for a configuration that was brought from another machine.
+    private const string UsualParameters =
+        """
+        fastcgi_param QUERY_STRING $query_string; fastcgi_param REQUEST_METHOD $request_method; fastcgi_param CONTENT_TYPE $content_type;
+        fastcgi_param CONTENT_LENGTH $content_length; fastcgi_param SCRIPT_NAME $fastcgi_script_name; fastcgi_param REQUEST_URI $request_uri;
+        fastcgi_param SERVER_PROTOCOL $server_protocol; fastcgi_param REQUEST_SCHEME $scheme; fastcgi_param HTTPS $https if_not_empty;
+        fastcgi_param REMOTE_ADDR $remote_addr; fastcgi_param SERVER_PORT $server_port; fastcgi_param SERVER_NAME $server_name;
+        """;
+
+    private readonly Dictionary<string, string> _files = new(StringComparer.Ordinal);
+    private readonly string _folder;
+
+    private NginxReader(string folder) => _folder = folder;
+
+    /// <summary>Reads a file, or what <c>nginx -T</c> writes, which has all files.</summary>
+    public static List<NginxDirective> Read(string file, string text)
+    {
+        var marks = FileMark().Matches(text);
+        if (marks.Count == 0)
+            return new NginxReader(Path.GetDirectoryName(Path.GetFullPath(file))!).Parse(text, file, 1, 0);
+
+        var reader = new NginxReader(Path.GetDirectoryName(marks[0].Groups["file"].Value) ?? "/");
+        for (var i = 0; i < marks.Count; i++)
+        {
+            var start = marks[i].Index + marks[i].Length;
+            var end = i + 1 < marks.Count ? marks[i + 1].Index : text.Length;
+            reader._files[marks[i].Groups["file"].Value] = text[start..end];
+        }
+
+        var main = marks[0].Groups["file"].Value;
+        return reader.Parse(reader._files[main], main, 1, 0);
+    }
+
+    private List<NginxDirective> Parse(string text, string file, int line, int depth)
+    {
+        var tokens = Tokenize(text, line);
+        var position = 0;
+        return ParseBlock(tokens, ref position, file, depth);
+    }
+
+    private List<NginxDirective> ParseBlock(List<(string Text, int Line, bool IsQuoted)> tokens, ref int position, string file, int depth)
+    {
+        var directives = new List<NginxDirective>();
+        var words = new List<(string Text, int Line)>();
+        while (position < tokens.Count)
+        {
+            var (text, line, isQuoted) = tokens[position++];
+            if (isQuoted || text is not (";" or "{" or "}"))
+            {
+                words.Add((text, line));
+                continue;
+            }
+
+            if (text == "}")
+                break;
+            var block = text == "{" ? ParseBlock(tokens, ref position, file, depth) : null;
+            if (words.Count == 0)
+                continue;
+
+            var directive = new NginxDirective(words[0].Text, [.. words.Skip(1).Select(static word => word.Text)], file, words[0].Line, block);
+            words.Clear();
+            if (directive.Name == "include" && directive.First is { } pattern && depth < DeepestInclude)
+                directives.AddRange(Include(pattern, depth + 1));
+            else
+                directives.Add(directive);
+        }
+
+        return directives;
+    }
+
+    private IEnumerable<NginxDirective> Include(string pattern, int depth)
+    {
+        var path = Path.Combine(_folder, pattern);
+        var known = _files.Where(pair => FileSystemName.MatchesSimpleExpression(path, pair.Key, ignoreCase: false)).OrderBy(static pair => pair.Key, StringComparer.Ordinal).ToList();
+        if (known.Count > 0)
+            return known.SelectMany(pair => Parse(pair.Value, pair.Key, 1, depth));
+
+        var files = FindFiles(path, pattern);
+        if (files.Count > 0)
+            return files.SelectMany(file => Parse(File.ReadAllText(file), file, 1, depth));
+        return Path.GetFileName(pattern) is "fastcgi_params" or "fastcgi.conf" ? Parse(UsualParameters, pattern, 1, depth) : [];
+    }
+
+    /// <summary>A relative name is one of the folder of nginx.conf, which is not that of a site's file.</summary>
+    private static List<string> FindFiles(string path, string pattern)
+    {
+        foreach (var candidate in new[] { path, Path.Combine("/etc/nginx", pattern) })
+        {
+            var folder = Path.GetDirectoryName(candidate);
+            if (Directory.Exists(folder) && !folder.Contains('*', StringComparison.Ordinal))
+            {
+                var files = Directory.GetFiles(folder, Path.GetFileName(candidate)).Order(StringComparer.Ordinal).ToList();
+                if (files.Count > 0)
+                    return files;
+            }
+        }
+
+        return [];
+    }
+
+    private static List<(string Text, int Line, bool IsQuoted)> Tokenize(string text, int line)
+    {
+        var tokens = new List<(string, int, bool)>();
+        for (var i = 0; i < text.Length; i++)
+        {
+            switch (text[i])
+            {
+                case '\n':
+                    line++;
+                    break;
+                case ' ' or '\t' or '\r':
+                    break;
+                case '#':
+                    i = text.IndexOf('\n', i) is >= 0 and var end ? end - 1 : text.Length;
+                    break;
+                case ';' or '{' or '}':
+                    tokens.Add((text[i].ToString(), line, false));
+                    break;
+                default:
+                    var start = line;
+                    tokens.Add((ReadWord(text, ref i, ref line), start, text[i] is '"' or '\''));
+                    break;
+            }
+        }
+
+        return tokens;
+    }
+
+    /// <summary>Reads a word; afterwards the index is at its last character.</summary>
+    private static string ReadWord(string text, ref int i, ref int line)
+    {
+        var word = new StringBuilder();
+        var quote = text[i] is '"' or '\'' ? text[i++] : '\0';
+        for (; i < text.Length; i++)
+        {
+            var character = text[i];
+            var isVariable = character == '{' && word.Length > 0 && word[^1] == '$';
+            if (quote != '\0' ? character == quote : !isVariable && (character is ';' or ' ' or '\t' or '\r' or '\n' or '{'))
+                break;
+            if (isVariable)
+            {
+                // ${name}
+                var end = text.IndexOf('}', i);
+                end = end < 0 ? text.Length - 1 : end;
+                word.Append(text, i, end - i + 1);
+                i = end;
+                continue;
+            }
+
+            if (character == '\n')
+                line++;
+            if (character == '\\' && i + 1 < text.Length && (text[i + 1] is '"' or '\'' or '\\'))
+                character = text[++i];
+            word.Append(character);
+        }
+
+        if (quote == '\0')
+            i--;
+        return word.ToString();
+    }
+
+    [GeneratedRegex(@"^# configuration file (?<file>.+):\r?\n", RegexOptions.Multiline)]
+    private static partial Regex FileMark();
+}

@@ -1,0 +1,96 @@
+using System.Text;
+
+namespace FastCgi.Tool.Tests;
+
+/// <summary><c>config</c> writes what the documents show.</summary>
+public sealed class ConfigCommandTests
+{
+    [Theory]
+    [InlineData("nginx")]
+    [InlineData("apache")]
+    [InlineData("lighttpd")]
+    [InlineData("haproxy")]
+    [InlineData("caddy")]
+    [InlineData("h2o")]
+    public async Task Configuration_IsThatOfTheDocument(string kind)
+    {
+        var document = new FrontEndDocument(kind);
+        foreach (var (heading, option) in new[] { (FrontEndDocument.Smallest, Array.Empty<string>()), (FrontEndDocument.Full, ["--tls"]), (FrontEndDocument.BehindBalancer, ["--behind-balancer"]) })
+        {
+            var (code, text, _) = await ToolRun.RunAsync(["config", kind, .. option]);
+
+            Assert.Equal(0, code);
+            Assert.Contains($"## {heading}\n", document.Text, StringComparison.Ordinal);
+            Assert.Contains($"\n```{kind}\n{text}```\n", document.Text, StringComparison.Ordinal);
+        }
+    }
+
+    [Theory]
+    [InlineData("nginx", "127.0.0.1:9007", "fastcgi_pass 127.0.0.1:9007;")]
+    [InlineData("nginx", "/run/shop/s.sock", "fastcgi_pass unix:/run/shop/s.sock;")]
+    [InlineData("apache", "127.0.0.1:9007", "\"fcgi://127.0.0.1:9007/\"")]
+    [InlineData("apache", "/run/shop/s.sock", "\"unix:/run/shop/s.sock|fcgi://hello/\"")]
+    [InlineData("lighttpd", "127.0.0.1:9007", "\"host\" => \"127.0.0.1\",\n    \"port\" => 9007,")]
+    [InlineData("haproxy", "127.0.0.1:9007", "server app 127.0.0.1:9007 proto fcgi")]
+    [InlineData("haproxy", "/run/shop/s.sock", "server app unix@/run/shop/s.sock proto fcgi")]
+    [InlineData("caddy", "127.0.0.1:9007", "reverse_proxy 127.0.0.1:9007 {")]
+    [InlineData("caddy", "/run/shop/s.sock", "reverse_proxy unix//run/shop/s.sock {")]
+    [InlineData("h2o", "127.0.0.1:9007", "          host: 127.0.0.1\n          port: 9007\n")]
+    [InlineData("systemd", "127.0.0.1:9007", "Environment=FastCgi__Endpoints__Web__Url=fastcgi://127.0.0.1:9007\n")]
+    [InlineData("systemd", "/run/shop/s.sock", "RuntimeDirectory=shop\n")]
+    public async Task Address_TakesThePlaceOfTheDocumentsOne(string kind, string address, string expected)
+    {
+        foreach (var option in kind == "systemd" ? [[]] : new string[][] { [], ["--tls"], ["--behind-balancer"] })
+        {
+            var (code, text, _) = await ToolRun.RunAsync(["config", kind, "--address", address, .. option]);
+
+            Assert.Equal(0, code);
+            Assert.Contains(option is ["--tls"] && kind == "nginx" ? expected.Replace("fastcgi_pass", "server", StringComparison.Ordinal) : expected, text, StringComparison.Ordinal);
+            Assert.DoesNotContain("/run/hello", text, StringComparison.Ordinal);
+            Assert.DoesNotContain("9000", text, StringComparison.Ordinal);
+            Assert.DoesNotContain("/run/app", text, StringComparison.Ordinal);
+        }
+    }
+
+    [Fact]
+    public async Task NameAndPathBase_TakeThePlaceOfTheDocumentsOnes()
+    {
+        foreach (var kind in new[] { "nginx", "apache", "lighttpd", "haproxy", "caddy", "h2o" })
+        {
+            var (_, text, _) = await ToolRun.RunAsync("config", kind, "--tls", "--name", "shop.test", "--path-base", "/shop");
+
+            Assert.Contains("/shop", text, StringComparison.Ordinal);
+            Assert.DoesNotContain("example.com", text, StringComparison.Ordinal);
+            Assert.DoesNotMatch(@"[ ""^]/app\b(?!\.)", text);
+        }
+    }
+
+    [UnixFact]
+    public async Task Nginx_TakesIt()
+    {
+        using var folder = new ScratchFolder();
+        var parameters = folder.Write("fastcgi_params", "fastcgi_param REQUEST_METHOD $request_method;\n"u8.ToArray());
+        foreach (var option in new string[][] { [], ["--behind-balancer"] })
+        {
+            var (_, text, _) = await ToolRun.RunAsync(["config", "nginx", "--address", "127.0.0.1:9007", "--name", "shop.test", .. option]);
+            text = text.Replace("include fastcgi_params;", $"include {parameters};", StringComparison.Ordinal);
+            var file = folder.Write("nginx.conf", Encoding.UTF8.GetBytes($"pid {folder.GetPath("pid")};\nerror_log stderr;\nevents {{}}\nhttp {{\naccess_log off;\n{text}\n}}\n"));
+            await using var nginx = ServerProcess.Start("nginx", ["-t", "-c", file, "-p", folder.Path]);
+
+            Assert.True(await nginx.WaitForExitAsync(Waiting.Patience) == 0, nginx.Output);
+        }
+    }
+
+    [Fact]
+    public async Task Doctor_FindsNothingInIt()
+    {
+        using var folder = new ScratchFolder();
+        foreach (var kind in new[] { "nginx", "apache" })
+        {
+            var (_, text, _) = await ToolRun.RunAsync("config", kind, "--tls", "--path-base", "/shop", "--address", "127.0.0.1:9007");
+            var (_, output, _) = await ToolRun.RunAsync("doctor", folder.Write("site.conf", Encoding.UTF8.GetBytes(text)), "--no-connect");
+
+            Assert.Contains(": 0 problems, 0 notes", output, StringComparison.Ordinal);
+        }
+    }
+}
