@@ -9,6 +9,7 @@ using FastCgi.Tool.Commands.Proxy;
 using FastCgi.Tool.Commands.Recording;
 using FastCgi.Tool.Commands.Replay;
 using FastCgi.Tool.Commands.Request;
+using FastCgi.Tool.Commands.Top;
 using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool;
@@ -23,7 +24,7 @@ internal static class FastCgiCommand
         var root = new RootCommand("Sends requests to FastCGI applications, checks them against the specification, and shows what goes over the wire.")
         {
             RequestCommand.Create(console), CheckCommand.Create(console), ProxyCommand.Create(console), RecordCommand.Create(console), ReplayCommand.Create(console),
-            DoctorCommand.Create(console), ConfigCommand.Create(console),
+            DoctorCommand.Create(console), ConfigCommand.Create(console), TopCommand.Create(console),
         };
         foreach (var option in root.Options.OfType<HelpOption>())
             option.Action = new DetailedHelp((HelpAction)option.Action!);

@@ -117,6 +117,7 @@ public sealed class RequestCommandTests : IAsyncLifetime
     [InlineData("replay", "/nonexistent", "127.0.0.1:9000")]
     [InlineData("replay", "/dev/null", "127.0.0.1:9000")]
     [InlineData("replay", "/dev/null", "127.0.0.1:9000", "--speed", "0")]
+    [InlineData("top", "nowhere")]
     [InlineData("config", "iis")]
     [InlineData("config", "nginx", "--name", "a;b")]
     [InlineData("config", "nginx", "--path-base", "/app")]
@@ -140,6 +141,7 @@ public sealed class RequestCommandTests : IAsyncLifetime
     [InlineData("record")]
     [InlineData("replay")]
     [InlineData("doctor")]
+    [InlineData("top")]
     [InlineData("config")]
     public async Task Help_HasExamplesAndCodes(string command)
     {

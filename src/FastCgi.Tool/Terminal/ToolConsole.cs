@@ -15,6 +15,15 @@ internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream bo
     /// <summary>The same as <see cref="Out"/>, for bytes.</summary>
     public Stream Body { get; } = body;
 
+    /// <summary>Whether somebody looks at what is written, and no file or program reads it.</summary>
+    public bool IsTerminal { get; } = ReferenceEquals(output, Console.Out) && !Console.IsOutputRedirected;
+
+    /// <summary>How many characters a line has; set by tests.</summary>
+    public int Width { get => field > 0 ? field : IsTerminal && Console.WindowWidth > 0 ? Console.WindowWidth : int.MaxValue; init; }
+
+    /// <summary>How many lines the terminal has.</summary>
+    public int Height => IsTerminal && Console.WindowHeight > 0 ? Console.WindowHeight : int.MaxValue;
+
     /// <summary>Whether colours are seen and wanted (https://no-color.org).</summary>
     public bool UsesColour { get; } = ReferenceEquals(output, Console.Out) && !Console.IsOutputRedirected && string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR"));
 

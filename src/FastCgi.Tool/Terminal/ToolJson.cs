@@ -16,6 +16,7 @@ namespace FastCgi.Tool.Terminal;
 [JsonSerializable(typeof(CheckDocument))]
 [JsonSerializable(typeof(ConfigDocument))]
 [JsonSerializable(typeof(DoctorDocument))]
+[JsonSerializable(typeof(System.Text.Json.JsonElement))]
 [JsonSerializable(typeof(ProxiedRequest))]
 [JsonSerializable(typeof(RecordingLine))]
 [JsonSerializable(typeof(RecordDocument))]

@@ -16,12 +16,13 @@ internal sealed class SampleServer : IAsyncDisposable
     private readonly CollectedLogs _logs = new();
     private readonly WebApplication _application;
 
-    private SampleServer(string greeting, bool usesUnixSocket, FastCgiTransportEngine engine)
+    private SampleServer(string greeting, bool usesUnixSocket, FastCgiTransportEngine engine, string? statusAddress)
     {
         var builder = WebApplication.CreateSlimBuilder();
         builder.WebHost.UseFastCgi(options =>
         {
             options.Transport.Engine = engine;
+            options.StatusAddress = statusAddress;
             options.Limits.MaxRequestBodySize = null;
         });
         builder.WebHost.UseUrls(_folder.GetAddress(usesUnixSocket));
@@ -37,6 +38,7 @@ internal sealed class SampleServer : IAsyncDisposable
             await context.Features.Get<IFastCgiRequestFeature>()!.StandardError.WriteLineAsync("said on standard error");
             context.Response.StatusCode = 503;
         });
+        _application.MapFastCgiStatus("/fastcgi-status");
         _application.MapGet("/large", static (HttpResponse response) => response.Headers["X-Large"] = new string('x', 5_000));
         _application.MapGet("/empty", static () => Results.NoContent());
         _application.MapGet("/hold", static (HttpContext context) => Task.Delay(Timeout.Infinite, context.RequestAborted));
@@ -53,9 +55,9 @@ internal sealed class SampleServer : IAsyncDisposable
 
     public string Address => _application.Services.GetRequiredService<IServer>().Features.Get<IServerAddressesFeature>()!.Addresses.Single();
 
-    public static async Task<SampleServer> StartAsync(string greeting = "hello", bool usesUnixSocket = true, FastCgiTransportEngine engine = FastCgiTransportEngine.Auto)
+    public static async Task<SampleServer> StartAsync(string greeting = "hello", bool usesUnixSocket = true, FastCgiTransportEngine engine = FastCgiTransportEngine.Auto, string? statusAddress = null)
     {
-        var server = new SampleServer(greeting, usesUnixSocket, engine);
+        var server = new SampleServer(greeting, usesUnixSocket, engine, statusAddress);
         await server._application.StartAsync();
         return server;
     }

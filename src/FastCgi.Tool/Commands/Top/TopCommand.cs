@@ -1,0 +1,48 @@
+using System.CommandLine;
+using FastCgi.Client;
+using FastCgi.Tool.Terminal;
+
+namespace FastCgi.Tool.Commands.Top;
+
+/// <summary><c>fastcgi top</c>: what a server does, live.</summary>
+internal static class TopCommand
+{
+    private const string Description = "Shows what a server does, live: rates, latencies, the requests under way, and what could be better.";
+
+    private const string Details =
+        """
+        It reads the status of FastCgi.AspNetCore: at the address of FastCgi:StatusAddress (an http URL), or through FastCGI, at the path that
+        MapFastCgiStatus() was given. Through FastCGI it says that it is a client on this machine. Ctrl-C ends it.
+
+        Examples:
+          fastcgi top http://127.0.0.1:9100/
+          fastcgi top /run/app/app.sock --path /fastcgi-status --once
+          fastcgi top 127.0.0.1:9000 --json --once
+
+        Exit codes: 0 it was shown, 1 there is no status, 2 usage, 3 no connection.
+        """;
+
+    public static Command Create(ToolConsole console)
+    {
+        var target = new Argument<string>("ADDRESS|URL") { Description = "Where the application listens, or the http URL of its status" };
+        target.Validators.Add(static result =>
+        {
+            var text = result.Tokens[0].Value;
+            if (!IsUrl(text) && !FastCgiAddress.TryParse(text, out _))
+                result.AddError($"'{text}' is neither an http URL nor an address. The forms of addresses are 127.0.0.1:9000, host:9000, [::1]:9000, /run/app.sock and unix:@name.");
+        });
+        var path = new Option<string>("--path") { Description = "The path of the status, of a FastCGI address", DefaultValueFactory = static _ => "/fastcgi-status", HelpName = "PATH" };
+        var once = new Option<bool>("--once") { Description = "Show it once" };
+        var timeout = CommonOptions.Timeout("How long an answer may take", 5);
+        var json = CommonOptions.Json();
+        var command = new DescribedCommand("top", Description, Details) { target, path, once, timeout, json };
+        command.SetAction((result, cancellationToken) => new TopRun(console, new TopSettings(
+            result.GetValue(target)!, result.GetValue(path)!, result.GetValue(once), result.GetValue(timeout), result.GetValue(json))).RunAsync(cancellationToken));
+        return command;
+    }
+
+    public static bool IsUrl(string text) => Uri.TryCreate(text, UriKind.Absolute, out var uri) && uri.Scheme is "http" or "https";
+}
+
+/// <summary>What the command line of <c>top</c> says.</summary>
+internal sealed record TopSettings(string Target, string Path, bool IsOnce, TimeSpan Timeout, bool IsJson);

@@ -1,0 +1,92 @@
+using System.Text.Json;
+using FastCgi.Tool.Commands.Top;
+using FastCgi.Tool.Terminal;
+
+namespace FastCgi.Tool.Tests;
+
+public sealed class TopCommandTests : IAsyncLifetime
+{
+    private SampleServer? _server;
+
+    public async Task InitializeAsync() => _server = await SampleServer.StartAsync();
+
+    public async Task DisposeAsync() => await _server!.DisposeAsync();
+
+    [Fact]
+    public async Task Once_IsOnePicture()
+    {
+        var (code, text, error) = await ToolRun.RunAsync("top", _server!.Address, "--once");
+
+        Assert.Equal((0, ""), (code, error));
+        Assert.Contains($"\n{_server.Address}\n", text, StringComparison.Ordinal);
+        Assert.Matches(@"\nrequests     1 active, 0 queued, \d+ in all, 0 rejected, 0 aborted\n", text);
+        Assert.Matches(@"\n +\d+\.\d s  \w+ .* 127\.0\.0\.1 +GET /fastcgi-status", text);
+        Assert.DoesNotContain('\e', text);
+    }
+
+    [Fact]
+    public async Task Requests_AreSortedByAge()
+    {
+        using var first = ToolRun.Start("request", _server!.Address, "/hold");
+        await Waiting.UntilAsync(async () => (await ToolRun.RunAsync("top", _server.Address, "--once")).Out.Contains("GET /hold", StringComparison.Ordinal), static () => null, "the request to be seen");
+
+        var (_, text, _) = await ToolRun.RunAsync("top", _server.Address, "--once");
+
+        Assert.InRange(text.IndexOf("GET /hold", StringComparison.Ordinal), 0, text.IndexOf("GET /fastcgi-status", StringComparison.Ordinal));
+        await first.StopAsync();
+    }
+
+    [Fact]
+    public async Task WithoutOnce_GoesOnUntilItIsStopped()
+    {
+        using var run = ToolRun.Start("top", _server!.Address);
+        await Waiting.UntilAsync(() => run.Out.Split("\nrequests ").Length > 2, "two pictures");
+
+        Assert.Equal(0, await run.StopAsync());
+        Assert.DoesNotContain('\e', run.Out);
+    }
+
+    [Fact]
+    public async Task Url_OfTheStatusAddress_IsRead()
+    {
+        using var port = new PortReservation();
+        var url = $"http://127.0.0.1:{port.EndPoint.Port}";
+        port.Dispose();
+        await using var server = await SampleServer.StartAsync(statusAddress: url);
+
+        var (code, text, _) = await ToolRun.RunAsync("top", url, "--once");
+
+        Assert.Equal(0, code);
+        Assert.Contains("\nno request is under way\n", text, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Json_IsTheStatusOnALine()
+    {
+        var (code, text, _) = await ToolRun.RunAsync("top", _server!.Address, "--once", "--json");
+
+        Assert.Equal(0, code);
+        Assert.Equal(1, JsonDocument.Parse(Assert.Single(text.TrimEnd('\n').Split('\n'))).RootElement.GetProperty("requests").GetProperty("active").GetInt32());
+    }
+
+    [Fact]
+    public async Task NarrowTerminal_CutsLines()
+    {
+        using var output = new StringWriter();
+        using var body = new MemoryStream();
+        var console = new ToolConsole(output, TextWriter.Null, body) { Width = 40 };
+
+        Assert.Equal(0, await new TopRun(console, new TopSettings(_server!.Address, "/fastcgi-status", IsOnce: true, Waiting.Patience, IsJson: false)).RunAsync(CancellationToken.None));
+        Assert.All(output.ToString().Split('\n'), static line => Assert.InRange(line.Length, 0, 40));
+    }
+
+    [Fact]
+    public async Task NoStatus_HasItsCodes()
+    {
+        Assert.Equal(1, (await ToolRun.RunAsync("top", _server!.Address, "--path", "/error", "--once")).Code);
+        Assert.Equal(1, (await ToolRun.RunAsync("top", _server.Address, "--path", "/", "--once")).Code);
+        Assert.Equal(3, (await ToolRun.RunAsync("top", "unix:/nonexistent/app.sock", "--once")).Code);
+        using var port = new PortReservation();
+        Assert.Equal(3, (await ToolRun.RunAsync("top", $"http://127.0.0.1:{port.EndPoint.Port}/", "--once")).Code);
+    }
+}
