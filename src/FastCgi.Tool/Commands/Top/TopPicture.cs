@@ -74,9 +74,9 @@ internal sealed class TopPicture(StatusSnapshot status, ToolConsole console)
             return;
         }
 
-        Add($"{"AGE",8}  {"STATE",-12}  {"IN",9}  {"OUT",9}  {"CLIENT",-15}  REQUEST");
+        Add($"{"AGE",8}  {"STATE",-18}  {"IN",9}  {"OUT",9}  {"CLIENT",-15}  REQUEST");
         foreach (var request in status.ActiveRequests.OrderByDescending(static request => request.Age))
-            Add($"{Age(request.Age),8}  {request.State,-12}  {Size(request.BytesRead),9}  {Size(request.BytesWritten),9}  {request.Client ?? "-",-15}  {OneLine($"{request.Method} {request.Path}")}");
+            Add($"{Age(request.Age),8}  {request.State,-18}  {Size(request.BytesRead),9}  {Size(request.BytesWritten),9}  {request.Client ?? "-",-15}  {OneLine($"{request.Method} {request.Path}")}");
     }
 
     /// <summary>Clients write paths: nothing of them reaches the terminal as a control code.</summary>
