@@ -56,7 +56,7 @@ public sealed class BrokenTransportTests
         var expected = await GetAnswersAsync(server, exchange, static (frontEnd, input) => frontEnd.Send(input));
         // As one receive, in two parts that are cut at each byte, and each byte by itself.
         for (var length = 1; length < input.Length; length += exchange == "large answer" ? 40 : 1)
-            {
+        {
             var answers = await GetAnswersAsync(server, exchange, (frontEnd, input) =>
             {
                 frontEnd.Send(input[..length]);

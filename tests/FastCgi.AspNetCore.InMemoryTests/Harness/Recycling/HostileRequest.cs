@@ -4,9 +4,9 @@ using System.Security.Claims;
 using System.Text;
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Extensions;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Http.Features.Authentication;
-using Microsoft.AspNetCore.Http.Extensions;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
