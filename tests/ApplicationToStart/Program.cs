@@ -54,6 +54,18 @@ app.MapGet("/block/{milliseconds}", (int milliseconds) =>
 
 app.MapGet("/peer", (HttpContext context) => context.Connection.RemoteIpAddress?.ToString() ?? "none");
 
+// A thread that .NET's pool starts needs descriptors, and without them .NET ends the process: a test that takes them all has the threads started before.
+app.MapGet("/start-threads", () =>
+{
+    const int Count = 16;
+    ThreadPool.GetMinThreads(out var workers, out var completions);
+    ThreadPool.SetMinThreads(2 * Count, completions);
+    using var all = new Barrier(Count);
+    Task.WaitAll(Enumerable.Range(0, Count).Select(_ => Task.Run(() => all.SignalAndWait(TimeSpan.FromSeconds(30)))));
+    ThreadPool.SetMinThreads(workers, completions);
+    return "started";
+});
+
 // What is in use beside this request: process, connections, requests, buffers.
 app.MapGet("/state", (IServer server) =>
 {

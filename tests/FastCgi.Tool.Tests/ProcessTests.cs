@@ -28,7 +28,8 @@ public sealed class ProcessTests
         try
         {
             Assert.StartsWith("Listening on http://127.0.0.1:", await process.StandardError.ReadLineAsync().Within("the address"), StringComparison.Ordinal);
-            using var kill = Process.Start("kill", ["-INT", $"{process.Id}"]);
+            // A process that was started in the background of a shell ignores the interrupt key; systemd's signal ends it all the same.
+            using var kill = Process.Start("kill", [IsInterruptIgnored(process) ? "-TERM" : "-INT", $"{process.Id}"]);
             await process.WaitForExitAsync().Within("the end");
 
             Assert.Equal(0, process.ExitCode);
@@ -39,5 +40,12 @@ public sealed class ProcessTests
             if (!process.HasExited)
                 process.Kill();
         }
+    }
+
+    private static bool IsInterruptIgnored(Process process)
+    {
+        const int Interrupt = 2;
+        var ignored = File.ReadLines($"/proc/{process.Id}/status").First(static line => line.StartsWith("SigIgn:", StringComparison.Ordinal))["SigIgn:".Length..].Trim();
+        return (Convert.ToUInt64(ignored, 16) & (1UL << (Interrupt - 1))) != 0;
     }
 }
