@@ -33,7 +33,7 @@ internal sealed class LargeHeadReport(TimeProvider time)
     /// <summary>Writes a line to the log: a Warning, but once, where nginx is the web server, because its buffers may be large enough already.</summary>
     public void Report(ILogger log, int headLength, int size, string? webServer)
     {
-        var isNginx = webServer?.StartsWith("nginx", StringComparison.OrdinalIgnoreCase) ?? false;
+        var isNginx = WebServerKinds.Of(webServer) == WebServerKind.Nginx;
         if (isNginx && (Interlocked.Or(ref _warned, size) & size) == 0)
             log.HeadTooLargeForNginx(headLength, size);
         else

@@ -86,9 +86,12 @@ internal sealed class Misconfigurations(ILogger log, TimeProvider time)
     /// <summary>A request without Authorization was answered 401. It may be that the client sent none.</summary>
     public void ReportAuthorizationAbsent(string? webServer)
     {
-        var line = IsApache(webServer) ? "CGIPassAuth On, in the <Location> of the application"
-            : IsHaProxy(webServer) ? "pass-header Authorization, in the fcgi-app section"
-            : null;
+        var line = WebServerKinds.Of(webServer) switch
+        {
+            WebServerKind.Apache => "CGIPassAuth On, in the <Location> of the application",
+            WebServerKind.HaProxy => "pass-header Authorization, in the fcgi-app section",
+            _ => null,
+        };
         if (line is not null && !Interlocked.Exchange(ref _hasToldOfAuthorization, true))
             log.AuthorizationAbsent(webServer!, line);
     }
@@ -96,15 +99,14 @@ internal sealed class Misconfigurations(ILogger log, TimeProvider time)
     /// <summary>A stream of events has begun. It may be that the web server is configured not to hold it.</summary>
     public void ReportEventStream(string? webServer)
     {
-        var line = IsApache(webServer) ? "flushpackets=on, at the end of the ProxyPass line"
-            : IsHaProxy(webServer) ? "option http-no-delay, in the frontend section"
-            : webServer?.StartsWith("lighttpd", StringComparison.OrdinalIgnoreCase) ?? false ? "server.stream-response-body = 1"
-            : null;
+        var line = WebServerKinds.Of(webServer) switch
+        {
+            WebServerKind.Apache => "flushpackets=on, at the end of the ProxyPass line",
+            WebServerKind.HaProxy => "option http-no-delay, in the frontend section",
+            WebServerKind.Lighttpd => "server.stream-response-body = 1",
+            _ => null,
+        };
         if (line is not null && !Interlocked.Exchange(ref _hasToldOfEventStreams, true))
             log.EventStreamMayBeHeld(webServer!, line);
     }
-
-    private static bool IsApache(string? webServer) => webServer?.StartsWith("Apache", StringComparison.OrdinalIgnoreCase) ?? false;
-
-    private static bool IsHaProxy(string? webServer) => webServer?.StartsWith("HAProxy", StringComparison.OrdinalIgnoreCase) ?? false;
 }

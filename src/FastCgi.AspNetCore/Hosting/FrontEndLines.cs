@@ -1,3 +1,5 @@
+using FastCgi.AspNetCore.Diagnostics;
+
 namespace FastCgi.AspNetCore.Hosting;
 
 /// <summary>The lines that a web server's configuration lacks. The pages in <c>docs/front-ends</c> have them in their place.</summary>
@@ -6,47 +8,27 @@ internal static class FrontEndLines
     private const string BehindLoadBalancer = "or, where a load balancer in front ends TLS, the lines of \"Behind a load balancer\" on the web server's page in docs/front-ends";
 
     /// <summary>What passes the scheme.</summary>
-    public static string Scheme(string software) => GetKind(software) switch
+    public static string Scheme(string software) => WebServerKinds.Of(software) switch
     {
-        FrontEndKind.Nginx => $"fastcgi_param HTTPS $https if_not_empty; {BehindLoadBalancer}",
-        FrontEndKind.HaProxy => "set-param REQUEST_SCHEME https if { ssl_fc } to the fcgi-app section",
-        FrontEndKind.Apache or FrontEndKind.Lighttpd => "the lines of \"Behind a load balancer\" on the web server's page in docs/front-ends",
+        WebServerKind.Nginx => $"fastcgi_param HTTPS $https if_not_empty; {BehindLoadBalancer}",
+        WebServerKind.HaProxy => "set-param REQUEST_SCHEME https if { ssl_fc } to the fcgi-app section",
+        WebServerKind.Apache or WebServerKind.Lighttpd => "the lines of \"Behind a load balancer\" on the web server's page in docs/front-ends",
         _ => "the parameter HTTPS with the value on, " + BehindLoadBalancer,
     };
 
     /// <summary>What passes the host.</summary>
-    public static string Host(string software) => GetKind(software) switch
+    public static string Host(string software) => WebServerKinds.Of(software) switch
     {
-        FrontEndKind.Nginx => "fastcgi_param HTTP_HOST $host:$server_port; behind include fastcgi_params;",
+        WebServerKind.Nginx => "fastcgi_param HTTP_HOST $host:$server_port; behind include fastcgi_params;",
         _ => "the parameter HTTP_HOST with the host that the client asked for",
     };
 
     /// <summary>What keeps connections.</summary>
     /// <returns><see langword="null"/> of a web server that keeps them anyway, or cannot.</returns>
-    public static string? KeptConnections(string software) => GetKind(software) switch
+    public static string? KeptConnections(string software) => WebServerKinds.Of(software) switch
     {
-        FrontEndKind.Nginx => "fastcgi_keep_conn on; to the location, and keepalive 16; to an upstream that fastcgi_pass names",
-        FrontEndKind.Apache => "enablereuse=on at the end of the ProxyPass line",
+        WebServerKind.Nginx => "fastcgi_keep_conn on; to the location, and keepalive 16; to an upstream that fastcgi_pass names",
+        WebServerKind.Apache => "enablereuse=on at the end of the ProxyPass line",
         _ => null,
     };
-
-    private static FrontEndKind GetKind(string software)
-    {
-        if (software.StartsWith("nginx", StringComparison.OrdinalIgnoreCase))
-            return FrontEndKind.Nginx;
-        if (software.StartsWith("Apache", StringComparison.OrdinalIgnoreCase))
-            return FrontEndKind.Apache;
-        if (software.StartsWith("HAProxy", StringComparison.OrdinalIgnoreCase))
-            return FrontEndKind.HaProxy;
-        return software.StartsWith("lighttpd", StringComparison.OrdinalIgnoreCase) ? FrontEndKind.Lighttpd : FrontEndKind.Other;
-    }
-
-    private enum FrontEndKind
-    {
-        Other,
-        Nginx,
-        Apache,
-        HaProxy,
-        Lighttpd,
-    }
 }

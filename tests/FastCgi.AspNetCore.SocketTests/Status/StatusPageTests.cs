@@ -1,5 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
 using System.Text.RegularExpressions;
 
 namespace FastCgi.AspNetCore.SocketTests.Status;
@@ -12,6 +10,7 @@ public sealed partial class StatusPageTests : IDisposable
     private const string PictureVariable = "FASTCGI_STATUS_PICTURE";
 
     private readonly ScratchFolder _folder = new();
+    private readonly PortReservation _reservation = new();
     private readonly TaskCompletionSource _go = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private readonly SemaphoreSlim _entered = new(0);
 
@@ -20,6 +19,7 @@ public sealed partial class StatusPageTests : IDisposable
     public void Dispose()
     {
         _entered.Dispose();
+        _reservation.Dispose();
         _folder.Dispose();
     }
 
@@ -74,10 +74,7 @@ public sealed partial class StatusPageTests : IDisposable
 
     private async Task<(WebApplication App, string Url)> StartAsync()
     {
-        using var listener = new TcpListener(IPAddress.Loopback, 0);
-        listener.Start();
-        var url = $"http://127.0.0.1:{((IPEndPoint)listener.LocalEndpoint).Port}/";
-        listener.Stop();
+        var url = $"http://127.0.0.1:{_reservation.EndPoint.Port}/";
         var builder = WebApplication.CreateBuilder(["--hostBuilder:reloadConfigOnChange=false"]);
         builder.Logging.ClearProviders();
         builder.WebHost.UseFastCgi(options =>

@@ -1,5 +1,4 @@
 using System.Net;
-using System.Net.Sockets;
 using System.Text;
 using System.Text.Json;
 using FastCgi.AspNetCore.Hosting;
@@ -267,7 +266,8 @@ public sealed class StatusTests : IDisposable
     [Fact]
     public async Task Address_OfItsOwnOverHttp_AnswersWhileTheApplicationHasNoRoom()
     {
-        var port = GetFreePort();
+        using var reservation = new PortReservation();
+        var port = reservation.EndPoint.Port;
         await using var app = await StartAsync(options =>
         {
             options.StatusAddress = $"http://127.0.0.1:{port}";
@@ -358,13 +358,6 @@ public sealed class StatusTests : IDisposable
         Assert.Equal("slow", await slow.ReadTextAsync());
         await app.StopAsync();
         Assert.Equal(HealthStatus.Unhealthy, (await health.CheckHealthAsync()).Status);
-    }
-
-    private static int GetFreePort()
-    {
-        using var listener = new TcpListener(IPAddress.Loopback, 0);
-        listener.Start();
-        return ((IPEndPoint)listener.LocalEndpoint).Port;
     }
 
     private async Task<JsonElement> GetJsonAsync(string uri)
