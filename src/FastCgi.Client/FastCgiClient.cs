@@ -64,7 +64,8 @@ public sealed class FastCgiClient : IDisposable
             }
             catch (FastCgiProtocolException exception) when (attempt < MaxAttempts && MayRetry(exchange, exception, isShared))
             {
-                // On another connection.
+                // On another connection, once nobody reads the body for this one any more.
+                await exchange.Sending.WaitAsync(cancellationToken).ConfigureAwait(false);
             }
         }
     }

@@ -5,6 +5,9 @@ namespace FastCgi.Client;
 /// <summary>How a <see cref="FastCgiClient"/> uses its connections, and what it bears.</summary>
 public sealed class FastCgiClientOptions
 {
+    // A timer takes no longer one.
+    private static readonly TimeSpan s_longest = TimeSpan.FromDays(49);
+
     /// <summary>The most connections at a time; requests beyond wait for one. Default <see langword="null"/>: no limit, as for <see cref="SocketsHttpHandler"/>.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
     public int? MaxConnections
@@ -31,7 +34,7 @@ public sealed class FastCgiClientOptions
     public bool KeepConnections { get; set; } = true;
 
     /// <summary>How long a connection is kept without a request. Default one minute, as for <see cref="SocketsHttpHandler"/>.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is not positive, and not <see cref="Timeout.InfiniteTimeSpan"/>.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive or more than 49 days, and not <see cref="Timeout.InfiniteTimeSpan"/>.</exception>
     public TimeSpan IdleTimeout
     {
         get;
@@ -39,7 +42,7 @@ public sealed class FastCgiClientOptions
     } = TimeSpan.FromMinutes(1);
 
     /// <summary>How long a connection may take to be made. Default 60 seconds, as nginx's <c>fastcgi_connect_timeout</c>.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is not positive, and not <see cref="Timeout.InfiniteTimeSpan"/>.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">The value is not positive or more than 49 days, and not <see cref="Timeout.InfiniteTimeSpan"/>.</exception>
     public TimeSpan ConnectTimeout
     {
         get;
@@ -86,7 +89,7 @@ public sealed class FastCgiClientOptions
     private static int? AtLeast(int? value, int least) => value < least ? throw new ArgumentOutOfRangeException(nameof(value), value, $"At least {least}.") : value;
 
     private static TimeSpan PositiveOrInfinite(TimeSpan value)
-        => value > TimeSpan.Zero || value == Timeout.InfiniteTimeSpan ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "Positive, or Timeout.InfiniteTimeSpan.");
+        => (value > TimeSpan.Zero && value <= s_longest) || value == Timeout.InfiniteTimeSpan ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "Positive and at most 49 days, or Timeout.InfiniteTimeSpan.");
 }
 
 /// <summary>When requests share a connection.</summary>

@@ -41,9 +41,17 @@ internal static class FastCgiCommand
             return ExitCode.Usage;
         }
 
-        var code = await result.InvokeAsync(new InvocationConfiguration { Output = console.Out, Error = console.Error, EnableDefaultExceptionHandler = false }, cancellationToken);
-        await console.Out.FlushAsync(CancellationToken.None);
-        return code;
+        try
+        {
+            var code = await result.InvokeAsync(new InvocationConfiguration { Output = console.Out, Error = console.Error, EnableDefaultExceptionHandler = false }, cancellationToken);
+            await console.Out.FlushAsync(CancellationToken.None);
+            return code;
+        }
+        catch (IOException exception)
+        {
+            // Where the output goes is full, or gone.
+            return console.Fail(ExitCode.Usage, exception.Message, isJson: false);
+        }
     }
 
     private static string GetName(ParseResult result)

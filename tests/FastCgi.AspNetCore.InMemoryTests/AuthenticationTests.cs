@@ -51,6 +51,33 @@ public class AuthenticationTests
         Assert.False((await AuthenticateAsync(static _ => { }, parameters)).Identity!.IsAuthenticated);
     }
 
+    [Fact]
+    public async Task User_WithoutAuthType_IsToldInTheLog()
+    {
+        await using var server = await TestServer.StartAsync(
+            static app => app.UseAuthentication().Run(Apps.Hello), services: static services => services.AddAuthentication(FastCgiAuthenticationDefaults.AuthenticationScheme).AddFastCgi());
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(RecordBytes.Get(more: ("REMOTE_USER", "jane")));
+        await frontEnd.ReadResponseAsync();
+
+        Assert.Contains("AUTH_TYPE", Assert.Single(server.Logs.All, static log => log.EventName == "UserWithoutAuthenticationType").Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("", "type")]
+    [InlineData("NAME", "")]
+    [InlineData("http_name", "type")]
+    public void MapClaim_WhatCannotBe_IsAnError(string parameter, string type)
+    {
+        var options = new FastCgiAuthenticationOptions();
+
+        Assert.ThrowsAny<ArgumentException>(() => options.MapClaim(parameter, type));
+        Assert.Empty(options.ClaimParameters);
+        options.MapClaim("NAME", "type");
+        Assert.Single(options.ClaimParameters);
+    }
+
     /// <summary>The stock configuration of nginx passes the name in any Authorization header, unchecked.</summary>
     [Fact]
     public async Task User_WithoutAuthType_CountsOnlyIfTheOptionSaysSo()
@@ -61,6 +88,27 @@ public class AuthenticationTests
         var user = await AuthenticateAsync(static options => options.RequireAuthenticationType = false, ("REMOTE_USER", "jane"));
 
         Assert.Equal(("jane", "FastCgi"), (user.Identity!.Name, user.Identity.AuthenticationType));
+    }
+
+    /// <summary>Any client can make it happen, so that it is told once, and is no Warning.</summary>
+    [Theory]
+    [InlineData("nginx/1.22.1", "fastcgi_param AUTH_TYPE Basic; beside auth_basic")]
+    [InlineData("another", "the parameter AUTH_TYPE")]
+    public async Task User_WithoutAuthType_LineIsNamedOnce(string software, string line)
+    {
+        await using var server = await TestServer.StartAsync(app => app.UseAuthentication().Run(Apps.Hello), services: static services => services.AddAuthentication("FastCgi").AddFastCgi());
+        var frontEnd = server.Connect();
+
+        foreach (var name in new[] { "jane", "joe", "" })
+        {
+            frontEnd.Send(RecordBytes.Get(more: [("SERVER_SOFTWARE", software), ("REMOTE_USER", name)]));
+            await frontEnd.ReadResponseAsync();
+        }
+
+        var told = Assert.Single(server.Logs.All, static log => log.EventName == "UserNotTaken");
+        Assert.Equal(Microsoft.Extensions.Logging.LogLevel.Information, told.Level);
+        Assert.Contains($"add {line}.", told.Message, StringComparison.Ordinal);
+        Assert.DoesNotContain("jane", told.Message, StringComparison.Ordinal);
     }
 
     [Fact]

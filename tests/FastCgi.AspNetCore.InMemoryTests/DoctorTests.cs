@@ -100,6 +100,114 @@ public sealed class DoctorTests
         Assert.Empty(run.Journal.GetEntries());
     }
 
+    /// <summary>Of several web servers that is to blame which opens the connections, and none is for those of another.</summary>
+    [Theory]
+    [InlineData("nginx/1.22.1", 10, "lighttpd/1.4.69", 400, null)]
+    [InlineData("nginx/1.22.1", 300, "lighttpd/1.4.69", 300, "nginx/1.22.1")]
+    [InlineData("nginx/1.22.1", 10, "Apache/2.4", 400, "Apache/2.4")]
+    public async Task Connections_OfSeveralWebServers_AreTheirs(string first, int ofFirst, string second, int ofSecond, string? blamed)
+    {
+        await using var run = await DoctorRun.StartAsync();
+        var all = Enumerable.Range(0, ofFirst + ofSecond).Select(i => i * ofFirst / (ofFirst + ofSecond) != (i + 1) * ofFirst / (ofFirst + ofSecond) ? first : second).ToList();
+
+        // Ten seconds, in which the connections come evenly; those that are looked at are not always of the same place among them.
+        for (var i = 0; i < all.Count; i++)
+        {
+            if (i % (all.Count / 10) == i / (all.Count / 10) % 2)
+                run.Server.Clock.Advance(TimeSpan.FromSeconds(1));
+            await run.RequestAsync(keeps: false, ("SERVER_SOFTWARE", all[i]));
+        }
+
+        run.Look();
+
+        if (blamed is null)
+            Assert.Empty(run.Reports);
+        else
+            Assert.StartsWith(blamed, Assert.Single(run.Reports, static log => log.EventName == "ConnectionsNotKept").Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData(199, false)]
+    [InlineData(200, true)]
+    public async Task HandOvers_ThatAreMany_AreReportedUntilTheyAreFew(long inInterval, bool isReported)
+    {
+        await using var run = await DoctorRun.StartAsync();
+
+        run.HandOvers = inInterval;
+        run.Visit();
+        Assert.Equal(isReported ? ["HandOversTooFrequent"] : [], run.Reports.Select(static log => log.EventName));
+        Assert.Equal(isReported, run.Reports.Any(static log => log.Message.Contains("Set FastCgi:Transport:ApplicationScheduling to ThreadPool.", StringComparison.Ordinal)));
+
+        run.HandOvers = 2 * inInterval - 1;
+        run.Visit();
+        run.Visit();
+        Assert.Empty(run.Journal.GetEntries());
+    }
+
+    /// <summary>Four fifths of 1,024.</summary>
+    [Theory]
+    [InlineData(819, false)]
+    [InlineData(820, true)]
+    public async Task Descriptors_NearTheLimit_AreReportedUntilThereAreFewer(long count, bool isReported)
+    {
+        if (!OperatingSystem.IsLinux())
+            return;
+
+        await using var run = await DoctorRun.StartAsync();
+        var all = Enumerable.Range(0, 256).Select(_ => run.Server.Connect()).ToList();
+
+        run.Descriptors = count;
+        run.Visit();
+        Assert.Equal(isReported ? ["DescriptorsNearLimit"] : [], run.Reports.Select(static log => log.EventName));
+        Assert.Equal(isReported, run.Reports.Any(static log => log.Message.Contains("Raise LimitNOFILE= of the unit", StringComparison.Ordinal)));
+
+        run.Descriptors = 300;
+        run.Visit();
+        Assert.Empty(run.Journal.GetEntries());
+        all.ForEach(static frontEnd => frontEnd.Close());
+    }
+
+    [Theory]
+    [InlineData("nginx/1.22.1", "fastcgi_read_timeout 120s;")]
+    [InlineData("Apache/2.4", "timeout=120")]
+    [InlineData("HAProxy", "timeout server 120s")]
+    [InlineData("lighttpd/1.4.69", "\"read-timeout\" => 120")]
+    public async Task Requests_GivenUpAtOneAge_TimeoutIsNamedOnceAndForgotten(string software, string line)
+    {
+        await using var run = await DoctorRun.StartAsync();
+        for (var i = 0; i < 3; i++)
+            await run.GiveUpAsync(60 + i * 0.5, software);
+
+        run.Visit();
+        run.Visit();
+
+        var report = Assert.Single(run.Reports);
+        Assert.Equal("RequestsGivenUp", report.EventName);
+        Assert.Contains("60 s old", report.Message, StringComparison.Ordinal);
+        Assert.Contains(line, report.Message, StringComparison.Ordinal);
+        Assert.Single(run.Journal.GetEntries());
+
+        // For twice as long there may be one that is not given up yet.
+        for (var i = 0; i < 12; i++)
+            run.Visit();
+        Assert.Empty(run.Journal.GetEntries());
+    }
+
+    [Theory]
+    [InlineData(60, 30, 60)]
+    [InlineData(1, 1, 1)]
+    [InlineData(60, 61, 62)]
+    public async Task Requests_ThatClientsLeave_AreNoTimeout(double first, double second, double third)
+    {
+        await using var run = await DoctorRun.StartAsync();
+        foreach (var seconds in new[] { first, second, third })
+            await run.GiveUpAsync(seconds, "nginx/1.22.1");
+
+        run.Visit();
+
+        Assert.Empty(run.Reports);
+    }
+
     [Fact]
     public async Task Nothing_IsWrong_NothingIsSaid()
     {
@@ -121,7 +229,7 @@ public sealed class DoctorTests
         using var entered = new SemaphoreSlim(0);
         using var go = new SemaphoreSlim(0);
         var looks = 0;
-        using var doctor = new Doctor(run.Server.Connections, run.Server.Scheduler, run.Journal, run.Server.Clock, () =>
+        using var doctor = new Doctor(run.Server.Connections, run.Server.Scheduler, run.Journal, run.Server.Clock, new DoctorSenses(() =>
         {
             if (Interlocked.Increment(ref looks) == 1)
             {
@@ -130,7 +238,7 @@ public sealed class DoctorTests
             }
 
             return default;
-        });
+        }));
         var held = Task.Run(doctor.Look);
         Assert.True(await entered.WaitAsync(Waiting.Patience));
 
@@ -158,6 +266,7 @@ public sealed class DoctorTests
         var all = run.Server.Context.FrontEnds.GetAll();
         Assert.Equal(16, all.Count);
         Assert.All(all, static frontEnd => Assert.Equal(100, frontEnd.Software.Length));
+        Assert.Equal(24, run.Server.Context.FrontEnds.OtherSamples);
     }
 
     private sealed class DoctorRun : IAsyncDisposable
@@ -168,10 +277,14 @@ public sealed class DoctorTests
         {
             Server = server;
             Journal = new EventJournal(server.Context.Log, server.Clock);
-            _doctor = new Doctor(server.Connections, server.Scheduler, Journal, server.Clock, () => Work);
+            _doctor = new Doctor(server.Connections, server.Scheduler, Journal, server.Clock, new DoctorSenses(() => Work, () => HandOvers, () => Descriptors));
         }
 
         public ThreadPoolWork Work { get; set; }
+
+        public long HandOvers { get; set; }
+
+        public long Descriptors { get; set; }
 
         public TestServer Server { get; }
 
@@ -179,7 +292,19 @@ public sealed class DoctorTests
 
         public IEnumerable<CollectedLog> Reports => Server.Logs.All.Where(static log => log.Level == LogLevel.Warning);
 
-        public static async Task<DoctorRun> StartAsync() => new(await TestServer.StartAsync(static _ => Task.CompletedTask));
+        public static async Task<DoctorRun> StartAsync() => new(await TestServer.StartAsync(
+            static context => context.Request.Path == "/hang" ? Task.Delay(Timeout.Infinite, context.RequestAborted) : Task.CompletedTask));
+
+        /// <summary>A request that the web server gives up.</summary>
+        public async Task GiveUpAsync(double seconds, string software)
+        {
+            var frontEnd = Server.Connect();
+            frontEnd.Send(RecordBytes.Get(uri: "/hang", more: [("SERVER_SOFTWARE", software)]));
+            await Waiting.UntilAsync(() => Server.Connections.CountRequests() == 1, "the request to be under way");
+            Server.Clock.Advance(TimeSpan.FromSeconds(seconds));
+            frontEnd.Close();
+            await Waiting.UntilAsync(() => Server.Connections.CountRequests() == 0, "the request to be given up");
+        }
 
         public async Task RequestAsync(bool keeps, params (string, string)[] parameters)
         {
@@ -210,8 +335,10 @@ public sealed class DoctorTests
         public void Visit()
         {
             Server.Clock.Advance(Doctor.Interval);
-            _doctor.Look();
+            Look();
         }
+
+        public void Look() => _doctor.Look();
 
         public ValueTask DisposeAsync() => Server.DisposeAsync();
     }

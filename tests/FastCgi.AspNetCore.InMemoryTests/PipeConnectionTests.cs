@@ -163,6 +163,51 @@ public class PipeConnectionTests
         await server.AssertNothingIsRentedAsync();
     }
 
+    /// <summary>The peer goes on reading and sends nothing, so that only the send tells.</summary>
+    [Fact]
+    public async Task Flush_Fails_ConnectionEndsThoughThePeerDoesNot()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var pipes = new PipeContext();
+        var running = Run(server, pipes);
+        var flush = pipes.Writer.HeldFlush = Waiting.Signal<FlushResult>();
+        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
+        await pipes.Writer.IsFlushing.Task.Within("the server to flush");
+
+        flush.SetException(new NotSupportedException("on purpose"));
+
+        await running.Within("the end of the connection");
+        Assert.True(pipes.IsAborted.Task.IsCompleted);
+    }
+
+    /// <summary>The peer would take what is sent next for the bytes that were lost.</summary>
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Send_BehindBytesThatWereLost_SendsNothing(bool isLostAtOnce)
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var pipe = new Pipe();
+        var pipes = new PipeContext { Writer = new HeldWriter(pipe.Writer) };
+        var connection = new PipeConnection(pipes, server.Connections, server.Scheduler);
+        var block = server.Context.Buffers.RentBlock(100);
+        block.Append("lost"u8);
+        var flush = isLostAtOnce ? null : pipes.Writer.HeldFlush = Waiting.Signal<FlushResult>();
+        pipes.Writer.Error = isLostAtOnce ? new NotSupportedException("on purpose") : null;
+
+        Assert.Equal(isLostAtOnce, connection.Send(block));
+        flush?.SetException(new NotSupportedException("on purpose"));
+        await pipes.IsAborted.Task.Within("the end");
+        pipes.Writer.Error = null;
+        pipes.Writer.HeldFlush = null;
+        var before = pipe.Writer.UnflushedBytes;
+
+        Assert.True(connection.Send(block));
+
+        Assert.Equal(before, pipe.Writer.UnflushedBytes);
+        block.Return();
+    }
+
     private static Task Run(TestServer server, PipeContext pipes)
     {
         var connection = new PipeConnection(pipes, server.Connections, server.Scheduler);

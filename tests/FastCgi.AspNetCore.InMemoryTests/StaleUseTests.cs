@@ -179,6 +179,44 @@ public class StaleUseTests
         }
     }
 
+    /// <summary>Taken when the request is over, and before its object serves another.</summary>
+    [Theory]
+    [InlineData("stream")]
+    [InlineData("reader")]
+    [Trait("Contract", "T28")]
+    public async Task RequestBody_TakenBetweenTwoRequests_ThrowsAndTheNextBodyIsWhole(string how)
+    {
+        IHttpRequestFeature? kept = null;
+        IRequestBodyPipeFeature? keptPipe = null;
+        var bodies = new List<(Stream Stream, PipeReader Reader)>();
+        var reuses = 0;
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            var isReused = ReferenceEquals(context.Features.Get<IHttpRequestFeature>(), kept);
+            kept ??= context.Features.GetRequiredFeature<IHttpRequestFeature>();
+            keptPipe ??= context.Features.GetRequiredFeature<IRequestBodyPipeFeature>();
+            foreach (var (stream, reader) in bodies)
+                await AssertIsOverAsync(stream, reader);
+            reuses += isReused ? 1 : 0;
+            await Apps.BodyHash(context);
+        });
+        var frontEnd = server.Connect();
+
+        for (var i = 0; i < 40; i++)
+        {
+            var body = Apps.Utf8($"body {i}");
+            frontEnd.Send(RecordBytes.Post(1, "/", body));
+            Assert.Equal(Apps.HashOf(body), (await frontEnd.ReadResponseAsync()).Text);
+            if (i % 10 == 0)
+                bodies.Add((kept!.Body, keptPipe!.Reader));
+        }
+
+        Assert.True(reuses > 0);
+
+        Task AssertIsOverAsync(Stream stream, PipeReader reader)
+            => Assert.ThrowsAsync<ObjectDisposedException>(() => how == "stream" ? stream.ReadAsync(new byte[10]).AsTask() : reader.ReadAsync().AsTask());
+    }
+
     /// <summary>A copy that nobody awaits, to a destination that is slow: meanwhile the object serves another request.</summary>
     [Theory]
     [InlineData("stream")]

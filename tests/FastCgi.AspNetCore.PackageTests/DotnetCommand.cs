@@ -6,7 +6,7 @@ namespace FastCgi.AspNetCore.PackageTests;
 internal static class DotnetCommand
 {
     // A restore may have to fetch packs of a hundred megabytes.
-    private static readonly TimeSpan s_patience = TimeSpan.FromMinutes(4);
+    private static readonly TimeSpan s_patience = TimeSpan.FromMinutes(10);
 
     /// <summary>Runs it.</summary>
     /// <param name="folder">The current folder.</param>

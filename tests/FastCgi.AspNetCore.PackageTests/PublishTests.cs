@@ -8,7 +8,6 @@ public sealed class PublishTests
     private static readonly string s_runtime = "linux-" + RuntimeInformation.OSArchitecture.ToString().ToLowerInvariant();
 
     [Theory]
-    [InlineData("--self-contained", "true")]
     [InlineData("--self-contained", "true", "-p:PublishSingleFile=true")]
     [InlineData("--self-contained", "false", "-p:PublishReadyToRun=true")]
     public async Task Published_Starts(params string[] arguments)

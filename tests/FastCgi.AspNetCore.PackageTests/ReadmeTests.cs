@@ -9,7 +9,7 @@ namespace FastCgi.AspNetCore.PackageTests;
 /// </summary>
 public sealed partial class ReadmeTests
 {
-    private static readonly TimeSpan s_patience = TimeSpan.FromMinutes(4);
+    private static readonly TimeSpan s_patience = TimeSpan.FromMinutes(10);
 
     [MachineFact]
     public async Task Commands_Copied_EndInAnAnswer()

@@ -68,6 +68,64 @@ public sealed class RecordDescriberTests
         Assert.EndsWith("16 bytes that are no FastCGI record", Assert.Single(_lines), StringComparison.Ordinal);
     }
 
+    [Theory]
+    [InlineData("BEGIN_REQUEST, request 1, 8 bytes: 513, closes the connection", 1, new byte[] { 2, 1, 0xFE, 0, 0, 0, 0, 0 })]
+    [InlineData("BEGIN_REQUEST, request 1, 3 bytes: Filter, keeps the connection", 1, new byte[] { 0, 3, 0xFF })]
+    [InlineData("BEGIN_REQUEST, request 1, 2 bytes", 1, new byte[] { 0, 3 })]
+    [InlineData("ABORT_REQUEST, request 1, 0 bytes", 2, new byte[0])]
+    [InlineData("END_REQUEST, request 1, 5 bytes: protocol status 9, application status 16909060", 3, new byte[] { 1, 2, 3, 4, 9 })]
+    [InlineData("END_REQUEST, request 1, 4 bytes", 3, new byte[] { 1, 2, 3, 4 })]
+    [InlineData("STDIN, request 1, 0 bytes: the end", 5, new byte[0])]
+    [InlineData("STDOUT, request 1, 0 bytes: the end", 6, new byte[0])]
+    [InlineData("STDERR, request 1, 0 bytes", 7, new byte[0])]
+    [InlineData("DATA, request 1, 0 bytes: the end", 8, new byte[0])]
+    [InlineData("DATA, request 1, 1 bytes", 8, new byte[] { 1 })]
+    [InlineData("GET_VALUES, request 1, 5 bytes: abc=", 9, new byte[] { 3, 0, 97, 98, 99 })]
+    [InlineData("GET_VALUES_RESULT, request 1, 6 bytes: abc=d", 10, new byte[] { 3, 1, 97, 98, 99, 100 })]
+    [InlineData("GET_VALUES, request 1, 4 bytes: , and a pair that is cut", 9, new byte[] { 3, 1, 97, 98 })]
+    [InlineData("UNKNOWN_TYPE, request 1, 8 bytes", 11, new byte[] { 99, 0, 0, 0, 0, 0, 0, 0 })]
+    public void Record_OfEachType_IsDescribed(string expected, byte type, byte[] content)
+    {
+        new RecordDescriber("id", "sent", _lines.Add).Take(RecordBytes.Record(type, 1, content));
+
+        Assert.Equal("Connection id \"id\": sent " + expected, Assert.Single(_lines));
+    }
+
+    [Fact]
+    public void Params_OfAnotherRequestOfTheIdOrOfNone_AreNotTakenForThisOnes()
+    {
+        var describer = new RecordDescriber("id", "received", _lines.Add);
+        var some = RecordBytes.Record(RecordBytes.Params, 1, RecordBytes.Pairs(("A", "1")));
+        var end = RecordBytes.Record(RecordBytes.Params, 1);
+
+        describer.Take([.. RecordBytes.Begin(), .. end, .. RecordBytes.Begin(), .. some, .. RecordBytes.Begin(), .. end]);
+        describer.Take([.. RecordBytes.Begin(), .. some, .. RecordBytes.Abort(), .. end, .. some, .. end]);
+
+        Assert.Equal(
+            ["none", "none", "not described", "not described"],
+            _lines.Where(static line => line.Contains(": the end: ", StringComparison.Ordinal)).Select(static line => line.Split(": the end: ")[1]));
+    }
+
+    [Theory]
+    [InlineData(200, "")]
+    [InlineData(201, "…")]
+    public void Value_Long_IsCut(int length, string more)
+    {
+        new RecordDescriber("id", "sent", _lines.Add).Take(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("A", new string('x', length)), ("B", "?q"))));
+
+        Assert.EndsWith($": A={new string('x', 200)}{more}, B=?(1 bytes hidden)", Assert.Single(_lines), StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Pairs_VeryMany_AreSaidToBeMore()
+    {
+        var pairs = Enumerable.Range(0, 5_000).Select(static i => ("N" + i, "valueOfIt")).ToArray();
+        new RecordDescriber("id", "sent", _lines.Add).Take(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(pairs[..3_500])));
+
+        Assert.EndsWith("=valueOfIt, and perhaps more", Assert.Single(_lines), StringComparison.Ordinal);
+        Assert.InRange(_lines[0].Length, 32 * 1024, 33 * 1024);
+    }
+
     /// <summary>What a peer sends without end is not kept.</summary>
     [Fact]
     public void Params_WithoutEnd_AreBounded()

@@ -19,6 +19,8 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
     {
         { "nginx", FrontEndDocument.Smallest }, { "nginx", FrontEndDocument.Full }, { "nginx", FrontEndDocument.BehindBalancer },
         { "apache", FrontEndDocument.Smallest }, { "apache", FrontEndDocument.Full }, { "apache", FrontEndDocument.BehindBalancer },
+        { "lighttpd", FrontEndDocument.Smallest }, { "lighttpd", FrontEndDocument.Full }, { "lighttpd", FrontEndDocument.BehindBalancer },
+        { "haproxy", FrontEndDocument.Smallest }, { "haproxy", FrontEndDocument.Full }, { "haproxy", FrontEndDocument.BehindBalancer },
     };
 
     public async Task InitializeAsync() => _server = await SampleServer.StartAsync();
@@ -47,6 +49,8 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
     [InlineData(FrontEndDocument.Smallest, Params, Params + " fastcgi_pass_request_headers off;", "authorization-dropped", "add   fastcgi_pass_request_headers on;", 6)]
     [InlineData(FrontEndDocument.Smallest, Params, Params + " fastcgi_param HTTP_AUTHORIZATION \"\";", "authorization-dropped", "add   fastcgi_param HTTP_AUTHORIZATION $http_authorization;", 6)]
     [InlineData(FrontEndDocument.Smallest, Params, Params + " fastcgi_ignore_headers X-Accel-Buffering;", "streaming-held", "add   fastcgi_buffering off;", 6)]
+    [InlineData(FrontEndDocument.Smallest, Params, "fastcgi_param REQUEST_METHOD GET; fastcgi_param REQUEST_URI $request_uri; fastcgi_param CONTENT_LENGTH 0; fastcgi_param HTTP_HOST \"\";", "host-missing", "add   fastcgi_param HTTP_HOST $host:$server_port;", 6)]
+    [InlineData(FrontEndDocument.Smallest, Params, Params + " fastcgi_param AUTH_TYPE Basic;", "user-unverified", "add   auth_basic \"Members\";", 6)]
     [InlineData(FrontEndDocument.Full, "    fastcgi_keep_conn on;\n", "", "keep-conn-missing", "add   fastcgi_keep_conn on;", 3)]
     [InlineData(FrontEndDocument.Full, "PATH_BASE /app", "PATH_BASE /api", "path-base", "add   fastcgi_param PATH_BASE /app;", 37)]
     [InlineData(FrontEndDocument.BehindBalancer, "        fastcgi_param HTTPS $forwarded_https if_not_empty;\n", "", "scheme-behind-balancer", "add   fastcgi_param HTTPS $forwarded_https if_not_empty;", 24)]

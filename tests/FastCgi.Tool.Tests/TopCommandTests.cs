@@ -20,7 +20,7 @@ public sealed class TopCommandTests : IAsyncLifetime
         Assert.Equal((0, ""), (code, error));
         Assert.Contains($"\n{_server.Address}\n", text, StringComparison.Ordinal);
         Assert.Matches(@"\nrequests     1 active, 0 queued, \d+ in all, 0 rejected, 0 aborted\n", text);
-        Assert.Matches(@"\n +\d+\.\d s  \w+ .* 127\.0\.0\.1 +GET /fastcgi-status", text);
+        Assert.Matches(@"\n *\d+\.\d s  \w+ .* 127\.0\.0\.1 +GET /fastcgi-status", text);
         Assert.DoesNotContain('\e', text);
     }
 

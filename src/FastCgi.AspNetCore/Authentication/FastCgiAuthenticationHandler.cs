@@ -3,6 +3,7 @@ using System.Text.Encodings.Web;
 using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Authentication;
 using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 
@@ -27,6 +28,7 @@ internal sealed class FastCgiAuthenticationHandler(
             if (Options.RequireAuthenticationType)
             {
                 Logger.UserWithoutAuthenticationType(Options.UserNameParameter, Options.AuthenticationTypeParameter);
+                (Context.Features.Get<IHttpRequestFeature>() as IUserObserver)?.ReportUserNotTaken(Options.UserNameParameter, Options.AuthenticationTypeParameter);
                 return AuthenticateResult.NoResult();
             }
 

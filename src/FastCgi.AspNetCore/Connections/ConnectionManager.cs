@@ -190,7 +190,10 @@ internal sealed class ConnectionManager(ServerContext server)
     }
 
     /// <summary>Adds up what the connections have carried, those that are closed too.</summary>
-    public Totals GetTotals()
+    public Totals GetTotals() => GetTotals(out _);
+
+    /// <summary>The same, and the requests that are under way or wait to be, in one walk over the connections.</summary>
+    public Totals GetTotals(out long requestCount)
     {
         var open = new List<FastCgiConnection>();
         Totals totals;
@@ -200,7 +203,14 @@ internal sealed class ConnectionManager(ServerContext server)
             AddTo(open);
         }
 
-        return open.Aggregate(totals, static (sum, connection) => Add(sum, connection.GetTotals()));
+        requestCount = 0;
+        foreach (var connection in open)
+        {
+            totals = Add(totals, connection.GetTotals());
+            requestCount += connection.RequestCount;
+        }
+
+        return totals;
     }
 
     /// <summary>Describes the connections that were opened first.</summary>

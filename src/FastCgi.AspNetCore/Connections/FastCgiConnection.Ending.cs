@@ -135,6 +135,8 @@ internal sealed partial class FastCgiConnection
         }
         else if (TryTakeOut(request, RequestPhase.Aborted))
         {
+            if (cause is AbortCause.WebServer or AbortCause.ConnectionLost)
+                request.CountGivenUp();
             request.OnAborted(reason);
             _server.Counters.OnRequestAborted(cause);
             OnRequestLeft(request.Input.IsOver);

@@ -12,7 +12,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
     private const int MaxMessageLength = 2_000;
 
     // What may be in order, and is worth knowing when it is not.
-    private static readonly int[] s_advice = [FastCgiLog.AuthorizationAbsentId, FastCgiLog.EventStreamMayBeHeldId];
+    private static readonly int[] s_advice = [FastCgiLog.AuthorizationAbsentId, FastCgiLog.EventStreamMayBeHeldId, FastCgiLog.UserNotTakenId];
 
     private readonly Lock _lock = new();
     private readonly Dictionary<int, JournalEntry> _entries = [];

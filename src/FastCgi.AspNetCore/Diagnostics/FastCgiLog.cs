@@ -19,11 +19,13 @@ internal static partial class FastCgiLog
     public const int DescriptorsNearLimitId = 103;
     public const int ThreadPoolStarvedId = 104;
     public const int HandOversTooFrequentId = 105;
+    public const int UserNotTakenId = 110;
+    public const int RequestsGivenUpId = 112;
 
     [LoggerMessage(1, LogLevel.Debug, "A connection to {EndPoint} was lost before it was accepted; {Count} since the last such message. Reported once a minute.", EventName = "AcceptFailed")]
     public static partial void AcceptFailed(this ILogger log, EndPoint endPoint, long count, Exception exception);
 
-    [LoggerMessage(2, LogLevel.Warning, "Connections to {EndPoint} cannot be accepted: {Reason}. Since the last such message {Attempts} attempts failed, and {Closed} connections were closed without an answer, for which the web server answers 502; the others wait in the backlog and are tried again every 100 ms. {Advice} Reported once a minute.", EventName = "AcceptOutOfResources")]
+    [LoggerMessage(2, LogLevel.Warning, "Connections to {EndPoint} cannot be accepted: {Reason}. Since the last such message {Attempts} attempts failed, and {Closed} connections were closed without an answer, for which the web server answers 502; the others wait in the backlog and are tried again every 100 ms. {Advice} See docs/troubleshooting.md#resource-temporarily-unavailable. Reported once a minute.", EventName = "AcceptOutOfResources")]
     public static partial void AcceptOutOfResources(this ILogger log, EndPoint endPoint, string reason, long attempts, long closed, string advice);
 
     [LoggerMessage(3, LogLevel.Critical, "No further connection is accepted on {EndPoint}: its listener failed.", EventName = "AcceptLoopFailed")]
@@ -84,7 +86,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(30, LogLevel.Information, "Who can connect to {Path}: {Who}.", EventName = "SocketAccess")]
     public static partial void SocketAccess(this ILogger log, string path, string who);
 
-    [LoggerMessage(31, LogLevel.Warning, "Who can connect to {Path}: {Who}. None of the users that web servers run as here ({Users}) can: {Obstacle}. {Advice}", EventName = "SocketOutOfReach")]
+    [LoggerMessage(31, LogLevel.Warning, "Who can connect to {Path}: {Who}. None of the users that web servers run as here ({Users}) can: {Obstacle}. See docs/troubleshooting.md#permission-denied. {Advice}", EventName = "SocketOutOfReach")]
     public static partial void SocketOutOfReach(this ILogger log, string path, string who, string users, string obstacle, string advice);
 
     [LoggerMessage(32, LogLevel.Warning, "ASPNETCORE_FORWARDEDHEADERS_ENABLED is on, so the application believes X-Forwarded-For and X-Forwarded-Proto of any client: each can forge its address and the scheme. Remove the variable. Behind a load balancer, let the web server believe the headers of that alone.", EventName = "ForwardedHeadersEnabled")]
@@ -93,7 +95,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(12, LogLevel.Warning, "systemd could not be told how the server is, and may take it for one that does not start or does not live. Reported once a minute.", EventName = "NotifyFailed")]
     public static partial void NotifyFailed(this ILogger log, Exception exception);
 
-    [LoggerMessage(13, LogLevel.Warning, "The system holds {Limit} connections to {Address} until they are accepted, not {Backlog}: in a burst of more a web server may answer 502. Raise net.core.somaxconn, or set Backlog of the endpoint.", EventName = "BacklogCut")]
+    [LoggerMessage(13, LogLevel.Warning, "The system holds {Limit} connections to {Address} until they are accepted, not {Backlog}: in a burst of more a web server may answer 502. Raise net.core.somaxconn, or set Backlog of the endpoint. See docs/troubleshooting.md#resource-temporarily-unavailable.", EventName = "BacklogCut")]
     public static partial void BacklogCut(this ILogger log, int limit, int backlog, string address);
 
     [LoggerMessage(14, LogLevel.Error, "The server failed in one of its own threads or callbacks. What it was about is ended; the server goes on.", EventName = "ServerFailed")]
@@ -123,7 +125,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(20, LogLevel.Debug, @"Connection id ""{ConnectionId}"": closed because of a protocol error: {Error}.", EventName = "ProtocolError")]
     public static partial void ProtocolError(this ILogger log, string connectionId, ProtocolError error);
 
-    [LoggerMessage(21, LogLevel.Warning, "{Protocol} was spoken to the FastCGI endpoint by {RemoteEndPoint}: a client or a proxy_pass that should be a fastcgi_pass; {Count} since the last such message. Reported once a minute.", EventName = "WrongProtocol")]
+    [LoggerMessage(21, LogLevel.Warning, "{Protocol} was spoken to the FastCGI endpoint by {RemoteEndPoint}: a client or a proxy_pass that should be a fastcgi_pass; {Count} since the last such message. See docs/troubleshooting.md#400-bad-request. Reported once a minute.", EventName = "WrongProtocol")]
     public static partial void WrongProtocol(this ILogger log, string protocol, string remoteEndPoint, long count);
 
     [LoggerMessage(22, LogLevel.Debug, @"Connection id ""{ConnectionId}"": the web server aborted request {RequestId}.", EventName = "AbortRequestReceived")]
@@ -141,7 +143,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(35, LogLevel.Warning, "A web server asks for the role {Role}, which is not in FastCgiServerOptions.Roles; its requests are refused. Reported once.", EventName = "RoleNotServed")]
     public static partial void RoleNotServed(this ILogger log, FastCgiRole role);
 
-    [LoggerMessage(27, LogLevel.Warning, "{Count} connections to {EndPoint} were refused since the last such message, the last of {Peer}: {Setting} does not allow it. If it is the web server, add it there. Reported once a minute.", EventName = "PeerRefused")]
+    [LoggerMessage(27, LogLevel.Warning, "{Count} connections to {EndPoint} were refused since the last such message, the last of {Peer}: {Setting} does not allow it. If it is the web server, add it there. See docs/troubleshooting.md#502-bad-gateway. Reported once a minute.", EventName = "PeerRefused")]
     public static partial void PeerRefused(this ILogger log, EndPoint endPoint, long count, string peer, string setting);
 
     [LoggerMessage(40, LogLevel.Error, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": An unhandled exception was thrown by the application.", EventName = "ApplicationError")]
@@ -168,7 +170,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(47, LogLevel.Error, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The server failed to end the request.", EventName = "RequestEndFailed")]
     public static partial void RequestEndFailed(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
 
-    [LoggerMessage(48, LogLevel.Warning, "{Count} requests were answered 413 since the last such message: their bodies are larger than {Limit} bytes, which is MaxRequestBodySize. If the application is to take them, raise FastCgi:Limits:MaxRequestBodySize, or set [RequestSizeLimit] on the endpoint. Reported once a minute.", EventName = "RequestBodyTooLarge")]
+    [LoggerMessage(48, LogLevel.Warning, "{Count} requests were answered 413 since the last such message: their bodies are larger than {Limit} bytes, which is MaxRequestBodySize. If the application is to take them, raise FastCgi:Limits:MaxRequestBodySize, or set [RequestSizeLimit] on the endpoint. See docs/troubleshooting.md#413-content-too-large. Reported once a minute.", EventName = "RequestBodyTooLarge")]
     public static partial void RequestBodyTooLarge(this ILogger log, long count, long? limit);
 
     [LoggerMessage(50, LogLevel.Debug, "The client certificate is not shown to the application, for SSL_CLIENT_VERIFY is '{Verdict}': the web server did not find it valid, or its configuration does not pass the variable.", EventName = "ClientCertificateNotVerified")]
@@ -186,31 +188,31 @@ internal static partial class FastCgiLog
     [LoggerMessage(88, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The request body comes more slowly than {Rate} bytes a second, which is MinRequestBodyDataRate; what the application reads of it fails with a 408.", EventName = "RequestBodyTooSlow")]
     public static partial void RequestBodyTooSlow(this ILogger log, string connectionId, string traceIdentifier, double rate);
 
-    [LoggerMessage(57, LogLevel.Warning, "{Count} requests since the last such message were answered 404, and their path does not begin with the path base '{PathBase}', which {Source} says, the last of them {Target}. The path base is the path of the location: for location /app/ of nginx, fastcgi_param PATH_BASE /app; for <Location /app> of Apache, SetEnv PATH_BASE /app; for all web servers, FastCgi:PathBase=/app. Reported once a minute.", EventName = "PathBaseNotMatched")]
+    [LoggerMessage(57, LogLevel.Warning, "{Count} requests since the last such message were answered 404, and their path does not begin with the path base '{PathBase}', which {Source} says, the last of them {Target}. The path base is the path of the location: for location /app/ of nginx, fastcgi_param PATH_BASE /app; for <Location /app> of Apache, SetEnv PATH_BASE /app; for all web servers, FastCgi:PathBase=/app. See docs/troubleshooting.md#404-not-found. Reported once a minute.", EventName = "PathBaseNotMatched")]
     public static partial void PathBaseNotMatched(this ILogger log, long count, string target, string pathBase, string source);
 
-    [LoggerMessage(58, LogLevel.Warning, "The application redirected {Count} requests to https since the last such message. The web server says that they came over http, {Evidence} says https: if that is so, clients are redirected for ever. Let the web server pass the scheme: fastcgi_param HTTPS on; in nginx, SetEnv HTTPS on in Apache, mod_extforward in lighttpd, set-param REQUEST_SCHEME https in HAProxy, for the load balancer's requests alone; docs/front-ends has it under 'Behind a load balancer'. Without a load balancer, a client has made it up. Reported once a minute.", EventName = "RedirectToHttps")]
+    [LoggerMessage(58, LogLevel.Warning, "The application redirected {Count} requests to https since the last such message. The web server says that they came over http, {Evidence} says https: if that is so, clients are redirected for ever. Let the web server pass the scheme: fastcgi_param HTTPS on; in nginx, SetEnv HTTPS on in Apache, mod_extforward in lighttpd, set-param REQUEST_SCHEME https in HAProxy, for the load balancer's requests alone; docs/front-ends has it under 'Behind a load balancer'. Without a load balancer, a client has made it up. See docs/troubleshooting.md#redirect-loop. Reported once a minute.", EventName = "RedirectToHttps")]
     public static partial void RedirectToHttps(this ILogger log, long count, string evidence);
 
-    [LoggerMessage(AuthorizationAbsentId, LogLevel.Information, "A request without Authorization was answered 401. {WebServer} drops that header by default: if clients send it, and it is not there yet, add {Line}. Reported once.", EventName = "AuthorizationAbsent")]
+    [LoggerMessage(AuthorizationAbsentId, LogLevel.Information, "A request without Authorization was answered 401. {WebServer} drops that header by default: if clients send it, and it is not there yet, add {Line}. See docs/troubleshooting.md#401-unauthorized. Reported once.", EventName = "AuthorizationAbsent")]
     public static partial void AuthorizationAbsent(this ILogger log, string webServer, string line);
 
-    [LoggerMessage(EventStreamMayBeHeldId, LogLevel.Information, "The application sends server-sent events. {WebServer} holds small pieces of a response back by default: if it is not there yet, add {Line}. Reported once.", EventName = "EventStreamMayBeHeld")]
+    [LoggerMessage(EventStreamMayBeHeldId, LogLevel.Information, "The application sends server-sent events. {WebServer} holds small pieces of a response back by default: if it is not there yet, add {Line}. See docs/troubleshooting.md#late-events. Reported once.", EventName = "EventStreamMayBeHeld")]
     public static partial void EventStreamMayBeHeld(this ILogger log, string webServer, string line);
 
     [LoggerMessage(60, LogLevel.Debug, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application wrote {Length} bytes of a body in answer to HEAD; they are not sent.", EventName = "HeadBodyWritten")]
     public static partial void HeadBodyWritten(this ILogger log, string connectionId, string traceIdentifier, long length);
 
-    [LoggerMessage(53, LogLevel.Warning, "The web server does not pass {Parameters}, {Count} requests since the last such message; {Result}. {Advice} Reported once a minute.", EventName = "ParametersMissing")]
+    [LoggerMessage(53, LogLevel.Warning, "The web server does not pass {Parameters}, {Count} requests since the last such message; {Result}. {Advice} See docs/troubleshooting.md#400-bad-request. Reported once a minute.", EventName = "ParametersMissing")]
     public static partial void ParametersMissing(this ILogger log, string parameters, long count, string result, string advice);
 
-    [LoggerMessage(54, LogLevel.Warning, "The web server was reached on port {Port}, and HTTP_HOST is '{Host}', without a port, {Count} requests since the last such message: absolute redirects and links of the application lack it. If clients name port {Port}, add behind include fastcgi_params; of nginx: fastcgi_param HTTP_HOST $host:$server_port; If they do not, because a load balancer or a mapping of ports is before it, name the port that they use: fastcgi_param SERVER_PORT 443; (HAProxy: set-param SERVER_PORT 443). Reported once a minute.", EventName = "HostWithoutPort")]
+    [LoggerMessage(54, LogLevel.Warning, "The web server was reached on port {Port}, and HTTP_HOST is '{Host}', without a port, {Count} requests since the last such message: absolute redirects and links of the application lack it. If clients name port {Port}, add behind include fastcgi_params; of nginx: fastcgi_param HTTP_HOST $host:$server_port; If they do not, because a load balancer or a mapping of ports is before it, name the port that they use: fastcgi_param SERVER_PORT 443; (HAProxy: set-param SERVER_PORT 443). See docs/troubleshooting.md#redirects-to-another-port. Reported once a minute.", EventName = "HostWithoutPort")]
     public static partial void HostWithoutPort(this ILogger log, string? port, string host, long count);
 
-    [LoggerMessage(56, LogLevel.Warning, "{Count} requests were answered 503 since the last such message: {Limit} were under way, which is MaxConcurrentRequests, and {Queue} waited, which is RequestQueueLimit. Raise FastCgi:Limits:MaxConcurrentRequests, or let more of them wait with FastCgi:Limits:RequestQueueLimit. Reported once a minute.", EventName = "RequestsRefused")]
+    [LoggerMessage(56, LogLevel.Warning, "{Count} requests were answered 503 since the last such message: {Limit} were under way, which is MaxConcurrentRequests, and {Queue} waited, which is RequestQueueLimit. Raise FastCgi:Limits:MaxConcurrentRequests, or let more of them wait with FastCgi:Limits:RequestQueueLimit. See docs/troubleshooting.md#503-service-unavailable. Reported once a minute.", EventName = "RequestsRefused")]
     public static partial void RequestsRefused(this ILogger log, long count, long? limit, int queue);
 
-    [LoggerMessage(89, LogLevel.Warning, "{Count} requests were answered 503 since the last such message: they waited for {Timeout}, which is RequestQueueTimeout, while {Limit} were under way, which is MaxConcurrentRequests. Make the application faster, or let it work on more at a time with FastCgi:Limits:MaxConcurrentRequests; fewer wait for so long with a smaller FastCgi:Limits:RequestQueueLimit. Reported once a minute.", EventName = "RequestsWaitedTooLong")]
+    [LoggerMessage(89, LogLevel.Warning, "{Count} requests were answered 503 since the last such message: they waited for {Timeout}, which is RequestQueueTimeout, while {Limit} were under way, which is MaxConcurrentRequests. Make the application faster, or let it work on more at a time with FastCgi:Limits:MaxConcurrentRequests; fewer wait for so long with a smaller FastCgi:Limits:RequestQueueLimit. See docs/troubleshooting.md#503-service-unavailable. Reported once a minute.", EventName = "RequestsWaitedTooLong")]
     public static partial void RequestsWaitedTooLong(this ILogger log, long count, long? limit, TimeSpan? timeout);
 
     [LoggerMessage(61, LogLevel.Warning, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The response headers {Names} belong to the web server; they are not sent, {Count} responses since the last such message. Remove what sets them from the application. Reported once a minute.", EventName = "HeadersDropped")]
@@ -225,27 +227,36 @@ internal static partial class FastCgiLog
     [LoggerMessage(64, LogLevel.Debug, "The header block of a response has {Length} bytes. nginx answers 502 to one of more than 4 KiB, unless its configuration says: fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; Reported once a minute for each size.", EventName = "LargeResponseHead")]
     public static partial void LargeResponseHead(this ILogger log, int length, int size);
 
-    [LoggerMessage(65, LogLevel.Warning, "The header block of a response has {Length} bytes. By default, nginx takes 4 KiB, answers 502 and logs 'upstream sent too big header'. Unless it is there already, add: fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; Reported once for each size.", EventName = "HeadTooLargeForNginx")]
+    [LoggerMessage(65, LogLevel.Warning, "The header block of a response has {Length} bytes. By default, nginx takes 4 KiB, answers 502 and logs 'upstream sent too big header'. Unless it is there already, add: fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; See docs/troubleshooting.md#response-headers-that-are-too-large. Reported once for each size.", EventName = "HeadTooLargeForNginx")]
     public static partial void HeadTooLargeForNginx(this ILogger log, int length, int size);
 
     // 100–119: the doctor, which looks at the traffic and at the process.
-    [LoggerMessage(SchemeNotPassedId, LogLevel.Warning, "{WebServer} does not pass the scheme, and {Count} of the last {Samples} requests that were looked at came over TLS: the application takes them for http. Add {Line}. Reported once.", EventName = "SchemeNotPassed")]
+    [LoggerMessage(SchemeNotPassedId, LogLevel.Warning, "{WebServer} does not pass the scheme, and {Count} of the last {Samples} requests that were looked at came over TLS: the application takes them for http. Add {Line}. See docs/troubleshooting.md#redirect-loop. Reported once.", EventName = "SchemeNotPassed")]
     public static partial void SchemeNotPassed(this ILogger log, string webServer, long count, long samples, string line);
 
-    [LoggerMessage(HostNotPassedId, LogLevel.Warning, "{WebServer} did not pass HTTP_HOST with {Count} of the last {Samples} requests that were looked at: the application makes URLs with the name of the web server's configuration. Add {Line}. Reported once.", EventName = "HostNotPassed")]
+    [LoggerMessage(HostNotPassedId, LogLevel.Warning, "{WebServer} did not pass HTTP_HOST with {Count} of the last {Samples} requests that were looked at: the application makes URLs with the name of the web server's configuration. Add {Line}. See docs/troubleshooting.md#redirects-to-another-port. Reported once.", EventName = "HostNotPassed")]
     public static partial void HostNotPassed(this ILogger log, string webServer, long count, long samples, string line);
 
-    [LoggerMessage(ConnectionsNotKeptId, LogLevel.Warning, "{WebServer} opens a connection for each request, {Rate:F0} a second: that costs both sides several times what the request does. Add {Line}. Reported once.", EventName = "ConnectionsNotKept")]
+    [LoggerMessage(ConnectionsNotKeptId, LogLevel.Warning, "{WebServer} opens a connection for each request, {Rate:F0} a second: that costs both sides several times what the request does. Add {Line}. See docs/troubleshooting.md#resource-temporarily-unavailable. Reported once.", EventName = "ConnectionsNotKept")]
     public static partial void ConnectionsNotKept(this ILogger log, string webServer, double rate, string line);
 
-    [LoggerMessage(DescriptorsNearLimitId, LogLevel.Warning, "{Count} of the {Limit} descriptors that the process may have are open: without one, connections are refused and files cannot be opened. Raise LimitNOFILE= of the unit, or ulimit -n. Reported once.", EventName = "DescriptorsNearLimit")]
+    [LoggerMessage(DescriptorsNearLimitId, LogLevel.Warning, "{Count} of the {Limit} descriptors that the process may have are open: without one, connections are refused and files cannot be opened. Raise LimitNOFILE= of the unit, or ulimit -n. See docs/troubleshooting.md#resource-temporarily-unavailable. Reported once.", EventName = "DescriptorsNearLimit")]
     public static partial void DescriptorsNearLimit(this ILogger log, long count, long limit);
 
-    [LoggerMessage(ThreadPoolStarvedId, LogLevel.Warning, "{Count} pieces of work wait for a thread of .NET's pool, and have done so for {Seconds} s: handlers block its threads, behind an await most likely. Await what they wait for, or add \"System.Threading.ThreadPool.MinThreads\": {Threads} to the application's runtimeconfig.template.json. Reported once.", EventName = "ThreadPoolStarved")]
+    [LoggerMessage(ThreadPoolStarvedId, LogLevel.Warning, "{Count} pieces of work wait for a thread of .NET's pool, and have done so for {Seconds} s: handlers block its threads, behind an await most likely. Await what they wait for, or add \"System.Threading.ThreadPool.MinThreads\": {Threads} to the application's runtimeconfig.template.json. See docs/troubleshooting.md#slow-answers. Reported once.", EventName = "ThreadPoolStarved")]
     public static partial void ThreadPoolStarved(this ILogger log, long count, int seconds, int threads);
 
-    [LoggerMessage(HandOversTooFrequentId, LogLevel.Warning, "Handlers kept the thread of a loop {Rate:F0} times a second, and their paths do not tell which will: each time the loop goes to another thread. Set FastCgi:Transport:ApplicationScheduling to ThreadPool. Reported once.", EventName = "HandOversTooFrequent")]
+    [LoggerMessage(HandOversTooFrequentId, LogLevel.Warning, "Handlers kept the thread of a loop {Rate:F0} times a second, and their paths do not tell which will: each time the loop goes to another thread. Set FastCgi:Transport:ApplicationScheduling to ThreadPool. See docs/troubleshooting.md#slow-answers. Reported once.", EventName = "HandOversTooFrequent")]
     public static partial void HandOversTooFrequent(this ILogger log, double rate);
+
+    [LoggerMessage(UserNotTakenId, LogLevel.Information, "A user in {UserParameter} was not taken, for there is no {TypeParameter}: {WebServer} passes the name that a client says, whether or not it was checked. Where the web server checks it, and nowhere else, add {Line}. See docs/identity.md#the-user. Reported once.", EventName = "UserNotTaken")]
+    public static partial void UserNotTaken(this ILogger log, string userParameter, string typeParameter, string webServer, string line);
+
+    [LoggerMessage(111, LogLevel.Warning, "The keys of Data Protection are in the memory of this process alone: users are logged out at each restart, and forms of before are refused. The process has no home folder. Add StateDirectory=hello to the unit, and AddDataProtection().SetApplicationName(\"hello\").PersistKeysToFileSystem(new DirectoryInfo(\"/var/lib/hello/keys\")) to the application. See docs/troubleshooting.md#ephemeral-key-repository.", EventName = "KeysInMemory")]
+    public static partial void KeysInMemory(this ILogger log);
+
+    [LoggerMessage(RequestsGivenUpId, LogLevel.Warning, "The last {Count} requests that were given up before they were answered were all {Seconds:F0} s old: a time-out ends them, most likely that of {WebServer}, and clients get a 504. If answers need the time, add {Line}. If not, find what they wait for. See docs/troubleshooting.md#504-gateway-timeout. Reported once.", EventName = "RequestsGivenUp")]
+    public static partial void RequestsGivenUp(this ILogger log, int count, double seconds, string webServer, string line);
 
     [LoggerMessage(107, LogLevel.Warning, @"Connection id ""{ConnectionId}"", request {Sequence}: {Method} {Path} of {Client} has taken {Seconds:F0} s, and is {Activity} ({BytesRead} bytes read, {BytesWritten} written). Slow requests that were not logged before this one: {Suppressed}.", EventName = "SlowRequest")]
     public static partial void SlowRequest(

@@ -16,6 +16,10 @@ internal sealed class FrontEnds(TimeProvider time)
     private readonly Lock _lock = new();
     private readonly Dictionary<string, FrontEnd> _frontEnds = new(StringComparer.Ordinal);
     private long _lastSample = long.MinValue;
+    private long _otherSamples;
+
+    /// <summary>The requests that were looked at and came from web servers beyond those that are remembered.</summary>
+    public long OtherSamples => Interlocked.Read(ref _otherSamples);
 
     /// <summary>Whether a request is to be looked at.</summary>
     /// <param name="now">The clock of the connections, which goes by the second.</param>
@@ -46,7 +50,11 @@ internal sealed class FrontEnds(TimeProvider time)
             if (!_frontEnds.TryGetValue(software, out var frontEnd))
             {
                 if (_frontEnds.Count == MaxCount)
+                {
+                    Interlocked.Increment(ref _otherSamples);
                     return;
+                }
+
                 _frontEnds.Add(software, frontEnd = new FrontEnd(software));
             }
 

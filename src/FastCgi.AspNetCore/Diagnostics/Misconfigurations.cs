@@ -19,6 +19,7 @@ internal sealed class Misconfigurations(ILogger log, TimeProvider time)
     private readonly LogRateLimit _largeBodies = new(time);
     private bool _hasToldOfAuthorization;
     private bool _hasToldOfEventStreams;
+    private bool _hasToldOfUsers;
 
     /// <summary>A request without REQUEST_METHOD was answered 400.</summary>
     public void ReportMissingMethod(string advice)
@@ -108,5 +109,15 @@ internal sealed class Misconfigurations(ILogger log, TimeProvider time)
         };
         if (line is not null && !Interlocked.Exchange(ref _hasToldOfEventStreams, true))
             log.EventStreamMayBeHeld(webServer!, line);
+    }
+
+    /// <summary>A user was named, and not how the web server knows. It may be that a client has made the name up.</summary>
+    public void ReportUserNotTaken(string userParameter, string typeParameter, string? webServer)
+    {
+        if (Interlocked.Exchange(ref _hasToldOfUsers, true))
+            return;
+
+        var line = WebServerKinds.Of(webServer) == WebServerKind.Nginx ? $"fastcgi_param {typeParameter} Basic; beside auth_basic" : $"the parameter {typeParameter}";
+        log.UserNotTaken(userParameter, typeParameter, webServer ?? "the web server", line);
     }
 }

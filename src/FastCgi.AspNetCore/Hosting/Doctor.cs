@@ -10,7 +10,7 @@ namespace FastCgi.AspNetCore.Hosting;
 /// Looks every ten seconds at what the web servers pass and at how the process is, and says once what an operator can do better. When
 /// it is so no longer, the status forgets it. What a single request shows is told of by <see cref="Misconfigurations"/>.
 /// </summary>
-internal sealed class Doctor(ConnectionManager connections, RequestScheduler scheduler, EventJournal journal, TimeProvider time, Func<ThreadPoolWork>? threadPool = null) : IDisposable
+internal sealed class Doctor(ConnectionManager connections, RequestScheduler scheduler, EventJournal journal, TimeProvider time, DoctorSenses senses = default) : IDisposable
 {
     /// <summary>The time between two looks.</summary>
     public static readonly TimeSpan Interval = TimeSpan.FromSeconds(10);
@@ -28,13 +28,17 @@ internal sealed class Doctor(ConnectionManager connections, RequestScheduler sch
     // The part of the descriptors that may be open.
     private const double DescriptorsInUse = 0.8;
 
-    private readonly Func<ThreadPoolWork> _threadPool = threadPool ?? (static () => new(ThreadPool.PendingWorkItemCount, ThreadPool.CompletedWorkItemCount));
+    private readonly Func<ThreadPoolWork> _threadPool = senses.ThreadPool ?? (static () => new(ThreadPool.PendingWorkItemCount, ThreadPool.CompletedWorkItemCount));
+    private readonly Func<long> _countHandOvers = senses.HandOvers ?? (() => scheduler.Watchdog.HandOverCount);
+    private readonly Func<long?> _countDescriptors = senses.Descriptors ?? (static () => OperatingSystem.IsLinux() ? Descriptors.Count() : null);
     private readonly ILogger _log = SafeLogger.Wrap(journal);
     private readonly Dictionary<string, FrontEnd> _frontEnds = new(StringComparer.Ordinal);
     private readonly HashSet<int> _findings = [];
     private Totals _totals;
     private long _handOvers;
     private long _completedWork;
+    private long _givenUp;
+    private (long At, TimeSpan Age)? _lastGivenUp;
     private long _lastLook = time.GetTimestamp();
     private int _starvedLooks;
     private bool _isLooking;
@@ -72,6 +76,7 @@ internal sealed class Doctor(ConnectionManager connections, RequestScheduler sch
         _totals = totals;
 
         LookAtFrontEnds(connectionRate);
+        LookAtGivenUpRequests();
         LookAtThreads(seconds);
         LookAtDescriptors();
     }
@@ -90,10 +95,27 @@ internal sealed class Doctor(ConnectionManager connections, RequestScheduler sch
         Judge(FastCgiLog.HostNotPassedId, seen, static frontEnd => frontEnd.LackingHost,
             (frontEnd, count, samples) => _log.HostNotPassed(frontEnd.Software, count, samples, FrontEndLines.Host(frontEnd.Software)));
 
-        // Only of web servers that can keep connections: a single request of a tool says nothing.
-        var spender = seen.FirstOrDefault(static pair => FrontEndLines.KeptConnections(pair.Now.Software) is not null && pair.Now.Kept == (pair.Before?.Kept ?? 0)).Now;
-        Judge(FastCgiLog.ConnectionsNotKeptId, spender is not null && connectionRate >= ManyConnections,
-            () => _log.ConnectionsNotKept(spender!.Software, connectionRate, FrontEndLines.KeptConnections(spender.Software)!));
+        // Only of web servers that can keep connections: a single request of a tool says nothing. One request of a second is looked at, so
+        // that of those that have a connection to themselves, the part of a web server is its part of the new connections.
+        var unkept = Math.Max(1, seen.Sum(static pair => CountUnkept(pair.Now, pair.Before)));
+        var (spender, rate) = seen.Where(static pair => FrontEndLines.KeptConnections(pair.Now.Software) is not null && pair.Now.Kept == (pair.Before?.Kept ?? 0))
+            .Select(pair => (pair.Now, Rate: connectionRate * CountUnkept(pair.Now, pair.Before) / unkept)).OrderByDescending(static pair => pair.Rate).FirstOrDefault();
+        Judge(FastCgiLog.ConnectionsNotKeptId, spender is not null && rate >= ManyConnections,
+            () => _log.ConnectionsNotKept(spender!.Software, rate, FrontEndLines.KeptConnections(spender.Software)!));
+    }
+
+    private static long CountUnkept(FrontEnd now, FrontEnd? before) => now.Samples - now.Kept - ((before?.Samples ?? 0) - (before?.Kept ?? 0));
+
+    private void LookAtGivenUpRequests()
+    {
+        var found = connections.Server.GivenUpRequests.FindTimeout(ref _givenUp);
+        // A request takes as long as the time-out to be given up: what was so at the look before may be so still.
+        if (found is null && _lastGivenUp is { } last && time.GetElapsedTime(last.At) < last.Age * 2)
+            return;
+
+        _lastGivenUp = found is { } one ? (time.GetTimestamp(), one.Age) : null;
+        Judge(FastCgiLog.RequestsGivenUpId, found is not null, () => _log.RequestsGivenUp(
+            GivenUpRequests.MinCount, found!.Value.Age.TotalSeconds, LogText.Clean(found.Value.WebServer ?? "the web server"), FrontEndLines.ReadTimeout(found.Value.WebServer)));
     }
 
     private void LookAtThreads(double seconds)
@@ -105,7 +127,7 @@ internal sealed class Doctor(ConnectionManager connections, RequestScheduler sch
         Judge(FastCgiLog.ThreadPoolStarvedId, _starvedLooks >= MaxStarvedLooks,
             () => _log.ThreadPoolStarved(waiting, (int)(_starvedLooks * Interval.TotalSeconds), Math.Max(100, 2 * ThreadPool.ThreadCount)));
 
-        var handOvers = scheduler.Watchdog.HandOverCount;
+        var handOvers = _countHandOvers();
         var rate = (handOvers - _handOvers) / seconds;
         _handOvers = handOvers;
         Judge(FastCgiLog.HandOversTooFrequentId, rate >= ManyHandOvers, () => _log.HandOversTooFrequent(rate));
@@ -118,7 +140,7 @@ internal sealed class Doctor(ConnectionManager connections, RequestScheduler sch
         if (!OperatingSystem.IsLinux() || (connections.Count < limit / 4 && !_findings.Contains(FastCgiLog.DescriptorsNearLimitId)))
             return;
 
-        var count = Descriptors.Count() ?? limit;
+        var count = _countDescriptors() ?? limit;
         Judge(FastCgiLog.DescriptorsNearLimitId, count > limit * DescriptorsInUse, () => _log.DescriptorsNearLimit(count, limit));
     }
 
@@ -152,3 +174,9 @@ internal sealed class Doctor(ConnectionManager connections, RequestScheduler sch
 /// <param name="Waiting">What waits for a thread.</param>
 /// <param name="Completed">What was done since the start of the process.</param>
 internal readonly record struct ThreadPoolWork(long Waiting, long Completed);
+
+/// <summary>What the doctor sees the process with; what is not given is seen as it is.</summary>
+/// <param name="ThreadPool">The work of .NET's thread pool.</param>
+/// <param name="HandOvers">How often a loop was taken from a thread that a handler kept.</param>
+/// <param name="Descriptors">How many descriptors are open.</param>
+internal readonly record struct DoctorSenses(Func<ThreadPoolWork>? ThreadPool = null, Func<long>? HandOvers = null, Func<long?>? Descriptors = null);

@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Http;
 
 namespace FastCgi.AspNetCore.Hosting;
@@ -31,6 +32,7 @@ internal static class EndpointConflicts
     {
         (IPEndPoint a, IPEndPoint b) => a.Port == b.Port && a.Port != 0 && AreOne(a.Address, b.Address),
         (UnixDomainSocketEndPoint a, UnixDomainSocketEndPoint b) => GetPath(a.ToString()) == GetPath(b.ToString()),
+        (FileHandleEndPoint a, FileHandleEndPoint b) => a.FileHandle == b.FileHandle,
         _ => left.Equals(right),
     };
 

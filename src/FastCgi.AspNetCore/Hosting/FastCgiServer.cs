@@ -63,6 +63,9 @@ internal sealed class FastCgiServer : IServer
     /// <summary>The warnings and errors so far.</summary>
     public EventJournal Journal { get; }
 
+    /// <summary>What starts when the endpoints are bound, before a connection is accepted and systemd is told. If it fails, so does the start.</summary>
+    public Func<CancellationToken, Task>? Companion { get; set; }
+
     /// <summary>What runs the application; <see langword="null"/> before the start.</summary>
     public RequestScheduler? Scheduler => _scheduler;
 
@@ -123,12 +126,16 @@ internal sealed class FastCgiServer : IServer
                 await _httpServer.StartAsync(_services, plan.Http, _addresses.PreferHostingUrls, application, cancellationToken).ConfigureAwait(false);
 
             StartedAt = _time.GetUtcNow();
+            if (Companion is { } start)
+                await start(cancellationToken).ConfigureAwait(false);
+
             _connections.Start(StopWhenIdle);
             _engine?.Start();
             _scheduler.Start();
             foreach (var listener in _listeners)
                 listener.Start();
             PublishAddresses();
+            KeyRing.Report(_services, KeyRing.FindUsualFolder, _log);
             _doctor = new Doctor(_connections, _scheduler, Journal, _time);
             _doctor.Start();
             Volatile.Write(ref _isRunning, true);

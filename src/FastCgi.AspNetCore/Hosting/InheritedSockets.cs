@@ -78,7 +78,8 @@ internal sealed class InheritedSockets
         throw Failure(endPoint, "the socket is not a stream socket (ListenStream= of systemd)");
     }
 
-    private static InheritedSockets Claim()
+    /// <summary>Looks for them; a second time, there are none. For tests: <see cref="OfThisProcess"/> keeps them.</summary>
+    internal static InheritedSockets Claim()
     {
         if (OperatingSystem.IsWindows())
             return new InheritedSockets([]);

@@ -2,6 +2,7 @@ using System.Diagnostics.Metrics;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Execution;
+using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Hosting;
 
@@ -14,43 +15,53 @@ internal static class ServerMetrics
 {
     private const string MeterName = "FastCgi.AspNetCore";
 
+    // The instruments that read the same walk over the connections.
+    private const int OpenedConnections = 1;
+    private const int ReceivedBytes = 2;
+    private const int SentBytes = 4;
+    private const int BegunRequests = 8;
+    private const int ActiveRequests = 16;
+
+    // A second is what they are measured to; web servers keep connections for a minute to hours.
+    private static readonly InstrumentAdvice<double> s_durations = new() { HistogramBucketBoundaries = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600] };
+
     /// <summary>Makes the instruments. The factory disposes of them.</summary>
     public static void Observe(IMeterFactory factory, ConnectionManager connections, RequestScheduler scheduler)
     {
         var meter = factory.Create(MeterName);
-        ObserveConnections(meter, connections);
-        ObserveRequests(meter, connections);
+        var totals = CollectedTotals.Of(connections);
+        ObserveConnections(meter, connections, totals);
+        ObserveRequests(meter, connections.Server, totals);
         ObserveResources(meter, connections, scheduler);
         ObserveLimits(meter, connections.Server.Options);
     }
 
-    private static void ObserveConnections(Meter meter, ConnectionManager connections)
+    private static void ObserveConnections(Meter meter, ConnectionManager connections, CollectedTotals totals)
     {
         var counters = connections.Server.Counters;
         meter.CreateObservableUpDownCounter(
             "fastcgi.server.active_connections", () => (long)connections.Count, "{connection}", "Connections of web servers that are open.");
         meter.CreateObservableCounter(
-            "fastcgi.server.connections", () => connections.GetTotals().Connections, "{connection}", "Connections of web servers that were opened.");
+            "fastcgi.server.connections", () => totals.Read(OpenedConnections).Totals.Connections, "{connection}", "Connections of web servers that were opened.");
         meter.CreateObservableCounter(
             "fastcgi.server.rejected_connections", () => counters.RejectedConnections, "{connection}", "Connections that were closed at once, because there was no place for them.");
         meter.CreateObservableCounter(
             "fastcgi.server.refused_connections", () => counters.RefusedPeers, "{connection}", "Connections of peers that may not connect.");
         meter.CreateObservableCounter(
-            "fastcgi.server.received", () => connections.GetTotals().BytesReceived, "By", "Bytes that web servers have sent.");
+            "fastcgi.server.received", () => totals.Read(ReceivedBytes).Totals.BytesReceived, "By", "Bytes that web servers have sent.");
         meter.CreateObservableCounter(
-            "fastcgi.server.sent", () => connections.GetTotals().BytesSent, "By", "Bytes that were sent to web servers.");
+            "fastcgi.server.sent", () => totals.Read(SentBytes).Totals.BytesSent, "By", "Bytes that were sent to web servers.");
         connections.Durations = meter.CreateHistogram<double>(
-            "fastcgi.server.connection.duration", "s", "How long connections of web servers were open.");
+            "fastcgi.server.connection.duration", "s", "How long connections of web servers were open.", tags: null, s_durations);
     }
 
-    private static void ObserveRequests(Meter meter, ConnectionManager connections)
+    private static void ObserveRequests(Meter meter, ServerContext server, CollectedTotals totals)
     {
-        var server = connections.Server;
         var counters = server.Counters;
         meter.CreateObservableUpDownCounter(
-            "fastcgi.server.active_requests", () => Math.Max(0, connections.CountRequests() - server.Admission.QueuedCount), "{request}", "Requests that the application works on.");
+            "fastcgi.server.active_requests", () => Math.Max(0, totals.Read(ActiveRequests).RequestCount - server.Admission.QueuedCount), "{request}", "Requests that the application works on.");
         meter.CreateObservableCounter(
-            "fastcgi.server.requests", () => connections.GetTotals().Requests, "{request}", "Requests that have begun.");
+            "fastcgi.server.requests", () => totals.Read(BegunRequests).Totals.Requests, "{request}", "Requests that have begun.");
         meter.CreateObservableUpDownCounter(
             "fastcgi.server.queued_requests", () => (long)server.Admission.QueuedCount, "{request}", "Requests that wait because MaxConcurrentRequests are under way.");
         meter.CreateObservableCounter(

@@ -29,6 +29,6 @@ internal static class StandardStreams
     }
 
     /// <summary>Whether the runtime got a descriptor for one end of a pipe, of which it has the other too: the reading end comes first.</summary>
-    private static bool IsPipeOfTheRuntime(int stream)
+    internal static bool IsPipeOfTheRuntime(int stream)
         => Descriptors.IsReadOnly(stream) || (Descriptors.IsReadOnly(stream - 1) && PipeName.Get(stream) is { } pipe && pipe == PipeName.Get(stream - 1));
 }

@@ -96,7 +96,7 @@ internal static class UnixSockets
     }
 
     /// <summary>Where .NET binds, and removes the file.</summary>
-    private static ListeningSocket ListenElsewhere(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, string path)
+    internal static ListeningSocket ListenElsewhere(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, string path)
     {
         if (options.Owner is not null || options.Group is not null)
             throw SocketBinder.Failure(options, "Owner and Group need Linux");

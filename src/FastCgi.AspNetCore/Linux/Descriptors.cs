@@ -25,7 +25,8 @@ internal static unsafe partial class Descriptors
     {
         try
         {
-            return Directory.EnumerateFileSystemEntries("/proc/self/fd").LongCount();
+            // Without the one that the list is read with.
+            return Directory.EnumerateFileSystemEntries("/proc/self/fd").LongCount() - 1;
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {

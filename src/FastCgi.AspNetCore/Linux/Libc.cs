@@ -70,6 +70,13 @@ internal static unsafe partial class Libc
         return Receive(socket, &first, 1, MessagePeek) > 0;
     }
 
+    /// <summary>Whether a socket was shut down, so that nothing comes any more.</summary>
+    public static bool IsShutDown(int socket)
+    {
+        var descriptor = new PollDescriptor { Descriptor = socket, Events = (short)EpollPeerHangUp };
+        return poll(&descriptor, 1, 0) > 0 && (descriptor.Events & descriptor.Found) != 0;
+    }
+
     /// <summary>Makes the close of a socket a reset.</summary>
     public static void ResetOnClose(int socket)
     {
@@ -103,6 +110,9 @@ internal static unsafe partial class Libc
     [LibraryImport(Library)]
     private static partial int close(int descriptor);
 
+    [LibraryImport(Library)]
+    private static partial int poll(PollDescriptor* descriptors, nuint count, int timeoutMilliseconds);
+
     [LibraryImport(Library, SetLastError = true)]
     private static partial int accept4(SafeSocketHandle socket, void* address, void* length, int flags);
 
@@ -111,6 +121,15 @@ internal static unsafe partial class Libc
 
     [LibraryImport(Library, SetLastError = true)]
     private static partial int setsockopt(int socket, int level, int name, void* value, int length);
+
+    /// <summary>struct pollfd.</summary>
+    [StructLayout(LayoutKind.Sequential)]
+    private struct PollDescriptor
+    {
+        public int Descriptor;
+        public short Events;
+        public short Found;
+    }
 
     /// <summary>struct iovec.</summary>
     [StructLayout(LayoutKind.Sequential)]

@@ -5,7 +5,7 @@ using Microsoft.AspNetCore.Http;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>What an answer tells of the configuration, of the web server or of this one: only statuses that a good answer seldom has are looked at.</content>
-internal abstract partial class FastCgiRequest
+internal abstract partial class FastCgiRequest : IUserObserver
 {
     /// <summary>Tells an operator what to mend if the answer is what a usual mistake leads to. The request is over but for its release.</summary>
     public void ReportAnswer()
@@ -32,6 +32,18 @@ internal abstract partial class FastCgiRequest
 
     /// <inheritdoc/>
     public override void ReportEventStream() => Server.Misconfigurations.ReportEventStream(GetVariable("SERVER_SOFTWARE"));
+
+    /// <inheritdoc/>
+    public void ReportUserNotTaken(string userParameter, string typeParameter)
+        => Server.Misconfigurations.ReportUserNotTaken(userParameter, typeParameter, GetVariable("SERVER_SOFTWARE"));
+
+    /// <summary>The web server does not wait for the answer any longer. With the lock of the connection held, before the request is aborted.</summary>
+    public void CountGivenUp()
+    {
+        // Most clients that leave do so soon: their web server's name is not looked up.
+        if (Response.BytesWritten == 0 && !IsAnswered && Server.Time.GetElapsedTime(BeganAt) is var age && age >= GivenUpRequests.MinAge)
+            Server.GivenUpRequests.Add(age, GetVariable("SERVER_SOFTWARE"));
+    }
 
     private void ReportRedirect()
     {

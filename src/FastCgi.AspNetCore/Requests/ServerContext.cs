@@ -91,6 +91,9 @@ internal sealed class ServerContext
 
     public required FrontEnds FrontEnds { get; init; }
 
+    /// <summary>The requests that web servers gave up.</summary>
+    public GivenUpRequests GivenUpRequests { get; } = new();
+
     public required SlowRequests SlowRequests { get; init; }
 
     /// <summary>Where records are logged; <see langword="null"/> for nowhere. Set before the first connection.</summary>

@@ -110,11 +110,12 @@ internal static class StatusEndpoint
                 return name;
         }
 
-        var accepted = request.GetTypedHeaders().Accept.OrderByDescending(static type => type.Quality ?? 1);
+        // A quality of 0 says what is not wanted.
+        var accepted = request.GetTypedHeaders().Accept.Where(static type => type.Quality is not 0).OrderByDescending(static type => type.Quality ?? 1);
         return accepted.Select(GetFormat).FirstOrDefault(static name => name is not null) ?? "html";
     }
 
-    private static string? GetFormat(MediaTypeHeaderValue type) => type.MediaType.Value switch
+    private static string? GetFormat(MediaTypeHeaderValue type) => type.MediaType.ToString().ToLowerInvariant() switch
     {
         "application/json" => "json",
         "application/openmetrics-text" => "openmetrics",

@@ -24,12 +24,42 @@ internal sealed class StatusHost(IServiceProvider services, IOptions<FastCgiServ
     /// <summary>Where it listens, a port that the system chose included.</summary>
     public IEnumerable<string> Addresses => _application?.Urls ?? [];
 
-    /// <inheritdoc/>
-    public async Task StartedAsync(CancellationToken cancellationToken)
+    /// <summary>Starts with the server, behind the endpoints, whose folders it may share: an address that cannot be listened on fails the start.</summary>
+    public Task StartingAsync(CancellationToken cancellationToken)
     {
-        if (services.GetService<IServer>() is not FastCgiServer server || options.Value.StatusAddress is not { } address)
-            return;
+        if (services.GetService<IServer>() is FastCgiServer server && options.Value.StatusAddress is { } address)
+            server.Companion = token => ServeAsync(server, address, token);
+        return Task.CompletedTask;
+    }
 
+    /// <inheritdoc/>
+    public Task StartedAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    /// <inheritdoc/>
+    public Task StartAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    /// <inheritdoc/>
+    public Task StoppingAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    /// <inheritdoc/>
+    public Task StopAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+    /// <summary>Stops at last, so that the end of the application can be watched.</summary>
+    public async Task StoppedAsync(CancellationToken cancellationToken)
+    {
+        if (_application is { } application)
+            await application.StopAsync(cancellationToken).ConfigureAwait(false);
+    }
+
+    /// <inheritdoc/>
+    public async ValueTask DisposeAsync()
+    {
+        if (_application is { } application)
+            await application.DisposeAsync().ConfigureAwait(false);
+    }
+
+    private async Task ServeAsync(FastCgiServer server, string address, CancellationToken cancellationToken)
+    {
         var builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions { ApplicationName = "FastCGI status" });
         builder.Services.AddSingleton(loggers);
         var isHttp = address.StartsWith("http://", StringComparison.OrdinalIgnoreCase);
@@ -56,33 +86,14 @@ internal sealed class StatusHost(IServiceProvider services, IOptions<FastCgiServ
         _application.Run(context => !isHttp || IsLoopback(context.Request.Host.Host)
             ? StatusEndpoint.AnswerAsync(context, reader)
             : RefuseAsync(context.Response));
-        await _application.StartAsync(cancellationToken).ConfigureAwait(false);
-    }
-
-    /// <inheritdoc/>
-    public Task StartingAsync(CancellationToken cancellationToken) => Task.CompletedTask;
-
-    /// <inheritdoc/>
-    public Task StartAsync(CancellationToken cancellationToken) => Task.CompletedTask;
-
-    /// <inheritdoc/>
-    public Task StoppingAsync(CancellationToken cancellationToken) => Task.CompletedTask;
-
-    /// <inheritdoc/>
-    public Task StopAsync(CancellationToken cancellationToken) => Task.CompletedTask;
-
-    /// <summary>Stops at last, so that the end of the application can be watched.</summary>
-    public async Task StoppedAsync(CancellationToken cancellationToken)
-    {
-        if (_application is { } application)
-            await application.StopAsync(cancellationToken).ConfigureAwait(false);
-    }
-
-    /// <inheritdoc/>
-    public async ValueTask DisposeAsync()
-    {
-        if (_application is { } application)
-            await application.DisposeAsync().ConfigureAwait(false);
+        try
+        {
+            await _application.StartAsync(cancellationToken).ConfigureAwait(false);
+        }
+        catch (IOException exception)
+        {
+            throw new IOException($"The status cannot be served at FastCgi:StatusAddress, which is '{address}'. {exception.Message}", exception);
+        }
     }
 
     private static void RequireLoopback(string address)

@@ -29,10 +29,10 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName,
         if (server is not { Connections: { } connections, Scheduler: { } scheduler })
             return null;
 
-        var totals = connections.GetTotals();
+        var totals = connections.GetTotals(out var requestCount);
         connections.Server.Statistics.Watch(totals);
         var events = server.Journal.GetEntries();
-        var requests = ReadRequests(connections, totals);
+        var requests = ReadRequests(connections.Server, totals, requestCount);
         var resources = ReadResources(connections.Server, scheduler);
         return new StatusSnapshot
         {
@@ -57,6 +57,7 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName,
             Recommendations = [.. events.Where(static entry => entry.Level <= LogLevel.Warning).Select(ToFinding)],
             Errors = [.. events.Where(static entry => entry.Level > LogLevel.Warning).Select(ToFinding)],
             FrontEnds = [.. connections.Server.FrontEnds.GetAll().Select(ToStatus)],
+            OtherFrontEndSamples = connections.Server.FrontEnds.OtherSamples,
             OpenConnections = [.. connections.Describe(MaxConnections).Select(ToStatus)],
             ActiveRequests = [.. connections.DescribeRequests(MaxRequests).Select(ToStatus)],
         };
@@ -70,12 +71,12 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName,
             counters.ProtocolErrors.ToDictionary(static count => count.Key.ToString(), static count => count.Value));
     }
 
-    private static RequestTotals ReadRequests(ConnectionManager connections, Totals totals)
+    private static RequestTotals ReadRequests(ServerContext server, Totals totals, long requestCount)
     {
-        var counters = connections.Server.Counters;
-        var queued = connections.Server.Admission.QueuedCount;
+        var counters = server.Counters;
+        var queued = server.Admission.QueuedCount;
         return new RequestTotals(
-            Math.Max(0, connections.CountRequests() - queued), queued, totals.Requests,
+            Math.Max(0, requestCount - queued), queued, totals.Requests,
             counters.RejectedRequests.ToDictionary(static count => string.Create(CultureInfo.InvariantCulture, $"{count.Key.StatusCode} {count.Key.Reason}"), static count => count.Value),
             counters.AbortedRequests.ToDictionary(static count => count.Key.ToString(), static count => count.Value));
     }

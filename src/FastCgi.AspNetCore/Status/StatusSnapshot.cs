@@ -47,6 +47,9 @@ internal sealed record StatusSnapshot
 
     public required IReadOnlyList<FrontEndStatus> FrontEnds { get; init; }
 
+    /// <summary>The requests that were looked at and came from web servers beyond those that are shown.</summary>
+    public long OtherFrontEndSamples { get; init; }
+
     public required IReadOnlyList<ConnectionStatus> OpenConnections { get; init; }
 
     public required IReadOnlyList<RequestStatus> ActiveRequests { get; init; }

@@ -89,21 +89,23 @@ internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnl
     {
         if (value.Length >= 3 && (value.Length == 3 || value[3] == ' ') && int.TryParse(value.AsSpan(0, 3), NumberStyles.None, CultureInfo.InvariantCulture, out var code) && code is >= 100 and <= 999)
             return (code, value.Length > 4 ? value[4..].Trim() : "");
-        throw Malformed($"its Status is '{value}', where three digits are expected");
+        throw Malformed($"its Status is '{Show(value)}', where three digits are expected");
     }
 
     private static long ParseLength(string value, long? earlier)
     {
         if (!long.TryParse(value, NumberStyles.None, CultureInfo.InvariantCulture, out var length))
-            throw Malformed($"its Content-Length is '{value}', where digits are expected");
+            throw Malformed($"its Content-Length is '{Show(value)}', where digits are expected");
         return earlier is null || earlier == length ? length : throw Malformed("it has two different fields Content-Length");
     }
 
-    private static string Show(ReadOnlySpan<byte> line)
+    private static string Show(ReadOnlySpan<byte> line) => Show(Encoding.Latin1.GetString(line));
+
+    private static string Show(string line)
     {
         const int Shown = 60;
         var text = new StringBuilder();
-        foreach (var letter in Encoding.Latin1.GetString(line[..Math.Min(line.Length, Shown)]))
+        foreach (var letter in line.AsSpan(0, Math.Min(line.Length, Shown)))
             text.Append(char.IsControl(letter) ? '?' : letter);
         return line.Length > Shown ? text.Append('…').ToString() : text.ToString();
     }

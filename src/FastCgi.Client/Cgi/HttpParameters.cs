@@ -69,9 +69,9 @@ internal static class HttpParameters
         var length = message.Content is null ? null : message.Content.Headers.ContentLength;
         AddTarget(parameters, message.Method.Method, uri.PathAndQuery, message.Content?.Headers.ContentType?.ToString() ?? "", length?.ToString(CultureInfo.InvariantCulture) ?? "");
         var local = new IPEndPoint(handler.LocalEndPoint.Address, uri.Port);
-        AddConnection(parameters, uri.Scheme, $"HTTP/{message.Version.ToString(2)}", handler.RemoteEndPoint, local, uri.IdnHost);
+        AddConnection(parameters, uri.Scheme, $"HTTP/{message.Version.ToString(2)}", handler.RemoteEndPoint, local, GetHost(uri));
 
-        parameters.Add("HTTP_HOST", message.Headers.Host ?? uri.IdnHost + (uri.IsDefaultPort ? "" : $":{uri.Port}"));
+        parameters.Add("HTTP_HOST", message.Headers.Host ?? GetHost(uri) + (uri.IsDefaultPort ? "" : $":{uri.Port}"));
         AddHeaders(parameters, message.Headers.NonValidated);
         if (message.Content is { } content)
             AddHeaders(parameters, content.Headers.NonValidated);
@@ -79,6 +79,9 @@ internal static class HttpParameters
             parameters[name] = value;
         return parameters;
     }
+
+    /// <summary>The host as it stands in a URL: of IPv6 with its brackets, of a name in ASCII.</summary>
+    public static string GetHost(Uri uri) => uri.HostNameType == UriHostNameType.IPv6 ? uri.Host : uri.IdnHost;
 
     private static void AddHeaders(FastCgiParameters parameters, HttpHeadersNonValidated headers)
     {

@@ -11,6 +11,7 @@ internal sealed partial class ClientConnection
     private const int ReceiveBufferSize = 32 * 1024;
 
     private readonly List<Exchange> _written = [];
+    private readonly List<Exchange> _ended = [];
     private readonly byte[] _fixedBody = new byte[ProtocolConstants.FixedBodyLength];
     private RecordReader _reader;
     private int _fixedBodyLength;
@@ -34,6 +35,7 @@ internal sealed partial class ClientConnection
                     }
 
                     Take(buffer.AsSpan(0, received));
+                    FinishEnded();
                 }
                 finally
                 {
@@ -51,6 +53,14 @@ internal sealed partial class ClientConnection
         {
             Close(new FastCgiProtocolException(FastCgiProtocolError.ConnectionClosed, $"The connection was lost before the end of the answer: {exception.Message}", exception));
         }
+    }
+
+    /// <summary>Only now do others get the slots: what came behind the end of an answer is of nobody, and must not reach the next.</summary>
+    private void FinishEnded()
+    {
+        foreach (var exchange in _ended)
+            Finish(exchange);
+        _ended.Clear();
     }
 
     /// <summary>While one answer has more than its buffer, nothing more is received: FastCGI has no other way to make an application wait.</summary>
@@ -136,7 +146,7 @@ internal sealed partial class ClientConnection
         exchange.OnEnd(BinaryPrimitives.ReadInt32BigEndian(_fixedBody), (FastCgiProtocolStatus)_fixedBody[4]);
         if (!exchange.Sender.IsEndSent)
             exchange.StopSending();
-        Finish(exchange);
+        _ended.Add(exchange);
         if (!isKept)
             Dispose();
     }

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Net.Sockets;
 using System.Text;
 using FastCgi.AspNetCore.Protocol;
 
@@ -16,11 +17,21 @@ internal sealed partial class ClientConnection
         var values = new TaskCompletionSource<IReadOnlyDictionary<string, string>>(TaskCreationOptions.RunContinuationsAsynchronously);
         lock (_lock)
         {
-            ObjectDisposedException.ThrowIf(_isClosed, this);
+            // The application may have closed it in the instant in which it was opened.
+            if (_isClosed)
+                throw new FastCgiProtocolException(FastCgiProtocolError.ConnectionClosed, "The connection was closed before the question was sent.");
             _values = values;
         }
 
-        await SendAsync(CreateQuestion(names), cancellationToken).ConfigureAwait(false);
+        try
+        {
+            await SendAsync(CreateQuestion(names), cancellationToken).ConfigureAwait(false);
+        }
+        catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+        {
+            throw new FastCgiProtocolException(FastCgiProtocolError.ConnectionClosed, "The connection was closed before the question was sent.", exception);
+        }
+
         return await values.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
     }
 

@@ -33,6 +33,15 @@ internal sealed partial class ClientConnection : IDisposable
         _idleTimer = options.TimeProvider.CreateTimer(static state => ((ClientConnection)state!).OnIdleTimeout(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
     }
 
+    public bool IsClosed
+    {
+        get
+        {
+            lock (_lock)
+                return _isClosed;
+        }
+    }
+
     /// <summary>Begins to receive.</summary>
     public void Start() => _ = ReceiveAsync();
 
@@ -79,7 +88,7 @@ internal sealed partial class ClientConnection : IDisposable
         if (isClosed)
             exchange.OnConnectionEnded(new FastCgiProtocolException(FastCgiProtocolError.ConnectionClosed, "The connection was closed before the request was sent."));
         else
-            _ = SendAsync(exchange, keepsConnection: isShared || _options.KeepConnections);
+            exchange.Sending = SendAsync(exchange, keepsConnection: isShared || _options.KeepConnections);
         return exchange;
     }
 
@@ -102,24 +111,51 @@ internal sealed partial class ClientConnection : IDisposable
         if (isLast)
             Dispose();
         else
-            _ = SendAbortAsync(exchange.Id);
+            _ = SendAbortAsync(exchange);
     }
 
     /// <summary>Sends whole records, one caller at a time.</summary>
-    public async ValueTask SendAsync(ReadOnlyMemory<byte> records, CancellationToken cancellationToken)
+    /// <param name="records">The records.</param>
+    /// <param name="cancellationToken">Ends the wait for the others.</param>
+    /// <param name="begun">The request that begins with them.</param>
+    public async ValueTask SendAsync(ReadOnlyMemory<byte> records, CancellationToken cancellationToken, Exchange? begun = null)
     {
         await _sendLock.WaitAsync(cancellationToken).ConfigureAwait(false);
         try
         {
-            TraceSent(records.Span);
-            // From here on it is sent whole: half a record would spoil the connection for the others.
-            while (!records.IsEmpty)
-                records = records[await _socket.SendAsync(records, SocketFlags.None, CancellationToken.None).ConfigureAwait(false)..];
+            if (begun is not null)
+                begun.IsBegun = true;
+            await SendLockedAsync(records).ConfigureAwait(false);
         }
         finally
         {
             _sendLock.Release();
         }
+    }
+
+    /// <summary>Sends records of a request if it has begun: one that was ended while it waited behind others is not known to the application.</summary>
+    private async ValueTask<bool> TrySendAsync(ReadOnlyMemory<byte> records, Exchange exchange)
+    {
+        // Its beginning waits in front, or does not any more.
+        await _sendLock.WaitAsync().ConfigureAwait(false);
+        try
+        {
+            if (exchange.IsBegun)
+                await SendLockedAsync(records).ConfigureAwait(false);
+            return exchange.IsBegun;
+        }
+        finally
+        {
+            _sendLock.Release();
+        }
+    }
+
+    private async ValueTask SendLockedAsync(ReadOnlyMemory<byte> records)
+    {
+        TraceSent(records.Span);
+        // From here on it is sent whole: half a record would spoil the connection for the others.
+        while (!records.IsEmpty)
+            records = records[await _socket.SendAsync(records, SocketFlags.None, CancellationToken.None).ConfigureAwait(false)..];
     }
 
     /// <summary>Closes the connection and ends what is on it.</summary>
@@ -180,18 +216,30 @@ internal sealed partial class ClientConnection : IDisposable
         _pool.OnSlotFree(this);
     }
 
-    private async Task SendAbortAsync(ushort id)
+    private async Task SendAbortAsync(Exchange exchange)
     {
         var record = new byte[ProtocolConstants.HeaderLength];
-        RecordWriter.WriteHeader(record, RecordType.AbortRequest, id, contentLength: 0);
+        RecordWriter.WriteHeader(record, RecordType.AbortRequest, exchange.Id, contentLength: 0);
         try
         {
-            await SendAsync(record, CancellationToken.None).ConfigureAwait(false);
+            if (!await TrySendAsync(record, exchange).ConfigureAwait(false))
+                Forget(exchange);
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {
             // Gone with its connection.
         }
+    }
+
+    private void Forget(Exchange exchange)
+    {
+        lock (_lock)
+        {
+            if (!_abandoned.Remove(exchange.Id))
+                return;
+        }
+
+        Finish(exchange);
     }
 
     private ushort GetFreeId()

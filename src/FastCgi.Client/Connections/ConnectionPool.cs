@@ -217,7 +217,9 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
             if (!_isDisposed)
             {
                 _connecting--;
-                _connections.Add(connection);
+                // One that was closed meanwhile is told of to nobody again, and would keep its room for ever.
+                if (!connection.IsClosed)
+                    _connections.Add(connection);
                 GiveToWaiting();
                 return connection;
             }

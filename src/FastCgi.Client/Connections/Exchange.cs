@@ -50,6 +50,12 @@ internal sealed class Exchange
 
     public RecordSender Sender { get; }
 
+    /// <summary>Ends, without an exception, when nothing more is read of the request's bodies.</summary>
+    public Task Sending { get; set; } = Task.CompletedTask;
+
+    /// <summary>Whether BEGIN_REQUEST has been given to the socket. Guarded by the connection's turn to send.</summary>
+    public bool IsBegun { get; set; }
+
     /// <summary>Whether anything of the answer has come.</summary>
     public bool HasReceived { get; private set; }
 
@@ -138,16 +144,14 @@ internal sealed class Exchange
     public void OnStdout(ReadOnlySpan<byte> content, bool isEmptyRecord)
     {
         HasReceived = true;
-        if (_failure is not null || _isStdoutEnded)
-            return;
-
-        if (isEmptyRecord)
-        {
+        if (isEmptyRecord && _failure is null)
             EndStdout(cut: null);
-        }
-        else
+
+        // Not while another thread closes the connection: what the pipe has rented would be given back, and written to all the same.
+        lock (_lock)
         {
-            _stdout.Writer.Write(content);
+            if (_failure is null && !_isStdoutEnded)
+                _stdout.Writer.Write(content);
         }
     }
 
@@ -185,9 +189,8 @@ internal sealed class Exchange
 
             _isStdoutEnded = true;
             _cut = cut;
+            _stdout.Writer.Complete();
         }
-
-        _stdout.Writer.Complete();
     }
 
     private async Task<HeaderBlock> ReadHeaderBlockAsync()

@@ -28,11 +28,11 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         if (request.BodySource is null && request.DataSource is null)
         {
             EndInput(buffer);
-            await connection.SendAsync(buffer.WrittenMemory, token).ConfigureAwait(false);
+            await connection.SendAsync(buffer.WrittenMemory, token, begun: exchange).ConfigureAwait(false);
             return;
         }
 
-        await connection.SendAsync(buffer.WrittenMemory, token).ConfigureAwait(false);
+        await connection.SendAsync(buffer.WrittenMemory, token, begun: exchange).ConfigureAwait(false);
         if (request.BodySource is { } body)
             await body.WriteToAsync(new RecordStream(this, RecordType.Stdin), token).ConfigureAwait(false);
         if (request.DataSource is { } data)

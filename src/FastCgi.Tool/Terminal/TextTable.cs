@@ -12,7 +12,7 @@ internal sealed class TextTable(params string[] headings)
 
     /// <param name="cells">A text for each column.</param>
     /// <param name="colourOfFirst">Colours the first cell when its width is known.</param>
-    public void Add(string[] cells, Func<string, string>? colourOfFirst = null) => _rows.Add((cells, colourOfFirst));
+    public void Add(string[] cells, Func<string, string>? colourOfFirst = null) => _rows.Add(([.. cells.Select(PlainText.Line)], colourOfFirst));
 
     public void Write(TextWriter writer, int width)
     {
@@ -37,7 +37,8 @@ internal sealed class TextTable(params string[] headings)
         }
     }
 
-    private static IEnumerable<string> Wrap(string text, int width)
+    /// <summary>Breaks a text between words into lines.</summary>
+    public static IEnumerable<string> Wrap(string text, int width)
     {
         while (text.Length > width)
         {

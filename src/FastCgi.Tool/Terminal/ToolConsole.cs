@@ -27,6 +27,8 @@ internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream bo
     /// <summary>Whether colours are seen and wanted (https://no-color.org).</summary>
     public bool UsesColour { get; } = ReferenceEquals(output, Console.Out) && !Console.IsOutputRedirected && string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR"));
 
+    public string Bold(string text) => Colour(text, 1);
+
     public string Green(string text) => Colour(text, 32);
 
     public string Yellow(string text) => Colour(text, 33);
@@ -42,7 +44,7 @@ internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream bo
         if (isJson)
             WriteJson(new ErrorDocument(message), ToolJson.Default.ErrorDocument);
         else
-            Error.WriteLine($"fastcgi: {message}");
+            Error.WriteLine($"fastcgi: {PlainText.Line(message)}");
         return code;
     }
 

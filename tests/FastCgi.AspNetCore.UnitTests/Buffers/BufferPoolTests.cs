@@ -54,4 +54,42 @@ public sealed class BufferPoolTests : IDisposable
         Assert.True(peak >= 100 * BufferPool.LargeBlockSize);
         Assert.Equal(8 * BufferPool.LargeBlockSize, _pool.AllocatedBytes);
     }
+
+    [Fact]
+    public void Trim_SmallBlocks_AreLetGoOfToo()
+    {
+        var blocks = Enumerable.Range(0, 320).Select(_ => _pool.RentBlock(1)).ToList();
+        Assert.Equal(10 * 32 * BufferPool.SmallBlockSize, _pool.AllocatedBytes);
+        blocks.ForEach(static block => block.Return());
+
+        for (var i = 0; i < 10; i++)
+            _pool.Trim();
+
+        Assert.Equal(32 * BufferPool.SmallBlockSize, _pool.AllocatedBytes);
+    }
+
+    /// <summary>The system reads and writes while the garbage collector works: no block may be moved.</summary>
+    [Theory]
+    [InlineData(1)]
+    [InlineData(10_000)]
+    [InlineData(100_000)]
+    public unsafe void Rent_Block_LiesWhereItSaysAndStaysThere(int size)
+    {
+        var block = _pool.RentBlock(size);
+        Assert.Equal(GC.MaxGeneration, GC.GetGeneration(GetArray(block)));
+
+        block.Span[0] = 123;
+        block.Span[^1] = 45;
+
+        Assert.Equal(123, *(byte*)block.Address);
+        Assert.Equal(45, ((byte*)block.Address)[block.Capacity - 1]);
+        Assert.Equal(block.Address, System.Runtime.InteropServices.Marshal.UnsafeAddrOfPinnedArrayElement(GetArray(block), block.UsedSegment.Offset));
+        block.Return();
+
+        static byte[] GetArray(BufferBlock block) => block.UsedSegment.Array!;
+    }
+
+    /// <summary>A pool of memory may be disposed as its owner likes: what is out can still be returned.</summary>
+    [Fact]
+    public void MaxBufferSize_AnySize() => Assert.Equal(int.MaxValue, _pool.MaxBufferSize);
 }

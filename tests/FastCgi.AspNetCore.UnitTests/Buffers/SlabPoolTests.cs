@@ -127,6 +127,68 @@ public sealed class SlabPoolTests
         Assert.Equal(6 * SlabSize, _pool.AllocatedBytes);
     }
 
+    /// <summary>The one that was returned is warm in the cache.</summary>
+    [Fact]
+    public void Rent_AfterReturn_OftenIsTheSameBlock()
+    {
+        // The thread may move to another processor, where there are other slots.
+        var again = 0;
+        for (var i = 0; i < 20; i++)
+        {
+            var block = _pool.Rent();
+            block.Return();
+            var next = _pool.Rent();
+            again += next == block ? 1 : 0;
+            next.Return();
+        }
+
+        Assert.InRange(again, 10, 20);
+        Assert.Equal(SlabSize, _pool.AllocatedBytes);
+    }
+
+    [Theory]
+    [InlineData(0)]
+    [InlineData(2)]
+    [InlineData(5)]
+    public void Trim_OneSlabInUse_ItStaysAndOthersGo(int slab)
+    {
+        var blocks = Rent(6 * BlocksPerSlab);
+        var kept = blocks[slab * BlocksPerSlab];
+        ReturnAll(blocks.Where(block => block != kept));
+
+        for (var i = 0; i < 10; i++)
+            _pool.Trim();
+
+        // Here no slab has to stay for the next request: one is in use.
+        Assert.Equal(SlabSize, _pool.AllocatedBytes);
+        Assert.Equal(1, _pool.RentedCount);
+        kept.Return();
+        Assert.Equal(0, _pool.RentedCount);
+        _pool.Trim();
+        var others = Rent(BlocksPerSlab - 1);
+        Assert.All(others, block => Assert.Same(kept.Slab, block.Slab));
+    }
+
+    /// <summary>Small arrays too: the system reads and writes them while the garbage collector works.</summary>
+    [Fact]
+    public void Blocks_OfAnySize_AreOnTheHeapThatIsNotCompacted()
+    {
+        Assert.Equal(GC.MaxGeneration, GC.GetGeneration(_pool.Rent().UsedSegment.Array!));
+        Assert.Equal(GC.MaxGeneration, GC.GetGeneration(new BufferBlock(100).UsedSegment.Array!));
+    }
+
+    [Fact]
+    public void Trim_OneSlab_LeavesItsBlocksWhereTheyAreAtHand()
+    {
+        var block = _pool.Rent();
+        block.Return();
+
+        _pool.Trim();
+
+        Assert.Equal(SlabSize, _pool.AllocatedBytes);
+        Assert.Equal(0, _pool.RentedCount);
+    }
+
     [Fact]
     public async Task RentReturnTrim_Concurrent_ABlockHasOneOwner()
     {

@@ -148,7 +148,8 @@ public sealed class PathPredictorTests
             _predictor.OnExecuted(new PathKey($"/folder/{Word(i)}"), hasKeptThread: true);
 
         var predicted = Enumerable.Range(0, 1_000).Count(i => _predictor.Predict(new PathKey($"/page{(char)('a' + (i % 26))}/{(char)('a' + (i / 26))}")) != PathBehaviour.Returns);
-        Assert.InRange(predicted, 0, 10);
+        // Hashes differ from process to process. If that of one of the 26 folders is that of another path, its 39 pages go with it.
+        Assert.InRange(predicted, 0, 100);
     }
 
     // Without a digit, so that nothing but its place tells that it is data.

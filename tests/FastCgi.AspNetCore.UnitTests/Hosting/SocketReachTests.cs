@@ -67,7 +67,8 @@ public sealed class SocketReachTests : IDisposable
 
         Assert.Equal(LogLevel.Warning, level);
         Assert.Contains($"of those who may enter {_folder.FullName} (mode 0700, ", message, StringComparison.Ordinal);
-        Assert.Contains($"{WebServer} may not enter the folder {_folder.FullName}. Run 'chmod o+x {_folder.FullName}'", message, StringComparison.Ordinal);
+        Assert.Contains($"{WebServer} may not enter the folder {_folder.FullName}. ", message, StringComparison.Ordinal);
+        Assert.Contains($" Run 'chmod o+x {_folder.FullName}'", message, StringComparison.Ordinal);
     }
 
     [Fact]

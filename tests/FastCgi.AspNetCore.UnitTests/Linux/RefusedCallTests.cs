@@ -9,10 +9,12 @@ namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 /// <summary>What a container, a sandbox or an old system refuses has a way on without it.</summary>
 [SupportedOSPlatform("linux")]
-public sealed class RefusedCallTests : IDisposable
+public sealed partial class RefusedCallTests : IDisposable
 {
     private const int SocketLevel = 1;
     private const int LockFilter = 44;
+    private const int BindToInterface = 62;
+    private const int Loopback = 1;
 
     private readonly CollectedLogs _logs = new();
 
@@ -84,6 +86,45 @@ public sealed class RefusedCallTests : IDisposable
         Assert.Throws<SocketException>(() => late.Connect(socket.LocalEndPoint!));
     }
 
+    /// <summary>A sandbox allows neither way: a connection that comes in the instant of the close is reset then, which the operator should know.</summary>
+    [Fact]
+    public void Withdraw_QueueCannotBeClosed_IsToldAndWhatWaitsIsAccepted()
+    {
+        using var socket = Listen("127.0.0.1");
+        // To bind it to another interface is a privilege then.
+        socket.SetRawSocketOption(SocketLevel, BindToInterface, MemoryMarshal.AsBytes<int>([Loopback]));
+        socket.SetRawSocketOption(SocketLevel, LockFilter, MemoryMarshal.AsBytes<int>([1]));
+        var listening = new ListeningSocket(socket) { EndPoint = socket.LocalEndPoint! };
+        var acceptsRest = false;
+
+        // Privileges are those of the thread.
+        var thread = new Thread(() =>
+        {
+            DropPrivileges();
+            acceptsRest = listening.WithdrawAsync(_logs.CreateLogger("")).AsTask().GetAwaiter().GetResult();
+        });
+        thread.Start();
+        thread.Join();
+
+        Assert.True(acceptsRest);
+        Assert.Equal("AcceptQueueOpen", Assert.Single(_logs.All).EventName);
+    }
+
+    [Theory]
+    [InlineData(false, true)]
+    [InlineData(true, false)]
+    public async Task Withdraw_SocketThatIsPassedOn_LeavesThoseThatWait(bool isPassedOn, bool acceptsRest)
+    {
+        using var socket = Listen("127.0.0.1");
+        var listening = new ListeningSocket(socket) { EndPoint = socket.LocalEndPoint!, IsShared = true, IsPassedOn = isPassedOn };
+
+        Assert.Equal(acceptsRest, await listening.WithdrawAsync(_logs.CreateLogger("")));
+
+        using var late = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        late.Connect(socket.LocalEndPoint!);
+        Assert.Empty(_logs.All);
+    }
+
     /// <summary>It is no unix socket, so the system tells neither user nor groups: whoever it is does not come in.</summary>
     [Fact]
     public void PeerCredentials_NotTold_Null()
@@ -151,4 +192,15 @@ public sealed class RefusedCallTests : IDisposable
         socket.Listen();
         return socket;
     }
+
+    private static unsafe void DropPrivileges()
+    {
+        // _LINUX_CAPABILITY_VERSION_3, this thread; none of the three sets, of two words each.
+        var header = stackalloc uint[2] { 0x20080522, 0 };
+        var none = stackalloc uint[6];
+        Assert.Equal(0, capset(header, none));
+    }
+
+    [LibraryImport("libc")]
+    private static unsafe partial int capset(uint* header, uint* data);
 }

@@ -49,6 +49,62 @@ public sealed class SocketFileTests : IDisposable
         Assert.False(File.Exists(FilePath));
     }
 
+    [Fact]
+    public void Remove_AnotherHasTakenItsPlace_IsLeft()
+    {
+        using var first = Make("socket");
+        var file = SocketFile.Find(FilePath)!;
+        // The number of the first is not free yet.
+        File.Move(FilePath, FilePath + "-before");
+        using var second = Make("socket");
+
+        file.Remove();
+
+        Assert.True(File.Exists(FilePath));
+        File.Delete(FilePath);
+        file.Remove();
+    }
+
+    [Fact]
+    public void Bind_LongestPath_IsItsName()
+    {
+        var path = Path.Combine(_folder.FullName, new string('a', 107 - _folder.FullName.Length - 1));
+
+        using var socket = SocketFile.Bind(path);
+
+        Assert.Equal(path, socket.LocalEndPoint!.ToString());
+        Assert.True(SocketFile.Find(path)!.IsSocket);
+        Assert.Throws<ArgumentException>(() => SocketFile.Bind(path + "a"));
+    }
+
+    [Theory]
+    [InlineData("file", 98)]
+    [InlineData("no/folder/file", 2)]
+    public void Bind_Refused_SaysWhy(string name, int error)
+    {
+        using var other = Make("socket");
+
+        Assert.Equal(error, Assert.Throws<IOException>(() => SocketFile.Bind(Path.Combine(_folder.FullName, name))).HResult);
+    }
+
+    [RootFact]
+    public void ChangeOwner_OfEitherOrBoth_LeavesTheOther()
+    {
+        File.WriteAllText(FilePath, "");
+
+        SocketFile.ChangeOwner(FilePath, user: 7, group: null);
+        SocketFile.ChangeOwner(FilePath, user: null, group: 8);
+
+        Assert.Equal((7u, 8u), (SocketFile.GetPermissions(FilePath)!.User, SocketFile.GetPermissions(FilePath)!.Group));
+    }
+
+    [Fact]
+    public void Owner_OfNothing_IsRefusedOrNotTold()
+    {
+        Assert.Throws<IOException>(() => SocketFile.ChangeOwner(FilePath, user: 7, group: null));
+        Assert.Null(SocketFile.GetPermissions(FilePath));
+    }
+
     private Socket? Make(string kind)
     {
         switch (kind)

@@ -16,7 +16,7 @@ internal sealed class SampleServer : IAsyncDisposable
     private readonly CollectedLogs _logs = new();
     private readonly WebApplication _application;
 
-    private SampleServer(string greeting, bool usesUnixSocket, FastCgiTransportEngine engine, string? statusAddress)
+    private SampleServer(string greeting, bool usesUnixSocket, FastCgiTransportEngine engine, string? statusAddress, Action<FastCgiServerOptions>? configure)
     {
         var builder = WebApplication.CreateSlimBuilder();
         builder.WebHost.UseFastCgi(options =>
@@ -24,6 +24,7 @@ internal sealed class SampleServer : IAsyncDisposable
             options.Transport.Engine = engine;
             options.StatusAddress = statusAddress;
             options.Limits.MaxRequestBodySize = null;
+            configure?.Invoke(options);
         });
         builder.WebHost.UseUrls(_folder.GetAddress(usesUnixSocket));
         builder.Logging.ClearProviders().AddProvider(_logs);
@@ -55,9 +56,9 @@ internal sealed class SampleServer : IAsyncDisposable
 
     public string Address => _application.Services.GetRequiredService<IServer>().Features.Get<IServerAddressesFeature>()!.Addresses.Single();
 
-    public static async Task<SampleServer> StartAsync(string greeting = "hello", bool usesUnixSocket = true, FastCgiTransportEngine engine = FastCgiTransportEngine.Auto, string? statusAddress = null)
+    public static async Task<SampleServer> StartAsync(string greeting = "hello", bool usesUnixSocket = true, FastCgiTransportEngine engine = FastCgiTransportEngine.Auto, string? statusAddress = null, Action<FastCgiServerOptions>? configure = null)
     {
-        var server = new SampleServer(greeting, usesUnixSocket, engine, statusAddress);
+        var server = new SampleServer(greeting, usesUnixSocket, engine, statusAddress, configure);
         await server._application.StartAsync();
         return server;
     }

@@ -20,6 +20,9 @@ internal sealed class EpollListener : TransportListener
     private readonly List<EpollAcceptor> _acceptors = [];
     private bool _isWithdrawn;
 
+    // Whether there was none since the last connection. Loops may set it at once, which costs a question more or less.
+    private bool _isEmpty;
+
     public EpollListener(EpollEngine engine, ListeningSocket listeningSocket)
     {
         _engine = engine;
@@ -81,15 +84,23 @@ internal sealed class EpollListener : TransportListener
         var descriptor = Libc.Accept(_socket.SafeHandle);
         if (descriptor >= 0)
         {
+            _isEmpty = false;
             OnAccepted(descriptor);
             return AcceptOutcome.Taken;
         }
 
         var error = Libc.LastError;
+        // A unix socket that another process has shut down says that there is none, and has an event all the same, again and again.
+        if (error == Libc.ErrorAgain && _isEmpty && Libc.IsShutDown((int)_socket.Handle))
+            error = Libc.ErrorInvalid;
         // A socket that refuses connections says that it is invalid when it has no more. One that another process has shut down says so too,
         // and would be asked again and again.
         if (error == Libc.ErrorAgain || (error == Libc.ErrorInvalid && Volatile.Read(ref _isWithdrawn)))
+        {
+            _isEmpty = true;
             return AcceptOutcome.Empty;
+        }
+
         if (error == Libc.ErrorInterrupted)
             return AcceptOutcome.Taken;
         if (Libc.IsOfOneConnection(error))

@@ -7,25 +7,47 @@ internal sealed record ApacheDirective(string Name, string[] Arguments, string F
 {
     public string Where => $"{File}:{Line}";
 
-    /// <summary>The virtual host it is in; 0 for none.</summary>
-    public int HostLine => Sections.FirstOrDefault(static section => section.Name == "virtualhost")?.Line ?? 0;
+    /// <summary>The virtual host it is in, if it is in one.</summary>
+    public ApacheSection? Host => Sections.FirstOrDefault(static section => section.Name == "virtualhost");
 
     public bool Is(string name) => Name.Equals(name, StringComparison.OrdinalIgnoreCase);
 }
 
 /// <summary>A section, such as <c>Location</c>.</summary>
-internal sealed record ApacheSection(string Name, string Argument, int Line);
+internal sealed record ApacheSection(string Name, string Argument, string File, int Line);
 
-/// <summary>Reads Apache's sections and directives. Includes are not followed.</summary>
-internal static partial class ApacheReader
+/// <summary>Reads Apache's sections and directives. Includes are put where they stand, as <c>apachectl -t -D DUMP_INCLUDES</c> lists them.</summary>
+internal sealed partial class ApacheReader
 {
+    // Apache's own bound is 128; a site has two or three.
+    private const int DeepestInclude = 16;
+    private const int DeepestSection = 200;
+
+    // A file that includes itself by a pattern would never end.
+    private const int MostIncludes = 1_000;
+
+    private readonly Dictionary<string, string> _variables = new(StringComparer.Ordinal);
+    private readonly List<ApacheDirective> _directives = [];
+    private readonly Stack<ApacheSection> _sections = new();
+    private readonly ConfigurationFiles _contents = new();
+    private readonly string _folder;
+    private string? _root;
+    private int _includes;
+
+    private ApacheReader(string folder) => _folder = folder;
+
     /// <summary>Whether a text looks like a configuration of Apache.</summary>
     public static bool IsLike(string text) => ApacheLine().IsMatch(text);
 
     public static List<ApacheDirective> Read(string file, string text)
     {
-        var directives = new List<ApacheDirective>();
-        var sections = new Stack<ApacheSection>();
+        var reader = new ApacheReader(Path.GetDirectoryName(Path.GetFullPath(file))!);
+        reader.Parse(file, text, depth: 0);
+        return reader._directives;
+    }
+
+    private void Parse(string file, string text, int depth)
+    {
         var lines = text.Split('\n');
         for (var i = 0; i < lines.Length; i++)
         {
@@ -37,27 +59,69 @@ internal static partial class ApacheReader
                 continue;
             if (line.StartsWith("</", StringComparison.Ordinal))
             {
-                sections.TryPop(out _);
+                _sections.TryPop(out _);
                 continue;
             }
 
-            var words = Word().Matches(line.TrimStart('<').TrimEnd('>')).Select(static match => match.Groups["quoted"].Success ? match.Groups["quoted"].Value : match.Value).ToArray();
+            var words = Word().Matches(line.TrimStart('<').TrimEnd('>')).Select(match => Expand(match.Groups["quoted"].Success ? match.Groups["quoted"].Value : match.Value)).ToArray();
             if (words.Length == 0)
                 continue;
+            if (line[0] == '<' && _sections.Count == DeepestSection)
+                throw new DoctorException($"{file}:{number}: this is no configuration of Apache: more than {DeepestSection} sections stand in one another.");
             if (line[0] == '<')
-                sections.Push(new ApacheSection(words[0].ToLowerInvariant(), words.Length > 1 ? words[^1] : "", number));
+                _sections.Push(new ApacheSection(words[0].ToLowerInvariant(), words.Length > 1 ? words[^1] : "", file, number));
             else
-                directives.Add(new ApacheDirective(words[0], words[1..], file, number, [.. sections.Reverse()]));
+                Add(new ApacheDirective(words[0], words[1..], file, number, [.. _sections.Reverse()]), depth);
         }
-
-        return directives;
     }
 
-    [GeneratedRegex(@"^\s*(<VirtualHost|<Location|<Directory|<Proxy|ProxyPass|SetHandler|LoadModule)\b", RegexOptions.Multiline | RegexOptions.IgnoreCase)]
+    private void Add(ApacheDirective directive, int depth)
+    {
+        switch (directive)
+        {
+            case { Arguments: [var pattern] } when directive.Is("Include") || directive.Is("IncludeOptional"):
+                if (depth < DeepestInclude && _includes++ < MostIncludes)
+                {
+                    foreach (var file in Find(pattern))
+                        Parse(file, _contents.Read(file), depth + 1);
+                }
+
+                return;
+            case { Arguments: [var root] } when directive.Is("ServerRoot"):
+                _root = root;
+                break;
+            case { Arguments: [var name, var value] } when directive.Is("Define"):
+                _variables[name] = value;
+                break;
+        }
+
+        _directives.Add(directive);
+    }
+
+    /// <summary>A relative name is one of the ServerRoot: that of the file, of Debian or of Red Hat. Of a folder, all files count, those of its folders too.</summary>
+    private List<string> Find(string pattern)
+    {
+        string?[] roots = Path.IsPathRooted(pattern) ? [""] : [_root, _folder, "/etc/apache2", "/etc/httpd"];
+        foreach (var root in roots.OfType<string>())
+        {
+            var found = GlobFiles.FindAll(Path.Combine(root, pattern));
+            if (found.Count > 0)
+                return [.. found.SelectMany(static path => (IEnumerable<string>)(Directory.Exists(path) ? GlobFiles.FindBelow(path) : [path]))];
+        }
+
+        return [];
+    }
+
+    private string Expand(string word) => Variable().Replace(word, match => _variables.GetValueOrDefault(match.Groups["name"].Value, match.Value));
+
+    [GeneratedRegex(@"^\s*(<VirtualHost|<Location|<Directory|<Proxy|ProxyPass|SetHandler|LoadModule|ServerRoot|IncludeOptional)\b", RegexOptions.Multiline | RegexOptions.IgnoreCase)]
     private static partial Regex ApacheLine();
 
     [GeneratedRegex("""
         "(?<quoted>[^"]*)"|\S+
         """)]
     private static partial Regex Word();
+
+    [GeneratedRegex(@"\$\{(?<name>\w+)\}")]
+    private static partial Regex Variable();
 }

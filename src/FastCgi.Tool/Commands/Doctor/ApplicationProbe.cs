@@ -25,7 +25,9 @@ internal enum Spoken
 /// <param name="HeadSize">How many bytes of response headers it has.</param>
 /// <param name="Elapsed">How long it took.</param>
 /// <param name="Flaw">What was wrong with the answer.</param>
-internal sealed record ProbeResult(SocketError? ConnectError, Spoken Spoken, int Status = 0, int HeadSize = 0, TimeSpan Elapsed = default, string? Flaw = null);
+/// <param name="LongestHeader">How many bytes the longest of them has.</param>
+/// <param name="IsPhp">Whether PHP answers, and has no script.</param>
+internal sealed record ProbeResult(SocketError? ConnectError, Spoken Spoken, int Status = 0, int HeadSize = 0, TimeSpan Elapsed = default, string? Flaw = null, int LongestHeader = 0, bool IsPhp = false);
 
 /// <summary>Connects to an address and finds out what is spoken there.</summary>
 internal sealed class ApplicationProbe(FastCgiAddress address, string path, string[] parameters, TimeSpan timeout)
@@ -78,8 +80,10 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, stri
         try
         {
             await using var response = await client.SendAsync(CreateRequest(), limit.Token);
-            var size = response.Headers.Sum(static header => Encoding.UTF8.GetByteCount(header.Key) + Encoding.UTF8.GetByteCount(header.Value) + ": \r\n".Length) + "Status: 200 OK\r\n\r\n".Length;
-            return new ProbeResult(null, Spoken.FastCgi, response.StatusCode, size, watch.Elapsed);
+            var sizes = response.Headers.Select(static header => Encoding.UTF8.GetByteCount(header.Key) + Encoding.UTF8.GetByteCount(header.Value) + ": \r\n".Length).ToList();
+            var size = sizes.Sum() + "Status: 200 OK\r\n\r\n".Length;
+            var isPhp = response.StatusCode == 404 && response.StandardError.Contains("Primary script unknown", StringComparison.Ordinal);
+            return new ProbeResult(null, Spoken.FastCgi, response.StatusCode, size, watch.Elapsed, LongestHeader: sizes.DefaultIfEmpty().Max(), IsPhp: isPhp);
         }
         catch (FastCgiProtocolException exception)
         {

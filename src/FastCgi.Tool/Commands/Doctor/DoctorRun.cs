@@ -17,7 +17,7 @@ internal sealed class DoctorRun(ToolConsole console, DoctorSettings settings)
             if (IsConfiguration(settings.Target))
                 await InspectFileAsync(inspector, cancellationToken);
             else
-                await inspector.InspectAsync(FastCgiAddress.Parse(settings.Target), users: null, headBuffer: 4096, cancellationToken);
+                await inspector.InspectAsync(FastCgiAddress.Parse(settings.Target), users: null, HeadBuffer.OfNginx(4096), cancellationToken);
         }
         catch (DoctorException exception)
         {
@@ -41,12 +41,31 @@ internal sealed class DoctorRun(ToolConsole console, DoctorSettings settings)
 
     private async Task InspectFileAsync(AddressInspector inspector, CancellationToken cancellationToken)
     {
-        var text = await File.ReadAllTextAsync(settings.Target, cancellationToken);
-        var isApache = settings.Server is { } server ? server == "apache" : ApacheReader.IsLike(text);
-        if (isApache)
-            await new ApacheInspector(_report, inspector).InspectAsync(settings.Target, text, cancellationToken);
-        else
-            await new NginxInspector(_report, inspector).InspectAsync(NginxReader.Read(settings.Target, text), cancellationToken);
+        var text = new ConfigurationFiles().Read(settings.Target);
+        switch (settings.Server ?? FindServer(text))
+        {
+            case "apache":
+                await new ApacheInspector(_report, inspector).InspectAsync(settings.Target, text, cancellationToken);
+                break;
+            case "lighttpd":
+                await new LighttpdInspector(_report, inspector).InspectAsync(LighttpdReader.Read(settings.Target, text), cancellationToken);
+                break;
+            case "haproxy":
+                await new HaProxyInspector(_report, inspector).InspectAsync(HaProxyReader.Read(settings.Target, text), cancellationToken);
+                break;
+            default:
+                await new NginxInspector(_report, inspector).InspectAsync(NginxReader.Read(settings.Target, text), cancellationToken);
+                break;
+        }
+    }
+
+    private static string FindServer(string text)
+    {
+        if (ApacheReader.IsLike(text))
+            return "apache";
+        if (LighttpdReader.IsLike(text))
+            return "lighttpd";
+        return HaProxyReader.IsLike(text) ? "haproxy" : "nginx";
     }
 
     private int Write()
@@ -61,15 +80,15 @@ internal sealed class DoctorRun(ToolConsole console, DoctorSettings settings)
         }
 
         foreach (var fact in _report.Facts)
-            console.Out.WriteLine(fact);
+            console.Out.WriteLine(PlainText.Line(fact));
         foreach (var finding in _report.Findings.OrderBy(static finding => finding.Level == DoctorFinding.Note))
         {
             var isProblem = finding.Level == DoctorFinding.Problem;
             console.Out.WriteLine();
-            console.Out.WriteLine($"{(isProblem ? console.Red(finding.Level) : console.Yellow(finding.Level))} {finding.Id}  {finding.Where}");
-            console.Out.WriteLine($"  seen  {finding.Evidence}");
-            console.Out.WriteLine($"  then  {finding.Consequence}");
-            console.Out.WriteLine($"  add   {finding.Line.Replace("\n", "\n        ", StringComparison.Ordinal)}");
+            console.Out.WriteLine($"{(isProblem ? console.Red(finding.Level) : console.Yellow(finding.Level))} {finding.Id}  {PlainText.Line(finding.Where)}");
+            console.Out.WriteLine($"  seen  {PlainText.Line(finding.Evidence)}");
+            console.Out.WriteLine($"  then  {PlainText.Line(finding.Consequence)}");
+            console.Out.WriteLine($"  add   {PlainText.Lines(finding.Line).Replace("\n", "\n        ", StringComparison.Ordinal)}");
             console.Out.WriteLine($"  see   {finding.Document}");
         }
 

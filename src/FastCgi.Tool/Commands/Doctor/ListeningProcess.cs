@@ -48,10 +48,23 @@ internal sealed partial record ListeningProcess(int Waiting, int Backlog, int? P
             if (!File.ReadLines($"/proc/{ProcessId}/maps").Any(static line => line.Contains("libcoreclr.so", StringComparison.Ordinal)))
                 return null;
 
-            var home = File.ReadAllText($"/proc/{ProcessId}/environ").Split('\0').FirstOrDefault(static pair => pair.StartsWith("HOME=", StringComparison.Ordinal))?["HOME=".Length..];
+            var home = ReadHome();
             if (string.IsNullOrEmpty(home))
                 return "the process has no HOME";
             return Directory.Exists(home) ? null : $"its HOME, {home}, does not exist";
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            return null;
+        }
+    }
+
+    /// <summary>What the folder of the keys goes by, unless the application names one: home and folder of the process.</summary>
+    public string? FindKeyFolder()
+    {
+        try
+        {
+            return ReadHome() is { Length: > 0 } home ? $"{home} {new DirectoryInfo($"/proc/{ProcessId}/cwd").LinkTarget}" : null;
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
@@ -64,6 +77,9 @@ internal sealed partial record ListeningProcess(int Waiting, int Backlog, int? P
         const string File = "/proc/sys/net/core/somaxconn";
         return System.IO.File.Exists(File) && int.TryParse(System.IO.File.ReadAllText(File), CultureInfo.InvariantCulture, out var value) ? value : null;
     }
+
+    private string? ReadHome()
+        => File.ReadAllText($"/proc/{ProcessId}/environ").Split('\0').FirstOrDefault(static pair => pair.StartsWith("HOME=", StringComparison.Ordinal))?["HOME=".Length..];
 
     private static bool IsAt(string local, EndPoint endPoint)
     {

@@ -16,6 +16,9 @@ internal sealed class NginxPlace(NginxDirective pass, IReadOnlyList<List<NginxDi
     /// <summary>The parameters of an outer block, which those of an inner one switch off.</summary>
     public NginxDirective? SwitchedOff => levels.SelectMany(static level => level).FirstOrDefault(directive => directive.Name == "fastcgi_param" && directive.First == "REQUEST_METHOD" && !Parameters.Contains(directive));
 
+    /// <summary>What stands in the innermost block.</summary>
+    public IReadOnlyList<NginxDirective> Own => levels[^1];
+
     /// <summary>All places that have a directive.</summary>
     public static IEnumerable<NginxPlace> Find(List<NginxDirective> root, string passName) => Find([root], passName, location: null);
 

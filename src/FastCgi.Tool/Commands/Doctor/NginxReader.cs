@@ -1,4 +1,3 @@
-using System.IO.Enumeration;
 using System.Text;
 using System.Text.RegularExpressions;
 
@@ -17,6 +16,12 @@ internal sealed partial class NginxReader
 {
     private const int DeepestInclude = 16;
 
+    // Blocks of real ones are four or five deep. A stack is not without end.
+    private const int DeepestBlock = 200;
+
+    // A file that includes itself by a pattern would never end.
+    private const int MostIncludes = 1_000;
+
     // What Debian and nginx.org ship, for a configuration that was brought from another machine.
     private const string UsualParameters =
         """
@@ -27,7 +32,9 @@ internal sealed partial class NginxReader
         """;
 
     private readonly Dictionary<string, string> _files = new(StringComparer.Ordinal);
+    private readonly ConfigurationFiles _contents = new();
     private readonly string _folder;
+    private int _includes;
 
     private NginxReader(string folder) => _folder = folder;
 
@@ -54,10 +61,10 @@ internal sealed partial class NginxReader
     {
         var tokens = Tokenize(text, line);
         var position = 0;
-        return ParseBlock(tokens, ref position, file, depth);
+        return ParseBlock(tokens, ref position, file, depth, level: 0);
     }
 
-    private List<NginxDirective> ParseBlock(List<(string Text, int Line, bool IsQuoted)> tokens, ref int position, string file, int depth)
+    private List<NginxDirective> ParseBlock(List<(string Text, int Line, bool IsQuoted)> tokens, ref int position, string file, int depth, int level)
     {
         var directives = new List<NginxDirective>();
         var words = new List<(string Text, int Line)>();
@@ -72,13 +79,15 @@ internal sealed partial class NginxReader
 
             if (text == "}")
                 break;
-            var block = text == "{" ? ParseBlock(tokens, ref position, file, depth) : null;
+            if (text == "{" && level == DeepestBlock)
+                throw new DoctorException($"{file}:{line}: this is no configuration of nginx: more than {DeepestBlock} blocks stand in one another.");
+            var block = text == "{" ? ParseBlock(tokens, ref position, file, depth, level + 1) : null;
             if (words.Count == 0)
                 continue;
 
             var directive = new NginxDirective(words[0].Text, [.. words.Skip(1).Select(static word => word.Text)], file, words[0].Line, block);
             words.Clear();
-            if (directive.Name == "include" && directive.First is { } pattern && depth < DeepestInclude)
+            if (directive.Name == "include" && directive.First is { } pattern && depth < DeepestInclude && _includes++ < MostIncludes)
                 directives.AddRange(Include(pattern, depth + 1));
             else
                 directives.Add(directive);
@@ -90,13 +99,13 @@ internal sealed partial class NginxReader
     private IEnumerable<NginxDirective> Include(string pattern, int depth)
     {
         var path = Path.Combine(_folder, pattern);
-        var known = _files.Where(pair => FileSystemName.MatchesSimpleExpression(path, pair.Key, ignoreCase: false)).OrderBy(static pair => pair.Key, StringComparer.Ordinal).ToList();
+        var known = _files.Where(pair => GlobFiles.Matches(path, pair.Key)).OrderBy(static pair => pair.Key, StringComparer.Ordinal).ToList();
         if (known.Count > 0)
             return known.SelectMany(pair => Parse(pair.Value, pair.Key, 1, depth));
 
         var files = FindFiles(path, pattern);
         if (files.Count > 0)
-            return files.SelectMany(file => Parse(File.ReadAllText(file), file, 1, depth));
+            return files.SelectMany(file => Parse(_contents.Read(file), file, 1, depth));
         return Path.GetFileName(pattern) is "fastcgi_params" or "fastcgi.conf" ? Parse(UsualParameters, pattern, 1, depth) : [];
     }
 
@@ -105,13 +114,9 @@ internal sealed partial class NginxReader
     {
         foreach (var candidate in new[] { path, Path.Combine("/etc/nginx", pattern) })
         {
-            var folder = Path.GetDirectoryName(candidate);
-            if (Directory.Exists(folder) && !folder.Contains('*', StringComparison.Ordinal))
-            {
-                var files = Directory.GetFiles(folder, Path.GetFileName(candidate)).Order(StringComparer.Ordinal).ToList();
-                if (files.Count > 0)
-                    return files;
-            }
+            var files = GlobFiles.Find(candidate);
+            if (files.Count > 0)
+                return files;
         }
 
         return [];
@@ -137,7 +142,8 @@ internal sealed partial class NginxReader
                     break;
                 default:
                     var start = line;
-                    tokens.Add((ReadWord(text, ref i, ref line), start, text[i] is '"' or '\''));
+                    var isQuoted = text[i] is '"' or '\'';
+                    tokens.Add((ReadWord(text, ref i, ref line), start, isQuoted));
                     break;
             }
         }

@@ -46,9 +46,9 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
                 var status = request.Status.ToString(CultureInfo.InvariantCulture);
                 var colour = request.Status >= 500 ? console.Red(status) : request.Status >= 400 ? console.Yellow(status) : console.Green(status);
                 var note = request.Note is null ? "" : $"  {request.Note}";
-                console.Out.WriteLine(string.Create(CultureInfo.InvariantCulture, $"{colour} {request.Method} {request.Target}  {request.Bytes} bytes  {request.Milliseconds:0.0} ms{note}"));
+                console.Out.WriteLine(string.Create(CultureInfo.InvariantCulture, $"{colour} {PlainText.Line($"{request.Method} {request.Target}")}  {request.Bytes} bytes  {request.Milliseconds:0.0} ms{PlainText.Line(note)}"));
                 if (request.StandardError is { } text)
-                    console.Out.WriteLine($"    stderr: {text.ReplaceLineEndings("\n    stderr: ")}");
+                    console.Out.WriteLine($"    stderr: {PlainText.Lines(text).Replace("\n", "\n    stderr: ", StringComparison.Ordinal)}");
             }
 
             console.Out.Flush();

@@ -10,6 +10,7 @@ internal sealed class Recorder(ToolConsole console, FastCgiAddress listen, FastC
     private readonly Lock _lock = new();
     private readonly HashSet<Task> _connections = [];
     private int _count;
+    private IOException? _failure;
 
     public async Task<int> RunAsync(CancellationToken cancellationToken)
     {
@@ -46,11 +47,12 @@ internal sealed class Recorder(ToolConsole console, FastCgiAddress listen, FastC
     private async Task<int> RecordAsync(Socket listener, CancellationToken cancellationToken)
     {
         await using var recording = new RecordingFile(file);
+        using var end = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
         await console.Error.WriteLineAsync($"Recording from {listen} to {to} into {file}. Ctrl-C ends it.");
         try
         {
             while (true)
-                Add(RelayAsync(await listener.AcceptAsync(cancellationToken), recording, ++_count, cancellationToken));
+                Add(RelayAsync(await listener.AcceptAsync(end.Token), recording, ++_count, end));
         }
         catch (OperationCanceledException)
         {
@@ -61,6 +63,9 @@ internal sealed class Recorder(ToolConsole console, FastCgiAddress listen, FastC
         lock (_lock)
             open = [.. _connections];
         await Task.WhenAll(open);
+        if (_failure is { } failure)
+            throw failure;
+
         if (isJson)
             console.WriteJson(new RecordDocument(file, _count, recording.Bytes), ToolJson.Default.RecordDocument);
         else
@@ -77,6 +82,20 @@ internal sealed class Recorder(ToolConsole console, FastCgiAddress listen, FastC
             lock (_lock)
                 _connections.Remove(ended);
         }, TaskScheduler.Default);
+    }
+
+    private async Task RelayAsync(Socket web, RecordingFile recording, int number, CancellationTokenSource end)
+    {
+        try
+        {
+            await RelayAsync(web, recording, number, end.Token);
+        }
+        catch (IOException exception)
+        {
+            // The file takes no more. A recording with holes is none.
+            _failure = exception;
+            await end.CancelAsync();
+        }
     }
 
     private async Task RelayAsync(Socket web, RecordingFile recording, int number, CancellationToken cancellationToken)
@@ -101,9 +120,11 @@ internal sealed class Recorder(ToolConsole console, FastCgiAddress listen, FastC
 
         if (web.AddressFamily != AddressFamily.Unix)
             web.NoDelay = true;
-        await Task.WhenAll(
-            CopyAsync(web, application, RecordingLine.Web, recording, number, cancellationToken),
-            CopyAsync(application, web, RecordingLine.Application, recording, number, cancellationToken));
+        var fromWeb = CopyAsync(web, application, RecordingLine.Web, recording, number, cancellationToken);
+        var fromApplication = CopyAsync(application, web, RecordingLine.Application, recording, number, cancellationToken);
+        // If one cannot be recorded, the other does not go on.
+        await await Task.WhenAny(fromWeb, fromApplication);
+        await Task.WhenAll(fromWeb, fromApplication);
     }
 
     private static async Task CopyAsync(Socket from, Socket to, string name, RecordingFile recording, int number, CancellationToken cancellationToken)

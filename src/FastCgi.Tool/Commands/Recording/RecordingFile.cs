@@ -1,5 +1,6 @@
 using System.Diagnostics;
 using System.Text.Json;
+using FastCgi.Tool.Commands.Doctor;
 using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Commands.Recording;
@@ -16,7 +17,11 @@ internal sealed class RecordingFile : IAsyncDisposable
         var options = new FileStreamOptions { Mode = FileMode.Create, Access = FileAccess.Write, Share = FileShare.Read };
         if (!OperatingSystem.IsWindows())
             options.UnixCreateMode = UnixFileMode.UserRead | UnixFileMode.UserWrite;
-        _writer = new StreamWriter(path, options) { NewLine = "\n" };
+        var stream = new FileStream(path, options);
+        // A file that was there has the mode that it had.
+        if (!OperatingSystem.IsWindows() && (!OperatingSystem.IsLinux() || SocketFile.Read(path)?.Type.StartsWith("regular", StringComparison.Ordinal) == true))
+            File.SetUnixFileMode(stream.SafeFileHandle, UnixFileMode.UserRead | UnixFileMode.UserWrite);
+        _writer = new StreamWriter(stream) { NewLine = "\n" };
         Write(new RecordingLine(Format: RecordingLine.CurrentFormat, Started: DateTimeOffset.UtcNow));
     }
 

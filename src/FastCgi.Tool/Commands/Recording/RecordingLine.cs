@@ -17,6 +17,7 @@ namespace FastCgi.Tool.Commands.Recording;
 internal sealed record RecordingLine(string? Format = null, DateTimeOffset? Started = null, double? T = null, int? C = null, string? From = null, byte[]? Bytes = null, string? Event = null)
 {
     public const string CurrentFormat = "fastcgi-recording/1";
+    public const double LongestTime = 1e9;
     public const string Web = "web";
     public const string Application = "app";
     public const string Open = "open";
@@ -36,7 +37,7 @@ internal sealed record RecordingLine(string? Format = null, DateTimeOffset? Star
             var line = Parse(text) ?? throw new FormatException($"Line {number} of {file} is not one of a recording.");
             if (number == 1 && line.Format != CurrentFormat)
                 throw new FormatException($"{file} is not a recording: its first line does not say {CurrentFormat}.");
-            if (number > 1 && (line.C is null || (line.Bytes is null && line.Event is null)))
+            if (number > 1 && (line.C is null || line.T is < 0 or > LongestTime || (line.Bytes is null && line.Event is null)))
                 throw new FormatException($"Line {number} of {file} is not one of a recording.");
             if (number > 1)
                 lines.Add(line);

@@ -1,6 +1,7 @@
 using System.Text;
 using FastCgi.Client;
 using FastCgi.Client.Cgi;
+using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Commands.Replay;
 
@@ -73,7 +74,7 @@ internal static class AnswerComparison
 
     private static string Cut(string text)
     {
-        var shown = new string([.. text.Take(Shown).Select(static letter => char.IsControl(letter) ? ' ' : letter)]);
+        var shown = PlainText.Line(text[..Math.Min(text.Length, Shown)]);
         return text.Length > Shown ? shown + "…" : shown.Length == 0 ? Nothing : shown;
     }
 }

@@ -11,6 +11,7 @@ internal sealed class ReplayedConnection(int number, RecordingLine[] lines, Fast
     private readonly Lock _lock = new();
     private TaskCompletionSource _changed = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private bool _isClosed;
+    private bool _isDeaf;
 
     public int Number => number;
 
@@ -51,14 +52,25 @@ internal sealed class ReplayedConnection(int number, RecordingLine[] lines, Fast
 
     private async Task SendAsync(Socket socket, byte[] bytes, CancellationToken cancellationToken)
     {
+        if (_isDeaf)
+            return;
+
+        using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        timeout.CancelAfter(settings.Timeout);
         try
         {
             for (var rest = bytes.AsMemory(); !rest.IsEmpty;)
-                rest = rest[await socket.SendAsync(rest, cancellationToken)..];
+                rest = rest[await socket.SendAsync(rest, timeout.Token)..];
         }
         catch (SocketException)
         {
             // The application has closed. Its answers tell whether it should have.
+            SetClosed();
+        }
+        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
+        {
+            // It does not read. A part of a record has left, so that nothing behind it would be understood.
+            _isDeaf = true;
             SetClosed();
         }
     }
@@ -112,8 +124,13 @@ internal sealed class ReplayedConnection(int number, RecordingLine[] lines, Fast
 
     private async Task WaitForTimeAsync(double seconds, CancellationToken cancellationToken)
     {
-        if (settings.Speed is { } speed && TimeSpan.FromSeconds(seconds / speed) - watch.Elapsed is var left && left > TimeSpan.Zero)
-            await Task.Delay(left, cancellationToken);
+        if (settings.Speed is not { } speed)
+            return;
+
+        // What no timer takes nobody waits for.
+        var left = Math.Min((seconds / speed) - watch.Elapsed.TotalSeconds, TimeSpan.FromDays(49).TotalSeconds);
+        if (left > 0)
+            await Task.Delay(TimeSpan.FromSeconds(left), cancellationToken);
     }
 
     private void SetClosed()

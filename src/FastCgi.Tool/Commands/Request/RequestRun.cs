@@ -40,7 +40,7 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
         catch (FastCgiProtocolException exception)
         {
             if (exception.Completion is { StandardError.Length: > 0 } completion && !settings.IsJson)
-                await console.Error.WriteLineAsync(completion.StandardError.TrimEnd('\n'));
+                await console.Error.WriteLineAsync(PlainText.Lines(completion.StandardError).TrimEnd('\n'));
             return console.Fail(ExitCode.Failure, exception.Message, settings.IsJson);
         }
         catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
@@ -51,7 +51,7 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
         {
             return console.Fail(ExitCode.Failure, "Interrupted.", settings.IsJson);
         }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException or ArgumentException)
         {
             return console.Fail(ExitCode.Usage, exception.Message, settings.IsJson);
         }
@@ -104,9 +104,9 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
     {
         if (settings.IncludesHeaders)
         {
-            await console.Out.WriteLineAsync($"Status: {response.StatusCode} {response.ReasonPhrase}".TrimEnd());
+            await console.Out.WriteLineAsync(PlainText.Line($"Status: {response.StatusCode} {response.ReasonPhrase}").TrimEnd());
             foreach (var (name, value) in response.Headers)
-                await console.Out.WriteLineAsync($"{name}: {value}");
+                await console.Out.WriteLineAsync(PlainText.Line($"{name}: {value}"));
             await console.Out.WriteLineAsync();
             await console.Out.FlushAsync(cancellationToken);
         }
@@ -123,7 +123,7 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
 
         var completion = await response.Completion.WaitAsync(cancellationToken);
         if (completion.StandardError.Length > 0)
-            await console.Error.WriteLineAsync(completion.StandardError.TrimEnd('\n'));
+            await console.Error.WriteLineAsync(PlainText.Lines(completion.StandardError).TrimEnd('\n'));
         if (settings.IsVerbose)
             await console.Error.WriteLineAsync(string.Create(CultureInfo.InvariantCulture, $"* {completion.ProtocolStatus}, appStatus {completion.AppStatus}, {_watch.Elapsed.TotalMilliseconds:0.0} ms"));
         return GetExitCode(response);

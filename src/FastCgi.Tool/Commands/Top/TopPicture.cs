@@ -5,35 +5,58 @@ using FastCgi.Tool.Terminal;
 namespace FastCgi.Tool.Commands.Top;
 
 /// <summary>A status as lines that fit the terminal.</summary>
-internal sealed class TopPicture(StatusSnapshot status, ToolConsole console)
+/// <param name="status">The status.</param>
+/// <param name="console">Whether there are colours.</param>
+/// <param name="width">How many characters a line has.</param>
+internal sealed class TopPicture(StatusSnapshot status, ToolConsole console, int width)
 {
+    // Of what a message says, the rest is on the page. What all of them take is half of the terminal, or little.
+    private const int MaxFindingLines = 6;
+    private const int MinFindingLines = 2;
+
+    // Where there is less room, what was read and written makes way for the path.
+    private const int WidthOfAllColumns = 100;
+    private const int WidthOfLongClients = 120;
+    private const int MaxState = 20;
+    private const int MaxClient = 15;
+
     private readonly List<string> _lines = [];
 
     /// <param name="height">How many lines there is room for.</param>
-    public void Write(int height)
+    public IReadOnlyList<string> Draw(int height)
     {
         WriteTotals();
-        WriteFindings();
+        WriteFindings(height);
         WriteRequests();
-        foreach (var line in _lines.Take(Math.Max(height - 1, 1)))
-            console.Out.WriteLine(line);
+        // The last line stays free: the cursor is there.
+        var room = Math.Max(height - 1, 1);
+        return _lines.Count <= room ? _lines : [.. _lines.Take(room - 1), Cut($"… {_lines.Count - room + 1} lines more")];
     }
 
     private static string Size(double bytes) => bytes switch
     {
         < 1024 => Number($"{bytes:0} B"),
-        < 1024 * 1024 => Number($"{bytes / 1024:0.0} KB"),
-        < 1024d * 1024 * 1024 => Number($"{bytes / 1024 / 1024:0.0} MB"),
-        _ => Number($"{bytes / 1024 / 1024 / 1024:0.0} GB"),
+        < 1024 * 1024 => Number($"{bytes / 1024:0.0} KiB"),
+        < 1024d * 1024 * 1024 => Number($"{bytes / 1024 / 1024:0.0} MiB"),
+        _ => Number($"{bytes / 1024 / 1024 / 1024:0.0} GiB"),
     };
 
-    private static string Latency(double? seconds) => seconds is { } value ? Number($"{value * 1000:0.0} ms") : "-";
+    private static string Rate(double rate) => rate < 100 ? Number($"{rate:0.0}") : Number($"{rate:N0}");
+
+    private static string Latency(double? seconds) => seconds switch
+    {
+        null => "-",
+        > 0 and < 0.001 => Number($"{seconds * 1e6:0} µs"),
+        < 1 => Number($"{seconds * 1e3:0.0} ms"),
+        _ => Age(seconds.Value),
+    };
 
     private static string Age(double seconds) => seconds switch
     {
         < 60 => Number($"{seconds:0.0} s"),
         < 3600 => Number($"{seconds / 60:0} min"),
-        _ => Number($"{seconds / 3600:0.0} h"),
+        < 172_800 => Number($"{seconds / 3600:0.0} h"),
+        _ => Number($"{seconds / 86_400:0.0} d"),
     };
 
     private static string Number(FormattableString text) => text.ToString(CultureInfo.InvariantCulture);
@@ -41,28 +64,41 @@ internal sealed class TopPicture(StatusSnapshot status, ToolConsole console)
     private void WriteTotals()
     {
         var (connections, requests, recent, resources) = (status.Connections, status.Requests, status.Recent, status.Resources);
-        Add($"{status.Application}  {status.State}, for {Age(status.Uptime)}, process {status.ProcessId}, {status.Engine}");
+        Add($"{status.Application}  {status.State}, for {Age(status.Uptime)}, process {status.ProcessId}, {status.Engine}", console.Bold, status.Application.Length);
         Add($"{string.Join(' ', status.Endpoints)}");
         Add("");
-        Add($"requests     {requests.Active} active, {requests.Queued} queued, {requests.Total} in all, {requests.Rejected.Values.Sum()} rejected, {requests.Aborted.Values.Sum()} aborted");
-        Add($"connections  {connections.Active} open, {connections.Total} in all, {connections.Rejected + connections.Refused} rejected, {connections.ProtocolErrors.Values.Sum()} protocol errors");
-        Add(Number($"rates        {recent.RequestsPerSecond:0.0} requests/s, {recent.ConnectionsPerSecond:0.0} connections/s, in {Size(recent.BytesReceivedPerSecond)}/s, out {Size(recent.BytesSentPerSecond)}/s"));
+        Add(Number($"requests     {requests.Active:N0} active, {requests.Queued:N0} queued, {requests.Total:N0} in all, {requests.Rejected.Values.Sum():N0} rejected, {requests.Aborted.Values.Sum():N0} aborted"));
+        Add(Number($"connections  {connections.Active:N0} open, {connections.Total:N0} in all, {connections.Rejected + connections.Refused:N0} rejected, {connections.ProtocolErrors.Values.Sum():N0} protocol errors"));
+        Add(Number($"rates        {Rate(recent.RequestsPerSecond)} requests/s, {Rate(recent.ConnectionsPerSecond)} connections/s, in {Size(recent.BytesReceivedPerSecond)}/s, out {Size(recent.BytesSentPerSecond)}/s"));
         Add($"latency      p50 {Latency(recent.P50)}, p90 {Latency(recent.P90)}, p99 {Latency(recent.P99)}, max {Latency(recent.Max)}");
-        Add($"process      {Size(resources.ResidentMemory)}, {resources.Descriptors?.ToString(CultureInfo.InvariantCulture) ?? "?"} descriptors, {resources.PoolThreads} threads of the pool, {resources.PoolWaiting} waiting for one");
+        Add($"process      {Size(resources.ResidentMemory)}, {resources.Descriptors?.ToString("N0", CultureInfo.InvariantCulture) ?? "?"} descriptors, {resources.PoolThreads} threads of the pool, {resources.PoolWaiting} waiting for one");
         foreach (var limit in status.Limits.Where(static limit => limit.Part >= 0.8))
-            Add(Number($"limit        {limit.Name}: {limit.Used} of {limit.Limit}"), console.Yellow);
+            Add(Number($"limit        {limit.Name}: {limit.Used:N0} of {limit.Limit}"), console.Yellow);
     }
 
-    private void WriteFindings()
+    private void WriteFindings(int height)
     {
-        if (status.Recommendations.Count + status.Errors.Count == 0)
+        var count = status.Recommendations.Count + status.Errors.Count;
+        if (count == 0)
             return;
 
+        var maxLines = Math.Clamp(height / 2 / count, MinFindingLines, MaxFindingLines);
         Add("");
         foreach (var finding in status.Errors)
-            Add($"{finding.Name} ({finding.Count})  {OneLine(finding.Message)}", console.Red);
+            AddFinding(finding, console.Red, maxLines);
         foreach (var finding in status.Recommendations)
-            Add($"{finding.Name} ({finding.Count})  {OneLine(finding.Message)}", console.Yellow);
+            AddFinding(finding, console.Yellow, maxLines);
+    }
+
+    private void AddFinding(FindingStatus finding, Func<string, string> colour, int maxLines)
+    {
+        var head = Number($"{finding.Name} ({finding.Count:N0})");
+        var lines = TextTable.Wrap(PlainText.Line($"{head}  {finding.Message}"), width).ToList();
+        for (var i = 0; i < Math.Min(lines.Count, maxLines); i++)
+        {
+            var isCut = i == maxLines - 1 && lines.Count > maxLines;
+            Add(isCut ? lines[i] + " …" : lines[i], colour, i == 0 ? head.Length : 0);
+        }
     }
 
     private void WriteRequests()
@@ -74,18 +110,32 @@ internal sealed class TopPicture(StatusSnapshot status, ToolConsole console)
             return;
         }
 
-        Add($"{"AGE",8}  {"STATE",-18}  {"IN",9}  {"OUT",9}  {"CLIENT",-15}  REQUEST");
-        foreach (var request in status.ActiveRequests.OrderByDescending(static request => request.Age))
-            Add($"{Age(request.Age),8}  {request.State,-18}  {Size(request.BytesRead),9}  {Size(request.BytesWritten),9}  {request.Client ?? "-",-15}  {OneLine($"{request.Method} {request.Path}")}");
+        var rows = status.ActiveRequests.OrderByDescending(static request => request.Age).Select(request => new[]
+        {
+            Age(request.Age), request.State, Size(request.BytesRead), Size(request.BytesWritten), request.Client ?? "-", PlainText.Line($"{request.Method} {request.Path}"),
+        }).Prepend(["AGE", "STATE", "IN", "OUT", "CLIENT", "REQUEST"]).ToList();
+        bool[] isRight = [true, false, true, true, false, false];
+        int[] most = [8, width < int.MaxValue ? MaxState : width, 9, 9, width >= WidthOfLongClients ? width : MaxClient, width];
+        int[] shown = width >= WidthOfAllColumns ? [0, 1, 2, 3, 4, 5] : [0, 1, 4, 5];
+        var widths = most.Select((limit, i) => Math.Min(limit, rows.Max(row => row[i].Length))).ToArray();
+        foreach (var row in rows)
+        {
+            var cells = shown.Select(i => isRight[i] ? row[i].PadLeft(widths[i]) : Cut(row[i], widths[i]).PadRight(widths[i]));
+            Add(string.Join("  ", cells).TrimEnd(), ReferenceEquals(row, rows[0]) ? console.Bold : null);
+        }
     }
 
-    /// <summary>Clients write paths: nothing of them reaches the terminal as a control code.</summary>
-    private static string OneLine(string text) => string.Concat(text.Select(static character => char.IsControl(character) ? ' ' : character));
+    private static string Cut(string text, int length) => text.Length <= length ? text : text[..Math.Max(length - 1, 1)] + "…";
 
-    private void Add(string text, Func<string, string>? colour = null)
+    private string Cut(string text) => Cut(text, width);
+
+    /// <param name="text">The line.</param>
+    /// <param name="colour">Colours its beginning.</param>
+    /// <param name="coloured">How much of it.</param>
+    private void Add(string text, Func<string, string>? colour = null, int coloured = int.MaxValue)
     {
-        var line = OneLine(text);
-        line = line.Length <= console.Width ? line : line[..Math.Max(console.Width - 1, 1)] + "…";
-        _lines.Add(colour is null ? line.TrimEnd() : colour(line));
+        var line = Cut(PlainText.Line(text));
+        var end = Math.Min(coloured, line.Length);
+        _lines.Add(colour is null || end == 0 ? line.TrimEnd() : colour(line[..end]) + line[end..].TrimEnd());
     }
 }

@@ -16,13 +16,21 @@ internal sealed class TopRun(ToolConsole console, TopSettings settings)
     {
         var isUrl = TopCommand.IsUrl(settings.Target);
         using HttpMessageHandler handler = isUrl ? new SocketsHttpHandler() : new FastCgiHttpHandler(settings.Target);
-        using var client = new HttpClient(handler) { Timeout = settings.Timeout };
+        using var client = new HttpClient(handler) { Timeout = settings.Timeout, MaxResponseContentBufferSize = 64 * 1024 * 1024 };
         var uri = GetUri(isUrl);
+        LiveScreen? screen = null;
         try
         {
             while (true)
             {
-                if (await ShowAsync(client, uri, cancellationToken) is var code && (settings.IsOnce || code != ExitCode.Ok))
+                var (code, text, status) = await LookAsync(client, uri, cancellationToken);
+                if (status is null)
+                    return Fail(code, text, ref screen);
+
+                // Only when there is something to show: what goes wrong at once stands where it was asked for.
+                screen ??= settings.IsOnce || settings.IsJson ? null : new LiveScreen(console);
+                Show(text, status, screen);
+                if (settings.IsOnce)
                     return code;
 
                 await Task.Delay(s_interval, cancellationToken);
@@ -34,17 +42,29 @@ internal sealed class TopRun(ToolConsole console, TopSettings settings)
         }
         catch (OperationCanceledException)
         {
-            return console.Fail(ExitCode.Failure, $"{settings.Target}: there was no answer in time.", settings.IsJson);
+            return Fail(ExitCode.Failure, $"{settings.Target}: there was no answer in time.", ref screen);
         }
         catch (Exception exception) when (exception is HttpRequestException or SocketException)
         {
             var isUnreached = exception is SocketException || exception.InnerException is SocketException;
-            return console.Fail(isUnreached ? ExitCode.CannotConnect : ExitCode.Failure, $"{settings.Target}: {(exception.InnerException ?? exception).Message}", settings.IsJson);
+            return Fail(isUnreached ? ExitCode.CannotConnect : ExitCode.Failure, $"{settings.Target}: {(exception.InnerException ?? exception).Message}", ref screen);
         }
         catch (Exception exception) when (exception is IOException or JsonException)
         {
-            return console.Fail(ExitCode.Failure, $"{settings.Target}: {exception.Message}", settings.IsJson);
+            return Fail(ExitCode.Failure, $"{settings.Target}: {exception.Message}", ref screen);
         }
+        finally
+        {
+            screen?.Dispose();
+        }
+    }
+
+    /// <summary>Says why there is nothing to show, on the screen that stays.</summary>
+    private int Fail(int code, string message, ref LiveScreen? screen)
+    {
+        screen?.Dispose();
+        screen = null;
+        return console.Fail(code, message, settings.IsJson);
     }
 
     private Uri GetUri(bool isUrl)
@@ -53,15 +73,24 @@ internal sealed class TopRun(ToolConsole console, TopSettings settings)
         return new Uri(text + (text.Contains('?', StringComparison.Ordinal) ? "&" : "?") + "format=json");
     }
 
-    private async Task<int> ShowAsync(HttpClient client, Uri uri, CancellationToken cancellationToken)
+    /// <returns>The text of the status and what it says; without it, the code to end with, and why.</returns>
+    private async Task<(int Code, string Text, StatusSnapshot? Status)> LookAsync(HttpClient client, Uri uri, CancellationToken cancellationToken)
     {
         using var response = await client.GetAsync(uri, cancellationToken);
         if (!response.IsSuccessStatusCode)
-            return console.Fail(ExitCode.Failure, $"{uri.AbsolutePath} of {settings.Target} is answered with {(int)response.StatusCode}: map the status with MapFastCgiStatus(), or set FastCgi:StatusAddress.", settings.IsJson);
+            return (ExitCode.Failure, $"{uri.AbsolutePath} of {settings.Target} is answered with {(int)response.StatusCode}: map the status with MapFastCgiStatus(), or set FastCgi:StatusAddress.", null);
 
         var text = await response.Content.ReadAsStringAsync(cancellationToken);
-        if (JsonSerializer.Deserialize(text, StatusJson.Default.StatusSnapshot) is not { } status)
-            return console.Fail(ExitCode.Failure, $"{settings.Target} has no status.", settings.IsJson);
+        return (ExitCode.Ok, text, StatusReader.Read(text));
+    }
+
+    private void Show(string text, StatusSnapshot status, LiveScreen? screen)
+    {
+        if (screen is not null)
+        {
+            screen.Show((width, height) => new TopPicture(status, console, width).Draw(height));
+            return;
+        }
 
         if (settings.IsJson)
         {
@@ -70,13 +99,10 @@ internal sealed class TopRun(ToolConsole console, TopSettings settings)
         }
         else
         {
-            var picture = new TopPicture(status, console);
-            if (console.IsTerminal && !settings.IsOnce)
-                console.Out.Write("\e[H\e[2J");
-            picture.Write(console.IsTerminal && !settings.IsOnce ? console.Height : int.MaxValue);
+            foreach (var line in new TopPicture(status, console, console.Width).Draw(int.MaxValue))
+                console.Out.WriteLine(line);
         }
 
-        await console.Out.FlushAsync(cancellationToken);
-        return ExitCode.Ok;
+        console.Out.Flush();
     }
 }

@@ -7,7 +7,7 @@ using FastCgi.AspNetCore.Transport;
 using FastCgi.AspNetCore.Transport.Epoll;
 using Xunit;
 
-namespace FastCgi.AspNetCore.InMemoryTests;
+namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>What the epoll engine does when the system refuses what it asks for.</summary>
 [SupportedOSPlatform("linux")]
@@ -81,6 +81,49 @@ public sealed class EpollEngineTests
         await AssertLoopTurnsAsync(other.EndPoint);
         Assert.Equal(0, attempts.CurrentCount);
         await StopAsync(server, engine, other);
+    }
+
+    /// <summary>Another process that has the socket too has shut it down: the loop would be told of a connection again and again.</summary>
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Accept_SocketIsShutDownByAnother_OneWarningAndTheNextAttemptByTheClock(bool isTcp)
+    {
+        await using var hand = await HandListener.StartAsync(isTcp: isTcp);
+        hand.Connect(1);
+        hand.Loop.TurnUntil(() => hand.Server.Connections.Count == 1, "the connection");
+        hand.Socket.Shutdown(SocketShutdown.Receive);
+
+        // It may be that another loop was faster, once.
+        for (var i = 0; i < 3; i++)
+            hand.Loop.Turn();
+
+        Assert.Null(hand.Loop.GetInterest((int)hand.Descriptor));
+        var warning = await hand.Server.Logs.SingleAsync("AcceptOutOfResources");
+        Assert.Contains("See accept(2)", warning.Message, StringComparison.Ordinal);
+        hand.Server.Clock.Advance(AcceptFailures.RetryDelay);
+        Assert.NotNull(hand.Loop.GetInterest((int)hand.Descriptor));
+    }
+
+    /// <summary>Another loop or process was faster, which is no failure.</summary>
+    [Fact]
+    public async Task Accept_NothingIsThere_AgainAndAgain_IsNoFailure()
+    {
+        await using var hand = await HandListener.StartAsync(static options => options.Transport.LoopCount = 2);
+        var interest = hand.Loop.GetInterest((int)hand.Descriptor);
+        hand.Connect(1);
+        hand.Engine.Loops[1].Turn();
+
+        for (var i = 0; i < 5; i++)
+        {
+            using var other = LoopByHand.Connect(hand.Socket.LocalEndPoint!);
+            // What waited has gone to somebody else since the event.
+            using var taken = hand.Socket.Accept();
+            hand.Loop.Turn();
+        }
+
+        Assert.Equal(interest, hand.Loop.GetInterest((int)hand.Descriptor));
+        Assert.DoesNotContain(hand.Server.Logs.All, static log => log.EventName == "AcceptOutOfResources");
     }
 
     private static async Task AssertLoopTurnsAsync(EndPoint endPoint)

@@ -1,0 +1,251 @@
+using System.Net;
+using System.Net.Http.Headers;
+using Microsoft.AspNetCore.Authentication;
+using Microsoft.Extensions.DependencyInjection;
+
+namespace FastCgi.AspNetCore.FrontEndTests.Doctor;
+
+/// <summary>The table: the faults of <c>docs/troubleshooting.md</c>, behind each web server that can have them.</summary>
+internal static partial class Faults
+{
+    private const string Include = "include fastcgi_params;";
+    private const string NginxPass = "fastcgi_pass unix:/run/hello/app.sock;";
+
+    // The tests put the address in the place of the socket.
+    private const string NginxTcpPass = "fastcgi_pass /run/hello/app.sock;";
+    private const string ApachePass = "ProxyPass \"/\" \"unix:/run/hello/app.sock|fcgi://hello/\"";
+    private const string ApacheHttp = "LoadModule proxy_http_module /usr/lib/apache2/modules/mod_proxy_http.so\n";
+    private const string WithPort = "fastcgi_param HTTP_HOST $host:$server_port;";
+
+    public static IReadOnlyDictionary<string, Fault> All { get; } =
+        new[] { Unreached(), Protocols(), Parameters(), Limits(), Identities(), Connections() }.SelectMany(static faults => faults).ToDictionary(static fault => fault.ToString());
+
+    /// <summary>No connection: nobody listens, or may connect, or the queue is full.</summary>
+    private static IEnumerable<Fault> Unreached()
+    {
+        foreach (var kind in new[] { FrontEndKind.Nginx, FrontEndKind.Apache, FrontEndKind.Lighttpd })
+        {
+            yield return new("nothing listens", kind) { Listener = Listener.Nobody, Rule = ("no-socket", "--urls fastcgi://unix:"), Status = Unavailable(kind) };
+            yield return new("the process has ended", kind) { Listener = Listener.Leftover, Rule = ("nobody-listens", "--urls fastcgi://unix:"), Status = Unavailable(kind) };
+            yield return new("the queue is full", kind) { Listener = Listener.FullQueue, Rule = ("backlog-full", "sysctl -w net.core.somaxconn=4096"), Status = kind == FrontEndKind.Nginx ? HttpStatusCode.BadGateway : 0, Visit = AskBrieflyAsync };
+        }
+
+        yield return new("nothing listens", FrontEndKind.HaProxy) { Listener = Listener.Nobody, Rule = ("nobody-listens", "--urls fastcgi://127.0.0.1:"), Status = HttpStatusCode.ServiceUnavailable };
+
+        // lighttpd and HAProxy of the tests work as root.
+        foreach (var kind in new[] { FrontEndKind.Nginx, FrontEndKind.Apache })
+        {
+            yield return new("the socket is closed to it", kind)
+            {
+                Listener = Listener.ClosedSocket,
+                Event = ("SocketOutOfReach", "?mode=0660&group="),
+                Rule = ("permission", "?mode=0660&group="),
+                Status = Unavailable(kind),
+            };
+        }
+    }
+
+    /// <summary>Another protocol than FastCGI, on one side or the other.</summary>
+    private static IEnumerable<Fault> Protocols()
+    {
+        yield return new("the application speaks HTTP", FrontEndKind.Nginx)
+        {
+            Wrong = [(NginxPass, NginxTcpPass)],
+            Listener = Listener.Http,
+            Rule = ("speaks-http", "--urls fastcgi://127.0.0.1:"),
+            Status = HttpStatusCode.BadGateway,
+        };
+        yield return new("php-fpm has the port", FrontEndKind.Nginx) { Wrong = [(NginxPass, NginxTcpPass)], Listener = Listener.Php, Rule = ("php-fpm", "--urls fastcgi://127.0.0.1:9001"), Status = HttpStatusCode.NotFound };
+        yield return Http(FrontEndKind.Nginx, "fastcgi_pass unix:", (NginxPass, "proxy_pass http://unix:/run/hello/app.sock:;"));
+        yield return Http(FrontEndKind.Apache, "|fcgi://hello/\" flushpackets=on", (ApachePass, ApacheHttp + ApachePass.Replace("fcgi:", "http:", StringComparison.Ordinal)));
+        yield return Http(FrontEndKind.HaProxy, "proto fcgi", (" proto fcgi", ""), ("    use-fcgi-app hello\n", ""));
+        yield return Http(FrontEndKind.Lighttpd, "fastcgi.server = (", ("fastcgi.server", "server.modules += (\"mod_proxy\")\nproxy.server"));
+        yield return Tls(FrontEndKind.Nginx, "fastcgi_pass unix:", (NginxPass, "proxy_pass https://unix:/run/hello/app.sock:;"));
+        yield return Tls(FrontEndKind.Apache, "|fcgi://hello/", (ApachePass, ApacheHttp + "SSLProxyEngine on\n" + ApachePass.Replace("fcgi:", "https:", StringComparison.Ordinal)));
+        yield return Tls(FrontEndKind.HaProxy, "proto fcgi", (" proto fcgi", " ssl verify none"), ("    use-fcgi-app hello\n", ""));
+    }
+
+    private static Fault Http(FrontEndKind kind, string line, params (string, string)[] wrong)
+        => new("HTTP is sent to the FastCGI port", kind) { Wrong = wrong, Event = ("WrongProtocol", "fastcgi_pass"), Rule = ("http-to-fastcgi", line), Status = HttpStatusCode.BadRequest };
+
+    private static Fault Tls(FrontEndKind kind, string line, params (string, string)[] wrong)
+        => new("TLS is sent to the FastCGI port", kind) { Wrong = wrong, Event = ("WrongProtocol", "TLS was spoken"), Rule = ("http-to-fastcgi", line) };
+
+    /// <summary>What the web server does not pass, or passes wrongly.</summary>
+    private static IEnumerable<Fault> Parameters()
+    {
+        const FrontEndKind Nginx = FrontEndKind.Nginx;
+        (string, string)[] withPort = [(Include, $"{Include} {WithPort}")];
+        yield return new("no include", Nginx) { Wrong = [("        " + Include + "\n", "")], Event = ("ParametersMissing", Include), Rule = ("params-missing", Include), Status = HttpStatusCode.BadRequest };
+        yield return new("a parameter of its own", Nginx)
+        {
+            Wrong = [("    location / {\n        " + Include, "    " + Include + "\n    location / {\n        fastcgi_param PATH_BASE /;")],
+            Event = ("ParametersMissing", Include),
+            Rule = ("params-missing", Include),
+            Status = HttpStatusCode.BadRequest,
+        };
+        yield return new("no REQUEST_URI", Nginx)
+        {
+            Wrong = [(Include, "fastcgi_param REQUEST_METHOD $request_method; fastcgi_param CONTENT_LENGTH $content_length;")],
+            Visit = static client => client.GetStringAsync("/page"),
+            Event = ("ParametersMissing", "REQUEST_URI"),
+            Rule = ("target-missing", "fastcgi_param REQUEST_URI $request_uri;"),
+        };
+        yield return new("no CONTENT_LENGTH", Nginx)
+        {
+            Wrong = [(Include, "fastcgi_param REQUEST_METHOD $request_method; fastcgi_param REQUEST_URI $request_uri;")],
+            Rule = ("length-missing", "fastcgi_param CONTENT_LENGTH $content_length;"),
+        };
+        yield return new("a host without its port", Nginx)
+        {
+            Wrong = [(Include, $"{Include} fastcgi_param HTTP_HOST $host;")],
+            Right = withPort,
+            Application = static app => app.MapFallback(static (HttpRequest request) => Results.Redirect($"http://{request.Host}/there")),
+            Event = ("HostWithoutPort", "fastcgi_param HTTP_HOST $host:$server_port;"),
+            Rule = ("host-port", "fastcgi_param HTTP_HOST $host:$server_port;"),
+        };
+        yield return new("no host", Nginx)
+        {
+            // Behind an include that has one, the empty one would not count.
+            Wrong = [(Include, "fastcgi_param REQUEST_METHOD $request_method; fastcgi_param REQUEST_URI $request_uri; fastcgi_param CONTENT_LENGTH $content_length;\nfastcgi_param SERVER_SOFTWARE nginx; fastcgi_param SERVER_PROTOCOL $server_protocol; fastcgi_param HTTP_HOST \"\";")],
+            Right = withPort,
+            Haste = 3,
+            Event = ("HostNotPassed", "fastcgi_param HTTP_HOST $host:$server_port;"),
+            Rule = ("host-missing", "fastcgi_param HTTP_HOST $host:$server_port;"),
+        };
+
+        yield return new("no scheme", Nginx)
+        {
+            UsesTls = true,
+            Haste = 3,
+            Visit = OfBalancer,
+            Wrong = [("    include fastcgi_params;\n    fastcgi_param HTTP_HOST", "    fastcgi_param REQUEST_METHOD $request_method; fastcgi_param REQUEST_URI $request_uri; fastcgi_param CONTENT_LENGTH $content_length;\n    fastcgi_param SERVER_SOFTWARE nginx;\n    fastcgi_param HTTP_HOST")],
+            Event = ("SchemeNotPassed", "fastcgi_param HTTPS $https if_not_empty;"),
+            Rule = ("scheme-missing", "fastcgi_param HTTPS $https if_not_empty;"),
+        };
+        yield return new("no scheme", FrontEndKind.HaProxy)
+        {
+            IsMendedBehindBalancer = true,
+            Haste = 3,
+            Visit = OfBalancer,
+            Wrong = [("    set-param REQUEST_SCHEME https if { ssl_fc }\n", "")],
+            Event = ("SchemeNotPassed", "set-param REQUEST_SCHEME https if { ssl_fc } || { var(txn.forwarded_proto) -m str https }"),
+        };
+        foreach (var kind in Kinds)
+            yield return BehindBalancer(kind);
+        yield return new("the load balancer's scheme is dropped", Nginx)
+        {
+            IsBehindBalancer = true,
+            Wrong = [("        fastcgi_param HTTPS $forwarded_https if_not_empty;\n", "")],
+            Application = RedirectToHttps,
+            Visit = OfBalancer,
+            Event = ("RedirectToHttps", "Behind a load balancer"),
+            Rule = ("scheme-behind-balancer", "fastcgi_param HTTPS $forwarded_https if_not_empty;"),
+        };
+        yield return new("the load balancer's scheme is dropped", FrontEndKind.Apache)
+        {
+            IsBehindBalancer = true,
+            Wrong = [("    SetEnvIfExpr", "    # SetEnvIfExpr")],
+            Application = RedirectToHttps,
+            Visit = OfBalancer,
+            Event = ("RedirectToHttps", "Behind a load balancer"),
+            Rule = ("scheme-behind-balancer", "HTTPS=on"),
+        };
+        yield return new("the load balancer's scheme is dropped", FrontEndKind.HaProxy)
+        {
+            IsBehindBalancer = true,
+            Wrong = [(" || { var(txn.forwarded_proto) -m str https }", "")],
+            Application = RedirectToHttps,
+            Visit = OfBalancer,
+            Event = ("RedirectToHttps", "Behind a load balancer"),
+            Rule = ("scheme-behind-balancer", "set-param REQUEST_SCHEME https if { ssl_fc } || { var(txn.forwarded_proto) -m str https }"),
+        };
+        yield return PathBase(Nginx, "fastcgi_param PATH_BASE /other;", (Include, $"{Include} fastcgi_param PATH_BASE /other;"));
+        yield return PathBase(FrontEndKind.Apache, "SetEnv PATH_BASE /other", ("CGIPassAuth On", "CGIPassAuth On\nSetEnv PATH_BASE /other"));
+        yield return PathBase(FrontEndKind.HaProxy, "set-param PATH_BASE /other if { path_beg /other/ }", ("docroot /", "docroot /\n    set-param PATH_BASE /other"));
+        yield return PathBase(FrontEndKind.Lighttpd, "$HTTP[\"url\"] =~ \"^/other(/|$)\"", ("fastcgi.server", "server.modules += (\"mod_setenv\")\nsetenv.add-environment = (\"PATH_BASE\" => \"/other\")\nfastcgi.server"));
+    }
+
+    private static Fault BehindBalancer(FrontEndKind kind) => new("it does not know of the load balancer", kind)
+    {
+        IsMendedBehindBalancer = true,
+        Application = RedirectToHttps,
+        Visit = OfBalancer,
+        Event = ("RedirectToHttps", "'Behind a load balancer'"),
+    };
+
+    private static Fault PathBase(FrontEndKind kind, string line, (string, string) wrong) => new("a path base of another path", kind)
+    {
+        Wrong = [wrong],
+        Application = static app => app.MapGet("/page", static () => "reached"),
+        Visit = static async client => (await client.GetAsync("/app/page")).Dispose(),
+        Event = ("PathBaseNotMatched", "FastCgi:PathBase"),
+        Rule = ("path-base", line),
+    };
+
+    private static void RedirectToHttps(WebApplication app)
+        => app.MapFallback(static (HttpRequest request) => request.IsHttps ? Results.Text("reached") : Results.Redirect($"https://{request.Host.Host}{request.Path}"));
+
+    /// <summary>Apache waits for a place in the queue for as long as its time-out.</summary>
+    private static async Task AskBrieflyAsync(HttpClient client)
+    {
+        using var patience = new CancellationTokenSource(TimeSpan.FromSeconds(1));
+        try
+        {
+            (await client.GetAsync("/", patience.Token)).Dispose();
+        }
+        catch (OperationCanceledException)
+        {
+        }
+    }
+
+    private static Func<HttpClient, Task> OfBalancer => AskAsync(static request =>
+    {
+        request.Headers.Add("X-Forwarded-For", "198.51.100.7");
+        request.Headers.Add("X-Forwarded-Proto", "https");
+    });
+
+    private static Func<HttpClient, Task> AskAsync(Action<HttpRequestMessage> change) => async client =>
+    {
+        using var request = new HttpRequestMessage(HttpMethod.Get, "/") { Version = client.DefaultRequestVersion, VersionPolicy = client.DefaultVersionPolicy };
+        change(request);
+        (await client.SendAsync(request)).Dispose();
+    };
+
+    private static HttpStatusCode Unavailable(FrontEndKind kind) => kind == FrontEndKind.Nginx ? HttpStatusCode.BadGateway : HttpStatusCode.ServiceUnavailable;
+
+    /// <summary>Who the client is.</summary>
+    private static IEnumerable<Fault> Identities()
+    {
+        yield return Authorization(FrontEndKind.Apache, "CGIPassAuth On", ("        CGIPassAuth On\n", ""));
+        yield return Authorization(FrontEndKind.HaProxy, "pass-header Authorization", ("    pass-header Authorization", "    # none"));
+        yield return Authorization(FrontEndKind.Nginx, "fastcgi_pass_request_headers on;", (Include, $"{Include} fastcgi_pass_request_headers off;")) with { Event = null };
+        yield return new("anybody is a user", FrontEndKind.Nginx)
+        {
+            Wrong = [(Include, $"{Include} fastcgi_param REMOTE_USER $remote_user; fastcgi_param AUTH_TYPE Basic;")],
+            Rule = ("user-unverified", "auth_basic \"Members\";"),
+        };
+        yield return new("a user that is not taken", FrontEndKind.Nginx)
+        {
+            Wrong = [(Include, $"{Include} fastcgi_param REMOTE_USER $remote_user;")],
+            Right = [(Include, $"{Include} fastcgi_param REMOTE_USER $remote_user; fastcgi_param AUTH_TYPE Basic;")],
+            Services = static builder => builder.Services.AddAuthentication("FastCgi").AddFastCgi(),
+            Application = static app =>
+            {
+                app.UseAuthentication();
+                app.MapFallback(static (HttpContext context) => context.User.Identity!.Name ?? "nobody");
+            },
+            Visit = AskAsync(static request => request.Headers.Authorization = new AuthenticationHeaderValue("Basic", "YW5uOnNlY3JldA==")),
+            Event = ("UserNotTaken", "fastcgi_param AUTH_TYPE Basic;"),
+        };
+    }
+
+    private static Fault Authorization(FrontEndKind kind, string line, params (string, string)[] wrong) => new("Authorization is dropped", kind)
+    {
+        Wrong = wrong,
+        Application = static app => app.MapFallback(static (HttpRequest request) => request.Headers.Authorization.Count > 0 ? Results.Text("reached") : Results.Unauthorized()),
+        Visit = AskAsync(static request => request.Headers.Authorization = new AuthenticationHeaderValue("Bearer", "token")),
+        Event = ("AuthorizationAbsent", line),
+        Rule = ("authorization-dropped", line),
+    };
+}

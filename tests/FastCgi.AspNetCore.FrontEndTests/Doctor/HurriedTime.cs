@@ -1,0 +1,25 @@
+namespace FastCgi.AspNetCore.FrontEndTests.Doctor;
+
+/// <summary>Time that passes faster, so that nobody waits long for what the server looks at every ten seconds.</summary>
+internal sealed class HurriedTime(int factor) : TimeProvider
+{
+    private readonly DateTimeOffset _start = System.GetUtcNow();
+
+    public override DateTimeOffset GetUtcNow() => _start + ((System.GetUtcNow() - _start) * factor);
+
+    public override long GetTimestamp() => System.GetTimestamp() * factor;
+
+    public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
+        => new Timer(System.CreateTimer(callback, state, Shorten(dueTime), Shorten(period)), this);
+
+    private TimeSpan Shorten(TimeSpan time) => time > TimeSpan.Zero ? TimeSpan.FromMilliseconds(Math.Ceiling(time.TotalMilliseconds / factor)) : time;
+
+    private sealed class Timer(ITimer timer, HurriedTime time) : ITimer
+    {
+        public bool Change(TimeSpan dueTime, TimeSpan period) => timer.Change(time.Shorten(dueTime), time.Shorten(period));
+
+        public void Dispose() => timer.Dispose();
+
+        public ValueTask DisposeAsync() => timer.DisposeAsync();
+    }
+}

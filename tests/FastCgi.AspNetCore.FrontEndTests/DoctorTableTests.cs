@@ -1,0 +1,96 @@
+using FastCgi.AspNetCore.FrontEndTests.Doctor;
+
+namespace FastCgi.AspNetCore.FrontEndTests;
+
+/// <summary>
+/// The promise of <c>docs/troubleshooting.md</c>: real web servers run with each fault, the status of the application or <c>fastcgi doctor</c> names
+/// it with the line to add, and with that line it is named no longer.
+/// </summary>
+public sealed class DoctorTableTests(ITestOutputHelper output)
+{
+    // For what is written after the answer, and for what the server's doctor sees when it looks next.
+    private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(8);
+
+    // Whether it is so cannot be seen from the application: these are said once, of any configuration.
+    private static readonly string[] s_alwaysSaid = ["EventStreamMayBeHeld", "HeadTooLargeForNginx"];
+
+    public static TheoryData<string> Names => [.. Faults.All.Keys];
+
+    [Theory, MemberData(nameof(Names))]
+    public async Task Fault_IsNamedWithItsLine_UntilItIsMended(string name)
+    {
+        var fault = Faults.All[name];
+        Assert.True(fault.Event is not null || fault.Rule is not null);
+        if (fault.Listener == Listener.ClosedSocket && !Environment.IsPrivilegedProcess)
+            return;
+
+        await Task.WhenAll(AssertNamedAsync(fault), AssertNotNamedAsync(fault));
+    }
+
+    private async Task AssertNamedAsync(Fault fault)
+    {
+        await using var site = await FaultySite.StartAsync(fault, isWrong: true);
+        await fault.Visit(site.Client);
+        if (fault.Status != 0)
+            await AssertStatusAsync(fault, site);
+        if (fault.Event is var (eventName, eventLine))
+        {
+            var found = await FindAsync(site, eventName);
+            Assert.True(found is not null, $"{eventName} is not recommended");
+            output.WriteLine($"{eventName}: {found}");
+            Assert.Contains(eventLine, found, StringComparison.Ordinal);
+            Assert.Matches(@"See docs/[\w-]+\.md#[\w-]+\.", found);
+        }
+
+        if (fault.Rule is var (id, line))
+        {
+            var report = await site.AskToolAsync();
+            output.WriteLine(report);
+            var start = report.IndexOf($" {id}  ", StringComparison.Ordinal);
+            Assert.True(start >= 0, $"{id} is not found");
+            var finding = report[start..(report.IndexOf("\n\n", start, StringComparison.Ordinal) is > 0 and var end ? end : report.Length)];
+            Assert.Contains(line, finding[finding.IndexOf("  add   ", StringComparison.Ordinal)..], StringComparison.Ordinal);
+            Assert.Contains("  see   docs/", finding, StringComparison.Ordinal);
+        }
+    }
+
+    private static async Task AssertNotNamedAsync(Fault fault)
+    {
+        // No line of Apache mends it.
+        if (fault is { Kind: FrontEndKind.Apache, Rule.Id: "head-buffer" })
+            return;
+
+        await using var site = await FaultySite.StartAsync(fault, isWrong: false);
+        await fault.Visit(site.Client);
+        if (fault.Event is var (eventName, _) && !s_alwaysSaid.Contains(eventName))
+        {
+            if (fault.IsSeenAtALook)
+                await Task.Delay(TimeSpan.FromSeconds(10.5 / fault.Haste));
+            Assert.DoesNotContain(eventName, await site.GetRecommendationsAsync());
+        }
+
+        if (fault.Rule is var (id, _))
+            Assert.DoesNotContain($" {id}  ", await site.AskToolAsync(), StringComparison.Ordinal);
+    }
+
+    /// <summary>Asks the site itself, so that the fault is one that clients see.</summary>
+    private static async Task AssertStatusAsync(Fault fault, FaultySite site)
+    {
+        using var response = fault.Name.StartsWith("uploads", StringComparison.Ordinal)
+            ? await site.Client.PostAsync("/", new ByteArrayContent(new byte[1_100_000]))
+            : await site.Client.GetAsync("/");
+        Assert.Equal(fault.Status, response.StatusCode);
+    }
+
+    private static async Task<string?> FindAsync(FaultySite site, string eventName)
+    {
+        using var timer = new PeriodicTimer(TimeSpan.FromMilliseconds(100));
+        var end = DateTime.UtcNow + s_patience;
+        while (true)
+        {
+            if ((await site.GetRecommendationsAsync()).TryGetValue(eventName, out var message) || DateTime.UtcNow > end)
+                return message;
+            await timer.WaitForNextTickAsync();
+        }
+    }
+}

@@ -1,0 +1,176 @@
+using System.Net;
+using System.Net.Sockets;
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Transport;
+using Microsoft.Extensions.Logging;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
+
+/// <summary>What the operator reads of connections that could not be taken, and what becomes of those that wait.</summary>
+[SupportedOSPlatform("linux")]
+public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
+{
+    // Those that are closed at one failure.
+    private const int MaxClosed = 64;
+
+    private readonly Socket _socket = LoopByHand.ListenUnix();
+    private readonly List<Socket> _clients = [];
+    private TestServer _server = null!;
+    private AcceptFailures _failures = null!;
+
+    public async Task InitializeAsync()
+    {
+        _socket.Blocking = false;
+        _server = await TestServer.StartAsync(Apps.Hello);
+        _failures = new AcceptFailures(_socket, _socket.LocalEndPoint!, _server.Context);
+    }
+
+    public async Task DisposeAsync() => await _server.DisposeAsync();
+
+    public void Dispose()
+    {
+        _failures.Dispose();
+        _clients.ForEach(static client => client.Dispose());
+        _socket.Dispose();
+    }
+
+    [Theory]
+    [InlineData("AcceptFailed", LogLevel.Debug, true)]
+    [InlineData("ConnectionStartFailed", LogLevel.Error, false)]
+    [InlineData("ConnectionNotWatched", LogLevel.Warning, true)]
+    [InlineData("AcceptOutOfResources", LogLevel.Warning, true)]
+    public async Task Failures_OfAKind_AreToldOnceAMinuteWithTheirNumber(string eventName, LogLevel level, bool isCounted)
+    {
+        _server.Logs.Expected.Add(eventName);
+        for (var i = 0; i < 3; i++)
+            Fail(eventName);
+        var first = await _server.Logs.SingleAsync(eventName);
+
+        _server.Clock.Advance(TimeSpan.FromMinutes(1));
+        Fail(eventName);
+        await Waiting.UntilAsync(() => Messages(eventName).Count == 2, "the second message");
+
+        Assert.Equal(level, first.Level);
+        Assert.Contains(_socket.LocalEndPoint!.ToString()!, first.Message, StringComparison.Ordinal);
+        if (isCounted)
+        {
+            Assert.Contains("1 ", first.Message, StringComparison.Ordinal);
+            Assert.Contains("3 ", Messages(eventName)[1], StringComparison.Ordinal);
+        }
+    }
+
+    [Theory]
+    [InlineData(Libc.ErrorTooManyOpenFiles, "LimitNOFILE=")]
+    [InlineData(Libc.ErrorTooManyOpenFilesInSystem, "fs.file-max")]
+    [InlineData(Libc.ErrorNoBuffers, "tcp_mem")]
+    [InlineData(Libc.ErrorOutOfMemory, "MemoryMax=")]
+    [InlineData(Libc.ErrorInvalid, "accept(2)")]
+    public async Task OutOfResources_SaysWhatToDo(int error, string advice)
+    {
+        _failures.OnFailed(error);
+
+        var warning = await _server.Logs.SingleAsync("AcceptOutOfResources");
+        Assert.Contains(Libc.GetMessage(error), warning.Message, StringComparison.Ordinal);
+        Assert.Contains(advice, warning.Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData(Libc.ErrorNoSpace, "fs.epoll.max_user_watches")]
+    [InlineData(Libc.ErrorOutOfMemory, "epoll_ctl(2)")]
+    public async Task WatchRefused_SaysWhatToDo(int error, string advice)
+    {
+        _failures.OnWatchRefused(error);
+
+        var warning = await _server.Logs.SingleAsync("ConnectionNotWatched");
+        Assert.Contains(Libc.GetMessage(error), warning.Message, StringComparison.Ordinal);
+        Assert.Contains(advice, warning.Message, StringComparison.Ordinal);
+    }
+
+    /// <summary>The web server learns of it at once, instead of waiting; the loop has other things to do, too.</summary>
+    [Theory]
+    [InlineData(Libc.ErrorTooManyOpenFiles)]
+    [InlineData(Libc.ErrorTooManyOpenFilesInSystem)]
+    public async Task NoDescriptor_ThoseThatWaitAreClosedSoManyAtATime(int error)
+    {
+        Connect(MaxClosed + 2);
+
+        _failures.OnFailed(error);
+        Assert.Equal(MaxClosed, _clients.Count(static client => client.IsEnded()));
+        Assert.Contains($" {MaxClosed} connections were closed", (await _server.Logs.SingleAsync("AcceptOutOfResources")).Message, StringComparison.Ordinal);
+        _failures.OnFailed(error);
+        Assert.All(_clients, static client => Assert.True(client.IsEnded()));
+
+        _server.Clock.Advance(TimeSpan.FromMinutes(1));
+        _failures.OnFailed(error);
+        await Waiting.UntilAsync(() => Messages("AcceptOutOfResources").Count == 2, "the second message");
+        Assert.Contains(" 2 connections were closed", Messages("AcceptOutOfResources")[1], StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData(Libc.ErrorNoBuffers)]
+    [InlineData(Libc.ErrorOutOfMemory)]
+    public void NoMemory_ThoseThatWaitMayWait(int error)
+    {
+        Connect(2);
+
+        _failures.OnFailed(error);
+
+        Assert.All(_clients, static client => Assert.False(client.IsEnded()));
+    }
+
+    /// <summary>The socket is about to be closed, or another process's.</summary>
+    [Fact]
+    public void NoDescriptor_AfterTheEnd_NothingIsAccepted()
+    {
+        Connect(1);
+        _failures.Dispose();
+
+        _failures.OnFailed(Libc.ErrorTooManyOpenFiles);
+
+        Assert.False(_clients[0].IsEnded());
+    }
+
+    [Fact]
+    public async Task PeerRefused_EachIsCounted()
+    {
+        Connect(1);
+        using var accepted = _socket.Accept();
+        var before = _server.Context.Counters.RefusedPeers;
+
+        for (var i = 0; i < 3; i++)
+            _failures.OnPeerRefused(new PeerPolicy { Users = [1_234_567] }, accepted);
+
+        Assert.Equal(before + 3, _server.Context.Counters.RefusedPeers);
+        Assert.Contains("AllowedUsers", (await _server.Logs.SingleAsync("PeerRefused")).Message, StringComparison.Ordinal);
+    }
+
+    private List<string> Messages(string eventName)
+        => [.. _server.Logs.All.Where(log => log.EventName == eventName).Select(static log => log.Message)];
+
+    private void Connect(int count)
+    {
+        for (var i = 0; i < count; i++)
+            _clients.Add(LoopByHand.Connect(_socket.LocalEndPoint!));
+    }
+
+    private void Fail(string eventName)
+    {
+        switch (eventName)
+        {
+            case "AcceptFailed":
+                _failures.OnLost(new SocketException(Libc.ErrorConnectionAborted));
+                break;
+            case "ConnectionStartFailed":
+                _failures.OnStartFailed(new IOException("on purpose"));
+                break;
+            case "ConnectionNotWatched":
+                _failures.OnWatchRefused(Libc.ErrorNoSpace);
+                break;
+            default:
+                _failures.OnFailed(Libc.ErrorOutOfMemory);
+                break;
+        }
+    }
+}

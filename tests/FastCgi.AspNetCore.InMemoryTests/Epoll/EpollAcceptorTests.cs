@@ -1,0 +1,200 @@
+using System.Net.Sockets;
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Transport;
+using FastCgi.AspNetCore.Transport.Epoll;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
+
+/// <summary>When one loop accepts connections, and when not.</summary>
+[SupportedOSPlatform("linux")]
+public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
+{
+    private const int MaxAcceptsInARow = 64;
+
+    private readonly Socket _socket = LoopByHand.ListenUnix();
+    private TestServer _server = null!;
+    private EpollLoop _loop = null!;
+    private EpollAcceptor _acceptor = null!;
+    private Func<AcceptOutcome> _accept = null!;
+    private int _attempts;
+
+    private int Descriptor => (int)_socket.Handle;
+
+    public async Task InitializeAsync()
+    {
+        _server = await TestServer.StartAsync(Apps.Hello);
+        _loop = new EpollLoop(0, _server.Scheduler, _server.Context.Log);
+        _acceptor = Create(Descriptor);
+    }
+
+    public async Task DisposeAsync()
+    {
+        await _acceptor.StopAsync().Within("the end");
+        _loop.Dispose();
+        await _server.DisposeAsync();
+    }
+
+    public void Dispose() => _socket.Dispose();
+
+    /// <summary>One connection does not wake all loops.</summary>
+    [Fact]
+    public void Start_SystemKnowsTheFlag_WakesOneLoop()
+    {
+        Assert.True(_acceptor.TryStart());
+
+        Assert.NotEqual(0u, _loop.GetInterest(Descriptor) & Libc.EpollExclusive);
+        Assert.NotEqual(0u, _loop.GetInterest(Descriptor) & Libc.EpollIn);
+    }
+
+    /// <summary>The system takes another instance of epoll without the flag only, as older ones take everything.</summary>
+    [Fact]
+    public async Task Start_SystemDoesNotTakeTheFlag_GoesOnWithoutIt()
+    {
+        using var inner = new EpollHandle();
+        var descriptor = (int)inner.DangerousGetHandle();
+        var acceptor = Create(descriptor);
+
+        Assert.True(acceptor.TryStart());
+
+        Assert.Equal(0u, _loop.GetInterest(descriptor) & Libc.EpollExclusive);
+        Assert.NotEqual(0u, _loop.GetInterest(descriptor) & Libc.EpollIn);
+        await acceptor.StopAsync().Within("the end");
+    }
+
+    [Fact]
+    public void Start_SystemRefuses_SaysSo() => Assert.False(Create(int.MaxValue).TryStart());
+
+    [Fact]
+    public void Event_ManyConnections_OthersHaveTheirTurn()
+    {
+        _accept = static () => AcceptOutcome.Taken;
+
+        _acceptor.OnEvent(Libc.EpollIn);
+
+        Assert.Equal(MaxAcceptsInARow, _attempts);
+    }
+
+    [Fact]
+    public void Event_NoMoreConnections_AsksNoFurther()
+    {
+        _accept = () => _attempts < 3 ? AcceptOutcome.Taken : AcceptOutcome.Empty;
+
+        _acceptor.OnEvent(Libc.EpollIn);
+
+        Assert.Equal(3, _attempts);
+    }
+
+    [Fact]
+    public async Task Stop_WhileAConnectionIsAccepted_WaitsForItAndAcceptsNoMore()
+    {
+        Task? stopping = null;
+        _accept = () =>
+        {
+            stopping = _acceptor.StopAsync();
+            Assert.False(stopping.IsCompleted);
+            Assert.Same(stopping, _acceptor.StopAsync());
+            return AcceptOutcome.Taken;
+        };
+        Assert.True(_acceptor.TryStart());
+
+        _acceptor.OnEvent(Libc.EpollIn);
+
+        Assert.Equal(1, _attempts);
+        await stopping!.Within("the end");
+        Assert.Null(_loop.GetInterest(Descriptor));
+    }
+
+    [Fact]
+    public void Stop_NothingIsAccepted_EndsAtOnce()
+    {
+        var sources = _loop.SourceCount;
+        Assert.True(_acceptor.TryStart());
+        Assert.Equal(sources + 1, _loop.SourceCount);
+
+        Assert.True(_acceptor.StopAsync().IsCompleted);
+
+        Assert.Null(_loop.GetInterest(Descriptor));
+        Assert.Equal(sources, _loop.SourceCount);
+        _acceptor.OnEvent(Libc.EpollIn);
+        Assert.Equal(0, _attempts);
+    }
+
+    [Fact]
+    public void Accept_Fails_WaitsForNoConnectionUntilItTriesAgain()
+    {
+        _accept = static () => AcceptOutcome.Failed;
+        Assert.True(_acceptor.TryStart());
+
+        _acceptor.OnEvent(Libc.EpollIn);
+
+        Assert.Equal(1, _attempts);
+        Assert.Null(_loop.GetInterest(Descriptor));
+        _server.Clock.Advance(AcceptFailures.RetryDelay);
+        Assert.NotNull(_loop.GetInterest(Descriptor));
+    }
+
+    [Fact]
+    public void Stop_WhileItWaitsToTryAgain_DoesNotTryAgain()
+    {
+        _accept = static () => AcceptOutcome.Failed;
+        Assert.True(_acceptor.TryStart());
+        _acceptor.OnEvent(Libc.EpollIn);
+
+        Assert.True(_acceptor.StopAsync().IsCompleted);
+        _server.Clock.Advance(10 * AcceptFailures.RetryDelay);
+
+        Assert.Null(_loop.GetInterest(Descriptor));
+    }
+
+    [Fact]
+    public void Stop_InAnAttemptThatFails_DoesNotTryAgain()
+    {
+        _accept = () =>
+        {
+            _acceptor.StopAsync();
+            return AcceptOutcome.Failed;
+        };
+        Assert.True(_acceptor.TryStart());
+        _acceptor.OnEvent(Libc.EpollIn);
+
+        _server.Clock.Advance(10 * AcceptFailures.RetryDelay);
+
+        Assert.Null(_loop.GetInterest(Descriptor));
+        Assert.Equal(1, _attempts);
+    }
+
+    /// <summary>Without memory, epoll cannot be told to go on either.</summary>
+    [Fact]
+    public async Task Retry_SystemRefuses_TriesAgainLater()
+    {
+        using var place = LoopByHand.ListenUnix();
+        var descriptor = (int)place.Handle;
+        var acceptor = Create(descriptor);
+        _accept = static () => AcceptOutcome.Failed;
+        Assert.True(acceptor.TryStart());
+        acceptor.OnEvent(Libc.EpollIn);
+
+        // Epoll does not wait for files.
+        using (var file = File.OpenHandle(typeof(EpollAcceptorTests).Assembly.Location))
+            LoopByHand.Replace(descriptor, (int)file.DangerousGetHandle());
+        _server.Clock.Advance(3 * AcceptFailures.RetryDelay);
+        Assert.Null(_loop.GetInterest(descriptor));
+
+        LoopByHand.Replace(descriptor, Descriptor);
+        _server.Clock.Advance(AcceptFailures.RetryDelay);
+        Assert.NotNull(_loop.GetInterest(descriptor));
+        await acceptor.StopAsync().Within("the end");
+    }
+
+    private EpollAcceptor Create(int descriptor) => new(
+        () =>
+        {
+            _attempts++;
+            return _accept();
+        },
+        _loop,
+        descriptor,
+        _server.Clock);
+}

@@ -1,0 +1,346 @@
+using System.Net.Sockets;
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Transport.Epoll;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Http;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
+
+/// <summary>How a connection of the epoll engine receives, pauses and ends, event by event.</summary>
+[SupportedOSPlatform("linux")]
+public sealed class EpollConnectionTests
+{
+    private const uint Input = Libc.EpollIn | Libc.EpollPeerHangUp | Libc.EpollEdgeTriggered;
+
+    // What the system adds by itself.
+    private const uint Always = Libc.EpollError | Libc.EpollHangUp;
+
+    // SO_SNDBUFFORCE.
+    private const int SendBufferForced = 32;
+
+    [Fact]
+    public async Task Start_WaitsForInputAndTheEndOfThePeerOnce()
+    {
+        await using var hand = await HandConnection.StartAsync(Apps.Hello);
+
+        Assert.Equal(Input | Always, hand.Interest);
+    }
+
+    /// <summary>An event of a socket that can send says nothing of what there is to receive.</summary>
+    [Fact]
+    public async Task Event_SocketCanSend_NothingIsReceived()
+    {
+        await using var hand = await HandConnection.StartAsync(Apps.Hello);
+        hand.Peer.Send(RecordBytes.Get());
+
+        hand.Connection.OnEvent(Libc.EpollOut);
+
+        Assert.True(Libc.HasInput(hand.Descriptor));
+        hand.Loop.Turn();
+        Assert.Equal("Hello", hand.GetText());
+    }
+
+    /// <summary>There is one event for all that has come.</summary>
+    [Theory]
+    [InlineData(EpollLoop.ReceiveBufferLength - 1)]
+    [InlineData(EpollLoop.ReceiveBufferLength)]
+    [InlineData(EpollLoop.ReceiveBufferLength + 1)]
+    [InlineData((2 * EpollLoop.ReceiveBufferLength) + 1)]
+    public async Task Receive_AboutAsMuchAsTheBufferTakes_AllOfItAtOneEvent(int length)
+    {
+        await using var hand = await HandConnection.StartAsync(Apps.BodyHash);
+        var body = Apps.Pattern(length);
+        byte[] request = [];
+        // Cut so that all of the request has the length.
+        while ((request = RecordBytes.Post(1, "/", body)).Length > length)
+            body = body[..^(request.Length - length)];
+        hand.Peer.Blocking = false;
+        Assert.Equal(request.Length, hand.Peer.Send(request));
+
+        hand.Loop.Turn();
+
+        Assert.False(Libc.HasInput(hand.Descriptor));
+        hand.Loop.TurnUntil(() => hand.GetText() is not null, "the answer");
+        Assert.Equal(Apps.HashOf(body), hand.GetText());
+    }
+
+    /// <summary>Others of the loop have their turn, and then it goes on without anything new.</summary>
+    [RootFact]
+    public async Task Receive_PeerFillsTheBufferAgainAndAgain_InSeveralTurns()
+    {
+        const int TurnLength = 16 * EpollLoop.ReceiveBufferLength;
+        await using var hand = await HandConnection.StartAsync(Apps.BodyHash, configure: static options => options.Limits.MaxRequestBufferSize = null);
+        var request = RecordBytes.Post(1, "/", Apps.Pattern(TurnLength + 100_000));
+        hand.Peer.SetRawSocketOption(1, SendBufferForced, BitConverter.GetBytes(16 * 1024 * 1024));
+        hand.Peer.Blocking = false;
+        Assert.Equal(request.Length, hand.Peer.Send(request));
+
+        hand.Loop.Turn();
+        using (var socket = new Socket(new SafeSocketHandle(hand.Descriptor, ownsHandle: false)))
+            Assert.Equal(request.Length - TurnLength, socket.Available);
+
+        hand.Loop.Turn();
+        Assert.False(Libc.HasInput(hand.Descriptor));
+        hand.Loop.TurnUntil(() => hand.GetText() is not null, "the answer");
+        Assert.Equal(Apps.HashOf(Apps.Pattern(TurnLength + 100_000)), hand.GetText());
+    }
+
+    [Fact]
+    public async Task Receive_Paused_NothingIsReceivedUntilTheApplicationHasRead()
+    {
+        var go = Waiting.Signal();
+        await using var hand = await StartPausedAsync(go.Task);
+
+        hand.Peer.Send(new byte[1]);
+        hand.Loop.Turn();
+        Assert.True(Libc.HasInput(hand.Descriptor));
+        Assert.Null(hand.GetText());
+
+        go.SetResult();
+        hand.Loop.TurnUntil(() => !Libc.HasInput(hand.Descriptor), "receiving to go on");
+        Assert.True(hand.IsOpen);
+    }
+
+    [Fact]
+    public async Task Receive_PausedAndThePeerIsGone_ConnectionEnds()
+    {
+        var go = Waiting.Signal();
+        await using var hand = await StartPausedAsync(go.Task);
+
+        hand.Peer.Dispose();
+        hand.Loop.Turn();
+
+        Assert.False(hand.IsOpen);
+        go.SetResult();
+    }
+
+    /// <summary>What the loop was not told of would never be received.</summary>
+    [Fact]
+    public async Task Resume_SystemRefuses_ConnectionIsReset()
+    {
+        await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true, isWatched: false);
+
+        hand.Connection.ResumeReceiving();
+        hand.Loop.Turn();
+
+        Assert.False(hand.IsOpen);
+        Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
+        // It may come late.
+        hand.Connection.ResumeReceiving();
+    }
+
+    [Theory]
+    [InlineData("close", typeof(ConnectionResetException), "The web server closed the connection.", false)]
+    [InlineData("shutdown", typeof(ConnectionResetException), "The web server closed the connection.", false)]
+    [InlineData("reset", typeof(ConnectionResetException), "The connection was lost.", true)]
+    [InlineData("ours", typeof(ConnectionAbortedException), "The connection was closed by the server.", false)]
+    public async Task End_WhileTheBodyIsRead_SaysWhoseItIs(string how, Type type, string message, bool hasInner)
+    {
+        var error = Waiting.Signal<Exception?>();
+        await using var hand = await HandConnection.StartAsync(
+            async context => error.SetResult(await Record.ExceptionAsync(() => context.Request.Body.CopyToAsync(Stream.Null))), isTcp: true);
+        hand.Peer.Send(RecordBytes.Post(1, "/", new byte[100]).AsSpan()[..^50]);
+        hand.Loop.TurnUntil(() => hand.Server.Connections.CountRequests() == 1, "the request");
+
+        switch (how)
+        {
+            case "shutdown":
+                hand.Peer.Shutdown(SocketShutdown.Send);
+                break;
+            case "reset":
+                hand.Peer.LingerState = new LingerOption(true, 0);
+                goto case "close";
+            case "close":
+                hand.Peer.Dispose();
+                break;
+            default:
+                hand.Connection.Reset();
+                break;
+        }
+
+        hand.Loop.TurnUntil(() => !hand.IsOpen, "the end");
+        var told = await error.Task.Within("the error");
+        Assert.IsType(type, told);
+        Assert.Equal(message, told!.Message);
+        Assert.Equal(hasInner, told.InnerException is not null);
+    }
+
+    /// <summary>A reset would destroy the answer that is under way.</summary>
+    [Fact]
+    public async Task Answer_WithoutKeepConnection_IsFollowedByACleanEnd()
+    {
+        await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true);
+        hand.Peer.Send(RecordBytes.Get(keepConnection: false));
+
+        hand.Loop.TurnUntil(() => !hand.IsOpen, "the end");
+
+        Assert.Equal("Hello", hand.GetText());
+        Assert.Equal(0, hand.Peer.Receive(new byte[1]));
+    }
+
+    /// <summary>What the web server still sends is dropped, so that it does not take the answer for lost; paused or not.</summary>
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Answer_BeforeTheEndOfTheRequest_WhatFollowsIsDroppedUntilThePeerEnds(bool isPaused)
+    {
+        var go = Waiting.Signal();
+        await using var hand = await HandConnection.StartAsync(
+            async context =>
+            {
+                await go.Task;
+                await Apps.Hello(context);
+            },
+            configure: options => options.Limits.MaxRequestBufferSize = isPaused ? 1_024 : null);
+        hand.Peer.Send(RecordBytes.Post(1, "/", new byte[20_000], keepConnection: false).AsSpan()[..10_000]);
+        hand.Loop.Turn();
+        Assert.Equal(isPaused, hand.Connection.Connection.IsReceivePaused);
+        Assert.Null(hand.GetText());
+
+        go.SetResult();
+        hand.Loop.TurnUntil(() => hand.GetText() is not null, "the answer");
+        hand.Loop.TurnUntil(() => hand.Peer.Poll(TimeSpan.Zero, SelectMode.SelectRead), "the end of our side");
+        Assert.Equal(0, hand.Peer.Receive(new byte[1]));
+        Assert.True(hand.IsOpen);
+
+        hand.Peer.Send(new byte[1_000]);
+        hand.Loop.Turn();
+        Assert.False(Libc.HasInput(hand.Descriptor));
+        Assert.True(hand.IsOpen);
+        hand.Peer.Shutdown(SocketShutdown.Send);
+        hand.Loop.Turn();
+        Assert.False(hand.IsOpen);
+    }
+
+    /// <summary>The event of the peer's end may have come before, and does not come again.</summary>
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task HalfClose_PeerHasEndedBefore_ConnectionEndsAtOnce(bool isOneSide)
+    {
+        await using var hand = await HandConnection.StartAsync(Apps.Hello);
+        hand.Peer.Send(RecordBytes.Post(1, "/", new byte[100], keepConnection: false).AsSpan()[..^50]);
+        hand.Receive();
+        if (isOneSide)
+            hand.Peer.Shutdown(SocketShutdown.Send);
+        else
+            hand.Peer.Dispose();
+
+        hand.Connection.End();
+
+        Assert.False(hand.IsOpen);
+    }
+
+    [Fact]
+    public async Task Leave_Idle_ConnectionIsReset()
+    {
+        await using var hand = await StartLeavingAsync();
+
+        hand.Loop.Turn();
+
+        Assert.False(hand.IsOpen);
+        Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
+    }
+
+    [Fact]
+    public async Task Leave_ARequestHasCome_ItIsAnsweredFirst()
+    {
+        await using var hand = await StartLeavingAsync();
+        hand.Peer.Send(RecordBytes.Get(2));
+        Assert.True(SpinWait.SpinUntil(() => Libc.HasInput(hand.Descriptor), Waiting.Patience));
+
+        hand.Connection.End();
+        Assert.True(hand.IsOpen);
+        hand.Loop.TurnUntil(() => !hand.IsOpen, "the end");
+
+        Assert.Equal("Hello", hand.GetText(2));
+        Assert.Equal(0, hand.Peer.Receive(new byte[1]));
+    }
+
+    /// <summary>In whatever order they are asked for, from whatever thread.</summary>
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Reset_AndClose_ResetIsStronger(bool resetsFirst)
+    {
+        await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true);
+        // Nothing is at its end yet, so that a close alone does nothing.
+        hand.Connection.Close();
+        hand.Loop.Turn();
+        Assert.True(hand.IsOpen);
+
+        if (resetsFirst)
+            hand.Connection.Reset();
+        hand.Connection.Close();
+        if (!resetsFirst)
+            hand.Connection.Reset();
+        hand.Loop.Turn();
+
+        Assert.False(hand.IsOpen);
+        Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Peer_IsDescribedAsLongAsTheConnectionIsOpen(bool isTcp)
+    {
+        await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp);
+        var connection = hand.Connection;
+
+        Assert.Equal(isTcp, connection.CanReset);
+        if (isTcp)
+            Assert.Equal(hand.Peer.LocalEndPoint, connection.RemoteEndPoint);
+        Assert.Contains(isTcp ? hand.Peer.LocalEndPoint!.ToString()! : $"process {Environment.ProcessId} (", connection.DescribePeer(), StringComparison.Ordinal);
+        connection.CloseNow(isReset: false);
+
+        Assert.Null(connection.RemoteEndPoint);
+        Assert.Equal("an unknown peer", connection.DescribePeer());
+    }
+
+    /// <summary>The number of its descriptor is another connection's by then.</summary>
+    [Fact]
+    public async Task Close_Twice_SecondDoesNothing()
+    {
+        await using var hand = await HandConnection.StartAsync(Apps.Hello);
+        var sources = hand.Loop.SourceCount;
+        hand.Connection.CloseNow(isReset: false);
+        Assert.Equal(sources - 1, hand.Loop.SourceCount);
+        Assert.True(hand.Peer.IsEnded());
+
+        hand.Connection.CloseNow(isReset: true);
+        hand.Connection.Reset();
+        hand.Loop.Turn();
+
+        Assert.Equal(sources - 1, hand.Loop.SourceCount);
+    }
+
+    /// <summary>The application has half of a body, and does not read on.</summary>
+    private static async Task<HandConnection> StartPausedAsync(Task go)
+    {
+        var hand = await HandConnection.StartAsync(
+            async context =>
+            {
+                await go;
+                await context.Request.Body.CopyToAsync(Stream.Null);
+            },
+            configure: static options => options.Limits.MaxRequestBufferSize = 1_024);
+        hand.Peer.Send(RecordBytes.Post(1, "/", new byte[20_000]).AsSpan()[..10_000]);
+        hand.Loop.Turn();
+        Assert.True(hand.Connection.Connection.IsReceivePaused);
+        return hand;
+    }
+
+    /// <summary>The server stops, and the loop has not turned since.</summary>
+    private static async Task<HandConnection> StartLeavingAsync()
+    {
+        var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true, configure: static options => options.Limits.IdleGrace = TimeSpan.Zero);
+        hand.Peer.Send(RecordBytes.Get());
+        hand.Loop.TurnUntil(() => hand.GetText() is not null, "the answer");
+        _ = hand.Server.StopAsync();
+        Assert.True(hand.IsOpen);
+        return hand;
+    }
+}

@@ -1,0 +1,166 @@
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Transport;
+using FastCgi.AspNetCore.Transport.Epoll;
+using Microsoft.Extensions.Logging;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
+
+/// <summary>What becomes of connections that the epoll engine accepts, and of those that it does not.</summary>
+[SupportedOSPlatform("linux")]
+public sealed class EpollListenerTests
+{
+    [Fact]
+    public async Task Accept_SeveralLoops_EachHasAsMany()
+    {
+        await using var hand = await HandListener.StartAsync(static options => options.Transport.LoopCount = 3);
+        var sources = hand.Engine.Loops.Select(static loop => loop.SourceCount).Distinct().Single();
+
+        hand.Connect(6);
+        hand.Engine.Loops[2].Turn();
+
+        Assert.Equal(6, hand.Server.Connections.Count);
+        Assert.All(hand.Engine.Loops, loop => Assert.Equal(sources + 2, loop.SourceCount));
+    }
+
+    [Fact]
+    public async Task Accept_NoPlaceLeft_ConnectionIsClosed()
+    {
+        await using var hand = await HandListener.StartAsync(static options => options.Limits.MaxConcurrentConnections = 1);
+        var clients = hand.Connect(3);
+
+        hand.Loop.Turn();
+
+        Assert.Equal(1, hand.Server.Connections.Count);
+        Assert.Equal([false, true, true], clients.Select(static client => client.IsEnded()));
+        await hand.Server.Logs.SingleAsync("ConnectionRejected");
+    }
+
+    [Fact]
+    public async Task Accept_PeerThatMayNotConnect_IsClosedAndToldOnce()
+    {
+        await using var hand = await HandListener.StartAsync(peers: new PeerPolicy { Users = [1_234_567] });
+        var clients = hand.Connect(2);
+
+        hand.Loop.Turn();
+
+        Assert.Equal(0, hand.Server.Connections.Count);
+        Assert.All(clients, static client => Assert.True(client.IsEnded()));
+        Assert.Contains($"user {Environment.UserName}", (await hand.Server.Logs.SingleAsync("PeerRefused")).Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Accept_PeerThatMayConnect_IsServed()
+    {
+        await using var hand = await HandListener.StartAsync(
+            peers: new PeerPolicy { Users = [Linux.SystemAccounts.FindUser(Environment.UserName)!.Value] });
+        var client = Assert.Single(hand.Connect(1));
+        client.Send(RecordBytes.Get());
+
+        hand.Loop.Turn();
+        hand.Loop.Turn();
+
+        Assert.True(client.Available > 0);
+    }
+
+    /// <summary>Without memory, anything can fail.</summary>
+    [Fact]
+    public async Task Accept_ServerFails_ConnectionIsClosedAndTheNextIsAccepted()
+    {
+        await using var hand = await HandListener.StartAsync(peers: new PeerPolicy { Users = new FailingList() });
+        hand.Server.Logs.Expected.Add("ConnectionStartFailed");
+        var clients = hand.Connect(2);
+
+        hand.Loop.Turn();
+
+        Assert.All(clients, static client => Assert.True(client.IsEnded()));
+        Assert.IsType<OutOfMemoryException>((await hand.Server.Logs.SingleAsync("ConnectionStartFailed")).Exception);
+    }
+
+    [Fact]
+    public async Task Accept_SystemDoesNotWaitForTheConnection_ItIsClosedAndTold()
+    {
+        await using var hand = await HandListener.StartAsync(static options => options.Transport.LoopCount = 2);
+        hand.Engine.Loops[1].GetEpoll().Dispose();
+        var clients = hand.Connect(2);
+
+        hand.Loop.Turn();
+
+        Assert.Equal(1, hand.Server.Connections.Count);
+        Assert.Equal([false, true], clients.Select(static client => client.IsEnded()));
+        Assert.Equal(LogLevel.Warning, (await hand.Server.Logs.SingleAsync("ConnectionNotWatched")).Level);
+    }
+
+    [Fact]
+    public async Task Start_SystemRefuses_SaysWhere()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Transport.LoopCount = 1);
+        var engine = new EpollEngine(server.Connections, server.Scheduler);
+        using var socket = LoopByHand.ListenTcp();
+        var listener = engine.Listen(new ListeningSocket(socket) { EndPoint = socket.LocalEndPoint! });
+        engine.Loops[0].GetEpoll().Dispose();
+
+        var error = Assert.Throws<IOException>(listener.Start);
+
+        Assert.Contains(socket.LocalEndPoint!.ToString()!, error.Message, StringComparison.Ordinal);
+        await listener.StopAsync(default);
+        engine.Stop();
+    }
+
+    /// <summary>The web server has opened them, and perhaps used them.</summary>
+    [Theory]
+    [InlineData(false, 100)]
+    [InlineData(true, 0)]
+    public async Task Stop_ConnectionsThatWait_AreAcceptedUnlessTheNextProcessDoes(bool isPassedOn, int accepted)
+    {
+        await using var hand = await HandListener.StartAsync(isPassedOn: isPassedOn);
+        hand.Connect(100);
+
+        await hand.Listener.StopAsync(default).AsTask().Within("the end");
+
+        Assert.Equal(accepted, hand.Server.Connections.Count);
+        Assert.True(hand.Socket.SafeHandle.IsClosed);
+        Assert.Null(hand.Loop.GetInterest((int)hand.Descriptor));
+        Assert.DoesNotContain(hand.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
+    }
+
+    [Fact]
+    public async Task Stop_NotStarted_AcceptsNothing()
+    {
+        await using var hand = await HandListener.StartAsync(starts: false);
+        hand.Connect(1);
+
+        await hand.Listener.StopAsync(default).AsTask().Within("the end");
+
+        Assert.Equal(0, hand.Server.Connections.Count);
+        Assert.True(hand.Socket.SafeHandle.IsClosed);
+    }
+
+    [Fact]
+    public async Task Stop_AcceptThrows_IsToldAndTheListenerEnds()
+    {
+        HandListener? hand = null;
+        await using var listener = hand = await HandListener.StartAsync(isShared: true, remove: () =>
+        {
+            hand!.Socket.Dispose();
+            return ValueTask.CompletedTask;
+        });
+        hand.Server.Logs.Expected.Add("ConnectionStartFailed");
+
+        await hand.Listener.StopAsync(default).AsTask().Within("the end");
+
+        Assert.IsType<ObjectDisposedException>((await hand.Server.Logs.SingleAsync("ConnectionStartFailed")).Exception);
+    }
+
+    /// <summary>The system has no memory to look at it with.</summary>
+    private sealed class FailingList : IReadOnlyList<uint>
+    {
+        public int Count => throw new OutOfMemoryException("on purpose");
+
+        public uint this[int index] => throw new NotSupportedException();
+
+        public IEnumerator<uint> GetEnumerator() => throw new NotSupportedException();
+
+        System.Collections.IEnumerator System.Collections.IEnumerable.GetEnumerator() => GetEnumerator();
+    }
+}

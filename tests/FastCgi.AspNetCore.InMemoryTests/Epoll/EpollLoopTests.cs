@@ -1,0 +1,223 @@
+using System.Runtime.CompilerServices;
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.Transport.Epoll;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
+
+/// <summary>What a loop makes of events and failures.</summary>
+[SupportedOSPlatform("linux")]
+public sealed class EpollLoopTests
+{
+    // More than one wait tells of.
+    private const int ManySources = 300;
+
+    [Fact]
+    public async Task Event_Fails_IsLoggedAndTheOthersHaveTheirs()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        server.Logs.Expected.Add("ServerFailed");
+        using var loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+        using var failing = new Source(loop, static () => throw new InvalidOperationException("on purpose"));
+        using var other = new Source(loop);
+        failing.Signal();
+        other.Signal();
+
+        loop.Turn();
+
+        Assert.Equal(1, other.EventCount);
+        Assert.Equal("on purpose", (await server.Logs.SingleAsync("ServerFailed")).Exception!.Message);
+    }
+
+    /// <summary>A fault of ours in one connection ends that connection.</summary>
+    [Fact]
+    public async Task Event_OfAConnectionFails_ItIsReset()
+    {
+        await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true);
+        hand.Server.Logs.Expected.Add("ServerFailed");
+        ServerOf(hand.Connection.Connection) = null!;
+        hand.Peer.Send(RecordBytes.Get());
+
+        hand.Loop.TurnUntil(() => !hand.IsOpen, "the end");
+
+        Assert.True(hand.Peer.Poll(Waiting.Patience, System.Net.Sockets.SelectMode.SelectRead));
+        Assert.True(hand.Peer.IsEnded());
+        await hand.Server.Logs.SingleAsync("ServerFailed");
+    }
+
+    /// <summary>The loop bears even what fails when it ends a connection.</summary>
+    [Theory]
+    [InlineData("event")]
+    [InlineData("end of the peer")]
+    [InlineData("end of ours")]
+    public async Task End_OfAConnectionFails_IsLoggedAndTheLoopGoesOn(string what)
+    {
+        await using var hand = await HandConnection.StartAsync(Apps.Hello);
+        hand.Server.Logs.Expected.Add("ServerFailed");
+        using var other = new Source(hand.Loop);
+        var broken = hand.Connection.Connection;
+        other.Signal();
+        if (what == "event")
+            hand.Peer.Send(RecordBytes.Get());
+        else if (what == "end of the peer")
+            hand.Loop.CloseAfterBatch(hand.Connection);
+        else
+            hand.Connection.Reset();
+        ConnectionOf(hand.Connection) = null!;
+
+        hand.Loop.Turn();
+        hand.Loop.Turn();
+        // What it could not do itself.
+        broken.OnClosed(new IOException());
+
+        Assert.Equal(1, other.EventCount);
+        await Waiting.UntilAsync(() => hand.Server.Logs.All.Any(static log => log.EventName == "ServerFailed"), "the log");
+        Assert.All(hand.Server.Logs.All.Where(static log => log.EventName == "ServerFailed"), static log => Assert.IsType<NullReferenceException>(log.Exception));
+    }
+
+    /// <summary>Nothing else may happen for hours.</summary>
+    [Fact]
+    public async Task End_AskedForByAnotherThreadWhileTheLoopWaits_ComesAtOnce()
+    {
+        await using var hand = await HandConnection.StartAsync(Apps.Hello);
+        var id = Waiting.Signal<int>();
+        var thread = new Thread(() =>
+        {
+            id.SetResult(ThreadClock.GetThreadId());
+            hand.IsLoopOver = hand.Loop.Continue();
+        });
+        thread.Start();
+        using (var state = new ThreadStateFile(await id.Task.Within("the thread")))
+            await Waiting.UntilAsync(() => state.IsSleeping == true, "the loop to wait");
+
+        hand.Connection.Reset();
+
+        await Waiting.UntilAsync(() => !hand.IsOpen, "the end");
+        hand.Loop.Stop();
+        thread.Join();
+    }
+
+    /// <summary>It may have been closed by then, and its number be another's.</summary>
+    [Fact]
+    public async Task Event_OfASourceThatWasRemovedSinceTheWait_IsDropped()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        using var loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+        Source[] sources = [new Source(loop), new Source(loop)];
+        foreach (var source in sources)
+            source.OnEvent = () => loop.Remove(sources.Single(other => other != source));
+        foreach (var source in sources)
+            source.Signal();
+
+        loop.Turn();
+
+        Assert.Equal(1, sources.Sum(static source => source.EventCount));
+        foreach (var source in sources)
+            source.Dispose();
+    }
+
+    [Fact]
+    public async Task Events_MoreThanOneWaitTells_ComeInSeveralTurns()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        using var loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+        var sources = Enumerable.Range(0, ManySources).Select(_ => new Source(loop)).ToList();
+        sources.ForEach(static source => source.Signal());
+
+        loop.Turn();
+        Assert.InRange(sources.Sum(static source => source.EventCount), 200, 256);
+        loop.Turn();
+
+        Assert.All(sources, static source => Assert.Equal(1, source.EventCount));
+        sources.ForEach(static source => source.Dispose());
+    }
+
+    [Fact]
+    public async Task Add_Refused_IsNotCounted()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        using var loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+        using var source = new Source(loop);
+        var count = loop.SourceCount;
+
+        Assert.False(loop.Add(new Source(), int.MaxValue, Libc.EpollIn));
+
+        Assert.Equal(count, loop.SourceCount);
+    }
+
+    /// <summary>Else a processor would be busy with it.</summary>
+    [Fact]
+    public async Task Wait_SystemRefuses_OneErrorAMinuteAndTheProcessorIsLeftToOthers()
+    {
+        const int Turns = 5;
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        server.Logs.Expected.Add("WaitFailed");
+        using var loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+        using (var nothing = File.OpenHandle("/dev/null"))
+            LoopByHand.Replace((int)loop.GetEpoll().DangerousGetHandle(), (int)nothing.DangerousGetHandle());
+
+        var start = Environment.TickCount64;
+        for (var i = 0; i < Turns; i++)
+            loop.Turn();
+
+        Assert.InRange(Environment.TickCount64 - start, Turns * 9, long.MaxValue);
+        var error = await server.Logs.SingleAsync("WaitFailed");
+        Assert.Contains(Libc.GetMessage(Libc.ErrorInvalid), error.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Stop_LoopEndsAndGivesBackWhatItOwns()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+
+        loop.Stop();
+
+        Assert.True(loop.Continue());
+        Assert.True(loop.GetEpoll().IsClosed);
+        // Handlers may outlive it.
+        loop.Wake();
+    }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_server")]
+    private static extern ref ServerContext ServerOf(FastCgiConnection connection);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "<Connection>k__BackingField")]
+    private static extern ref FastCgiConnection ConnectionOf(EpollConnection connection);
+
+    /// <summary>Something that the test signals.</summary>
+    private sealed class Source : IEpollSource, IDisposable
+    {
+        private readonly EventHandle _event = new();
+
+        public Source()
+        {
+        }
+
+        public Source(EpollLoop loop, Action? onEvent = null)
+        {
+            OnEvent = onEvent;
+            Assert.True(loop.Add(this, _event.Descriptor, Libc.EpollIn));
+        }
+
+        public ulong Key { get; set; }
+
+        public Action? OnEvent { get; set; }
+
+        public int EventCount { get; private set; }
+
+        public void Signal() => _event.Signal();
+
+        void IEpollSource.OnEvent(uint events)
+        {
+            EventCount++;
+            _event.Reset();
+            OnEvent?.Invoke();
+        }
+
+        public void Dispose() => _event.Dispose();
+    }
+}

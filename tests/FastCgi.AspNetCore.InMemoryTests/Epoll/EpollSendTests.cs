@@ -1,0 +1,148 @@
+using System.Net.Sockets;
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Linux;
+using Microsoft.AspNetCore.Http;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
+
+/// <summary>What the epoll engine does when the socket is full.</summary>
+[SupportedOSPlatform("linux")]
+public sealed class EpollSendTests
+{
+    private static readonly byte[] s_body = Apps.Pattern(300_000);
+
+    [Fact]
+    public async Task Response_LargerThanTheSocketTakes_GoesOnWhenItIsTaken()
+    {
+        await using var hand = await StartAsync();
+        hand.Peer.Send(RecordBytes.Get());
+
+        hand.Loop.Turn();
+        Assert.NotEqual(0u, hand.Interest & Libc.EpollOut);
+        hand.Loop.TurnUntil(() => hand.GetBody() is not null, "the response");
+
+        Assert.Equal(s_body, hand.GetBody());
+        // It would be waited for, and come, for nothing.
+        Assert.Equal(0u, hand.Interest & Libc.EpollOut);
+        Assert.NotEqual(0u, hand.Interest & Libc.EpollIn);
+        hand.Peer.Send(RecordBytes.Get(2));
+        hand.Loop.TurnUntil(() => hand.GetBody(2) is not null, "the next response");
+        Assert.Equal(s_body, hand.GetBody(2));
+    }
+
+    /// <summary>Receiving goes on meanwhile; the event that the rest of the response waits for comes all the same.</summary>
+    [Fact]
+    public async Task Resume_WhileTheSocketIsFull_WaitsForBoth()
+    {
+        await using var hand = await StartAsync();
+        hand.Peer.Send(RecordBytes.Get());
+        hand.Loop.Turn();
+        var interest = hand.Interest;
+        Assert.NotEqual(0u, interest & Libc.EpollOut);
+
+        hand.Connection.ResumeReceiving();
+        hand.Loop.Turn();
+
+        Assert.True(hand.IsOpen);
+        Assert.Equal(interest, hand.Interest);
+        hand.Loop.TurnUntil(() => hand.GetBody() is not null, "the response");
+        hand.Connection.ResumeReceiving();
+        Assert.Equal(0u, hand.Interest & Libc.EpollOut);
+    }
+
+    /// <summary>A peer that takes a little now and then is not taken for one that takes nothing.</summary>
+    [Fact]
+    public async Task Response_TakenSlowly_IsSent()
+    {
+        await using var hand = await StartAsync(static options => options.Limits.UnsentResponseTimeout = TimeSpan.FromSeconds(10));
+        hand.Peer.Send(RecordBytes.Get());
+        hand.Loop.Turn();
+
+        for (var i = 0; i < 6; i++)
+        {
+            hand.Server.Clock.Advance(TimeSpan.FromSeconds(6));
+            hand.Take();
+            hand.Loop.Turn();
+            Assert.True(hand.IsOpen);
+            Assert.Null(hand.GetBody());
+        }
+
+        hand.Server.Clock.Advance(TimeSpan.FromSeconds(20));
+        hand.Loop.Turn();
+        Assert.False(hand.IsOpen);
+    }
+
+    /// <summary>The peer would take bytes behind those that were lost for these.</summary>
+    [Fact]
+    public async Task Send_SystemDoesNotTellWhenItGoesOn_NothingIsSentBehindAndTheConnectionIsReset()
+    {
+        await using var hand = await StartAsync(isWatched: false);
+        hand.Peer.Send(RecordBytes.Get());
+        hand.Receive();
+        Assert.InRange(hand.Take(), 1, s_body.Length - 1);
+
+        hand.Peer.Send(RecordBytes.Get(2));
+        hand.Receive();
+
+        Assert.Equal(0, hand.Take());
+        hand.Loop.Turn();
+        Assert.False(hand.IsOpen);
+        Assert.True(hand.Peer.IsEnded());
+        await hand.Server.AssertNothingIsRentedAsync();
+    }
+
+    [Fact]
+    public async Task Send_PeerIsGone_ConnectionEnds()
+    {
+        await using var hand = await StartAsync(isWatched: false);
+        hand.Peer.Send(RecordBytes.Get());
+        hand.Peer.Dispose();
+
+        hand.Receive();
+        hand.Loop.Turn();
+
+        Assert.False(hand.IsOpen);
+    }
+
+    [Fact]
+    public async Task Send_PeerGoesWhileTheSocketIsFull_ConnectionEndsAndNothingIsLeft()
+    {
+        await using var hand = await StartAsync();
+        hand.Peer.Send(RecordBytes.Get());
+        hand.Loop.Turn();
+
+        hand.Peer.Dispose();
+        // Without the event of the peer's end, which may come later.
+        hand.Connection.OnEvent(Libc.EpollOut);
+        hand.Loop.Turn();
+
+        Assert.False(hand.IsOpen);
+        await hand.Server.AssertNothingIsRentedAsync();
+    }
+
+    /// <summary>What waits for the socket is given back when it is closed.</summary>
+    [Fact]
+    public async Task Close_WhileTheSocketIsFull_NothingIsLeft()
+    {
+        await using var hand = await StartAsync();
+        hand.Peer.Send(RecordBytes.Get());
+        hand.Loop.Turn();
+
+        hand.Connection.Reset();
+        hand.Loop.Turn();
+        // It may come late.
+        hand.Connection.OnEvent(Libc.EpollOut);
+
+        Assert.False(hand.IsOpen);
+        Assert.True(hand.Peer.IsEnded());
+        await hand.Server.AssertNothingIsRentedAsync();
+    }
+
+    private static async Task<HandConnection> StartAsync(Action<FastCgiServerOptions>? configure = null, bool isWatched = true)
+    {
+        var hand = await HandConnection.StartAsync(static context => context.Response.Body.WriteAsync(s_body).AsTask(), isTcp: false, isWatched, configure);
+        hand.MakeSmall();
+        return hand;
+    }
+}

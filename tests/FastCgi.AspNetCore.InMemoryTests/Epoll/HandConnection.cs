@@ -1,0 +1,130 @@
+using System.Buffers.Binary;
+using System.Net.Sockets;
+using System.Runtime.InteropServices;
+using System.Runtime.Versioning;
+using System.Text;
+using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Transport.Epoll;
+using Microsoft.AspNetCore.Http;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
+
+/// <summary>A server with one connection of the epoll engine, whose loop the test turns. At its end nothing may be left.</summary>
+[SupportedOSPlatform("linux")]
+internal sealed class HandConnection : IAsyncDisposable
+{
+    private readonly List<byte> _received = [];
+
+    private HandConnection(TestServer server, bool isTcp, bool isWatched)
+    {
+        Server = server;
+        Loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+        using var listener = isTcp ? LoopByHand.ListenTcp() : LoopByHand.ListenUnix();
+        Peer = LoopByHand.Connect(listener.LocalEndPoint!);
+        Assert.True(listener.Poll(Waiting.Patience, SelectMode.SelectRead));
+        Descriptor = Libc.Accept(listener.SafeHandle);
+        Assert.True(Descriptor >= 0);
+        Connection = new EpollConnection(Loop, Descriptor, isTcp, server.Connections);
+        Assert.True(server.Connections.TryAdd(Connection.Connection));
+        if (isWatched)
+            Assert.True(Connection.TryStart(out _));
+    }
+
+    public TestServer Server { get; }
+
+    public EpollLoop Loop { get; }
+
+    public EpollConnection Connection { get; }
+
+    public int Descriptor { get; }
+
+    /// <summary>The web server's end.</summary>
+    public Socket Peer { get; }
+
+    public bool IsOpen => Server.Connections.Count > 0;
+
+    /// <summary>Whether a thread of the test has run the loop to its end.</summary>
+    public bool IsLoopOver { get; set; }
+
+    public uint? Interest => Loop.GetInterest(Descriptor);
+
+    /// <param name="application">The application.</param>
+    /// <param name="isTcp">Whether it is no unix socket, on which what is sent is there at once.</param>
+    /// <param name="isWatched">Whether the loop waits for it; if not, the system refuses each change of what is waited for.</param>
+    /// <param name="configure">The options.</param>
+    public static async Task<HandConnection> StartAsync(
+        RequestDelegate application, bool isTcp = false, bool isWatched = true, Action<FastCgiServerOptions>? configure = null)
+        => new(await TestServer.StartAsync(application, options =>
+        {
+            options.Limits.MaxResponseBufferSize = null;
+            configure?.Invoke(options);
+        }), isTcp, isWatched);
+
+    /// <summary>Makes the socket take little at a time.</summary>
+    public void MakeSmall()
+    {
+        using var socket = new Socket(new SafeSocketHandle(Descriptor, ownsHandle: false));
+        socket.SendBufferSize = 4_096;
+    }
+
+    /// <summary>Receives once and runs what is ready, without the rest of a turn.</summary>
+    public void Receive()
+    {
+        Connection.OnEvent(Libc.EpollIn);
+        Server.Scheduler.Run(Loop, ref Loop.BeginReady(Connection), Connection.Connection.Output);
+    }
+
+    /// <summary>Takes what the server has sent so far.</summary>
+    /// <returns>How much that was.</returns>
+    public int Take(int maxLength = int.MaxValue)
+    {
+        var taken = 0;
+        while (taken < maxLength && Peer.Available > 0)
+        {
+            var bytes = new byte[Math.Min(Peer.Available, maxLength - taken)];
+            Assert.Equal(bytes.Length, Peer.Receive(bytes));
+            _received.AddRange(bytes);
+            taken += bytes.Length;
+        }
+
+        return taken;
+    }
+
+    /// <summary>The body of a response, once all of it was taken.</summary>
+    public string? GetText(int id = 1) => GetBody(id) is { } body ? Encoding.ASCII.GetString(body) : null;
+
+    /// <inheritdoc cref="GetText"/>
+    public byte[]? GetBody(int id = 1)
+    {
+        Take();
+        var data = AsSpan();
+        var output = new List<byte>();
+        while (data.Length >= 8 && data.Length >= 8 + BinaryPrimitives.ReadUInt16BigEndian(data[4..]) + data[6])
+        {
+            var length = BinaryPrimitives.ReadUInt16BigEndian(data[4..]);
+            var isOurs = BinaryPrimitives.ReadUInt16BigEndian(data[2..]) == id;
+            if (isOurs && data[1] == RecordBytes.EndRequest)
+                return output.ToArray()[(output.ToArray().AsSpan().IndexOf("\r\n\r\n"u8) + 4)..];
+            if (isOurs && data[1] == RecordBytes.Stdout)
+                output.AddRange(data.Slice(8, length));
+            data = data[(8 + length + data[6])..];
+        }
+
+        return null;
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        Connection.CloseNow(isReset: true);
+        await Server.DisposeAsync();
+        Peer.Dispose();
+        if (IsLoopOver)
+            return;
+
+        Loop.Stop();
+        Assert.True(Loop.Continue());
+    }
+
+    private ReadOnlySpan<byte> AsSpan() => CollectionsMarshal.AsSpan(_received);
+}

@@ -1,0 +1,80 @@
+using System.Net;
+using System.Net.Sockets;
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Transport;
+using FastCgi.AspNetCore.Transport.Epoll;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
+
+/// <summary>A listener whose loops the test turns.</summary>
+[SupportedOSPlatform("linux")]
+internal sealed class HandListener : IAsyncDisposable
+{
+    private readonly List<Socket> _clients = [];
+    private readonly EndPoint _endPoint;
+
+    private HandListener(TestServer server, ListeningSocket socket, bool starts)
+    {
+        Server = server;
+        Socket = socket.Socket;
+        Descriptor = Socket.Handle;
+        _endPoint = socket.EndPoint;
+        Engine = new EpollEngine(server.Connections, server.Scheduler);
+        Listener = Engine.Listen(socket);
+        if (starts)
+            Listener.Start();
+    }
+
+    public TestServer Server { get; }
+
+    public EpollEngine Engine { get; }
+
+    public EpollListener Listener { get; }
+
+    public EpollLoop Loop => Engine.Loops[0];
+
+    public Socket Socket { get; }
+
+    public nint Descriptor { get; }
+
+    public static async Task<HandListener> StartAsync(
+        Action<FastCgiServerOptions>? configure = null, PeerPolicy? peers = null, bool isShared = false, bool isPassedOn = false, Func<ValueTask>? remove = null,
+        bool starts = true, bool isTcp = false)
+    {
+        var server = await TestServer.StartAsync(Apps.Hello, options =>
+        {
+            options.Transport.LoopCount = 1;
+            configure?.Invoke(options);
+        });
+        var socket = isTcp ? LoopByHand.ListenTcp() : LoopByHand.ListenUnix();
+        var listening = new ListeningSocket(socket)
+        {
+            EndPoint = socket.LocalEndPoint!,
+            Peers = peers ?? PeerPolicy.Everybody,
+            IsShared = isShared,
+            IsPassedOn = isPassedOn,
+            RemoveAsync = remove ?? (static () => ValueTask.CompletedTask),
+        };
+        return new HandListener(server, listening, starts);
+    }
+
+    public IReadOnlyList<Socket> Connect(int count)
+    {
+        var clients = Enumerable.Range(0, count).Select(_ => LoopByHand.Connect(_endPoint)).ToList();
+        _clients.AddRange(clients);
+        return clients;
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        _clients.ForEach(static client => client.Dispose());
+        if (!Socket.SafeHandle.IsClosed)
+            await Listener.StopAsync(default);
+        foreach (var loop in Engine.Loops.Where(static loop => !loop.GetEpoll().IsClosed))
+            loop.Turn();
+        Assert.Equal(0, Server.Connections.Count);
+        await Server.DisposeAsync();
+        Engine.Stop();
+    }
+}

@@ -1,0 +1,114 @@
+using System.Globalization;
+using System.Net;
+using System.Net.Sockets;
+using System.Runtime.CompilerServices;
+using System.Runtime.InteropServices;
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Transport.Epoll;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
+
+/// <summary>A loop of the epoll engine whose turns the test makes, on its own thread: real sockets and events, and no waiting.</summary>
+[SupportedOSPlatform("linux")]
+internal static partial class LoopByHand
+{
+    /// <summary>What is there is dealt with.</summary>
+    public static void Turn(this EpollLoop loop)
+    {
+        // Else it would wait where there is nothing.
+        loop.Wake();
+        Wait(loop);
+        Assert.True(FinishEvents(loop), "The loop was taken from the test.");
+    }
+
+    /// <summary>For what comes over TCP, or from another thread.</summary>
+    public static void TurnUntil(this EpollLoop loop, Func<bool> condition, string what)
+    {
+        for (var start = Environment.TickCount64; !condition(); Thread.Sleep(1))
+        {
+            Assert.True(Environment.TickCount64 - start < Waiting.Patience.TotalMilliseconds, $"Waited in vain for {what}.");
+            loop.Turn();
+        }
+    }
+
+    /// <summary>The events that the system waits for, as /proc tells; <see langword="null"/> if it does not wait for the descriptor.</summary>
+    public static uint? GetInterest(this EpollLoop loop, int descriptor)
+    {
+        foreach (var line in File.ReadLines($"/proc/self/fdinfo/{loop.GetEpoll().DangerousGetHandle()}"))
+        {
+            var words = line.Split(' ', StringSplitOptions.RemoveEmptyEntries);
+            if (words[0] == "tfd:" && int.Parse(words[1], CultureInfo.InvariantCulture) == descriptor)
+                return uint.Parse(words[3], NumberStyles.HexNumber, CultureInfo.InvariantCulture);
+        }
+
+        return null;
+    }
+
+    /// <summary>What a number stands for, without an instant in which it is free.</summary>
+    public static void Replace(int descriptor, int other) => Assert.Equal(descriptor, dup2(other, descriptor));
+
+    public static EpollHandle GetEpoll(this EpollLoop loop) => EpollOf(loop);
+
+    public static Socket ListenUnix()
+    {
+        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        socket.Bind(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
+        socket.Listen();
+        return socket;
+    }
+
+    public static Socket ListenTcp()
+    {
+        var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        socket.Bind(new IPEndPoint(IPAddress.Loopback, 0));
+        socket.Listen();
+        return socket;
+    }
+
+    public static Socket Connect(EndPoint endPoint)
+    {
+        var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
+        socket.Connect(endPoint);
+        return socket;
+    }
+
+    /// <summary>Whether the server has closed a connection; what it sent before is thrown away.</summary>
+    public static bool IsEnded(this Socket socket)
+    {
+        try
+        {
+            while (socket.Poll(TimeSpan.Zero, SelectMode.SelectRead))
+            {
+                if (socket.Receive(new byte[65_536]) == 0)
+                    return true;
+            }
+
+            return false;
+        }
+        catch (SocketException exception) when (exception.SocketErrorCode is SocketError.ConnectionReset)
+        {
+            return true;
+        }
+    }
+
+    /// <summary>The error that the next receive tells, waiting for it.</summary>
+    public static SocketError GetError(this Socket socket)
+    {
+        Assert.True(socket.Poll(Waiting.Patience, SelectMode.SelectRead));
+        return Assert.Throws<SocketException>(() => socket.Receive(new byte[1])).SocketErrorCode;
+    }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "Wait")]
+    private static extern void Wait(EpollLoop loop);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "FinishEvents")]
+    private static extern bool FinishEvents(EpollLoop loop);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_epoll")]
+    private static extern ref EpollHandle EpollOf(EpollLoop loop);
+
+    [LibraryImport("libc")]
+    private static partial int dup2(int descriptor, int other);
+}

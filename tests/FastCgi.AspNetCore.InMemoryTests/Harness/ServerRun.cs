@@ -1,0 +1,139 @@
+using System.Collections.Concurrent;
+using System.Net;
+using System.Threading.Channels;
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Hosting;
+using FastCgi.AspNetCore.Status;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Logging;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>The server itself in its host, with a virtual clock, and with an endpoint to which nobody but the test connects.</summary>
+internal sealed class ServerRun : IAsyncDisposable
+{
+    private ServerRun(IHost host, CollectedLogs logs, FakeClock clock)
+    {
+        Host = host;
+        Logs = logs;
+        Clock = clock;
+    }
+
+    public IHost Host { get; }
+
+    public CollectedLogs Logs { get; }
+
+    public FakeClock Clock { get; }
+
+    public FastCgiServer Server => (FastCgiServer)Host.Services.GetRequiredService<IServer>();
+
+    public StatusReader Reader => StatusEndpoint.MakeReader(Server, Host.Services);
+
+    /// <summary>What the status says now.</summary>
+    public StatusSnapshot Status => Reader.Read()!;
+
+    public static async Task<ServerRun> StartAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null, Action<IServiceCollection>? services = null)
+    {
+        var run = Make(application, configure, services);
+        await run.Host.StartAsync();
+        return run;
+    }
+
+    /// <summary>One that has not started.</summary>
+    public static ServerRun Make(
+        RequestDelegate application, Action<FastCgiServerOptions>? configure = null, Action<IServiceCollection>? services = null, string environment = "Production", bool hasEndpoint = true)
+    {
+        var logs = new CollectedLogs();
+        var clock = new FakeClock();
+        var host = new HostBuilder()
+            .ConfigureLogging(logging => logging.AddProvider(logs).SetMinimumLevel(LogLevel.Debug))
+            .ConfigureWebHost(web => web
+                .UseSetting(WebHostDefaults.ApplicationKey, typeof(ServerRun).Assembly.GetName().Name)
+                .UseEnvironment(environment)
+                .ConfigureServices(collection => collection.AddSingleton<TimeProvider>(clock).AddSingleton<IConnectionListenerFactory, NobodyFactory>())
+                .UseFastCgi(options =>
+                {
+                    options.Transport.Engine = FastCgiTransportEngine.Socket;
+                    options.Transport.ApplicationScheduling = FastCgiApplicationScheduling.Inline;
+                    if (hasEndpoint)
+                        options.Listen(new NobodyEndPoint("nobody"));
+                    configure?.Invoke(options);
+                })
+                .ConfigureServices(collection => services?.Invoke(collection))
+                .Configure(app => app.Run(application)))
+            .Build();
+        return new ServerRun(host, logs, clock);
+    }
+
+    /// <summary>Opens a connection, as a web server does.</summary>
+    public FrontEnd Connect()
+    {
+        var transport = new MemoryTransport();
+        var connection = new FastCgiConnection(Server.Connections!, transport);
+        Assert.True(Server.Connections!.TryAdd(connection), "The connection was rejected.");
+        return new FrontEnd(transport, connection, Server.Scheduler!);
+    }
+
+    public async ValueTask DisposeAsync()
+    {
+        await Host.StopAsync(new CancellationToken(canceled: true));
+        Host.Dispose();
+        Assert.Empty(Logs.UnexpectedErrors);
+    }
+}
+
+/// <summary>Where nobody connects.</summary>
+internal sealed class NobodyEndPoint(string name) : EndPoint
+{
+    public override string ToString() => name;
+}
+
+/// <summary>Listens where nobody connects.</summary>
+internal class NobodyFactory : IConnectionListenerFactory, IConnectionListenerFactorySelector
+{
+    /// <summary>The listeners that were made, of all factories.</summary>
+    public ConcurrentQueue<Listener> Made { get; } = new();
+
+    public virtual bool CanBind(EndPoint endpoint) => endpoint is NobodyEndPoint;
+
+    public ValueTask<IConnectionListener> BindAsync(EndPoint endpoint, CancellationToken cancellationToken = default)
+    {
+        var listener = new Listener(endpoint);
+        Made.Enqueue(listener);
+        return ValueTask.FromResult<IConnectionListener>(listener);
+    }
+
+    internal sealed class Listener(EndPoint endPoint) : IConnectionListener
+    {
+        private readonly Channel<ConnectionContext> _none = Channel.CreateUnbounded<ConnectionContext>();
+
+        public EndPoint EndPoint => endPoint;
+
+        public bool IsUnbound { get; private set; }
+
+        public bool IsDisposed { get; private set; }
+
+        public async ValueTask<ConnectionContext?> AcceptAsync(CancellationToken cancellationToken = default)
+            => await _none.Reader.WaitToReadAsync(cancellationToken) ? await _none.Reader.ReadAsync(cancellationToken) : null;
+
+        public ValueTask UnbindAsync(CancellationToken cancellationToken = default)
+        {
+            IsUnbound = true;
+            _none.Writer.TryComplete();
+            return ValueTask.CompletedTask;
+        }
+
+        public ValueTask DisposeAsync()
+        {
+            IsDisposed = true;
+            return ValueTask.CompletedTask;
+        }
+    }
+}

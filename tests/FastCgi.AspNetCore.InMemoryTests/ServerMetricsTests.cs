@@ -1,0 +1,99 @@
+using System.Diagnostics.Metrics;
+using System.Globalization;
+using Microsoft.Extensions.DependencyInjection;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>Each instrument of the meter, with its unit and its value.</summary>
+public sealed class ServerMetricsTests
+{
+    private static readonly string[] s_idle =
+    [
+        "active_connections {connection} 0",
+        "active_requests {request} 0",
+        "buffer_memory By 0",
+        "connections {connection} 0",
+        "hand_overs {hand_over} 0",
+        "kept_threads {thread} 0",
+        "queued_requests {request} 0",
+        "received By 0",
+        "refused_connections {connection} 0",
+        "rejected_connections {connection} 0",
+        "requests {request} 0",
+        "requests_without_thread {request} 0",
+        "sent By 0",
+        "threads {thread} 0",
+    ];
+
+    [Fact]
+    public async Task Meter_NewServer_EachInstrumentHasItsUnitAndAHelpText()
+    {
+        await using var run = await ServerRun.StartAsync(Apps.Hello, static options => (options.Limits.MaxConcurrentConnections, options.Limits.MaxConcurrentRequests, options.Transport.MaxApplicationThreads) = (null, null, 9));
+
+        var instruments = Read(run, out var measured);
+
+        Assert.Equal(
+            [.. s_idle.Append("kept_threads.limit {thread} 9").Order()],
+            measured.Where(static line => !line.Contains("aborted", StringComparison.Ordinal)).Select(static line => line.StartsWith("threads ", StringComparison.Ordinal) ? "threads {thread} 0" : line).Order());
+        Assert.Equal(
+            ["aborted_requests {request} 0 fastcgi.abort.cause=Application", "aborted_requests {request} 0 fastcgi.abort.cause=ConnectionLost", "aborted_requests {request} 0 fastcgi.abort.cause=Server", "aborted_requests {request} 0 fastcgi.abort.cause=WebServer"],
+            measured.Where(static line => line.Contains("aborted", StringComparison.Ordinal)).Order());
+        Assert.All(instruments, static instrument => Assert.Matches("^[A-Z].*\\.$", instrument.Description));
+        Assert.Equal(("s", "How long connections of web servers were open."), instruments.Where(static i => i.Name == "fastcgi.server.connection.duration").Select(static i => (i.Unit, i.Description)).Single());
+    }
+
+    [Fact]
+    public async Task Meter_RequestsOfEachKind_AreCountedWithTheirTags()
+    {
+        var go = Waiting.Signal();
+        await using var run = await ServerRun.StartAsync(async _ => await go.Task, static options =>
+        {
+            options.Limits.MaxConcurrentConnections = 5;
+            options.Limits.MaxConcurrentRequests = 2;
+            options.Limits.RequestQueueLimit = 1;
+        });
+        for (var i = 0; i < 4; i++)
+            run.Connect().Send(RecordBytes.Get());
+        run.Connect().Send("GET / HTTP/1.1\r\n\r\n"u8.ToArray());
+
+        Read(run, out var measured);
+
+        foreach (var line in new[]
+        {
+            "active_connections.limit {connection} 5", "active_requests.limit {request} 2", "queued_requests.limit {request} 1", "active_requests {request} 2", "queued_requests {request} 1",
+            "requests {request} 4", "connections {connection} 5", "rejected_requests {request} 1 http.response.status_code=503,error.type=TooManyRequests", "protocol_errors {error} 1 error.type=HttpOnFastCgiPort",
+        })
+            Assert.Contains(line, measured);
+        Assert.InRange(Value(measured, "received"), 4 * RecordBytes.Get().Length, (4 * RecordBytes.Get().Length) + 100);
+        Assert.InRange(Value(measured, "sent"), 100, 10_000);
+        Assert.InRange(Value(measured, "buffer_memory"), 1, 100_000_000);
+        go.SetResult();
+
+        static long Value(List<string> measured, string name)
+            => long.Parse(measured.Single(line => line.StartsWith(name + " ", StringComparison.Ordinal)).Split(' ')[2], CultureInfo.InvariantCulture);
+    }
+
+    /// <summary>All instruments of the server's meter, and what they measure now.</summary>
+    private static List<Instrument> Read(ServerRun run, out List<string> measured)
+    {
+        var factory = run.Host.Services.GetRequiredService<IMeterFactory>();
+        var (instruments, lines) = (new List<Instrument>(), new List<string>());
+        using var listener = new MeterListener
+        {
+            InstrumentPublished = (instrument, listening) =>
+            {
+                if (instrument.Meter.Name != "FastCgi.AspNetCore" || instrument.Meter.Scope != factory)
+                    return;
+                instruments.Add(instrument);
+                listening.EnableMeasurementEvents(instrument);
+            },
+        };
+        listener.SetMeasurementEventCallback<long>((instrument, value, tags, _) => lines.Add(
+            $"{instrument.Name["fastcgi.server.".Length..]} {instrument.Unit} {value} {string.Join(',', tags.ToArray().Select(static tag => $"{tag.Key}={tag.Value}"))}".TrimEnd()));
+        listener.Start();
+        listener.RecordObservableInstruments();
+        measured = lines;
+        return instruments;
+    }
+}

@@ -1,0 +1,110 @@
+using System.Net;
+using FastCgi.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Hosting.Server.Features;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Logging;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>What the server makes of its endpoints when it starts, and of its idle time.</summary>
+public sealed class ServerStartTests
+{
+    [Fact]
+    public async Task IdleExit_TimeIsOver_StopsTheHostAndSaysWhy()
+    {
+        await using var run = await ServerRun.StartAsync(Apps.Hello, static options => options.IdleExit = TimeSpan.FromMinutes(5));
+        var lifetime = run.Host.Services.GetRequiredService<IHostApplicationLifetime>();
+        run.Clock.Advance(TimeSpan.FromMinutes(4));
+        Assert.False(lifetime.ApplicationStopping.IsCancellationRequested);
+
+        run.Clock.Advance(TimeSpan.FromMinutes(2));
+
+        Assert.True(lifetime.ApplicationStopping.IsCancellationRequested);
+        var log = Assert.Single(run.Logs.All, static log => log.EventName == "IdleExit");
+        Assert.Equal(LogLevel.Information, log.Level);
+        Assert.Contains("00:05:00", log.Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task EndPoint_OfManyFactories_GoesToTheLastThatCanBindIt()
+    {
+        var (first, second, other) = (new NobodyFactory(), new NobodyFactory(), new CannotFactory());
+        await using var run = await ServerRun.StartAsync(Apps.Hello, services: services => services
+            .AddSingleton<IConnectionListenerFactory>(first).AddSingleton<IConnectionListenerFactory>(second).AddSingleton<IConnectionListenerFactory>(other));
+
+        var listener = Assert.Single(second.Made);
+        Assert.Empty(first.Made);
+        Assert.Empty(other.Made);
+        Assert.Equal("nobody", listener.EndPoint.ToString());
+        await run.Host.StopAsync();
+        Assert.True(listener is { IsUnbound: true, IsDisposed: true });
+    }
+
+    [Fact]
+    public async Task EndPoint_OfNoFactory_IsAnError()
+    {
+        await using var run = ServerRun.Make(Apps.Hello, static options => options.Listen(new DnsEndPoint("name", 1)));
+        run.Logs.Expected.Add("HostedServiceStartupFaulted");
+
+        var error = await Assert.ThrowsAsync<InvalidOperationException>(() => run.Host.StartAsync());
+
+        Assert.Equal("No registered IConnectionListenerFactory can bind fastcgi://Unspecified/name:1.", error.Message);
+    }
+
+    [Fact]
+    public async Task Addresses_OfAStartedServer_AreThoseItListensOnAndAreFixed()
+    {
+        await using var run = ServerRun.Make(Apps.Hello);
+        var addresses = run.Server.Features.Get<IServerAddressesFeature>()!.Addresses;
+        var list = Assert.IsAssignableFrom<IList<string>>(addresses);
+        // Before the start, hosting and the application may change them.
+        addresses.Add("http://127.0.0.1:1");
+        list[0] = "http://127.0.0.1:2";
+        Assert.Equal(["http://127.0.0.1:2"], addresses);
+        list.RemoveAt(0);
+        addresses.Add("http://127.0.0.1:3");
+        addresses.Clear();
+        Assert.Empty(addresses);
+        await run.Host.StartAsync();
+
+        Assert.Equal(["fastcgi://nobody"], addresses);
+        Assert.Throws<InvalidOperationException>(() => addresses.Add("x"));
+        Assert.Throws<InvalidOperationException>(() => list[0] = "x");
+        Assert.Throws<InvalidOperationException>(() => list.RemoveAt(0));
+        Assert.Throws<InvalidOperationException>(addresses.Clear);
+        Assert.Equal(["fastcgi://nobody"], addresses);
+        Assert.Contains(run.Logs.All, static log => log.EventName == "Listening" && log.Message.Contains("fastcgi://nobody", StringComparison.Ordinal));
+    }
+
+    [Fact]
+    public async Task Start_Twice_IsAnErrorAndTheFirstGoesOn()
+    {
+        await using var run = await ServerRun.StartAsync(Apps.Hello);
+
+        await Assert.ThrowsAsync<InvalidOperationException>(() => run.Server.StartAsync(new NoApplication(), default));
+
+        Assert.True(run.Server.IsRunning);
+        Assert.False(run.Server.HasEpoll);
+    }
+
+    private sealed class CannotFactory : NobodyFactory
+    {
+        public override bool CanBind(EndPoint endpoint) => false;
+    }
+
+    private sealed class NoApplication : IHttpApplication<IFeatureCollection>
+    {
+        public IFeatureCollection CreateContext(IFeatureCollection contextFeatures) => contextFeatures;
+
+        public void DisposeContext(IFeatureCollection context, Exception? exception)
+        {
+        }
+
+        public Task ProcessRequestAsync(IFeatureCollection context) => Task.CompletedTask;
+    }
+}

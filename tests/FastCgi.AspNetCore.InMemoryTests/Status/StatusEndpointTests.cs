@@ -1,0 +1,180 @@
+using System.Net;
+using System.Text;
+using FastCgi.AspNetCore.Status;
+using Microsoft.AspNetCore.Authorization;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.DependencyInjection;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Status;
+
+/// <summary>Who may see the status, and in which form it comes.</summary>
+public sealed class StatusEndpointTests
+{
+    private const string Html = "text/html; charset=utf-8";
+    private const string Json = "application/json";
+    private const string OpenMetrics = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+    private const string Plain = "text/plain; charset=utf-8";
+
+    [Theory]
+    [InlineData("", "", Html)]
+    [InlineData("?json", "", Json)]
+    [InlineData("?openmetrics", "", OpenMetrics)]
+    [InlineData("?html", Json, Html)]
+    [InlineData("?format=json", "text/html", Json)]
+    [InlineData("?format=openmetrics&json", "", OpenMetrics)]
+    [InlineData("?format=html", Json, Html)]
+    [InlineData("", "application/json", Json)]
+    [InlineData("", "Application/JSON", Json)]
+    [InlineData("", "application/openmetrics-text; version=1.0.0", OpenMetrics)]
+    [InlineData("", "text/plain, */*;q=0.1", Html)]
+    [InlineData("", "text/html;q=0.5, application/json;q=0.7, application/openmetrics-text;q=0.6", Json)]
+    [InlineData("", "application/json;q=0.9, text/html", Html)]
+    [InlineData("", "application/json;q=0, */*", Html)]
+    [InlineData("", "nonsense", Html)]
+    public async Task Format_OfQueryOrElseOfWhatIsAccepted(string query, string accept, string contentType)
+    {
+        await using var run = await ServerRun.StartAsync(Apps.Hello);
+
+        var (status, response, body) = await AskAsync(run.Host.Services, request =>
+        {
+            request.QueryString = new QueryString(query);
+            if (accept.Length > 0)
+                request.Headers.Accept = accept;
+        });
+
+        Assert.Equal((200, contentType), (status, response.ContentType));
+        Assert.Equal(("no-store", "nosniff"), (response.Headers.CacheControl.ToString(), response.Headers.XContentTypeOptions.ToString()));
+        Assert.Equal(contentType == Html, response.Headers.ContainsKey("Content-Security-Policy"));
+        Assert.StartsWith(contentType == Json ? "{" : contentType == OpenMetrics ? "# TYPE" : "<!doctype html>", body, StringComparison.OrdinalIgnoreCase);
+    }
+
+    [Theory]
+    [InlineData("?format=xml")]
+    [InlineData("?format=")]
+    [InlineData("?format=json&format=html")]
+    public async Task Format_ThatIsNotKnown_IsABadRequest(string query)
+    {
+        await using var run = await ServerRun.StartAsync(Apps.Hello);
+
+        var (status, response, body) = await AskAsync(run.Host.Services, request => request.QueryString = new QueryString(query));
+
+        Assert.Equal((400, Plain, "The format is not known. There are html, json and openmetrics.\n"), (status, response.ContentType, body));
+    }
+
+    [Theory]
+    [InlineData("GET", 200)]
+    [InlineData("HEAD", 200)]
+    [InlineData("POST", 405)]
+    [InlineData("OPTIONS", 405)]
+    public async Task Method_OnlyToRead(string method, int statusCode)
+    {
+        await using var run = await ServerRun.StartAsync(Apps.Hello);
+
+        var (status, response, body) = await AskAsync(run.Host.Services, request => request.Method = method);
+
+        Assert.Equal(statusCode, status);
+        Assert.Equal(statusCode == 405 ? "GET, HEAD" : "", response.Headers.Allow.ToString());
+        Assert.Equal(statusCode == 405, body.Length == 0);
+    }
+
+    [Theory]
+    [InlineData("127.0.0.1", "", true)]
+    [InlineData("127.255.0.9", "", true)]
+    [InlineData("::1", "", true)]
+    [InlineData("::ffff:127.0.0.1", "", true)]
+    [InlineData("::ffff:127.9.9.9", "", true)]
+    [InlineData("::ffff:192.0.2.7", "", false)]
+    [InlineData("128.0.0.1", "", false)]
+    [InlineData("2001:db8::1", "", false)]
+    [InlineData("", "", false)]
+    [InlineData("127.0.0.1", "X-Forwarded-For", false)]
+    [InlineData("127.0.0.1", "Forwarded", false)]
+    [InlineData("127.0.0.1", "X-Real-IP", false)]
+    [InlineData("127.0.0.1", "Via", false)]
+    [InlineData("127.0.0.1", "X-Original-For", false)]
+    [InlineData("127.0.0.1", "X-Request-Id", true)]
+    public async Task Client_WithoutAPolicy_HasToBeOnThisMachine(string address, string header, bool isAllowed)
+    {
+        await using var run = await ServerRun.StartAsync(Apps.Hello);
+
+        var (status, response, body) = await AskAsync(run.Host.Services, request =>
+        {
+            request.HttpContext.Connection.RemoteIpAddress = address.Length > 0 ? IPAddress.Parse(address) : null;
+            if (header.Length > 0)
+                request.Headers[header] = "1";
+        });
+
+        Assert.Equal(isAllowed ? 200 : 403, status);
+        Assert.Equal(isAllowed ? Html : Plain, response.ContentType);
+        Assert.Equal(!isAllowed, body.StartsWith("The status is shown to clients on the machine itself.", StringComparison.Ordinal));
+        Assert.Equal(!isAllowed, body.EndsWith("app.MapFastCgiStatus().RequireAuthorization(\"policy\").\n", StringComparison.Ordinal));
+    }
+
+    /// <summary>Whoever put a policy on the endpoint has decided: this is asked only when it has let the client through.</summary>
+    [Theory]
+    [InlineData("attribute", true)]
+    [InlineData("anonymous", true)]
+    [InlineData("policy", true)]
+    [InlineData("other", false)]
+    public async Task Client_OfAnEndpointWithAPolicy_IsLetThrough(string metadata, bool isAllowed)
+    {
+        await using var run = await ServerRun.StartAsync(Apps.Hello);
+        object item = metadata switch
+        {
+            "attribute" => new AuthorizeAttribute(),
+            "anonymous" => new AllowAnonymousAttribute(),
+            "policy" => new AuthorizationPolicyBuilder().RequireAssertion(static _ => true).Build(),
+            _ => "something else",
+        };
+
+        var (status, _, _) = await AskAsync(run.Host.Services, request =>
+        {
+            request.HttpContext.Connection.RemoteIpAddress = IPAddress.Parse("192.0.2.7");
+            request.HttpContext.SetEndpoint(new Endpoint(null, new EndpointMetadataCollection(item), "status"));
+        });
+
+        Assert.Equal(isAllowed ? 200 : 403, status);
+    }
+
+    [Fact]
+    public async Task Server_ThatIsAnotherOrHasNotStarted_IsSaidToBeSo()
+    {
+        await using var run = ServerRun.Make(Apps.Hello);
+        using var none = new ServiceCollection().BuildServiceProvider();
+
+        Assert.Equal((503, "There is no status: FastCGI has not started.\n"), await AskShortAsync(run.Host.Services));
+        Assert.Equal((503, "There is no status: the server of this application is not FastCgi.AspNetCore.\n"), await AskShortAsync(none));
+
+        static async Task<(int, string)> AskShortAsync(IServiceProvider services)
+        {
+            var (status, response, body) = await AskAsync(services, static _ => { });
+            Assert.Equal(Plain, response.ContentType);
+            return (status, body);
+        }
+    }
+
+    [Fact]
+    public async Task Reader_WithoutAHost_HasNamesOfItsOwn()
+    {
+        await using var run = await ServerRun.StartAsync(Apps.Hello);
+        using var none = new ServiceCollection().BuildServiceProvider();
+
+        var status = StatusEndpoint.MakeReader(run.Server, none).Read()!;
+
+        Assert.Equal("FastCGI application", status.Application);
+        Assert.InRange(status.TakenAt, DateTimeOffset.UtcNow.AddMinutes(-1), DateTimeOffset.UtcNow.AddMinutes(1));
+    }
+
+    private static async Task<(int Status, HttpResponse Response, string Body)> AskAsync(IServiceProvider services, Action<HttpRequest> set)
+    {
+        using var body = new MemoryStream();
+        var context = new DefaultHttpContext { RequestServices = services };
+        context.Request.Method = "GET";
+        context.Connection.RemoteIpAddress = IPAddress.Loopback;
+        context.Response.Body = body;
+        set(context.Request);
+        await StatusEndpoint.AnswerAsync(context);
+        return (context.Response.StatusCode, context.Response, Encoding.UTF8.GetString(body.ToArray()));
+    }
+}

@@ -1,0 +1,273 @@
+using System.Reflection;
+using System.Runtime.InteropServices;
+using System.Text;
+using System.Text.Json;
+using FastCgi.AspNetCore.Hosting;
+using FastCgi.AspNetCore.Status;
+using Microsoft.AspNetCore.Http;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Status;
+
+/// <summary>What the status says of a server whose every event is known.</summary>
+public sealed class StatusReaderTests
+{
+    private static readonly string[] s_limits =
+    [
+        "MaxConcurrentConnections 1,000 3 0.003",
+        "MaxConcurrentRequests 1 1 1",
+        "RequestQueueLimit 4 0 0",
+        "RequestQueueTimeout 1.5 s",
+        "MaxReservedRequests 5 1 0.2",
+        "MaxApplicationThreads 6 0 0",
+        "MaxRequestsPerConnection 7",
+        "MaxRequestParametersTotalSize 80,000",
+        "MaxRequestParameterCount 90",
+        "MaxRequestBodySize 10,000",
+        "MaxRequestBufferSize 11,000",
+        "MaxResponseBufferSize 12,000",
+        "RequestParametersTimeout 13 s",
+        "UnreadBodyTimeout 14 s",
+        "UnsentResponseTimeout 15 s",
+        "KeepAliveTimeout 160 s",
+        "DrainTimeout 17 s",
+    ];
+
+    [Fact]
+    public async Task Read_BeforeTheStart_IsNothing()
+    {
+        await using var run = ServerRun.Make(Apps.Hello);
+
+        Assert.Null(run.Reader.Read());
+    }
+
+    [Fact]
+    public async Task Read_NewServer_SaysWhatItIs()
+    {
+        await using var run = await ServerRun.StartAsync(Apps.Hello);
+        var startedAt = run.Clock.GetUtcNow();
+        run.Clock.Advance(TimeSpan.FromSeconds(90));
+
+        var status = run.Status;
+
+        Assert.Equal("FastCgi.AspNetCore.InMemoryTests", status.Application);
+        Assert.Equal(typeof(StatusReader).Assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>()!.InformationalVersion.Split('+')[0], status.Version);
+        Assert.Equal(RuntimeInformation.FrameworkDescription, status.Runtime);
+        Assert.Equal($"{RuntimeInformation.OSDescription}, {RuntimeInformation.ProcessArchitecture}, {Environment.ProcessorCount} processors", status.System);
+        Assert.Equal(Environment.ProcessId, status.ProcessId);
+        Assert.Equal((startedAt, 90, startedAt.AddSeconds(90)), (status.StartedAt, status.Uptime, status.TakenAt));
+        Assert.Equal(("running", "Socket", 0, "Inline"), (status.State, status.Engine, status.Loops, status.Scheduling));
+        Assert.Equal(["fastcgi://nobody"], status.Endpoints);
+        Assert.Equal([], status.OpenConnections);
+        Assert.Equal([], status.ActiveRequests);
+        Assert.Equal([], status.Errors);
+        Assert.Equal([], status.FrontEnds);
+        await run.Host.StopAsync();
+        Assert.Equal("stopping", run.Status.State);
+    }
+
+    [Fact]
+    public async Task Read_Resources_AreThoseOfTheProcess()
+    {
+        await using var run = await ServerRun.StartAsync(Apps.Hello);
+        var frontEnd = run.Connect();
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.ReadResponseAsync();
+
+        var resources = run.Status.Resources;
+
+        Assert.Equal(run.Server.Connections!.Server.Buffers.AllocatedBytes, resources.BufferMemory);
+        Assert.InRange(resources.BufferMemory, 1, 100_000_000);
+        Assert.InRange(resources.ManagedMemory, 100_000, long.MaxValue);
+        Assert.InRange(resources.ResidentMemory, resources.ManagedMemory / 4, long.MaxValue);
+        Assert.InRange(resources.ProcessorTime, 0.01, 1_000_000);
+        Assert.Equal(resources.ProcessorTime, Math.Round(resources.ProcessorTime, 2));
+        Assert.Equal(OperatingSystem.IsLinux(), resources.Descriptors > 3);
+        Assert.Equal((0, 0, 0), (resources.HandOvers, resources.KeptThreads, resources.RequestsWithoutThread));
+        Assert.InRange(resources.PoolThreads, 1, 100_000);
+    }
+
+    /// <summary>Three connections, one of them idle and one with a request that waits for its body; a reserved place is taken too.</summary>
+    [Fact]
+    public async Task Read_ConnectionsAndRequests_AreShownWithWhatTheyDo()
+    {
+        var go = Waiting.Signal();
+        await using var run = await ServerRun.StartAsync(HandleAsync, SetLimits);
+        var idle = run.Connect();
+        idle.Send(RecordBytes.Get(uri: "/fast"));
+        await idle.ReadResponseAsync();
+        run.Clock.Advance(TimeSpan.FromSeconds(10));
+        var reading = run.Connect();
+        reading.Send(
+            RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/body?secret", ("CONTENT_LENGTH", "10"))), RecordBytes.Record(RecordBytes.Stdin, 1, "12345"u8));
+        run.Clock.Advance(TimeSpan.FromSeconds(20));
+        var reserved = run.Connect();
+        reserved.Send(RecordBytes.Get(3, "/health", keepConnection: false, more: ("HTTPS", "on")));
+        run.Clock.Advance(TimeSpan.FromSeconds(1));
+
+        var status = run.Status;
+
+        Assert.Equal(["active 1 1", "active 1 1", "idle 1 0"], status.OpenConnections.OrderBy(static c => c.State).Select(static c => $"{c.State} {c.Requests} {c.Active}"));
+        Assert.Equal([1, 21, 31], status.OpenConnections.Select(static c => c.Age).Order());
+        Assert.Equal(
+            [$"{reading.Transport.Connection!.Id} 1 POST /body 192.0.2.7 waiting for the body 5 0", $"{reserved.Transport.Connection!.Id} 3 GET /health 192.0.2.7 in the application 0 3"],
+            status.ActiveRequests.Select(static r => $"{r.Connection} {r.Id} {r.Method} {r.Path} {r.Client} {r.State} {r.BytesRead} {r.BytesWritten}"));
+        Assert.Equal([21, 1], status.ActiveRequests.Select(static r => r.Age));
+        Assert.Equal((2, 0, 3), (status.Requests.Active, status.Requests.Queued, status.Requests.Total));
+        Assert.Equal((3, 3, 0, 0), (status.Connections.Active, status.Connections.Total, status.Connections.Rejected, status.Connections.Refused));
+        Assert.Equal(status.OpenConnections.Sum(static c => c.BytesReceived), status.Connections.BytesReceived);
+        Assert.Equal(status.OpenConnections.Sum(static c => c.BytesSent), status.Connections.BytesSent);
+        Assert.InRange(status.Connections.BytesReceived, 3 * 400, 3 * 1_000);
+        Assert.InRange(status.Connections.BytesSent, 50, 300);
+        Assert.Equal(s_limits, status.Limits.Where(static l => l.Name != "descriptors of the process").Select(Format));
+        Assert.Equal(OperatingSystem.IsLinux() ? 6 : -1, status.Limits.ToList().FindIndex(static l => l.Name == "descriptors of the process"));
+        var seen = Assert.Single(status.FrontEnds);
+        Assert.Equal(("nginx/1.22.1", 3, 2, 3, 3, 0, 3, 0), (seen.Software, seen.Samples, seen.KeepConnection, seen.WithScheme, seen.WithTarget, seen.WithoutHost, seen.WithClient, seen.WithUser));
+        go.SetResult();
+        reading.Send(RecordBytes.Record(RecordBytes.Stdin, 1, "67890"u8), RecordBytes.Record(RecordBytes.Stdin, 1));
+        await reading.ReadResponseAsync();
+
+        async Task HandleAsync(HttpContext context)
+        {
+            if (context.Request.Path == "/health")
+            {
+                await context.Response.WriteAsync("abc");
+                await go.Task;
+            }
+            else
+            {
+                await context.Request.Body.CopyToAsync(Stream.Null);
+            }
+        }
+    }
+
+    [Fact]
+    public async Task Read_RequestsInTheQueue_AreNotCountedAsActive()
+    {
+        var go = Waiting.Signal();
+        await using var run = await ServerRun.StartAsync(async _ => await go.Task, static options => (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit) = (1, 3));
+        run.Connect().Send(RecordBytes.Get());
+        for (var i = 0; i < 3; i++)
+            run.Connect().Send(RecordBytes.Get());
+
+        var status = run.Status;
+
+        Assert.Equal((1, 3, 4), (status.Requests.Active, status.Requests.Queued, status.Requests.Total));
+        Assert.Equal(3, status.ActiveRequests.Count(static request => request.State == "in the queue"));
+        go.SetResult();
+    }
+
+    [Fact]
+    public async Task Read_LimitsThatAreNone_AreSaidToBeSo()
+    {
+        await using var run = await ServerRun.StartAsync(Apps.Hello, static options =>
+        {
+            options.Limits.MaxConcurrentConnections = null;
+            options.Limits.MaxConcurrentRequests = null;
+            options.Limits.RequestQueueTimeout = null;
+            options.Limits.MaxRequestBodySize = null;
+            options.Limits.KeepAliveTimeout = null;
+        });
+
+        var limits = run.Status.Limits.Select(Format).ToList();
+
+        foreach (var line in new[] { "MaxConcurrentConnections none 0", "MaxConcurrentRequests none 0", "RequestQueueLimit none 0", "RequestQueueTimeout none", "MaxRequestBodySize none", "KeepAliveTimeout none" })
+            Assert.Contains(line, limits);
+    }
+
+    /// <summary>Events are told apart by what an operator can mend, and a connection that was closed for an error is counted by it.</summary>
+    [Fact]
+    public async Task Read_ErrorsAndAborts_AreCountedByTheirCause()
+    {
+        await using var run = await ServerRun.StartAsync(static context => context.Request.Path == "/fails" ? throw new InvalidOperationException("on purpose") : Apps.UntilAborted(context));
+        run.Logs.Expected.Add("ApplicationFailed");
+        run.Logs.Expected.Add("ApplicationError");
+        var failing = run.Connect();
+        failing.Send(RecordBytes.Get(uri: "/fails"));
+        await failing.ReadResponseAsync();
+        var aborting = run.Connect();
+        aborting.Send(RecordBytes.Get(), RecordBytes.Abort());
+        var lost = run.Connect();
+        lost.Send(RecordBytes.Get());
+        lost.Close();
+        run.Connect().Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"u8.ToArray());
+        var bare = run.Connect();
+        bare.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, ("REQUEST_URI", "/")), RecordBytes.Record(RecordBytes.Stdin, 1));
+        await bare.ReadResponseAsync();
+
+        var status = run.Status;
+
+        Assert.Equal("WebServer=1 ConnectionLost=1 Application=0 Server=0", string.Join(' ', status.Requests.Aborted.Select(static pair => $"{pair.Key}={pair.Value}")));
+        Assert.Equal("400 MissingMethod=1", string.Join(' ', status.Requests.Rejected.Select(static pair => $"{pair.Key}={pair.Value}")));
+        Assert.Equal(1, Assert.Single(status.Connections.ProtocolErrors).Value);
+        Assert.Contains(status.Recommendations, static finding => finding is { Name: "ParametersMissing", Level: "Warning", Count: 1 });
+        Assert.All(status.Recommendations, static finding => Assert.Contains(finding.Level, new[] { "Information", "Warning" }));
+        var error = Assert.Single(status.Errors);
+        Assert.Equal(("Error", 1L, run.Clock.GetUtcNow()), (error.Level, error.Count, error.LastSeen));
+        Assert.True(error.EventId > 0);
+        Assert.Contains("InvalidOperationException", error.Message, StringComparison.Ordinal);
+    }
+
+    /// <summary>While nobody looks, nothing is measured; then it is the last minute.</summary>
+    [Fact]
+    public async Task Read_Recent_IsWhatHappenedSinceTheFirstLook()
+    {
+        await using var run = await ServerRun.StartAsync(Apps.Hello);
+        await RequestAsync(run.Connect());
+        Assert.Equal((0, 0, 0, null, null), Of(run.Status.Recent));
+
+        var frontEnd = run.Connect();
+        for (var i = 0; i < 30; i++)
+        {
+            run.Clock.Advance(TimeSpan.FromSeconds(1));
+            await RequestAsync(frontEnd);
+        }
+
+        var recent = run.Status.Recent;
+        Assert.Equal((30, 1, 30, 0.0, 0.0), (recent.Seconds, recent.RequestsPerSecond, recent.Measured, Math.Round(recent.P50!.Value, 3), Math.Round(recent.Max!.Value, 3)));
+        Assert.Equal(0, recent.ConnectionsPerSecond);
+        Assert.Equal(RecordBytes.Get().Length, recent.BytesReceivedPerSecond);
+        Assert.InRange(recent.BytesSentPerSecond, 50, 500);
+
+        // The minute moves on.
+        run.Clock.Advance(TimeSpan.FromMinutes(2));
+        recent = run.Status.Recent;
+        Assert.InRange(recent.Seconds, 54, 66);
+        Assert.Equal((0, 0, null), (recent.RequestsPerSecond, recent.Measured, recent.P99));
+
+        static (double, double, long, double?, double?) Of(RecentStatus recent) => (recent.Seconds, recent.RequestsPerSecond, recent.Measured, recent.P50, recent.Max);
+    }
+
+    private static async Task RequestAsync(FrontEnd frontEnd)
+    {
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.ReadResponseAsync();
+    }
+
+    private static string Format(LimitStatus limit)
+        => string.Create(System.Globalization.CultureInfo.InvariantCulture, $"{limit.Name} {limit.Limit} {limit.Used} {limit.Part}").TrimEnd();
+
+    private static void SetLimits(FastCgiServerOptions options)
+    {
+        options.ReservedPaths.Add("/health");
+        options.Transport.MaxApplicationThreads = 6;
+        var limits = options.Limits;
+        limits.MaxConcurrentConnections = 1_000;
+        limits.MaxConcurrentRequests = 1;
+        limits.RequestQueueLimit = 4;
+        limits.RequestQueueTimeout = TimeSpan.FromSeconds(1.5);
+        limits.MaxReservedRequests = 5;
+        limits.MaxRequestsPerConnection = 7;
+        limits.MaxRequestParametersTotalSize = 80_000;
+        limits.MaxRequestParameterCount = 90;
+        limits.MaxRequestBodySize = 10_000;
+        limits.MaxRequestBufferSize = 11_000;
+        limits.MaxResponseBufferSize = 12_000;
+        limits.RequestParametersTimeout = TimeSpan.FromSeconds(13);
+        limits.UnreadBodyTimeout = TimeSpan.FromSeconds(14);
+        limits.UnsentResponseTimeout = TimeSpan.FromSeconds(15);
+        limits.KeepAliveTimeout = TimeSpan.FromSeconds(160);
+        limits.DrainTimeout = TimeSpan.FromSeconds(17);
+        limits.MinRequestBodyDataRate = null;
+    }
+}

@@ -1,0 +1,190 @@
+using System.Text.RegularExpressions;
+using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Hosting;
+using FastCgi.AspNetCore.Protocol;
+using Microsoft.AspNetCore.Hosting.Server;
+using OpenTelemetry;
+using OpenTelemetry.Metrics;
+
+namespace FastCgi.AspNetCore.SocketTests.Hosting;
+
+/// <summary>What OpenTelemetry exports of the meter is what docs/diagnostics.md lists, and follows its conventions.</summary>
+[Collection(Alone.Name)]
+public sealed partial class ExportedMetricsTests : IAsyncLifetime, IDisposable
+{
+    // How many values a tag may have: each is a time series in somebody's database.
+    private const int MaxTagValues = 32;
+
+    private static readonly Dictionary<string, MetricType> s_kinds = new()
+    {
+        ["counter"] = MetricType.LongSum,
+        ["up-down counter"] = MetricType.LongSumNonMonotonic,
+        ["histogram"] = MetricType.Histogram,
+    };
+
+    private readonly ScratchFolder _folder = new();
+    private readonly List<Metric> _exported = [];
+    private WebApplication? _app;
+    private MeterProvider? _provider;
+
+    private string Address => $"fastcgi://unix:{_folder.GetPath("app.sock")}";
+
+    public async Task InitializeAsync()
+    {
+        var builder = WebApplication.CreateBuilder(["--hostBuilder:reloadConfigOnChange=false"]);
+        builder.Logging.ClearProviders();
+        builder.Services.AddOpenTelemetry().WithMetrics(metrics => metrics
+            .AddMeter("FastCgi.AspNetCore", "Microsoft.AspNetCore.Hosting")
+            .AddInMemoryExporter(_exported, static options => options.PeriodicExportingMetricReaderOptions.ExportIntervalMilliseconds = int.MaxValue));
+        builder.WebHost.UseFastCgi(static options =>
+        {
+            options.Limits.MaxConcurrentConnections = 1_000;
+            options.Limits.MaxConcurrentRequests = 10;
+        });
+        builder.WebHost.UseUrls(Address);
+        _app = builder.Build();
+        _app.MapGet("/", static () => "Hello");
+        await _app.StartAsync();
+        _provider = _app.Services.GetRequiredService<MeterProvider>();
+    }
+
+    public async Task DisposeAsync() => await _app!.DisposeAsync();
+
+    public void Dispose() => _folder.Dispose();
+
+    [Fact]
+    public async Task Export_IsWhatTheDocumentLists()
+    {
+        CountEverything();
+        await FastCgiClient.GetAsync(Address);
+        await Waiting.UntilAsync(() => Collect().ContainsKey("fastcgi.server.connection.duration"), "the connection to be closed");
+
+        var exported = Collect().Values.Select(static metric => new Row(metric.Name, metric.MetricType, metric.Unit, string.Join(", ", GetTagKeys(metric)))).OrderBy(static row => row.Name, StringComparer.Ordinal);
+
+        Assert.Equal(ReadDocument().OrderBy(static row => row.Name, StringComparer.Ordinal), exported);
+    }
+
+    [Fact]
+    public async Task Export_FollowsTheConventions()
+    {
+        CountEverything();
+        await FastCgiClient.GetAsync(Address);
+
+        var metrics = Collect();
+        Assert.NotEmpty(metrics);
+        Assert.All(metrics.Values, static metric =>
+        {
+            Assert.Matches("^fastcgi\\.server\\.[a-z][a-z0-9_]*(\\.[a-z][a-z0-9_]*)*$", metric.Name);
+            // Units of UCUM; what is counted stands in braces, in the singular.
+            Assert.Matches("^(s|By|\\{[a-z_]+[a-rt-z]\\})$", metric.Unit);
+            Assert.NotEmpty(metric.Description);
+            // The kind says it, and an exporter for Prometheus adds it.
+            Assert.DoesNotMatch("(total|counter|bytes|seconds)$", metric.Name);
+            foreach (var values in GetTags(metric).GroupBy(static tag => tag.Key))
+            {
+                Assert.Matches("^[a-z]+(\\.[a-z_]+)+$", values.Key);
+                Assert.InRange(values.Select(static tag => tag.Value).Distinct().Count(), 1, MaxTagValues);
+            }
+        });
+        Assert.All(GetTags(metrics["fastcgi.server.rejected_requests"]).Where(static tag => tag.Key == "http.response.status_code"), static tag => Assert.InRange(Assert.IsType<int>(tag.Value), 200, 599));
+    }
+
+    [Fact]
+    public async Task Export_TwiceInARow_HasWhatWasCountedEachTime()
+    {
+        Collect();
+        for (var i = 1; i <= 3; i++)
+        {
+            await FastCgiClient.GetAsync(Address);
+
+            var metrics = Collect();
+            Assert.Equal(i, ReadSum(metrics["fastcgi.server.requests"]));
+            Assert.Equal(i, ReadSum(metrics["fastcgi.server.connections"]));
+        }
+    }
+
+    /// <summary>The lines of ASP.NET Core's own meter come from the same requests.</summary>
+    [Fact]
+    public async Task Export_OfHosting_HasTheSameRequests()
+    {
+        for (var i = 0; i < 5; i++)
+            await FastCgiClient.GetAsync(Address);
+        await Waiting.UntilAsync(
+            () =>
+            {
+                Collect();
+                return _exported.Any(static metric => metric.Name == "http.server.request.duration" && Count(metric) == 5);
+            },
+            "the durations");
+
+        Assert.Equal(5, ReadSum(Collect()["fastcgi.server.requests"]));
+
+        static long Count(Metric metric)
+        {
+            var count = 0L;
+            foreach (ref readonly var point in metric.GetMetricPoints())
+                count += point.GetHistogramCount();
+            return count;
+        }
+    }
+
+    [GeneratedRegex("^\\| (?<names>`fastcgi\\.server\\.[^|]*) \\| (?<kind>[a-z -]+) \\| (?<unit>[^|]+) \\| (?<tags>[^|]*)\\|", RegexOptions.Multiline)]
+    private static partial Regex InstrumentRow();
+
+    [GeneratedRegex("`([^`]+)`")]
+    private static partial Regex Code();
+
+    private static IEnumerable<Row> ReadDocument()
+    {
+        var document = File.ReadAllText(Path.Combine(AppContext.BaseDirectory, "Documents", "diagnostics.md"));
+        return InstrumentRow().Matches(document).SelectMany(static row => Code().Matches(row.Groups["names"].Value).Select(name => new Row(
+            name.Groups[1].Value, s_kinds[row.Groups["kind"].Value], row.Groups["unit"].Value,
+            string.Join(", ", Code().Matches(row.Groups["tags"].Value).Select(static tag => tag.Groups[1].Value).Where(static tag => tag.Contains('.', StringComparison.Ordinal)).Order(StringComparer.Ordinal)))));
+    }
+
+    private static IEnumerable<string> GetTagKeys(Metric metric) => GetTags(metric).Select(static tag => tag.Key).Distinct().Order(StringComparer.Ordinal);
+
+    private static List<KeyValuePair<string, object?>> GetTags(Metric metric)
+    {
+        var tags = new List<KeyValuePair<string, object?>>();
+        foreach (ref readonly var point in metric.GetMetricPoints())
+        {
+            foreach (var tag in point.Tags)
+                tags.Add(tag);
+        }
+
+        return tags;
+    }
+
+    private static long ReadSum(Metric metric)
+    {
+        var sum = 0L;
+        foreach (ref readonly var point in metric.GetMetricPoints())
+            sum += point.GetSumLong();
+        return sum;
+    }
+
+    /// <summary>Collects once.</summary>
+    /// <returns>The metrics of the server.</returns>
+    private Dictionary<string, Metric> Collect()
+    {
+        _exported.Clear();
+        Assert.True(_provider!.ForceFlush());
+        return _exported.Where(static metric => metric.MeterName == "FastCgi.AspNetCore").ToDictionary(static metric => metric.Name);
+    }
+
+    /// <summary>Each cause there is: those are the values of the tags.</summary>
+    private void CountEverything()
+    {
+        var counters = ((FastCgiServer)_app!.Services.GetRequiredService<IServer>()).Connections!.Server.Counters;
+        foreach (var rejection in Enum.GetValues<RequestRejection>().Where(static rejection => rejection is not (RequestRejection.None or RequestRejection.Ping)))
+            counters.OnRequestRejected(rejection.GetStatusCode(), rejection.ToString());
+        foreach (var error in Enum.GetValues<ProtocolError>().Where(static error => error != ProtocolError.None))
+            counters.OnProtocolError(error);
+        foreach (var cause in Enum.GetValues<AbortCause>())
+            counters.OnRequestAborted(cause);
+    }
+
+    private sealed record Row(string Name, MetricType Kind, string Unit, string Tags);
+}

@@ -1,0 +1,90 @@
+using FastCgi.AspNetCore.Diagnostics;
+
+namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
+
+/// <summary>What the params of a request show of the configuration of its web server.</summary>
+public sealed class FrontEndsTests
+{
+    private readonly ManualTime _time = new();
+    private readonly FrontEnds _frontEnds;
+
+    public FrontEndsTests() => _frontEnds = new FrontEnds(_time);
+
+    [Theory]
+    [InlineData("", false, "samples lacking-host")]
+    [InlineData("", true, "samples kept lacking-host")]
+    [InlineData("HTTPS=on", false, "samples scheme lacking-host")]
+    [InlineData("REQUEST_SCHEME=http", false, "samples scheme lacking-host")]
+    [InlineData("HTTPS=", false, "samples lacking-host")]
+    [InlineData("REQUEST_URI=/", false, "samples target lacking-host")]
+    [InlineData("HTTP_HOST=a", false, "samples")]
+    [InlineData("SERVER_PROTOCOL=HTTP/1.0", false, "samples")]
+    [InlineData("SERVER_PROTOCOL=HTTP/1.1", false, "samples lacking-host")]
+    [InlineData("REMOTE_ADDR=192.0.2.1", false, "samples client lacking-host")]
+    [InlineData("REMOTE_USER=me", false, "samples user lacking-host")]
+    [InlineData("SERVER_PORT=443", false, "samples lacking-scheme lacking-host")]
+    [InlineData("SERVER_PORT=80", false, "samples lacking-host")]
+    [InlineData("SERVER_PORT=443 HTTPS=on", false, "samples scheme lacking-host")]
+    [InlineData("HTTP_X_FORWARDED_PROTO=HTTPS", false, "samples lacking-scheme lacking-host")]
+    [InlineData("HTTP_X_FORWARDED_PROTO=http", false, "samples lacking-host")]
+    [InlineData("SERVER_PORT=443 HTTP_X_FORWARDED_PROTO=https", false, "samples lacking-scheme lacking-host")]
+    [InlineData("HTTP_X_FORWARDED_PROTO=https SERVER_PORT=443", false, "samples lacking-scheme lacking-host")]
+    [InlineData("HTTP_X_FORWARDED_PROTO=https SERVER_PORT=80", false, "samples lacking-scheme lacking-host")]
+    [InlineData("SERVER_PORT=443 HTTP_X_FORWARDED_PROTO=http", false, "samples lacking-scheme lacking-host")]
+    [InlineData("HTTP_ACCEPT=443", false, "samples lacking-host")]
+    public void Look_Parameters_EachIsCounted(string parameters, bool keeps, string counted)
+    {
+        _frontEnds.Look(Pairs(parameters + " SERVER_SOFTWARE=nginx"), keeps);
+
+        var seen = Assert.Single(_frontEnds.GetAll());
+        Assert.Equal(("nginx", _time.GetUtcNow()), (seen.Software, seen.LastSeen));
+        Assert.Equal(counted, Describe(seen, 1));
+        _frontEnds.Look(Pairs(parameters + " SERVER_SOFTWARE=nginx"), keeps);
+        Assert.Equal(counted, Describe(Assert.Single(_frontEnds.GetAll()), 2));
+        // It was a copy.
+        Assert.Equal(1, seen.Samples);
+    }
+
+    [Theory]
+    [InlineData("")]
+    [InlineData("SERVER_SOFTWARE=")]
+    public void Look_WithoutAName_HasOne(string parameters)
+    {
+        _frontEnds.Look(Pairs(parameters), keepsConnection: false);
+
+        Assert.Equal("(SERVER_SOFTWARE is not passed)", Assert.Single(_frontEnds.GetAll()).Software);
+    }
+
+    [Fact]
+    public void Look_TooMany_AreNotRememberedAndOthersStillCount()
+    {
+        for (var i = 0; i < 20; i++)
+            _frontEnds.Look(Pairs($"SERVER_SOFTWARE={i}"), keepsConnection: false);
+        _frontEnds.Look(Pairs("SERVER_SOFTWARE=0"), keepsConnection: false);
+
+        Assert.Equal(16, _frontEnds.GetAll().Count);
+        Assert.Equal(2, _frontEnds.GetAll().Single(static seen => seen.Software == "0").Samples);
+    }
+
+    [Fact]
+    public void TryAcquire_OncePerTick()
+    {
+        Assert.True(_frontEnds.TryAcquire(7));
+        Assert.False(_frontEnds.TryAcquire(7));
+        Assert.True(_frontEnds.TryAcquire(8));
+    }
+
+    private static byte[] Pairs(string text)
+        => RecordBytes.Pairs([.. text.Split(' ', StringSplitOptions.RemoveEmptyEntries).Select(static pair => (pair.Split('=')[0], pair.Split('=')[1]))]);
+
+    private static string Describe(FrontEnd seen, int times)
+    {
+        (string, long)[] all =
+        [
+            ("samples", seen.Samples), ("kept", seen.Kept), ("scheme", seen.WithScheme), ("lacking-scheme", seen.LackingScheme), ("target", seen.WithTarget),
+            ("client", seen.WithClient), ("user", seen.WithUser), ("lacking-host", seen.LackingHost),
+        ];
+        Assert.All(all, count => Assert.Contains(count.Item2, new[] { 0L, times }));
+        return string.Join(' ', all.Where(static count => count.Item2 > 0).Select(static count => count.Item1));
+    }
+}

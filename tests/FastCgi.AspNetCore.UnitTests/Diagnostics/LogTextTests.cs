@@ -1,0 +1,112 @@
+using FastCgi.AspNetCore.Diagnostics;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
+
+/// <summary>What others write into a line of the log cannot make it look like another.</summary>
+public sealed class LogTextTests
+{
+    [Fact]
+    public void Clean_EveryCharacter_HarmfulOnesAreBlanks()
+    {
+        for (var c = 0; c <= 0xFFFF; c++)
+        {
+            var isHarmful = char.IsControl((char)c) || c is 0x200E or 0x200F or (>= 0x2028 and <= 0x202E) or (>= 0x2066 and <= 0x2069);
+            Assert.Equal(isHarmful ? ' ' : (char)c, LogText.Clean(((char)c).ToString())[0]);
+        }
+    }
+
+    [Theory]
+    [InlineData("abc", 3, "abc")]
+    [InlineData("abcd", 3, "abc…")]
+    [InlineData("a\nc", 3, "a c")]
+    [InlineData("a\ncd", 3, "a c…")]
+    [InlineData("ab😀d", 3, "ab…")]
+    [InlineData("ab😀d", 4, "ab😀…")]
+    [InlineData("abc", 0, "…")]
+    [InlineData("", 0, "")]
+    [InlineData("😀", 1, "…")]
+    public void Clean_LongText_IsCutBetweenCharacters(string text, int length, string clean) => Assert.Equal(clean, LogText.Clean(text, length));
+
+    [Theory]
+    [InlineData(4_088, false, 0)]
+    [InlineData(4_089, true, 8)]
+    [InlineData(8_184, true, 8)]
+    [InlineData(8_185, true, 16)]
+    public void LargeHead_BeyondTheBufferOfTheWebServer_WithItsRecordHeader(int length, bool isReported, int size)
+    {
+        var report = new LargeHeadReport(new ManualTime());
+
+        Assert.Equal(isReported, report.TryAcquire(length, out var found));
+        Assert.Equal(size, found);
+        // Once a minute for a size.
+        Assert.False(report.TryAcquire(length, out _));
+        Assert.True(report.TryAcquire(100_000, out _));
+    }
+
+    [Fact]
+    public void SlowRequests_AHundredInAMinute_AndHowManyWereLeftOut()
+    {
+        var time = new ManualTime();
+        var slow = new SlowRequests(time);
+        for (var i = 0; i < 100; i++)
+            Assert.True(slow.TryAcquire(out _));
+        for (var i = 0; i < 7; i++)
+            Assert.False(slow.TryAcquire(out _));
+        time.Now += TimeSpan.FromSeconds(60) - TimeSpan.FromTicks(1);
+        Assert.False(slow.TryAcquire(out _));
+
+        time.Now += TimeSpan.FromTicks(1);
+        Assert.True(slow.TryAcquire(out var suppressed));
+        Assert.Equal(8, suppressed);
+        Assert.True(slow.TryAcquire(out suppressed));
+        Assert.Equal(0, suppressed);
+        for (var i = 0; i < 98; i++)
+            Assert.True(slow.TryAcquire(out _));
+        Assert.False(slow.TryAcquire(out _));
+    }
+
+    [Fact]
+    public void Require_WhatIsNotSo_ThrowsAndNamesIt()
+    {
+        Invariants.Require(true, "never");
+        Assert.Equal("what", Assert.Throws<InvariantException>(static () => Invariants.Require(false, "what")).Message);
+        Assert.NotNull(Invariants.FirstViolation);
+    }
+
+    [Fact]
+    public void Journal_Entries_TheLastFirst()
+    {
+        var time = new ManualTime();
+        using var logs = new CollectedLogs();
+        var journal = new EventJournal(logs.CreateLogger(""), time);
+        foreach (var id in new[] { 1, 2, 3 })
+        {
+            journal.Log(LogLevel.Warning, new EventId(id), "text", null, static (text, _) => text);
+            time.Now += TimeSpan.FromSeconds(1);
+        }
+
+        Assert.Equal([3, 2, 1], journal.GetEntries().Select(static entry => entry.EventId));
+        journal.Confirm(1);
+        journal.Confirm(9);
+        Assert.Equal([1, 3, 2], journal.GetEntries().Select(static entry => entry.EventId));
+        Assert.Equal(1, journal.GetEntries()[0].Count);
+    }
+
+    /// <summary>What a warning is judged by is made even if no log wants it; what is below, only for who listens.</summary>
+    [Theory]
+    [InlineData(LogLevel.Trace, false)]
+    [InlineData(LogLevel.Debug, false)]
+    [InlineData(LogLevel.Information, true)]
+    [InlineData(LogLevel.Warning, true)]
+    [InlineData(LogLevel.Critical, true)]
+    [InlineData(LogLevel.None, false)]
+    public void Journal_WithoutALog_TakesFromInformationOn(LogLevel level, bool isEnabled)
+    {
+        var journal = new EventJournal(Microsoft.Extensions.Logging.Abstractions.NullLogger.Instance, new ManualTime());
+
+        Assert.Equal(isEnabled, journal.IsEnabled(level));
+        journal.Log(level, new EventId(7), "text", null, static (text, _) => text);
+        Assert.Equal(isEnabled && level >= LogLevel.Warning ? 1 : 0, journal.GetEntries().Count);
+    }
+}

@@ -1,0 +1,139 @@
+using System.Collections.Concurrent;
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Protocol;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
+
+/// <summary>What is not ours is called without a lock, and a failure of it ends nothing.</summary>
+public sealed class SafetyTests : IDisposable
+{
+    private readonly CollectedLogs _logs = new();
+
+    public void Dispose() => _logs.Dispose();
+
+    [Theory]
+    [InlineData(1)]
+    [InlineData(2)]
+    public void LogProvider_WithALockHeld_IsAViolation(int rank)
+    {
+        var log = SafeLogger.Wrap(_logs.CreateLogger(""));
+        var before = LockOrder.OnEntering((LockRank)rank, isHeld: false);
+        try
+        {
+            Assert.Throws<InvariantException>(() => log.IsEnabled(LogLevel.Error));
+            Assert.Throws<InvariantException>(() => log.Log(LogLevel.Error, default, "text", null, static (text, _) => text));
+        }
+        finally
+        {
+            LockOrder.OnExited(before);
+        }
+
+        Assert.True(log.IsEnabled(LogLevel.Error));
+        Assert.Empty(_logs.All);
+    }
+
+    [Fact]
+    public void Locks_InTheirOrder_AreCounted()
+    {
+        var (responses, connections) = LockOrder.Counts;
+        var first = LockOrder.OnEntering(LockRank.Response, isHeld: false);
+        var second = LockOrder.OnEntering(LockRank.Connection, isHeld: false);
+        var third = LockOrder.OnEntering(LockRank.Connection, isHeld: true);
+        try
+        {
+            Assert.Equal((responses + 1, connections + 2), LockOrder.Counts);
+            Assert.Throws<InvariantException>(() => LockOrder.OnEntering(LockRank.Response, isHeld: true));
+            Assert.Throws<InvariantException>(() => LockOrder.OnEntering(LockRank.Connection, isHeld: false));
+        }
+        finally
+        {
+            LockOrder.OnExited(third);
+            LockOrder.OnExited(second);
+            LockOrder.OnExited(first);
+        }
+
+        LockOrder.RequireNone("It");
+    }
+
+    [Fact]
+    public async Task Thread_IsOfTheBackgroundAndWithoutTheCallersContext()
+    {
+        var context = new AsyncLocal<string?> { Value = "caller" };
+        var seen = Waiting.Signal<(bool, string?, string?)>();
+
+        ThreadRoot.Start("name", () => seen.SetResult((Thread.CurrentThread.IsBackground, Thread.CurrentThread.Name, context.Value)), _logs.CreateLogger(""));
+
+        Assert.Equal((true, "name", null), await seen.Task.Within("the thread"));
+    }
+
+    [Fact]
+    public void Run_FailureOfTheFailure_IsLoggedToo()
+    {
+        ThreadRoot.Run("state", static _ => throw new InvalidOperationException("first"), _logs.CreateLogger(""), static _ => throw new InvalidOperationException("second"));
+
+        Assert.Equal(["first", "second"], _logs.All.Select(static log => log.Exception!.Message));
+    }
+
+    [Fact]
+    public void Counters_SameThingAgain_IsCountedUp()
+    {
+        var counters = new ServerCounters();
+        for (var i = 0; i < 3; i++)
+        {
+            counters.OnRequestRejected(400, "MissingMethod");
+            counters.OnProtocolError((ProtocolError)1);
+        }
+
+        counters.OnRequestRejected(503, "MissingMethod");
+
+        Assert.Equal(3, counters.RejectedRequests.Single(static count => count.Key == (400, "MissingMethod")).Value);
+        Assert.Equal(1, counters.RejectedRequests.Single(static count => count.Key == (503, "MissingMethod")).Value);
+        Assert.Equal(3, Assert.Single(counters.ProtocolErrors).Value);
+    }
+
+    /// <summary>The bound is of what waits, not of what was ever written, and what was lost takes no room.</summary>
+    [Fact]
+    public async Task RecordLog_WrittenInPiecesThatAreRead_LosesNothingMore()
+    {
+        using var loggers = LoggerFactory.Create(builder => builder.AddProvider(_logs).SetMinimumLevel(LogLevel.Trace));
+        var log = RecordLog.Create(loggers)!;
+        var line = new string('x', 3 * 1024 * 1024);
+        log.Write(new string('y', 9 * 1024 * 1024));
+
+        for (var i = 1; i <= 6; i++)
+        {
+            log.Write(line);
+            var count = i;
+            await Waiting.UntilAsync(() => _logs.All.Count(static entry => entry.EventName == "Record") == count, "the line");
+        }
+
+        log.Complete();
+        Assert.Contains("1", Assert.Single(_logs.All, static entry => entry.EventName == "RecordsLost").Message, StringComparison.Ordinal);
+        Assert.Equal(7, _logs.All.Count);
+    }
+
+    [Fact]
+    public void RecordLog_NobodyListens_IsNone()
+    {
+        using var loggers = LoggerFactory.Create(builder => builder.AddProvider(_logs).SetMinimumLevel(LogLevel.Debug));
+
+        Assert.Null(RecordLog.Create(loggers));
+    }
+
+    [Fact]
+    public void Misconfigurations_OfAKind_AreToldOnce()
+    {
+        var time = new ManualTime();
+        var report = new Misconfigurations(_logs.CreateLogger(""), time);
+
+        for (var i = 0; i < 3; i++)
+            report.ReportHostWithoutPort("www.example.test", "8080");
+        Assert.Single(_logs.All);
+        time.Now += TimeSpan.FromMinutes(1);
+        report.ReportHostWithoutPort("www.example.test", "8080");
+
+        Assert.Equal(2, _logs.All.Count);
+        Assert.All(_logs.All, static log => Assert.Contains("8080", log.Message, StringComparison.Ordinal));
+    }
+}

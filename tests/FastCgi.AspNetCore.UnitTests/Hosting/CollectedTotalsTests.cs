@@ -1,0 +1,56 @@
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Hosting;
+
+namespace FastCgi.AspNetCore.UnitTests.Hosting;
+
+/// <summary>One walk over the connections for one collection.</summary>
+public sealed class CollectedTotalsTests
+{
+    private readonly Clock _clock = new();
+    private readonly CollectedTotals _totals;
+    private int _walks;
+
+    public CollectedTotalsTests()
+        => _totals = new CollectedTotals(() => new CollectedTotals.Walk(new Totals(++_walks, 0, 0, 0), 0), _clock);
+
+    [Fact]
+    public void Collection_OfFiveInstruments_IsOneWalk()
+    {
+        foreach (var instrument in (int[])[1, 2, 4, 8, 16])
+            Assert.Equal(1, _totals.Read(instrument).Totals.Connections);
+
+        Assert.Equal(1, _walks);
+    }
+
+    [Fact]
+    public void Collection_ThatFollowsAtOnce_IsAnotherWalk()
+    {
+        foreach (var collection in (int[])[1, 2, 3])
+        {
+            foreach (var instrument in (int[])[1, 2, 4])
+                Assert.Equal(collection, _totals.Read(instrument).Totals.Connections);
+        }
+    }
+
+    /// <summary>Two listeners, each of an instrument of its own.</summary>
+    [Theory]
+    [InlineData(100, 1)]
+    [InlineData(101, 2)]
+    public void Walk_OfAnother_IsTakenWhileItIsFresh(int milliseconds, int walks)
+    {
+        _totals.Read(1);
+        _clock.Milliseconds += milliseconds;
+        _totals.Read(2);
+
+        Assert.Equal(walks, _walks);
+    }
+
+    private sealed class Clock : TimeProvider
+    {
+        public long Milliseconds { get; set; }
+
+        public override long TimestampFrequency => 1_000;
+
+        public override long GetTimestamp() => Milliseconds;
+    }
+}

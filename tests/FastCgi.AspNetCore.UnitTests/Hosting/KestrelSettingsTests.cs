@@ -1,0 +1,136 @@
+using System.Text;
+using FastCgi.AspNetCore.Hosting;
+using Microsoft.AspNetCore.Server.Kestrel.Core;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.UnitTests.Hosting;
+
+/// <summary>Each setting of Kestrel by itself: it counts here too, or it is named as without effect.</summary>
+public sealed class KestrelSettingsTests : IDisposable
+{
+    private const string KeepAlive = "Limits.KeepAliveTimeout (the web server's; FastCgi:Limits:KeepAliveTimeout is about its connections)";
+
+    private readonly CollectedLogs _logs = new();
+
+    public static TheoryData<string, Action<KestrelServerOptions>> Taken => new()
+    {
+        { "AllowSynchronousIO", static kestrel => kestrel.AllowSynchronousIO = true },
+        { "RequestHeaderEncodingSelector", static kestrel => kestrel.RequestHeaderEncodingSelector = static _ => Encoding.Latin1 },
+        { "ResponseHeaderEncodingSelector", static kestrel => kestrel.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1 },
+        { "Limits.MaxRequestBodySize", static kestrel => kestrel.Limits.MaxRequestBodySize = 1 },
+        { "Limits.MaxRequestBufferSize", static kestrel => kestrel.Limits.MaxRequestBufferSize = 2_000_000 },
+        { "Limits.MaxResponseBufferSize", static kestrel => kestrel.Limits.MaxResponseBufferSize = 0 },
+        { "Limits.MaxResponseBufferSize", static kestrel => kestrel.Limits.MaxResponseBufferSize = 7 },
+        { "Limits.MaxConcurrentConnections", static kestrel => kestrel.Limits.MaxConcurrentConnections = 1 },
+        { "Limits.RequestHeadersTimeout", static kestrel => kestrel.Limits.RequestHeadersTimeout = TimeSpan.FromSeconds(1) },
+        { "Limits.MinRequestBodyDataRate", static kestrel => kestrel.Limits.MinRequestBodyDataRate = null },
+        { "Limits.MinRequestBodyDataRate", static kestrel => kestrel.Limits.MinRequestBodyDataRate = new MinDataRate(240, TimeSpan.FromSeconds(6)) },
+        { "Limits.MinRequestBodyDataRate", static kestrel => kestrel.Limits.MinRequestBodyDataRate = new MinDataRate(241, TimeSpan.FromSeconds(5)) },
+    };
+
+    public static TheoryData<string, Action<KestrelServerOptions>> Meaningless => new()
+    {
+        { "AddServerHeader", static kestrel => kestrel.AddServerHeader = false },
+        { "AllowAlternateSchemes", static kestrel => kestrel.AllowAlternateSchemes = true },
+        { "AllowHostHeaderOverride", static kestrel => kestrel.AllowHostHeaderOverride = true },
+        { "AllowResponseHeaderCompression", static kestrel => kestrel.AllowResponseHeaderCompression = false },
+        { "DisableStringReuse", static kestrel => kestrel.DisableStringReuse = true },
+        { KeepAlive, static kestrel => kestrel.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(1) },
+        { "Limits.MaxRequestHeaderCount (FastCgi:Limits:MaxRequestParameterCount)", static kestrel => kestrel.Limits.MaxRequestHeaderCount = 1 },
+        { "Limits.MaxRequestHeadersTotalSize (FastCgi:Limits:MaxRequestParametersTotalSize)", static kestrel => kestrel.Limits.MaxRequestHeadersTotalSize = 10_000 },
+        { "Limits.MaxRequestLineSize", static kestrel => kestrel.Limits.MaxRequestLineSize = 10_000 },
+        { "Limits.MaxConcurrentUpgradedConnections", static kestrel => kestrel.Limits.MaxConcurrentUpgradedConnections = 1 },
+        { "Limits.MinResponseDataRate", static kestrel => kestrel.Limits.MinResponseDataRate = null },
+    };
+
+    public void Dispose() => _logs.Dispose();
+
+    [Theory]
+    [MemberData(nameof(Taken))]
+    public void Setting_ThatMeansTheSame_CountsAndIsToldUnlessAnotherIsSet(string name, Action<KestrelServerOptions> set)
+    {
+        var (settings, options) = Read(set);
+        settings.Report(options, _logs.CreateLogger(""));
+
+        var log = Assert.Single(_logs.All);
+        Assert.Equal((LogLevel.Information, "KestrelOptionsTaken"), (log.Level, log.EventName));
+        Assert.Contains($"otherwise: {name}. These have no effect on FastCGI: none.", log.Message, StringComparison.Ordinal);
+
+        // A setting of FastCGI's own says otherwise.
+        using var logs = new CollectedLogs();
+        settings.Report(new FastCgiServerOptions { Limits = { MaxRequestBufferSize = 3, MaxResponseBufferSize = 3, MinRequestBodyDataRate = new MinDataRate(1, TimeSpan.FromSeconds(9)) } }, logs.CreateLogger(""));
+        Assert.Empty(logs.All);
+    }
+
+    [Theory]
+    [MemberData(nameof(Meaningless))]
+    public void Setting_WithoutAMeaning_IsNamed(string name, Action<KestrelServerOptions> set)
+    {
+        var (settings, options) = Read(set);
+
+        settings.Report(options, _logs.CreateLogger(""));
+
+        Assert.Contains($"otherwise: none. These have no effect on FastCGI: {name}.", Assert.Single(_logs.All).Message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Settings_None_AreNotToldOf()
+    {
+        var (settings, options) = Read(static kestrel => kestrel.Limits.MinRequestBodyDataRate = new MinDataRate(240, TimeSpan.FromSeconds(5)));
+
+        settings.Report(options, _logs.CreateLogger(""));
+
+        Assert.Empty(_logs.All);
+        Assert.False(settings.HasEndpoints);
+    }
+
+    [Theory]
+    [InlineData(0, 1)]
+    [InlineData(7, 7)]
+    public void MaxResponseBufferSize_OfNothing_IsTheLeast(long kestrels, long ours)
+        => Assert.Equal(ours, Read(kestrel => kestrel.Limits.MaxResponseBufferSize = kestrels).Options.Limits.MaxResponseBufferSize);
+
+    /// <summary>It may be the code of another place, such as one with a certificate that is not here.</summary>
+    [Fact]
+    public void Settings_WhoseCodeFails_AreLeftOutAndTheErrorIsLogged()
+    {
+        var (settings, options) = Read(static kestrel =>
+        {
+            kestrel.AllowSynchronousIO = true;
+            kestrel.ListenLocalhost(1);
+            throw new InvalidOperationException("on purpose");
+        });
+
+        settings.Report(options, _logs.CreateLogger(""));
+
+        Assert.False(options.AllowSynchronousIO);
+        Assert.False(settings.HasEndpoints);
+        var log = Assert.Single(_logs.All);
+        Assert.Equal(("KestrelOptionsUnreadable", "on purpose"), (log.EventName, log.Exception!.Message));
+    }
+
+    [Fact]
+    public void Endpoints_InTheCode_AreSeen()
+    {
+        Assert.True(Read(static kestrel => kestrel.ListenLocalhost(1)).Settings.HasEndpoints);
+        var (settings, options) = Read(static kestrel => kestrel.AllowSynchronousIO = true);
+
+        // Options are made again: nothing is told twice.
+        settings.Configure(options);
+        settings.Report(options, _logs.CreateLogger(""));
+
+        Assert.Contains("otherwise: AllowSynchronousIO.", Assert.Single(_logs.All).Message, StringComparison.Ordinal);
+    }
+
+    private static (KestrelSettings Settings, FastCgiServerOptions Options) Read(Action<KestrelServerOptions> set)
+    {
+        var services = new ServiceCollection();
+        services.AddSingleton<KestrelSettings>();
+        services.AddOptions<KestrelServerOptions>().Configure<KestrelSettings>(static (kestrel, settings) => settings.Configure(kestrel)).Configure(set);
+        var settings = services.BuildServiceProvider().GetRequiredService<KestrelSettings>();
+        var options = new FastCgiServerOptions();
+        settings.Configure(options);
+        return (settings, options);
+    }
+}

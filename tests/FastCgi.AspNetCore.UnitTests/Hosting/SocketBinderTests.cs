@@ -1,0 +1,109 @@
+using System.Net;
+using System.Net.Sockets;
+using FastCgi.AspNetCore.Hosting;
+using FastCgi.AspNetCore.Transport;
+using Microsoft.Extensions.Logging.Abstractions;
+
+namespace FastCgi.AspNetCore.UnitTests.Hosting;
+
+/// <summary>TCP sockets: where they listen, and why they cannot.</summary>
+public sealed class SocketBinderTests
+{
+    [Theory]
+    [InlineData("127.0.0.1", "127.0.0.1", false)]
+    [InlineData("::ffff:127.0.0.1", "127.0.0.1", false)]
+    [InlineData("::1", "::1", false)]
+    [InlineData("::", "::", true)]
+    public void Listen_Address_IsThatOfTheSocket(string address, string bound, bool isDual)
+    {
+        using var socket = Listen(address, 0).Socket;
+
+        Assert.Equal(IPAddress.Parse(bound), ((IPEndPoint)socket.LocalEndPoint!).Address);
+        Assert.Equal(isDual, socket.AddressFamily == AddressFamily.InterNetworkV6 && socket.DualMode);
+        Connect(socket, isDual ? "127.0.0.1" : bound);
+        if (isDual)
+            Connect(socket, "::1");
+    }
+
+    [Fact]
+    public void Listen_AddressInUse_ErrorSaysHowToFindWho()
+    {
+        using var other = Listen("127.0.0.1", 0).Socket;
+        var port = ((IPEndPoint)other.LocalEndPoint!).Port;
+
+        var error = Assert.Throws<IOException>(() => Listen("127.0.0.1", port));
+
+        Assert.Equal($"Failed to listen on fastcgi://127.0.0.1:{port}: the address is already in use. Stop the process that listens there (ss -ltnp shows it), or choose another port.", error.Message);
+        Assert.IsType<SocketException>(error.InnerException);
+        Assert.Throws<IOException>(() => Listen("::", port));
+    }
+
+    [Fact]
+    public void Listen_AddressOfAnotherMachine_ErrorNamesAllOfThisOne()
+        => Assert.Equal(
+            "Failed to listen on fastcgi://192.0.2.1:9123: this machine does not have the address. For all that it has, use fastcgi://*:9123.",
+            Assert.Throws<IOException>(() => Listen("192.0.2.1", 9_123)).Message);
+
+    [Theory]
+    [InlineData("mode")]
+    [InlineData("owner")]
+    [InlineData("group")]
+    [InlineData("folder")]
+    public void Listen_SettingOfAFile_Error(string setting)
+    {
+        var error = Assert.Throws<IOException>(() => Listen("127.0.0.1", 0, listen =>
+        {
+            listen.Mode = setting == "mode" ? UnixFileMode.UserWrite : null;
+            listen.Owner = setting == "owner" ? "root" : null;
+            listen.Group = setting == "group" ? "root" : null;
+            listen.CreateDirectory = setting == "folder";
+        }));
+
+        Assert.Equal("Failed to listen on fastcgi://127.0.0.1:0: Mode, Owner, Group and CreateDirectory are for the file of a unix socket, and there is none.", error.Message);
+        Assert.Contains("an abstract socket has no file", Assert.Throws<IOException>(() => ListenAbstract(setting)).Message, StringComparison.Ordinal);
+
+        static void ListenAbstract(string setting)
+        {
+            var options = new FastCgiServerOptions();
+            options.ListenUnixSocket("@fastcgi-" + Guid.NewGuid(), listen =>
+            {
+                listen.Mode = setting == "mode" ? UnixFileMode.UserWrite : null;
+                listen.Owner = setting == "owner" ? "root" : null;
+                listen.Group = setting == "group" ? "root" : null;
+                listen.CreateDirectory = setting == "folder";
+            });
+            SocketBinder.Listen(options.ListenOptions.Single(), InheritedSockets.None, NullLogger.Instance).Socket.Dispose();
+        }
+    }
+
+    [Fact]
+    public void Listen_EndPointOfNoTransport_Error()
+        => Assert.Throws<NotSupportedException>(() => SocketBinder.Listen(new FastCgiListenOptions(new DnsEndPoint("name", 1)), InheritedSockets.None, NullLogger.Instance));
+
+    /// <summary>Peers that cannot be are found when the socket listens already: the port is free again.</summary>
+    [Fact]
+    public void Listen_PeersThatCannotBe_PortIsFreeAgain()
+    {
+        using var reservation = new PortReservation();
+        var port = reservation.EndPoint.Port;
+
+        Assert.Throws<IOException>(() => Listen("127.0.0.1", port, static listen => listen.AllowedAddresses.Add("nonsense")));
+
+        Listen("127.0.0.1", port).Socket.Dispose();
+    }
+
+    private static ListeningSocket Listen(string address, int port, Action<FastCgiListenOptions>? configure = null)
+    {
+        var options = new FastCgiServerOptions();
+        options.Listen(IPAddress.Parse(address), port, configure);
+        return SocketBinder.Listen(options.ListenOptions.Single(), InheritedSockets.None, NullLogger.Instance);
+    }
+
+    private static void Connect(Socket listener, string address)
+    {
+        var endPoint = new IPEndPoint(IPAddress.Parse(address), ((IPEndPoint)listener.LocalEndPoint!).Port);
+        using var client = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
+        client.Connect(endPoint);
+        Assert.True(client.Connected);
+    }
+}

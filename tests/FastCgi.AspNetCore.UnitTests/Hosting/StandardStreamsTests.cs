@@ -1,0 +1,57 @@
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Hosting;
+
+namespace FastCgi.AspNetCore.UnitTests.Hosting;
+
+/// <summary>What the runtime has put at a standard stream that was closed is told from what belongs there.</summary>
+[Collection(DescriptorTable.Name)]
+[SupportedOSPlatform("linux")]
+public sealed class StandardStreamsTests
+{
+    // Numbers that nothing else has.
+    private const int Before = 890;
+    private const int Stream = 891;
+
+    [Fact]
+    public void IsPipeOfTheRuntime_OnlyOneWhoseOtherEndIsHereOrThatIsReadFrom()
+    {
+        var (read, write) = DescriptorTable.MakePipe();
+        var (otherRead, otherWrite) = DescriptorTable.MakePipe();
+
+        Assert.True(Judge(read, write));
+        Assert.True(Judge(write, read));
+        Assert.True(Judge(otherRead, read));
+        Assert.False(Judge(otherRead, write));
+        Assert.False(Judge(write, write));
+        Assert.False(Judge(otherWrite, write));
+        using (new DescriptorTable.Replaced(Stream, write))
+            Assert.False(StandardStreams.IsPipeOfTheRuntime(Stream));
+        using (var device = File.OpenHandle("/dev/null", FileMode.Open, FileAccess.ReadWrite))
+            Assert.False(Judge(read, (int)device.DangerousGetHandle()));
+
+        foreach (var descriptor in new[] { read, write, otherRead, otherWrite })
+            DescriptorTable.Close(descriptor);
+    }
+
+    /// <summary>The streams of the tests are as they ought to be: nothing is changed.</summary>
+    [Fact]
+    public void Secure_StreamsThatAreOpen_AreLeftAlone()
+    {
+        var output = Console.Out;
+        var before = Targets();
+
+        StandardStreams.Secure();
+
+        Assert.Same(output, Console.Out);
+        Assert.Equal(before, Targets());
+
+        static IEnumerable<string?> Targets() => [.. Enumerable.Range(0, 3).Select(static stream => new FileInfo($"/proc/self/fd/{stream}").LinkTarget)];
+    }
+
+    private static bool Judge(int before, int stream)
+    {
+        using var first = new DescriptorTable.Replaced(Before, before);
+        using var second = new DescriptorTable.Replaced(Stream, stream);
+        return StandardStreams.IsPipeOfTheRuntime(Stream);
+    }
+}

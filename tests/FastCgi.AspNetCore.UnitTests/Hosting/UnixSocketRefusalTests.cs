@@ -1,0 +1,203 @@
+using System.Net.Sockets;
+using System.Runtime.ExceptionServices;
+using System.Runtime.InteropServices;
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Hosting;
+using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Transport;
+
+namespace FastCgi.AspNetCore.UnitTests.Hosting;
+
+/// <summary>What the system refuses to an ordinary user: each error says who, what and what to do, and nothing is left behind.</summary>
+[SupportedOSPlatform("linux")]
+public sealed partial class UnixSocketRefusalTests : IDisposable
+{
+    private const uint Nobody = 65_534;
+    private const UnixFileMode All = (UnixFileMode)0x1FF;
+    private const UnixFileMode ReadOnly = (UnixFileMode)0x16D;
+
+    // A folder that everybody may enter; that of TMPDIR may be the user's own.
+    private readonly DirectoryInfo _folder = Directory.CreateDirectory($"/tmp/fastcgi-{Guid.NewGuid():N}");
+    private readonly CollectedLogs _logs = new();
+
+    public UnixSocketRefusalTests() => _folder.UnixFileMode = All;
+
+    private string SocketPath => Path.Combine(_folder.FullName, "app.sock");
+
+    public void Dispose()
+    {
+        _folder.UnixFileMode = All;
+        _folder.Delete(recursive: true);
+        _logs.Dispose();
+    }
+
+    [Fact]
+    public void Listen_FolderThatMayNotBeWritten_ErrorNamesTheUserAndTheFolder()
+    {
+        _folder.UnixFileMode = ReadOnly;
+
+        var message = Refuse();
+
+        Assert.StartsWith($"Failed to listen on fastcgi://unix:{SocketPath}: the user {Environment.UserName} cannot make a socket in {_folder.FullName}: ", message, StringComparison.Ordinal);
+        Assert.EndsWith(". Give the folder to that user, or choose another.", message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Listen_FolderThatMayNotBeMade_ErrorNamesIt()
+    {
+        _folder.UnixFileMode = ReadOnly;
+        var path = Path.Combine(_folder.FullName, "run", "app.sock");
+
+        var message = Refuse(static listen => listen.CreateDirectory = true, path);
+
+        Assert.StartsWith($"Failed to listen on fastcgi://unix:{path}: the folder {_folder.FullName}/run cannot be created: ", message, StringComparison.Ordinal);
+        Assert.DoesNotContain("..", message, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public void Listen_SocketThatMayNotBeConnectedTo_IsLeftAlone()
+    {
+        using var other = SocketFile.Bind(SocketPath);
+        other.Listen();
+        File.SetUnixFileMode(SocketPath, UnixFileMode.None);
+
+        var message = Refuse();
+
+        Assert.EndsWith(": there is a socket that this process may not connect to, so it cannot tell whether it is in use. Remove it, or choose another path.", message, StringComparison.Ordinal);
+        Assert.True(File.Exists(SocketPath));
+    }
+
+    [Fact]
+    public void Listen_SocketLeftBehindThatMayNotBeRemoved_Error()
+    {
+        using (SocketFile.Bind(SocketPath))
+            File.SetUnixFileMode(SocketPath, All);
+        _folder.UnixFileMode = ReadOnly;
+
+        var message = Refuse();
+
+        Assert.StartsWith($"Failed to listen on fastcgi://unix:{SocketPath}: ", message, StringComparison.Ordinal);
+        Assert.Contains("denied", message, StringComparison.OrdinalIgnoreCase);
+        Assert.True(File.Exists(SocketPath));
+    }
+
+    [Theory]
+    [InlineData("root", null, "the user 'root'")]
+    [InlineData(null, "root", "the group 'root'")]
+    [InlineData("root", "root", "the user 'root' and the group 'root'")]
+    public void Listen_OwnerThatMayNotBeGiven_ErrorAndTheFileIsGone(string? owner, string? group, string receivers)
+    {
+        var message = Refuse(listen => (listen.Owner, listen.Group) = (owner, group));
+
+        Assert.Contains($": the user {Environment.UserName} cannot give the socket to {receivers}: ", message, StringComparison.Ordinal);
+        Assert.EndsWith(". Only root can choose Owner; Group can be chosen by its members (SupplementaryGroups= of systemd).", message, StringComparison.Ordinal);
+        Assert.Empty(_folder.EnumerateFileSystemInfos());
+    }
+
+    [RootTheory]
+    [InlineData("daemon", null)]
+    [InlineData(null, "daemon")]
+    [InlineData("daemon", "daemon")]
+    [InlineData("", "")]
+    public void Listen_OwnerOrGroup_IsThatOfTheFileAndTheModeIsForThem(string? owner, string? group)
+    {
+        using var socket = Listen(SocketPath, listen => (listen.Owner, listen.Group) = (owner, group)).Socket;
+
+        var permissions = SocketFile.GetPermissions(SocketPath)!;
+        Assert.Equal(owner == "daemon" ? SystemAccounts.FindUser("daemon")!.Value : 0u, permissions.User);
+        Assert.Equal(group == "daemon" ? SystemAccounts.FindGroup("daemon")!.Value : 0u, permissions.Group);
+        Assert.Equal(owner == "daemon" || group == "daemon", (int)permissions.Mode == 0x1B0);
+    }
+
+    [Theory]
+    [InlineData("no-such", null, "there is no user 'no-such'. Create it, or choose one of those that 'getent passwd' shows.")]
+    [InlineData(null, "no-such", "there is no group 'no-such'. Create it, or choose one of those that 'getent group' shows.")]
+    public void Listen_AccountThatThereIsNot_ErrorSaysWhereToLook(string? owner, string? group, string why)
+        => Assert.EndsWith(why, Assert.Throws<IOException>(() => Listen(SocketPath, listen => (listen.Owner, listen.Group) = (owner, group))).Message, StringComparison.Ordinal);
+
+    /// <summary>Peers that cannot be are found when the socket is there already: it goes again.</summary>
+    [Fact]
+    public void Listen_PeersThatCannotBe_NothingIsLeft()
+    {
+        Assert.Throws<IOException>(() => Listen(SocketPath, static listen => listen.AllowedUsers.Add("no-such")));
+
+        Assert.False(File.Exists(SocketPath));
+        Listen(SocketPath, static _ => { }).Socket.Dispose();
+    }
+
+    [Fact]
+    public void ListenElsewhere_AsOnOtherSystems_IsMadeWithItsModeAndRemovedByTheRuntime()
+    {
+        var path = Path.Combine(_folder.FullName, "run", "app.sock");
+        using (var socket = ListenElsewhere(path, static listen => (listen.Mode, listen.CreateDirectory) = (UnixFileMode.UserWrite, true)).Socket)
+        {
+            Assert.Equal(UnixFileMode.UserWrite, File.GetUnixFileMode(path));
+            using var client = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+            client.Connect(new UnixDomainSocketEndPoint(path));
+            Assert.EndsWith("choose another path.", Assert.Throws<IOException>(() => ListenElsewhere(path)).Message, StringComparison.Ordinal);
+        }
+
+        Assert.False(File.Exists(path));
+        SocketFile.Bind(path).Dispose();
+        using var again = ListenElsewhere(path).Socket;
+        Assert.Equal(new UnixDomainSocketEndPoint(path), again.LocalEndPoint);
+    }
+
+    [Fact]
+    public void ListenElsewhere_WhatCannotBe_IsAnError()
+    {
+        Assert.EndsWith("Owner and Group need Linux.", Assert.Throws<IOException>(() => ListenElsewhere(SocketPath, static listen => listen.Owner = "root")).Message, StringComparison.Ordinal);
+        Assert.EndsWith("Owner and Group need Linux.", Assert.Throws<IOException>(() => ListenElsewhere(SocketPath, static listen => listen.Group = "root")).Message, StringComparison.Ordinal);
+        _folder.UnixFileMode = ReadOnly;
+        Assert.IsType<SocketException>(AsNobody(() => ListenElsewhere(SocketPath)));
+    }
+
+    private ListeningSocket Listen(string path, Action<FastCgiListenOptions> configure)
+    {
+        var options = new FastCgiServerOptions();
+        options.ListenUnixSocket(path, configure);
+        return SocketBinder.Listen(options.ListenOptions.Single(), InheritedSockets.None, _logs.CreateLogger(""));
+    }
+
+    private static ListeningSocket ListenElsewhere(string path, Action<FastCgiListenOptions>? configure = null)
+    {
+        var options = new FastCgiServerOptions();
+        options.ListenUnixSocket(path, configure);
+        return UnixSockets.ListenElsewhere(options.ListenOptions.Single(), new UnixDomainSocketEndPoint(path), path);
+    }
+
+    private string Refuse(Action<FastCgiListenOptions>? configure = null, string? path = null)
+        => Assert.IsType<IOException>(AsNobody(() => Listen(path ?? SocketPath, configure ?? (static _ => { })))).Message;
+
+    /// <summary>What an action throws on a thread for which the system judges files as for an ordinary user.</summary>
+    private static Exception? AsNobody(Action action)
+    {
+        ExceptionDispatchInfo? thrown = null;
+        var thread = new Thread(() =>
+        {
+            if (Environment.IsPrivilegedProcess)
+            {
+                _ = setfsgid(Nobody);
+                _ = setfsuid(Nobody);
+            }
+
+            try
+            {
+                action();
+            }
+            catch (Exception exception)
+            {
+                thrown = ExceptionDispatchInfo.Capture(exception);
+            }
+        });
+        thread.Start();
+        thread.Join();
+        return thrown?.SourceException;
+    }
+
+    [LibraryImport("libc")]
+    private static partial int setfsuid(uint user);
+
+    [LibraryImport("libc")]
+    private static partial int setfsgid(uint group);
+}

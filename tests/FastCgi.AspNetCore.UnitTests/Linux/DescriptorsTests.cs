@@ -1,0 +1,150 @@
+using System.Globalization;
+using System.Net.Sockets;
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Linux;
+using Microsoft.Win32.SafeHandles;
+
+namespace FastCgi.AspNetCore.UnitTests.Linux;
+
+/// <summary>Descriptors that the process was given, and those that it gives back.</summary>
+[SupportedOSPlatform("linux")]
+public sealed class DescriptorsTests : IDisposable
+{
+    private const int CloseOnExec = 0x80000;
+    private const int ClosedDescriptor = int.MaxValue;
+
+    // So many that those of other tests make no difference.
+    private const int Many = 200;
+
+    private readonly Socket _listener = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+
+    public DescriptorsTests()
+    {
+        _listener.Bind(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
+        _listener.Listen();
+        _listener.Blocking = false;
+    }
+
+    public void Dispose() => _listener.Dispose();
+
+    [Fact]
+    public void IsListening_OnlyASocketThatListens()
+    {
+        using var other = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        using var file = File.OpenHandle("/dev/null");
+
+        Assert.True(Descriptors.IsListening((int)_listener.Handle));
+        Assert.False(Descriptors.IsListening((int)other.Handle));
+        Assert.False(Descriptors.IsListening((int)file.DangerousGetHandle()));
+        Assert.False(Descriptors.IsListening(ClosedDescriptor));
+    }
+
+    [Fact]
+    public void IsOpen_AndIsReadOnly_OfNone_AreFalse()
+    {
+        Assert.True(Descriptors.IsOpen((int)_listener.Handle));
+        Assert.False(Descriptors.IsOpen(ClosedDescriptor));
+        Assert.False(Descriptors.IsReadOnly(ClosedDescriptor));
+    }
+
+    /// <summary>The socket that a web server gives to the application as its standard input.</summary>
+    [Fact]
+    public void MoveFromStandardStream_SocketIsElsewhereAndNothingInItsPlace()
+    {
+        var stream = (int)_listener.Handle;
+
+        var moved = Descriptors.MoveFromStandardStream(stream);
+
+        using var handle = new SafeFileHandle(moved, ownsHandle: true);
+        Assert.NotEqual(stream, moved);
+        Assert.True(moved > 2);
+        Assert.True(Descriptors.IsListening(moved));
+        Assert.NotEqual(0, GetFlags(moved) & CloseOnExec);
+        Assert.Equal("/dev/null", new FileInfo($"/proc/self/fd/{stream}").LinkTarget);
+        Assert.False(Descriptors.IsReadOnly(stream));
+        // Programs that are started have standard streams.
+        Assert.Equal(0, GetFlags(stream) & CloseOnExec);
+    }
+
+    [Fact]
+    public void MoveFromStandardStream_None_SaysWhich()
+        => Assert.Contains("2147483647", Assert.Throws<IOException>(static () => Descriptors.MoveFromStandardStream(ClosedDescriptor)).Message, StringComparison.Ordinal);
+
+    /// <summary>A server that is started and stopped in one process, as in tests, must not use them up.</summary>
+    [Fact]
+    public void Descriptors_OfWhatIsDisposed_AreGivenBack() => AssertNoneIsKept(() =>
+    {
+        new EpollHandle().Dispose();
+        new EventHandle().Dispose();
+        using var reserve = new DescriptorReserve();
+        Assert.False(reserve.TryAcceptAndClose(_listener.SafeHandle));
+    });
+
+    [Fact]
+    public void MoveFromStandardStream_KeepsNothingElse() => AssertNoneIsKept(static () =>
+    {
+        using var stream = File.OpenHandle("/dev/null");
+        new SafeFileHandle(Descriptors.MoveFromStandardStream((int)stream.DangerousGetHandle()), ownsHandle: true).Dispose();
+    });
+
+    [Fact]
+    public void Bind_Refused_KeepsNothing() => AssertNoneIsKept(
+        static () => Assert.ThrowsAny<Exception>(static () => SocketFile.Bind("/nowhere/at/all/app.sock")));
+
+    [Fact]
+    public void Reserve_AcceptsOneAndClosesIt()
+    {
+        using var reserve = new DescriptorReserve();
+        using var first = Connect();
+        using var second = Connect();
+
+        Assert.True(reserve.TryAcceptAndClose(_listener.SafeHandle));
+        Assert.Equal(0, first.Receive(new byte[1]));
+        Assert.False(second.Poll(TimeSpan.Zero, SelectMode.SelectRead));
+        Assert.True(reserve.TryAcceptAndClose(_listener.SafeHandle));
+        Assert.False(reserve.TryAcceptAndClose(_listener.SafeHandle));
+    }
+
+    [Fact]
+    public void Reserve_AfterItsEnd_AcceptsNothing()
+    {
+        using var waiting = Connect();
+        var reserve = new DescriptorReserve();
+        reserve.Dispose();
+
+        Assert.False(reserve.TryAcceptAndClose(_listener.SafeHandle));
+
+        Assert.False(waiting.Poll(TimeSpan.Zero, SelectMode.SelectRead));
+    }
+
+    [Fact]
+    public void PipeName_OfAPipe_IsThatOfBothEnds()
+    {
+        using var pipe = new System.IO.Pipes.AnonymousPipeServerStream();
+        var server = PipeName.Get((int)pipe.SafePipeHandle.DangerousGetHandle());
+
+        Assert.StartsWith("pipe:", server, StringComparison.Ordinal);
+        Assert.Equal(server, PipeName.Get((int)pipe.ClientSafePipeHandle.DangerousGetHandle()));
+        Assert.Null(PipeName.Get((int)_listener.Handle));
+    }
+
+    private Socket Connect()
+    {
+        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        socket.Connect(_listener.LocalEndPoint!);
+        return socket;
+    }
+
+    private static void AssertNoneIsKept(Action act)
+    {
+        // What is loaded and opened at the first time stays.
+        act();
+        var before = Descriptors.Count();
+        for (var i = 0; i < Many; i++)
+            act();
+        Assert.InRange(Descriptors.Count()!.Value, 0, before!.Value + (Many / 2));
+    }
+
+    private static int GetFlags(int descriptor)
+        => Convert.ToInt32(File.ReadLines(string.Create(CultureInfo.InvariantCulture, $"/proc/self/fdinfo/{descriptor}")).Single(static line => line.StartsWith("flags:", StringComparison.Ordinal))[6..].Trim(), 8);
+}

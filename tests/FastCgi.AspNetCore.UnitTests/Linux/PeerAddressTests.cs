@@ -1,0 +1,133 @@
+using System.Net;
+using System.Net.Sockets;
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Transport;
+
+namespace FastCgi.AspNetCore.UnitTests.Linux;
+
+/// <summary>What is told of the other end of a connection.</summary>
+[SupportedOSPlatform("linux")]
+public sealed class PeerAddressTests : IDisposable
+{
+    private readonly List<Socket> _sockets = [];
+
+    public void Dispose() => _sockets.ForEach(static socket => socket.Dispose());
+
+    [Fact]
+    public void Get_OfTcp_IsTheAddressAndTheSocketLivesOn()
+    {
+        var (server, client) = Connect(new IPEndPoint(IPAddress.Loopback, 0));
+
+        Assert.Equal(client.LocalEndPoint, PeerAddress.Get((int)server.Handle));
+        Assert.Null(PeerAddress.DescribeProcess((int)server.Handle));
+        Assert.Null(PeerAddress.DescribeProcess(server));
+        Assert.Equal(1, client.Send(new byte[1]));
+        Assert.Equal(1, server.Receive(new byte[1]));
+    }
+
+    [Fact]
+    public void Get_PeerIsGone_Null()
+    {
+        using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+
+        Assert.Null(PeerAddress.Get((int)socket.Handle));
+    }
+
+    /// <summary>Whoever reads the log sees no control characters, whatever a process calls itself.</summary>
+    [Theory]
+    [InlineData("a plain name~", "a plain name~")]
+    [InlineData("\u001b[31m\u007f\t!", "?[31m??!")]
+    public void DescribeProcess_OfAUnixSocket_NameUserAndTheSocketLivesOn(string name, string shown)
+    {
+        var (server, client) = Connect(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
+        var file = $"/proc/self/task/{Environment.ProcessId}/comm";
+        var before = File.ReadAllText(file);
+        File.WriteAllText(file, name);
+        try
+        {
+            var user = SystemAccounts.FindUser(Environment.UserName);
+            var expected = $"process {Environment.ProcessId} ({shown}) of the user {user}, over a unix socket";
+            Assert.Equal(expected, PeerAddress.DescribeProcess((int)server.Handle));
+            Assert.Equal(expected, PeerAddress.DescribeProcess(server));
+        }
+        finally
+        {
+            File.WriteAllText(file, before.TrimEnd('\n'));
+        }
+
+        Assert.Equal(1, client.Send(new byte[1]));
+        Assert.Equal(1, server.Receive(new byte[1]));
+    }
+
+    [Fact]
+    public void DescribeProcess_SocketIsClosed_Null()
+    {
+        var (server, _) = Connect(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
+        server.Dispose();
+
+        Assert.Null(PeerAddress.DescribeProcess(server));
+    }
+
+    [Theory]
+    [InlineData("192.0.2.1", "192.0.2.1")]
+    [InlineData("::ffff:192.0.2.1", "192.0.2.1")]
+    [InlineData("2001:db8::1", "2001:db8::1")]
+    public void Describe_Address_AsItStandsInTheSetting(string address, string shown)
+        => Assert.Equal(shown, PeerPolicy.Describe(new IPEndPoint(IPAddress.Parse(address), 9_000)));
+
+    [Fact]
+    public void Describe_NoAddress_SaysSo()
+    {
+        using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+
+        Assert.Equal("an unknown address", PeerPolicy.Describe(socket));
+        Assert.Equal("an unknown address", PeerPolicy.Describe((EndPoint?)null));
+        Assert.Contains("example.com", PeerPolicy.Describe(new DnsEndPoint("example.com", 9_000)), StringComparison.Ordinal);
+    }
+
+    /// <summary>A setting for the one kind of endpoint keeps all out of the other.</summary>
+    [Theory]
+    [InlineData(true, false, false)]
+    [InlineData(false, true, false)]
+    [InlineData(false, false, true)]
+    public void Allows_SettingIsOfTheOtherKind_Nobody(bool hasAddresses, bool hasUsers, bool hasGroups)
+    {
+        var policy = new PeerPolicy
+        {
+            Addresses = hasAddresses ? [[IPNetwork.Parse("0.0.0.0/0")]] : [],
+            Users = hasUsers ? [SystemAccounts.FindUser(Environment.UserName)!.Value] : [],
+            Groups = hasGroups ? [0, SystemAccounts.FindLocalAccount(Environment.UserName)!.Value.Groups[0]] : [],
+        };
+        var (tcp, _) = Connect(new IPEndPoint(IPAddress.Loopback, 0));
+        var (unix, _) = Connect(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
+
+        Assert.True(policy.IsRestricted);
+        Assert.Equal(hasAddresses, policy.Allows(tcp));
+        Assert.Equal(!hasAddresses, policy.Allows(unix));
+    }
+
+    [Fact]
+    public void Allows_AddressesInSeveralLists_MustBeInEach()
+    {
+        var policy = new PeerPolicy { Addresses = [[IPNetwork.Parse("10.0.0.0/8"), IPNetwork.Parse("192.0.2.0/24")], [IPNetwork.Parse("192.0.2.9/32")]] };
+
+        Assert.True(policy.Allows(new IPEndPoint(IPAddress.Parse("192.0.2.9"), 1)));
+        Assert.False(policy.Allows(new IPEndPoint(IPAddress.Parse("192.0.2.8"), 1)));
+        Assert.False(policy.Allows(new IPEndPoint(IPAddress.Parse("10.0.0.1"), 1)));
+        Assert.False(policy.Allows((EndPoint?)null));
+        Assert.False(policy.Allows(new UnixDomainSocketEndPoint("/somewhere")));
+    }
+
+    private (Socket Server, Socket Client) Connect(EndPoint endPoint)
+    {
+        var listener = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
+        listener.Bind(endPoint);
+        listener.Listen();
+        var client = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
+        client.Connect(listener.LocalEndPoint!);
+        var server = listener.Accept();
+        _sockets.AddRange([listener, client, server]);
+        return (server, client);
+    }
+}

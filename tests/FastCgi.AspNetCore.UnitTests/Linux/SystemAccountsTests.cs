@@ -1,0 +1,71 @@
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Linux;
+
+namespace FastCgi.AspNetCore.UnitTests.Linux;
+
+[SupportedOSPlatform("linux")]
+public sealed class SystemAccountsTests
+{
+    private const uint Nobodys = 1_234_567;
+
+    [Fact]
+    public void Find_ByNameOrNumber()
+    {
+        Assert.Equal(0u, SystemAccounts.FindUser("root"));
+        Assert.Equal(0u, SystemAccounts.FindGroup("root"));
+        Assert.Equal(Nobodys, SystemAccounts.FindUser("1234567"));
+        Assert.Equal(Nobodys, SystemAccounts.FindGroup("1234567"));
+        Assert.Null(SystemAccounts.FindUser("no such user"));
+        Assert.Null(SystemAccounts.FindGroup("no such group"));
+        Assert.Null(SystemAccounts.FindLocalAccount("no such user"));
+    }
+
+    [Fact]
+    public void GetName_OfAnAccountWithoutOne_IsItsNumber()
+    {
+        Assert.Equal("root", SystemAccounts.GetUserName(0));
+        Assert.Equal("root", SystemAccounts.GetGroupName(0));
+        Assert.Equal("1234567", SystemAccounts.GetUserName(Nobodys));
+        Assert.Equal("1234567", SystemAccounts.GetGroupName(Nobodys));
+    }
+
+    /// <summary>The class that a user is of decides alone, even where another would allow more.</summary>
+    [Theory]
+    [InlineData(0u, "000", true)]
+    [InlineData(7u, "200", true)]
+    [InlineData(7u, "022", false)]
+    [InlineData(8u, "020", true)]
+    [InlineData(8u, "202", false)]
+    [InlineData(9u, "002", true)]
+    [InlineData(9u, "220", false)]
+    public void Permissions_OfAUser_AsTheSystemSees(uint user, string mode, bool isAllowed)
+    {
+        var permissions = new FilePermissions(User: 7, Group: 70, (UnixFileMode)Convert.ToInt32(mode, 8));
+        uint[] groups = user == 8 ? [60, 70] : [60];
+
+        Assert.Equal(isAllowed, permissions.AllowsWriting(user, groups));
+        Assert.Equal(user == 0, permissions.AllowsEntering(user, groups));
+    }
+
+    [Fact]
+    public async Task ThreadState_OfAThreadThatHasEnded_IsNotTold()
+    {
+        using var go = new ManualResetEventSlim();
+        var id = Waiting.Signal<int>();
+        var thread = new Thread(() =>
+        {
+            id.SetResult(ThreadClock.GetThreadId());
+            go.Wait();
+        });
+        thread.Start();
+        using var state = new ThreadStateFile(await id.Task.Within("the thread"));
+        await Waiting.UntilAsync(() => state.IsSleeping == true, "the thread to sleep");
+
+        go.Set();
+        thread.Join();
+
+        await Waiting.UntilAsync(() => state.IsSleeping is null, "the thread to be gone");
+        using var none = new ThreadStateFile(int.MaxValue);
+        Assert.Null(none.IsSleeping);
+    }
+}

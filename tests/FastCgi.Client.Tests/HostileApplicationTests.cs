@@ -1,0 +1,182 @@
+using FastCgi.AspNetCore.Protocol;
+
+namespace FastCgi.Client.Tests;
+
+/// <summary>Applications that close, repeat themselves and do not read, while others use the same client.</summary>
+public sealed class HostileApplicationTests : IDisposable
+{
+    private readonly ScriptedApplication _application = new();
+
+    [Fact]
+    public async Task Connection_ClosedBeforeItsFirstRequest_TakesNoRoomInThePool()
+    {
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 2, MaxRequestsPerConnection = 10 });
+        var first = client.GetAsync("/1");
+        var asked = await _application.AcceptAsync();
+        await asked.ReadRecordAsync();
+        // The second waits for the answer to the question of the first, and is closed meanwhile.
+        var second = client.GetAsync("/2");
+        (await _application.AcceptAsync()).Dispose();
+        await Task.Delay(200);
+        await asked.SendAsync(Record(GetValuesResult, 0));
+        await asked.ReadRequestAsync();
+
+        var other = await _application.AcceptAsync();
+        await other.ReadRequestAsync();
+        await other.SendAsync(ScriptedConnection.Answer("A: b\n\ntwo"));
+        Assert.Equal("two", await second);
+        await asked.SendAsync(ScriptedConnection.Answer("A: b\n\none"));
+        Assert.Equal("one", await first);
+    }
+
+    [Fact]
+    public async Task Answer_SentTwice_ReachesNoOtherRequest()
+    {
+        using var trace = new SecondAnswer();
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 1, Trace = trace });
+        var first = client.GetAsync("/1");
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRequestAsync();
+        var second = client.GetAsync("/2");
+        await connection.SendAsync([.. ScriptedConnection.Answer("A: b\n\nof the first"), .. ScriptedConnection.Answer("A: b\n\nof the first")]);
+        Assert.Equal("of the first", await first);
+
+        var other = await _application.AcceptAsync();
+        await other.ReadRequestAsync();
+        await other.SendAsync(ScriptedConnection.Answer("A: b\n\nof the second"));
+        Assert.Equal("of the second", await second);
+    }
+
+    [Fact]
+    public async Task Cancellation_BeforeTheRequestWasSent_SendsNothingOfIt_AndKeepsTheConnection()
+    {
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxRequestsPerConnection = 10, Multiplexing = FastCgiMultiplexing.Always });
+        var first = client.SendAsync(Requests.Create("POST", body: new MemoryStream(new byte[4_000_000])));
+        var connection = await _application.AcceptAsync();
+        using var cancellation = new CancellationTokenSource();
+        // Nobody reads, so that it waits behind the body of the first.
+        await Task.Delay(200);
+        var second = client.SendAsync(Requests.Create(), cancellation.Token);
+        await cancellation.CancelAsync();
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => second);
+
+        Assert.All(await connection.ReadRequestAsync(), static record => Assert.Equal(1, record.Id));
+        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\none", 1));
+        using (var response = await first.Within("the first"))
+            Assert.Equal("one", await response.ReadTextAsync());
+
+        var third = client.GetAsync();
+        var records = await connection.ReadRequestAsync();
+        Assert.Equal(BeginRequest, records[0].Type);
+        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nthree", records[0].Id));
+        Assert.Equal("three", await third);
+    }
+
+    [Fact]
+    public async Task Body_SentAgain_IsReadByOneAtATime()
+    {
+        using var client = new FastCgiClient(_application.Address);
+        var warm = client.GetAsync();
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRequestAsync();
+        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nx"));
+        await warm;
+
+        using var body = new SlowStream("0123456789"u8.ToArray());
+        var sent = client.SendAsync(Requests.Create("PUT", body: body));
+        await body.Reading.Within("the body to be read");
+        connection.Dispose();
+        await Task.Delay(200);
+        body.GoOn();
+        var other = await _application.AcceptAsync();
+        var records = await other.ReadRequestAsync();
+        Assert.Equal("0123456789", string.Concat(records.Where(static record => record.Type == Stdin).Select(static record => System.Text.Encoding.ASCII.GetString(record.Content))));
+        await other.SendAsync(ScriptedConnection.Answer("A: b\n\nx"));
+        (await sent.Within("the answer")).Dispose();
+        Assert.Equal(1, body.MostReaders);
+    }
+
+    [Theory]
+    [InlineData("Status: \e[2J\n\n")]
+    [InlineData("Content-Length: \e]0;x\a\n\n")]
+    public async Task Message_OfAMalformedHeader_HasNoControlCharacters(string head)
+    {
+        using var client = new FastCgiClient(_application.Address);
+        var answer = client.GetAsync();
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRequestAsync();
+        await connection.SendAsync(ScriptedConnection.Answer(head));
+
+        var exception = await answer.FailAsync();
+        Assert.Equal(FastCgiProtocolError.MalformedHeaders, exception.Error);
+        Assert.DoesNotContain(exception.Message, char.IsControl);
+    }
+
+    [Fact]
+    public void Times_ThatNoTimerTakes_AreRefused()
+    {
+        var options = new FastCgiClientOptions();
+        Assert.Throws<ArgumentOutOfRangeException>(() => options.IdleTimeout = TimeSpan.MaxValue);
+        Assert.Throws<ArgumentOutOfRangeException>(() => options.ConnectTimeout = TimeSpan.FromDays(50));
+        options.IdleTimeout = TimeSpan.FromDays(49);
+        options.ConnectTimeout = Timeout.InfiniteTimeSpan;
+    }
+
+    public void Dispose() => _application.Dispose();
+
+    /// <summary>Holds the receiving loop at the second answer, so that the next request could begin before it.</summary>
+    private sealed class SecondAnswer : Connections.RecordTrace, IDisposable
+    {
+        private readonly ManualResetEventSlim _begun = new();
+        private int _ends;
+
+        public void Dispose() => _begun.Dispose();
+
+        public override void OnRecord(int connection, bool isSent, RecordHeader header, ReadOnlySpan<byte> content)
+        {
+            if (isSent)
+            {
+                if (header.Type == RecordType.BeginRequest && Volatile.Read(ref _ends) == 1)
+                    _begun.Set();
+            }
+            else if (header.Type == RecordType.EndRequest)
+            {
+                Interlocked.Increment(ref _ends);
+            }
+            else if (Volatile.Read(ref _ends) == 1)
+            {
+                _begun.Wait(TimeSpan.FromMilliseconds(1500));
+            }
+        }
+    }
+
+    /// <summary>A stream with a place, whose first read takes its time and hears no cancellation.</summary>
+    private sealed class SlowStream(byte[] content) : MemoryStream(content)
+    {
+        private readonly TaskCompletionSource _reading = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        private readonly TaskCompletionSource _goOn = new(TaskCreationOptions.RunContinuationsAsynchronously);
+        private int _readers;
+
+        public Task Reading => _reading.Task;
+
+        public int MostReaders { get; private set; }
+
+        public void GoOn() => _goOn.TrySetResult();
+
+        public override async Task CopyToAsync(Stream destination, int bufferSize, CancellationToken cancellationToken)
+        {
+            var buffer = new byte[4];
+            while (await ReadAsync(buffer, CancellationToken.None) is > 0 and var read)
+                await destination.WriteAsync(buffer.AsMemory(0, read), cancellationToken);
+        }
+
+        public override async ValueTask<int> ReadAsync(Memory<byte> buffer, CancellationToken cancellationToken = default)
+        {
+            MostReaders = Math.Max(MostReaders, Interlocked.Increment(ref _readers));
+            _reading.TrySetResult();
+            await _goOn.Task;
+            Interlocked.Decrement(ref _readers);
+            return Read(buffer.Span);
+        }
+    }
+}

@@ -1,0 +1,343 @@
+using System.Net;
+using System.Net.Security;
+using System.Net.Sockets;
+
+namespace FastCgi.Tool.Tests;
+
+/// <summary>What the doctor finds of an address: each fault is made, named with its line, and mended, which ends it.</summary>
+public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
+{
+    private readonly ScratchFolder _folder = new();
+    private SampleServer? _server;
+
+    public async Task InitializeAsync() => _server = await SampleServer.StartAsync();
+
+    public async Task DisposeAsync() => await _server!.DisposeAsync();
+
+    public void Dispose() => _folder.Dispose();
+
+    [Fact]
+    public async Task Tls_AtTheAddress_IsSeen()
+    {
+        using var certificates = new Certificates();
+        using var certificate = certificates.CreateServer();
+        await using var server = new FakeServer(async stream =>
+        {
+            await using var tls = new SslStream(stream);
+            await tls.AuthenticateAsServerAsync(certificate);
+        });
+
+        await AssertProblemAsync("speaks-tls", $"add   --urls {server.Address}\n", server.Address);
+    }
+
+    [Fact]
+    public async Task Answer_ThatDoesNotCome_IsSeen()
+    {
+        await using var server = new FakeServer(static stream => stream.CopyToAsync(Stream.Null));
+
+        await AssertProblemAsync("no-answer", "add   dotnet-stack report -p PID\n", server.Address, "--timeout", "0.3");
+    }
+
+    [Fact]
+    public async Task Answer_WithoutAHead_IsSeen()
+    {
+        await using var server = new FakeServer(static async stream =>
+        {
+            if (await stream.ReadAsync(new byte[1_000]) > 0)
+                await stream.WriteAsync(RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8]));
+        });
+
+        await AssertProblemAsync("bad-answer", "add   fastcgi request ADDRESS / -v\n", server.Address, "--timeout", "1");
+    }
+
+    [Fact]
+    public async Task Answer_OfAnError_IsSeen()
+        => await AssertProblemAsync("error-status", "add   --Logging:LogLevel:FastCgi.AspNetCore Debug\n", _server!.Address, "--path", "/error");
+
+    [Fact]
+    public async Task Php_AtTheAddress_IsSeen()
+    {
+        var answer = "Status: 404 Not Found\r\nX-Powered-By: PHP/8.2\r\nContent-type: text/html; charset=UTF-8\r\n\r\nFile not found.\n"u8.ToArray();
+        await using var server = new FakeServer(async stream =>
+        {
+            if (await stream.ReadAsync(new byte[1_000]) > 0)
+                await stream.WriteAsync((byte[])[.. RecordBytes.Record(RecordBytes.Stderr, 1, "Primary script unknown\n"u8), .. RecordBytes.Record(RecordBytes.Stdout, 1, answer), .. RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8])]);
+        });
+
+        var (_, output, _) = await ToolRun.RunAsync("doctor", server.Address, "--timeout", "1");
+
+        Assert.Contains("note php-fpm  ", output, StringComparison.Ordinal);
+        Assert.Contains("add   --urls fastcgi://127.0.0.1:9001\n", output, StringComparison.Ordinal);
+        await AssertIsWellAsync("php-fpm", _server!.Address);
+    }
+
+    [UnixFact]
+    public async Task Queue_ThatIsFull_IsSeen()
+    {
+        var path = _folder.GetPath("full.sock");
+        using var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        listener.Bind(new UnixDomainSocketEndPoint(path));
+        listener.Listen(0);
+        OpenToAll(path);
+        using var waiting = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        await waiting.ConnectAsync(listener.LocalEndPoint!);
+
+        await AssertProblemAsync("backlog-full", "add   sysctl -w net.core.somaxconn=4096\n", path);
+    }
+
+    /// <summary>The application still answers, and most of its queue is taken when its process is looked at.</summary>
+    [LinuxTheory]
+    [InlineData(10, true)]
+    [InlineData(4, false)]
+    public async Task Queue_ThatIsNearlyFull_IsSeen(int count, bool isSeen)
+    {
+        var path = _folder.GetPath("near.sock");
+        var waiting = new List<Socket>();
+        await using var server = new FakeServer(
+            async stream =>
+            {
+                // The look at the protocol, the request, and GET_VALUES, which is answered when the queue is as it is to be.
+                var kind = new byte[8];
+                if (await stream.ReadAtLeastAsync(kind, kind.Length, throwOnEndOfStream: false) < kind.Length)
+                    return false;
+                if (kind[1] == RecordBytes.BeginRequest)
+                {
+                    await stream.WriteAsync((byte[])[.. RecordBytes.Record(RecordBytes.Stdout, 1, "Status: 200 OK\r\n\r\n"u8), .. RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8])]);
+                    return false;
+                }
+
+                for (var i = 0; i < count; i++)
+                {
+                    waiting.Add(new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified));
+                    await waiting[^1].ConnectAsync(new UnixDomainSocketEndPoint(path));
+                }
+
+                return true;
+            },
+            path);
+        OpenToAll(path);
+
+        var (code, output, _) = await ToolRun.RunAsync("doctor", path, "--timeout", "10");
+        waiting.ForEach(static socket => socket.Dispose());
+
+        Assert.Equal(isSeen, output.Contains("problem backlog-full  ", StringComparison.Ordinal));
+        Assert.True(output.Contains($"{count} of 10 connections wait", StringComparison.Ordinal), output);
+        Assert.Equal(isSeen ? 1 : 0, code);
+    }
+
+    /// <summary>A namespace of its own has a limit of its own.</summary>
+    [RootTheory]
+    [InlineData(128, true)]
+    [InlineData(4096, false)]
+    public async Task Queue_ThatTheSystemCuts_IsSeen(int limit, bool isSeen)
+    {
+        var socket = _folder.GetPath("cut.sock");
+        var script = $"echo {limit} >/proc/sys/net/core/somaxconn; dotnet {Relay.Tool} record --listen {socket} --to {_server!.Address} -o {socket}.jsonl & "
+            + $"for i in $(seq 300); do [ -S {socket} ] && break; sleep 0.1; done; chmod 0666 {socket}; dotnet {Relay.Tool} doctor {socket}; kill $!; wait";
+        await using var process = ServerProcess.Start("unshare", ["-n", "bash", "-c", script]);
+        await process.WaitForExitAsync(Waiting.Patience);
+
+        Assert.Contains("connections wait", process.Output, StringComparison.Ordinal);
+        Assert.True(isSeen == process.Output.Contains($"net.core.somaxconn is {limit}, and cuts the queue to that", StringComparison.Ordinal), process.Output);
+        Assert.Equal(isSeen, process.Output.Contains("note backlog-cut  ", StringComparison.Ordinal));
+    }
+
+    [LinuxTheory]
+    [InlineData("ulimit -n 400;", 0, "note")]
+    [InlineData("ulimit -n 400;", 150, "problem")]
+    [InlineData("", 150, null)]
+    public async Task Descriptors_ThatAreFew_AreSeen(string prefix, int connections, string? level)
+    {
+        var path = _folder.GetPath("relay.sock");
+        await using var process = await Relay.StartAsync(path, _server!.Address, prefix);
+        OpenToAll(path);
+        var open = new List<Socket>();
+        for (var i = 0; i < connections; i++)
+        {
+            open.Add(new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified));
+            await open[^1].ConnectAsync(new UnixDomainSocketEndPoint(path));
+            // Two descriptors each: the relay connects to the application.
+            if (prefix.Length > 0 && (await FindDescriptorsAsync(path)) > 330)
+                break;
+        }
+
+        var (_, output, _) = await ToolRun.RunAsync("doctor", path, "--timeout", "20");
+        open.ForEach(static socket => socket.Dispose());
+
+        if (level is null)
+            Assert.DoesNotContain(" descriptors  ", output, StringComparison.Ordinal);
+        else
+            Assert.Matches($"{level} descriptors  .*\n.*\n.*\n  add   LimitNOFILE=65536\n", output);
+    }
+
+    [LinuxTheory]
+    [InlineData("unset HOME;", "the process has no HOME")]
+    [InlineData("export HOME=/nonexistent;", "its HOME, /nonexistent, does not exist")]
+    [InlineData("export HOME=/tmp;", null)]
+    public async Task Keys_WithoutAHome_AreSeen(string prefix, string? evidence)
+    {
+        var path = _folder.GetPath("relay.sock");
+        await using var process = await Relay.StartAsync(path, _server!.Address, prefix);
+        OpenToAll(path);
+
+        var (code, output, _) = await ToolRun.RunAsync("doctor", path, "--timeout", "20");
+
+        Assert.Equal(0, code);
+        if (evidence is null)
+            Assert.DoesNotContain("ephemeral-keys", output, StringComparison.Ordinal);
+        else
+            Assert.Contains($"note ephemeral-keys  fastcgi://unix:{path}\n  seen  {evidence}\n", output, StringComparison.Ordinal);
+        Assert.Equal(evidence is not null, output.Contains("add   StateDirectory=hello\n", StringComparison.Ordinal));
+    }
+
+    [LinuxTheory]
+    [InlineData("export HOME=/var/tmp;", true)]
+    [InlineData("export HOME=/tmp;", false)]
+    public async Task Keys_OfSeveralProcesses_AreComparedByTheirHome(string prefix, bool isSeen)
+    {
+        var (first, second) = (_folder.GetPath("1.sock"), _folder.GetPath("2.sock"));
+        await using var one = await Relay.StartAsync(first, _server!.Address, "export HOME=/tmp;");
+        await using var two = await Relay.StartAsync(second, _server.Address, prefix);
+        OpenToAll(first);
+        OpenToAll(second);
+        var file = _folder.Write("site.conf", System.Text.Encoding.UTF8.GetBytes(
+            $"upstream hello {{\n server unix:{first};\n server unix:{second};\n}}\nserver {{\n listen 80;\n location / {{\n include fastcgi_params;\n fastcgi_pass hello;\n }}\n}}\n"));
+
+        var (_, output, _) = await ToolRun.RunAsync("doctor", file, "--timeout", "20");
+
+        Assert.Equal(isSeen, output.Contains($"note keys-not-shared  {file}:1\n", StringComparison.Ordinal));
+        Assert.Equal(isSeen, output.Contains("PersistKeysToFileSystem(", StringComparison.Ordinal));
+    }
+
+    [Theory]
+    [InlineData("client_max_body_size 100m;", "body-size", "add   FastCgi:Limits:MaxRequestBodySize=104857600\n")]
+    [InlineData("client_max_body_size 1m;", "body-size", null)]
+    [InlineData("fastcgi_read_timeout 60s;", "timeouts-differ", "add   FastCgi:Limits:RequestQueueTimeout=00:00:30\n")]
+    [InlineData("fastcgi_read_timeout 120s;", "timeouts-differ", null)]
+    public async Task Limits_OfBoth_AreCompared(string directive, string id, string? line)
+    {
+        await using var server = await SampleServer.StartAsync(configure: static options =>
+        {
+            options.Limits.MaxRequestBodySize = 30_000_000;
+            options.Limits.MaxConcurrentRequests = 100;
+            options.Limits.RequestQueueTimeout = TimeSpan.FromSeconds(90);
+        });
+        var file = _folder.Write("site.conf", System.Text.Encoding.UTF8.GetBytes(
+            $"server {{\n listen 80;\n {directive}\n location / {{\n include fastcgi_params;\n fastcgi_pass {server.Address["fastcgi://".Length..]};\n }}\n}}\n"));
+
+        var (_, output, _) = await ToolRun.RunAsync("doctor", file, "--status", "/fastcgi-status");
+
+        if (line is null)
+            Assert.DoesNotContain(id == "body-size" ? "MaxRequestBodySize of the application" : id, output, StringComparison.Ordinal);
+        else
+            Assert.Matches($"note {id}  {file}:3\n.* of the application is .*\n.*\n  {System.Text.RegularExpressions.Regex.Escape(line)}", output);
+    }
+
+    [Fact]
+    public async Task Status_HasWhatTheApplicationRecommends()
+    {
+        _server!.Logs.Expected.Add("WrongProtocol");
+        await ToolRun.RunAsync("doctor", _server.Address, "--path", "/large");
+        using (var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified))
+        {
+            await socket.ConnectAsync(new UnixDomainSocketEndPoint(_server.Address["fastcgi://unix:".Length..]));
+            await socket.SendAsync("GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"u8.ToArray());
+            await socket.ReceiveAsync(new byte[100]);
+        }
+
+        var (_, output, _) = await ToolRun.RunAsync("doctor", _server.Address, "--status", "/fastcgi-status");
+        Assert.Contains($"{_server.Address}: WrongProtocol (21): HTTP was spoken to the FastCGI endpoint", output, StringComparison.Ordinal);
+        Assert.Contains("/other is no status: ", (await ToolRun.RunAsync("doctor", _server.Address, "--status", "/other")).Out, StringComparison.Ordinal);
+    }
+
+    private static void OpenToAll(string path)
+    {
+        if (!OperatingSystem.IsWindows())
+            File.SetUnixFileMode(path, (UnixFileMode)0b110_110_110);
+    }
+
+    private static async Task<int> FindDescriptorsAsync(string path)
+    {
+        using var process = System.Diagnostics.Process.Start(new System.Diagnostics.ProcessStartInfo("sh", ["-c", $"ls /proc/$(ss -Hxlnp | grep -F {path} | sed 's/.*pid=\\([0-9]*\\).*/\\1/')/fd | wc -l"]) { RedirectStandardOutput = true })!;
+        return int.Parse(await process.StandardOutput.ReadToEndAsync());
+    }
+
+    /// <summary>The problem is named with its line, and the server of the tests, which is well, does not have it.</summary>
+    private async Task AssertProblemAsync(string id, string line, params string[] arguments)
+    {
+        var (code, output, _) = await ToolRun.RunAsync(["doctor", .. arguments]);
+
+        Assert.True(output.Contains($"problem {id}  ", StringComparison.Ordinal), output);
+        Assert.Contains(line, output, StringComparison.Ordinal);
+        Assert.Equal(1, code);
+        await AssertIsWellAsync(id, _server!.Address);
+    }
+
+    private static async Task AssertIsWellAsync(string id, string address)
+    {
+        if (address.StartsWith("fastcgi://unix:", StringComparison.Ordinal))
+            OpenToAll(address["fastcgi://unix:".Length..]);
+        var (code, output, _) = await ToolRun.RunAsync("doctor", address);
+
+        Assert.True(code == 0, output);
+        Assert.DoesNotContain($" {id}  ", output, StringComparison.Ordinal);
+    }
+
+    /// <summary>A server that does something with each connection, one after the other, until it is told not to accept further ones.</summary>
+    private sealed class FakeServer : IAsyncDisposable
+    {
+        private readonly Socket _listener;
+        private readonly Task _serving;
+
+        public FakeServer(Func<NetworkStream, Task> serve)
+            : this(
+                async stream =>
+                {
+                    await serve(stream);
+                    return false;
+                },
+                path: null)
+        {
+        }
+
+        public FakeServer(Func<NetworkStream, Task<bool>> serve, string? path)
+        {
+            _listener = path is null ? new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp) : new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+            _listener.Bind(path is null ? new IPEndPoint(IPAddress.Loopback, 0) : new UnixDomainSocketEndPoint(path));
+            _listener.Listen(10);
+            _serving = ServeAsync(serve);
+        }
+
+        public string Address => $"fastcgi://{_listener.LocalEndPoint}";
+
+        public async ValueTask DisposeAsync()
+        {
+            _listener.Dispose();
+            await _serving;
+        }
+
+        private async Task ServeAsync(Func<NetworkStream, Task<bool>> serve)
+        {
+            while (true)
+            {
+                try
+                {
+                    using var socket = await _listener.AcceptAsync();
+                    await using var stream = new NetworkStream(socket);
+                    if (await serve(stream))
+                        return;
+                    // What was not read would be a reset.
+                    socket.Shutdown(SocketShutdown.Send);
+                    await stream.CopyToAsync(Stream.Null);
+                }
+                catch (Exception exception) when (exception is IOException or SocketException { SocketErrorCode: not SocketError.OperationAborted } or System.Security.Authentication.AuthenticationException)
+                {
+                }
+                catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+                {
+                    return;
+                }
+            }
+        }
+    }
+}
