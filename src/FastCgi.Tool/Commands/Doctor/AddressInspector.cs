@@ -2,8 +2,8 @@ using System.Globalization;
 using System.Net.Sockets;
 using System.Text.Json;
 using FastCgi.AspNetCore.Status;
-using FastCgi.Tool.Terminal;
 using FastCgi.Client;
+using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Commands.Doctor;
 
