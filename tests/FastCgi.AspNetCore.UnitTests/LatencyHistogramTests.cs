@@ -30,7 +30,7 @@ public sealed class LatencyHistogramTests
     {
         var histogram = new LatencyHistogram();
         for (var i = 1; i <= 1_000; i++)
-            histogram.Add(TimeSpan.FromMilliseconds(i));
+            histogram.Add(1_000L * i);
 
         var counts = histogram.Sum();
 
@@ -46,7 +46,7 @@ public sealed class LatencyHistogramTests
     {
         var histogram = new LatencyHistogram();
 
-        Parallel.For(0, 10_000, i => histogram.Add(TimeSpan.FromMicroseconds(i)));
+        Parallel.For(0, 10_000, i => histogram.Add(i));
 
         Assert.Equal(10_000, histogram.Sum().Sum());
     }

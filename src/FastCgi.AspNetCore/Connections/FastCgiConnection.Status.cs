@@ -6,6 +6,8 @@ namespace FastCgi.AspNetCore.Connections;
 /// <content>What is shown of the connection. Only who looks at the status pays for it.</content>
 internal sealed partial class FastCgiConnection
 {
+    private string? _peer;
+
     /// <summary>What the connection has carried.</summary>
     public Totals GetTotals()
     {
@@ -16,8 +18,8 @@ internal sealed partial class FastCgiConnection
     /// <summary>Describes the connection.</summary>
     public ConnectionDescription Describe()
     {
-        // It asks the system, and the application may be told of it by nobody: not with the lock held.
-        var peer = _transport.DescribePeer();
+        // It asks the system: once, and not with the lock held.
+        var peer = _peer ??= _transport.DescribePeer();
         var id = Id;
         using (Output.EnterLock())
         {

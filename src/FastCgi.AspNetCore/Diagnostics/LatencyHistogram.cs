@@ -18,10 +18,11 @@ internal sealed class LatencyHistogram
     private readonly long[][] _stripes = [.. Enumerable.Range(0, Math.Min(Environment.ProcessorCount, MaxStripes)).Select(static _ => new long[BucketCount])];
 
     /// <summary>Counts a duration.</summary>
-    public void Add(TimeSpan duration)
+    /// <param name="microseconds">The duration.</param>
+    public void Add(long microseconds)
     {
-        var stripe = _stripes[Thread.GetCurrentProcessorId() % _stripes.Length];
-        Interlocked.Increment(ref stripe[GetBucket((long)duration.TotalMicroseconds)]);
+        var stripe = _stripes[(uint)Thread.GetCurrentProcessorId() % (uint)_stripes.Length];
+        Interlocked.Increment(ref stripe[GetBucket(microseconds)]);
     }
 
     /// <summary>Adds the counts up.</summary>

@@ -12,6 +12,9 @@ internal sealed class RequestStatistics(TimeProvider time)
     private static readonly TimeSpan s_sampleInterval = TimeSpan.FromSeconds(6);
     private static readonly TimeSpan s_watchTime = TimeSpan.FromMinutes(10);
 
+    // Of every request, so without the way over a TimeSpan.
+    private readonly double _microsecondsPerTick = 1_000_000d / time.TimestampFrequency;
+
     private readonly Lock _lock = new();
     private readonly Queue<Sample> _samples = new();
     private LatencyHistogram _histogram = new();
@@ -46,7 +49,7 @@ internal sealed class RequestStatistics(TimeProvider time)
     public void Add(long beganAt)
     {
         if (beganAt >= Volatile.Read(ref _watchedSince))
-            _histogram.Add(time.GetElapsedTime(beganAt));
+            _histogram.Add((long)((time.GetTimestamp() - beganAt) * _microsecondsPerTick));
     }
 
     /// <summary>Whether a sample is due, or the watch over. Called every second or so.</summary>

@@ -5,6 +5,7 @@ namespace FastCgi.AspNetCore.Linux;
 /// <summary>The system's calls on descriptors that this process was given and .NET knows nothing of. Not for Windows.</summary>
 internal static unsafe partial class Descriptors
 {
+    private const string Folder = "/proc/self/fd";
     private const string NullDevice = "/dev/null";
     private const int ReadWrite = 2;
     private const int Duplicate = 0;
@@ -25,8 +26,8 @@ internal static unsafe partial class Descriptors
     {
         try
         {
-            // Without the one that the list is read with.
-            return Directory.EnumerateFileSystemEntries("/proc/self/fd").LongCount() - 1;
+            // From Linux 6.2 on, the size of the folder is their number. Without the one that it is read with.
+            return (GetFolderSize() is > 0 and var count ? count : Directory.EnumerateFileSystemEntries(Folder).LongCount()) - 1;
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
@@ -71,6 +72,12 @@ internal static unsafe partial class Descriptors
     {
         var flags = fcntl(descriptor, GetStatus, 0);
         return flags >= 0 && (flags & AccessMode) == ReadOnly;
+    }
+
+    private static long GetFolderSize()
+    {
+        using var folder = Libc.Open(Folder);
+        return folder.IsInvalid ? 0 : RandomAccess.GetLength(folder);
     }
 
     [LibraryImport(Libc.Library, SetLastError = true)]

@@ -14,6 +14,7 @@ namespace FastCgi.AspNetCore.Status;
 /// <summary>Answers with the status, as a page, as JSON, or as OpenMetrics text.</summary>
 internal static class StatusEndpoint
 {
+    private const string OpenMetrics = "openmetrics";
     private const string PlainText = "text/plain; charset=utf-8";
 
     // The last is what ASP.NET Core's middleware leaves when it has taken the client's address out of the first, which anybody may have written.
@@ -42,16 +43,17 @@ internal static class StatusEndpoint
             return Task.CompletedTask;
         }
 
-        if (reader.Read() is not { } status)
+        var format = ChooseFormat(context.Request);
+        if (reader.Read(isWhole: format != OpenMetrics) is not { } status)
             return FailAsync(response, "There is no status: FastCGI has not started.\n");
 
         response.Headers.CacheControl = "no-store";
         response.Headers.XContentTypeOptions = "nosniff";
-        switch (ChooseFormat(context.Request))
+        switch (format)
         {
             case "json":
                 return WriteAsync(response, MediaTypeNames.Application.Json, JsonSerializer.Serialize(status, StatusJson.Default.StatusSnapshot));
-            case "openmetrics":
+            case OpenMetrics:
                 return WriteAsync(response, OpenMetricsText.ContentType, OpenMetricsText.Write(status));
             case "html":
                 var page = StatusPage.Write(status, out var policy);
@@ -104,7 +106,7 @@ internal static class StatusEndpoint
     {
         if (request.Query.TryGetValue("format", out var format))
             return format.ToString();
-        foreach (var name in new[] { "json", "openmetrics", "html" })
+        foreach (var name in new[] { "json", OpenMetrics, "html" })
         {
             if (request.Query.ContainsKey(name))
                 return name;
@@ -118,7 +120,7 @@ internal static class StatusEndpoint
     private static string? GetFormat(MediaTypeHeaderValue type) => type.MediaType.ToString().ToLowerInvariant() switch
     {
         "application/json" => "json",
-        "application/openmetrics-text" => "openmetrics",
+        "application/openmetrics-text" => OpenMetrics,
         "text/html" => "html",
         _ => null,
     };

@@ -47,6 +47,20 @@ public sealed class DescriptorsTests : IDisposable
         Assert.False(Descriptors.IsReadOnly(ClosedDescriptor));
     }
 
+    /// <summary>What the kernel says, or what it lists.</summary>
+    [Fact]
+    public void Count_IsHowManyFilesTheSystemLists()
+    {
+        var files = Enumerable.Range(0, Many).Select(static _ => File.OpenHandle("/dev/null")).ToList();
+
+        var (count, listed) = (Descriptors.Count()!.Value, Directory.GetFileSystemEntries("/proc/self/fd").Length - 1);
+        files.ForEach(static file => file.Dispose());
+
+        // Other tests open and close some meanwhile.
+        Assert.InRange(count, Math.Max(Many, listed - (Many / 2)), listed + (Many / 2));
+        Assert.InRange(Descriptors.Count()!.Value, 1, count - (Many / 2));
+    }
+
     /// <summary>The socket that a web server gives to the application as its standard input.</summary>
     [Fact]
     public void MoveFromStandardStream_SocketIsElsewhereAndNothingInItsPlace()
