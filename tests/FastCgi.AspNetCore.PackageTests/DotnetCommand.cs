@@ -26,6 +26,8 @@ internal static class DotnetCommand
         startInfo.Environment["DOTNET_CLI_UI_LANGUAGE"] = "en";
         startInfo.Environment["DOTNET_NOLOGO"] = "1";
         startInfo.Environment["MSBUILDDISABLENODEREUSE"] = "1";
+        // One compiler for all of them, as at a desk, whatever the environment says. It ends by itself when it has nothing to do.
+        startInfo.Environment["UseSharedCompilation"] = "true";
 
         using var process = Process.Start(startInfo)!;
         var output = process.StandardOutput.ReadToEndAsync();

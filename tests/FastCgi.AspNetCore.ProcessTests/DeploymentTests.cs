@@ -6,6 +6,7 @@ using Xunit.Abstractions;
 namespace FastCgi.AspNetCore.ProcessTests;
 
 /// <summary>The blocks of <c>docs/deploy.md</c>, as they stand, under systemd and behind nginx.</summary>
+[Trait("Category", "Users")]
 public sealed partial class DeploymentTests(ITestOutputHelper output)
 {
     // FASTCGI_DEPLOYMENT_REQUESTS asks for more.

@@ -5,6 +5,7 @@ using FastCgi.AspNetCore.ProcessTests.Starters;
 namespace FastCgi.AspNetCore.ProcessTests;
 
 /// <summary>The application is given its listening socket by what starts it, each time the real program.</summary>
+[Trait("Category", "Users")]
 public sealed class InheritedSocketTests : IDisposable
 {
     private readonly ScratchFolder _folder = new();

@@ -7,6 +7,7 @@ using FastCgi.AspNetCore.ProcessTests.Starters;
 namespace FastCgi.AspNetCore.ProcessTests;
 
 /// <summary>The application under systemd: what it tells it, and the units that samples/systemd has.</summary>
+[Trait("Category", "Users")]
 public sealed class SystemdTests : IDisposable
 {
     private readonly ScratchFolder _folder = new();

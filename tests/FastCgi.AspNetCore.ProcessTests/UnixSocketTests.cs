@@ -4,6 +4,7 @@ using FastCgi.AspNetCore.ProcessTests.Starters;
 namespace FastCgi.AspNetCore.ProcessTests;
 
 /// <summary>The application makes its socket itself, as a process and a user of its own.</summary>
+[Trait("Category", "Users")]
 public sealed class UnixSocketTests : IDisposable
 {
     private readonly ScratchFolder _folder = new();

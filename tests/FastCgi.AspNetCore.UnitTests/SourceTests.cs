@@ -27,6 +27,22 @@ public sealed class SourceTests
         Assert.DoesNotContain(files, static file => File.ReadLines(file).Count() > MaxLines);
     }
 
+    /// <summary>As <c>dotnet format</c> orders them; to ask it takes two minutes, because it compiles all projects.</summary>
+    [Fact]
+    public void Usings_AreInOrder()
+    {
+        var files = new[] { "src", "tests", "samples", "perf" }
+            .SelectMany(static folder => Directory.EnumerateFiles(Repository.GetPath(folder), "*.cs", SearchOption.AllDirectories))
+            .Where(static file => !file.Contains("/obj/", StringComparison.Ordinal));
+
+        Assert.DoesNotContain(files, static file =>
+        {
+            var usings = File.ReadLines(file).TakeWhile(static line => !line.StartsWith("namespace ", StringComparison.Ordinal)).Where(IsUsing).Select(static line => line[6..^1]).ToList();
+            var ordered = usings.OrderBy(static name => name != "System" && !name.StartsWith("System.", StringComparison.Ordinal)).ThenBy(static name => name.Replace('.', '\0'), StringComparer.OrdinalIgnoreCase);
+            return !usings.SequenceEqual(ordered);
+        });
+    }
+
     /// <summary>What a thread, a callback or a timer throws must not end the process, so that they begin in one place.</summary>
     [Theory]
     [InlineData("new Thread(")]
@@ -70,4 +86,8 @@ public sealed class SourceTests
         Assert.DoesNotContain(s_logMessages, static message => string.IsNullOrEmpty(message.EventName));
         Assert.Empty(s_logMessages.GroupBy(static message => message.EventName).Where(static group => group.Count() > 1).Select(static group => group.Key));
     }
+
+    /// <summary>One of a namespace: those that are static or give another name stand behind them.</summary>
+    private static bool IsUsing(string line)
+        => line.StartsWith("using ", StringComparison.Ordinal) && line.EndsWith(';') && !line.Contains('=') && !line.Contains('(') && !line.StartsWith("using static ", StringComparison.Ordinal) && !line.StartsWith("using var ", StringComparison.Ordinal);
 }

@@ -5,6 +5,7 @@ namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
 /// <summary>Who may connect.</summary>
 [Collection(Alone.Name)]
+[Trait("Category", "Users")]
 public sealed class PeerTests : IDisposable
 {
     private const string Variable = "FCGI_WEB_SERVER_ADDRS";

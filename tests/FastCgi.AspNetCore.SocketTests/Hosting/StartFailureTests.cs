@@ -5,6 +5,7 @@ namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
 /// <summary>A start that fails says where and what to do, and leaves nothing bound behind.</summary>
 [Collection(Alone.Name)]
+[Trait("Category", "Users")]
 public sealed class StartFailureTests : IDisposable
 {
     private readonly ScratchFolder _folder = new();
