@@ -9,7 +9,7 @@ internal static class SideBySideSuite
         IEnumerable<Comparison>[] groups =
         [
             DirectCases.Make(setup), LoopCases.Make(setup), HeaderCases.Make(setup), NginxCases.Make(setup), ApplicationCases.Make(setup),
-            NewPathCases.Make(setup), SlowHandlerCases.Make(setup), WaitingCases.Make(setup), AllocationCases.Make(setup),
+            NewPathCases.Make(setup), SlowHandlerCases.Make(setup), WaitingCases.Make(setup), AllocationCases.Make(setup), StatusCases.Make(setup),
         ];
         foreach (var comparison in groups.SelectMany(static group => group))
         {

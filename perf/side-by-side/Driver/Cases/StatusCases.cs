@@ -1,0 +1,78 @@
+using System.Net;
+using System.Net.Http.Headers;
+
+namespace SideBySide.Driver.Cases;
+
+/// <summary>The same server while nobody looks at its status, and while a collector reads it every second.</summary>
+internal static class StatusCases
+{
+    private const string Unseen = "nobody looks";
+    private const string Collected = "OpenMetrics and JSON every second";
+
+    // Prometheus asks every 15 seconds, the page every two.
+    private static readonly TimeSpan s_interval = TimeSpan.FromSeconds(1);
+
+    // So that what is measured is not the compiler's work on what is asked for the first time.
+    private const int WarmUp = 150;
+
+    public static IEnumerable<Comparison> Make(Setup setup)
+    {
+        var unseen = new Lazy<ServerProcess>(() => setup.StartPackaged("minimal", setup.NewUnix(), isFastCgi: true));
+        var at = Setup.NewTcp();
+        var collected = new Lazy<ServerProcess>(() =>
+        {
+            var server = setup.StartPackaged("minimal", setup.NewUnix(), isFastCgi: true, "--FastCgi:StatusAddress", $"http://{at}");
+            Collect(at, WarmUp);
+            return server;
+        });
+        foreach (var connections in new[] { 10, 100 })
+        {
+            yield return new Comparison($"hello, unix socket, {connections} connections, the status collected",
+                new Contender(Unseen, () => setup.Load.RunFastCgi(unseen.Value, connections)),
+                new Contender(Collected, () => MeasureCollected(setup, collected.Value, at, connections)))
+            {
+                // A difference of a hundredth needs more rounds than one of a half.
+                Repeat = 5,
+                Asked = [new($"hello, unix socket, {connections} connections, meters and status collected every second, against nobody looking", Collected, Unseen, static sample => sample.ServerCpu, Bound.AtMost(1.03, 1.02))],
+            };
+        }
+
+        setup.StopAll();
+    }
+
+    private static Sample MeasureCollected(Setup setup, ServerProcess server, IPEndPoint at, int connections)
+    {
+        using var isMeasured = new ManualResetEventSlim();
+        var collecting = Task.Run(() =>
+        {
+            do
+            {
+                Collect(at, 1);
+            }
+            while (!isMeasured.Wait(s_interval));
+        });
+        try
+        {
+            return setup.Load.RunFastCgi(server, connections);
+        }
+        finally
+        {
+            isMeasured.Set();
+            collecting.GetAwaiter().GetResult();
+        }
+    }
+
+    private static void Collect(IPEndPoint at, int count)
+    {
+        using var client = new HttpClient(new SocketsHttpHandler { UseProxy = false });
+        for (var i = 0; i < count; i++)
+        {
+            foreach (var format in new[] { "application/openmetrics-text", "application/json" })
+            {
+                using var request = new HttpRequestMessage(HttpMethod.Get, new Uri($"http://{at}/")) { Headers = { Accept = { new MediaTypeWithQualityHeaderValue(format) } } };
+                using var response = client.Send(request, HttpCompletionOption.ResponseContentRead);
+                response.EnsureSuccessStatusCode();
+            }
+        }
+    }
+}
