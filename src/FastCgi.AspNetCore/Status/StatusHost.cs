@@ -1,5 +1,6 @@
 using System.Diagnostics.Metrics;
 using System.Net;
+using System.Net.Sockets;
 using FastCgi.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
@@ -90,22 +91,35 @@ internal sealed class StatusHost(IServiceProvider services, IOptions<FastCgiServ
         {
             await _application.StartAsync(cancellationToken).ConfigureAwait(false);
         }
-        catch (IOException exception)
+        catch (Exception exception) when (exception is IOException or SocketException or ArgumentException or FormatException or InvalidOperationException)
         {
             throw new IOException($"The status cannot be served at FastCgi:StatusAddress, which is '{address}'. {exception.Message}", exception);
         }
     }
 
+    /// <summary>As Kestrel reads the address: it takes what is neither an address nor localhost for all addresses.</summary>
     private static void RequireLoopback(string address)
     {
-        // A semicolon begins another address.
-        if (!Uri.TryCreate(address, UriKind.Absolute, out var uri) || !IsLoopback(uri.DnsSafeHost) || address.Contains(';', StringComparison.Ordinal))
+        // A semicolon begins another address. What stands behind a question mark or a number sign would be part of the host.
+        if (address.Contains(';', StringComparison.Ordinal) || !IsLoopback(ReadHost(address)))
             throw new FormatException($"StatusAddress is '{address}', which others can reach. An http address is one of the machine's own, such as http://127.0.0.1:9100. To show the status to others, put app.MapFastCgiStatus().RequireAuthorization() into the application.");
+    }
+
+    private static string ReadHost(string address)
+    {
+        try
+        {
+            return BindingAddress.Parse(address).Host;
+        }
+        catch (FormatException exception)
+        {
+            throw new FormatException($"StatusAddress is '{address}', which is no address. An http address is one of the machine's own, such as http://127.0.0.1:9100.", exception);
+        }
     }
 
     /// <summary>A page of a stranger, in a browser of this machine, has another host name, whatever address it stands for.</summary>
     private static bool IsLoopback(string host)
-        => host.Equals("localhost", StringComparison.OrdinalIgnoreCase) || (IPAddress.TryParse(host.Trim('[', ']'), out var address) && IPAddress.IsLoopback(address));
+        => host.Equals("localhost", StringComparison.OrdinalIgnoreCase) || (IPAddress.TryParse(host, out var address) && IPAddress.IsLoopback(address));
 
     private static Task RefuseAsync(HttpResponse response)
     {
