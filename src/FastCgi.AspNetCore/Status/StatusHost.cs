@@ -20,6 +20,9 @@ namespace FastCgi.AspNetCore.Status;
 /// </summary>
 internal sealed class StatusHost(IServiceProvider services, IOptions<FastCgiServerOptions> options, ILoggerFactory loggers) : IHostedLifecycleService, IAsyncDisposable
 {
+    // Behind the stop of the application, whose patience is not for this.
+    private static readonly TimeSpan s_stopPatience = TimeSpan.FromSeconds(1);
+
     private WebApplication? _application;
 
     /// <summary>Where it listens, a port that the system chose included.</summary>
@@ -45,11 +48,18 @@ internal sealed class StatusHost(IServiceProvider services, IOptions<FastCgiServ
     /// <inheritdoc/>
     public Task StopAsync(CancellationToken cancellationToken) => Task.CompletedTask;
 
-    /// <summary>Stops at last, so that the end of the application can be watched.</summary>
+    /// <summary>
+    /// Stops at last, so that the end of the application can be watched. Whoever reads slowly, or keeps a connection and says nothing,
+    /// does not hold up the end of the process.
+    /// </summary>
     public async Task StoppedAsync(CancellationToken cancellationToken)
     {
-        if (_application is { } application)
-            await application.StopAsync(cancellationToken).ConfigureAwait(false);
+        if (_application is not { } application)
+            return;
+
+        using var patience = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        patience.CancelAfter(s_stopPatience);
+        await application.StopAsync(patience.Token).ConfigureAwait(false);
     }
 
     /// <inheritdoc/>
@@ -76,6 +86,7 @@ internal sealed class StatusHost(IServiceProvider services, IOptions<FastCgiServ
             {
                 status.Listen(address);
                 status.Transport.LoopCount = 1;
+                status.Limits.IdleGrace = TimeSpan.Zero;
                 status.IsBesideAnother = true;
             });
         }
