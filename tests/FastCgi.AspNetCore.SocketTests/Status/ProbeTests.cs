@@ -79,6 +79,26 @@ public sealed class ProbeTests : IDisposable
         File.AppendAllText("/tmp/as_stop.txt", $"{kind} {how} stop {sw.ElapsedMilliseconds} ms\n");
     }
 
+    [Theory]
+    [InlineData("http://127.0.0.1:0")]
+    [InlineData("unix")]
+    public async Task Logs(string address)
+    {
+        using var logs = new CollectedLogs();
+        var builder = WebApplication.CreateBuilder(["--hostBuilder:reloadConfigOnChange=false"]);
+        builder.Logging.ClearProviders().AddProvider(logs);
+        builder.WebHost.UseFastCgi(o => o.StatusAddress = address == "unix" ? $"fastcgi://unix:{_folder.GetPath("status.sock")}" : address);
+        builder.WebHost.UseUrls($"fastcgi://unix:{_folder.GetPath("a.sock")}");
+        await using var app = builder.Build();
+        app.MapFastCgiStatus("/pol").WithMetadata(new Microsoft.AspNetCore.Authorization.AuthorizationPolicyBuilder().RequireAuthenticatedUser().Build());
+        app.MapFastCgiStatus("/auth").RequireAuthorization();
+        await app.StartAsync();
+        var pol = await FastCgiClient.GetAsync($"fastcgi://unix:{_folder.GetPath("a.sock")}", "/pol?json");
+        var auth = await FastCgiClient.GetAsync($"fastcgi://unix:{_folder.GetPath("a.sock")}", "/auth?json");
+        await app.StopAsync();
+        File.AppendAllText("/tmp/as_logs.txt", address + "\npol " + pol[..Math.Min(90, pol.Length)] + "\nauth " + auth[..Math.Min(90, auth.Length)] + "\n" + string.Join("\n", logs.All.Select(l => $"{l.Level} {l.Category} {l.EventName}: {l.Message[..Math.Min(150, l.Message.Length)]}")) + "\n");
+    }
+
     private static List<string> Listening() => [.. File.ReadAllLines("/proc/net/tcp").Concat(File.ReadAllLines("/proc/net/tcp6")).Where(l => l.Contains(" 0A ")).Select(l => l.Split(' ', StringSplitOptions.RemoveEmptyEntries)[1])];
 
     private static async Task<WebApplication> StartAsync(Action<FastCgiServerOptions> configure, string url)
