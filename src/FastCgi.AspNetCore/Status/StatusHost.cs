@@ -91,6 +91,8 @@ internal sealed class StatusHost(IServiceProvider services, IOptions<FastCgiServ
             });
         }
 
+        // Signals, and that the application has started, are the application's own host's.
+        builder.Services.Replace(ServiceDescriptor.Singleton<IHostLifetime, NoLifetime>());
         // What is measured here is not the application's.
         builder.Services.Replace(ServiceDescriptor.Singleton<IMeterFactory, OwnMeters>());
         _application = builder.Build();
@@ -137,6 +139,13 @@ internal sealed class StatusHost(IServiceProvider services, IOptions<FastCgiServ
         response.StatusCode = StatusCodes.Status400BadRequest;
         response.ContentType = "text/plain; charset=utf-8";
         return response.WriteAsync("Ask for the status with the name localhost, or with the address.\n");
+    }
+
+    private sealed class NoLifetime : IHostLifetime
+    {
+        public Task WaitForStartAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+        public Task StopAsync(CancellationToken cancellationToken) => Task.CompletedTask;
     }
 
     private sealed class OwnMeters : IMeterFactory

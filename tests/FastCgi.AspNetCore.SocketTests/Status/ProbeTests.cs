@@ -93,10 +93,31 @@ public sealed class ProbeTests : IDisposable
         app.MapFastCgiStatus("/pol").WithMetadata(new Microsoft.AspNetCore.Authorization.AuthorizationPolicyBuilder().RequireAuthenticatedUser().Build());
         app.MapFastCgiStatus("/auth").RequireAuthorization();
         await app.StartAsync();
-        var pol = await FastCgiClient.GetAsync($"fastcgi://unix:{_folder.GetPath("a.sock")}", "/pol?json");
-        var auth = await FastCgiClient.GetAsync($"fastcgi://unix:{_folder.GetPath("a.sock")}", "/auth?json");
+        var pol = await Get("/pol?json");
+        var auth = await Get("/auth?json");
+        async Task<string> Get(string uri) { using var c = await FastCgiClient.ConnectAsync($"fastcgi://unix:{_folder.GetPath("a.sock")}"); await c.SendAsync(RecordBytes.Get(1, uri)); return Encoding.UTF8.GetString(await c.ReadResponseAsync()); }
         await app.StopAsync();
         File.AppendAllText("/tmp/as_logs.txt", address + "\npol " + pol[..Math.Min(90, pol.Length)] + "\nauth " + auth[..Math.Min(90, auth.Length)] + "\n" + string.Join("\n", logs.All.Select(l => $"{l.Level} {l.Category} {l.EventName}: {l.Message[..Math.Min(150, l.Message.Length)]}")) + "\n");
+    }
+
+    [Fact]
+    public async Task Spin()
+    {
+        await using var app = await StartAsync(o => o.StatusAddress = "http://127.0.0.1:0", $"fastcgi://unix:{_folder.GetPath("b.sock")}");
+        var host = app.Services.GetServices<IHostedService>().OfType<StatusHost>().Single();
+        var ep = IPEndPoint.Parse(host.Addresses.Single()[7..]);
+        using (var w = new HttpClient()) await w.GetStringAsync($"http://{ep}/?json");
+        using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        using var socket2 = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        TimeSpan used;
+        using (new DescriptorShortage())
+        {
+            socket.Connect(ep); socket2.Connect(ep);
+            var a = Environment.CpuUsage.TotalTime;
+            Thread.Sleep(1000);
+            used = Environment.CpuUsage.TotalTime - a;
+        }
+        File.WriteAllText("/tmp/as_spin.txt", used.ToString());
     }
 
     private static List<string> Listening() => [.. File.ReadAllLines("/proc/net/tcp").Concat(File.ReadAllLines("/proc/net/tcp6")).Where(l => l.Contains(" 0A ")).Select(l => l.Split(' ', StringSplitOptions.RemoveEmptyEntries)[1])];

@@ -4,6 +4,7 @@ using System.Text;
 using FastCgi.AspNetCore.Hosting;
 using FastCgi.AspNetCore.SocketTests.Hosting;
 using FastCgi.AspNetCore.Status;
+using Microsoft.AspNetCore.Authorization;
 using Microsoft.AspNetCore.Hosting.Server;
 
 namespace FastCgi.AspNetCore.SocketTests.Status;
@@ -111,6 +112,39 @@ public sealed class StatusAddressTests : IDisposable
         }
 
         StatusSnapshot? Read() => StatusEndpoint.MakeReader((FastCgiServer)app!.Services.GetRequiredService<IServer>(), app.Services).Read();
+    }
+
+    /// <summary>It is part of the application, which starts and stops once, and whose environment it is not to tell.</summary>
+    [Theory]
+    [InlineData("http://127.0.0.1:0")]
+    [InlineData("fastcgi://127.0.0.1:0")]
+    public async Task Host_OfTheStatus_SaysNothingOfTheApplicationAndTakesNoSignals(string address)
+    {
+        await using (var app = await StartAsync(address))
+            await app.StopAsync();
+
+        foreach (var text in new[] { "Application started.", "Hosting environment:", "Content root path:", "Application is shutting down" })
+            Assert.Single(_logs.All, log => log.Message.StartsWith(text, StringComparison.Ordinal));
+    }
+
+    /// <summary>Nobody asks a policy where the middleware is not.</summary>
+    [Fact]
+    public async Task Policy_ThatNobodyAsks_OpensNothing()
+    {
+        await using var app = Build(null, static _ => { });
+        app.MapFastCgiStatus().WithMetadata(new AuthorizationPolicyBuilder().RequireAuthenticatedUser().Build());
+        app.MapFastCgiStatus("/required").RequireAuthorization(new AuthorizationPolicyBuilder().RequireAuthenticatedUser().Build());
+        await app.StartAsync();
+
+        Assert.Contains("Status: 403", await AskAsync("/fastcgi-status?json"), StringComparison.Ordinal);
+        Assert.Contains("Status: 500", await AskAsync("/required?json"), StringComparison.Ordinal);
+    }
+
+    private async Task<string> AskAsync(string uri)
+    {
+        using var client = await FastCgiClient.ConnectAsync(Address);
+        await client.SendAsync(RecordBytes.Get(1, uri));
+        return Encoding.UTF8.GetString(await client.ReadResponseAsync());
     }
 
     private static StatusHost Find(WebApplication app) => app.Services.GetServices<IHostedService>().OfType<StatusHost>().Single();
