@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Authentication;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.DependencyInjection;
