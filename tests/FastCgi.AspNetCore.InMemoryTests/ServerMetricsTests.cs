@@ -74,8 +74,28 @@ public sealed class ServerMetricsTests
             => long.Parse(measured.Single(line => line.StartsWith(name + " ", StringComparison.Ordinal)).Split(' ')[2], CultureInfo.InvariantCulture);
     }
 
+    /// <summary>A listener may take its time between two instruments: what is under way and what waits are counted at one moment.</summary>
+    [Fact]
+    public async Task Meter_RequestsThatComeWhileItIsRead_AreNotTakenFromThoseUnderWay()
+    {
+        var go = Waiting.Signal();
+        await using var run = await ServerRun.StartAsync(async _ => await go.Task, static options => (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit) = (1, 5));
+        run.Connect().Send(RecordBytes.Get());
+
+        Read(run, out var measured, name =>
+        {
+            if (name != "connections")
+                return;
+            for (var i = 0; i < 3; i++)
+                run.Connect().Send(RecordBytes.Get());
+        });
+
+        Assert.Contains("active_requests {request} 1", measured);
+        go.SetResult();
+    }
+
     /// <summary>All instruments of the server's meter, and what they measure now.</summary>
-    private static List<Instrument> Read(ServerRun run, out List<string> measured)
+    private static List<Instrument> Read(ServerRun run, out List<string> measured, Action<string>? onMeasured = null)
     {
         var factory = run.Host.Services.GetRequiredService<IMeterFactory>();
         var (instruments, lines) = (new List<Instrument>(), new List<string>());
@@ -89,8 +109,12 @@ public sealed class ServerMetricsTests
                 listening.EnableMeasurementEvents(instrument);
             },
         };
-        listener.SetMeasurementEventCallback<long>((instrument, value, tags, _) => lines.Add(
-            $"{instrument.Name["fastcgi.server.".Length..]} {instrument.Unit} {value} {string.Join(',', tags.ToArray().Select(static tag => $"{tag.Key}={tag.Value}"))}".TrimEnd()));
+        listener.SetMeasurementEventCallback<long>((instrument, value, tags, _) =>
+        {
+            var name = instrument.Name["fastcgi.server.".Length..];
+            lines.Add($"{name} {instrument.Unit} {value} {string.Join(',', tags.ToArray().Select(static tag => $"{tag.Key}={tag.Value}"))}".TrimEnd());
+            onMeasured?.Invoke(name);
+        });
         listener.Start();
         listener.RecordObservableInstruments();
         measured = lines;

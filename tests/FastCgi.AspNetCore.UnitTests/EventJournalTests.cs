@@ -54,6 +54,15 @@ public sealed class EventJournalTests : IDisposable
         Assert.Equal(2_000, Assert.Single(_journal.GetEntries()).Message.Length);
     }
 
+    /// <summary>Half a character would be none in JSON.</summary>
+    [Fact]
+    public void Log_OfAVeryLongText_IsCutBetweenCharacters()
+    {
+        _journal.Log(LogLevel.Error, new EventId(40), new string('x', 1_999) + "😀", null, static (text, _) => text);
+
+        Assert.Equal(new string('x', 1_999), Assert.Single(_journal.GetEntries()).Message);
+    }
+
     [Fact]
     public void Forget_Entry_IsGone()
     {

@@ -154,7 +154,8 @@ internal sealed class ConnectionManager(ServerContext server)
             foreach (var connection in ToList())
                 connection.Abort();
             await Task.WhenAny(allGone, Task.Delay(s_abortGrace, server.Time, CancellationToken.None)).ConfigureAwait(false);
-            if (requests > 0 || Count > 0)
+            // Of the status, nobody is to wait longer.
+            if ((requests > 0 || Count > 0) && !server.Options.IsBesideAnother)
                 server.Log.StopTimedOut(requests, Count);
         }
 

@@ -63,7 +63,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
         // Of an exception the type alone: its message is the application's, and may have anything in it.
         var text = exception is null ? message : $"{message} ({exception.GetType().Name})";
         if (text.Length > MaxMessageLength)
-            text = text[..MaxMessageLength];
+            text = text[..(char.IsHighSurrogate(text[MaxMessageLength - 1]) ? MaxMessageLength - 1 : MaxMessageLength)];
         var now = time.GetUtcNow();
         lock (_lock)
         {

@@ -10,7 +10,6 @@ namespace FastCgi.AspNetCore.Diagnostics;
 internal sealed class FrontEnds(TimeProvider time)
 {
     private const int MaxCount = 16;
-    private const int MaxNameLength = 100;
     private const string Unknown = "(SERVER_SOFTWARE is not passed)";
 
     private readonly Lock _lock = new();
@@ -40,7 +39,7 @@ internal sealed class FrontEnds(TimeProvider time)
         while (reader.TryRead(out var name, out var value))
         {
             if (name.SequenceEqual("SERVER_SOFTWARE"u8) && !value.IsEmpty)
-                software = LogText.Clean(Encoding.Latin1.GetString(value[..Math.Min(value.Length, MaxNameLength)]));
+                software = LogText.Clean(Encoding.Latin1.GetString(value[..Math.Min(value.Length, LogText.MaxWebServerLength)]));
             else
                 sample.Look(name, value);
         }

@@ -20,7 +20,7 @@ internal sealed class CollectedTotals(Func<CollectedTotals.Walk> walk, TimeProvi
         () =>
         {
             var totals = connections.GetTotals(out var requestCount);
-            return new Walk(totals, requestCount);
+            return new Walk(totals, Math.Max(0, requestCount - connections.Server.Admission.QueuedCount));
         },
         connections.Server.Time);
 
@@ -29,27 +29,40 @@ internal sealed class CollectedTotals(Func<CollectedTotals.Walk> walk, TimeProvi
     public Walk Read(int instrument)
     {
         var last = Volatile.Read(ref _last);
-        if (last is not null && last.TryTake(instrument) && time.GetElapsedTime(last.At) <= MaxAge)
+        if (last is not null && last.TryTake(instrument) && time.GetElapsedTime(last.At) is { Ticks: >= 0 } age && age <= MaxAge)
             return last;
 
         var at = time.GetTimestamp();
         var next = walk();
         next.At = at;
         next.TryTake(instrument);
-        Volatile.Write(ref _last, next);
+        Publish(next);
         return next;
     }
 
+    /// <summary>A walk that began before another may be through after it, and no counter goes back.</summary>
+    private void Publish(Walk next)
+    {
+        var last = Volatile.Read(ref _last);
+        while (last is null || last.At <= next.At)
+        {
+            var found = Interlocked.CompareExchange(ref _last, next, last);
+            if (found == last)
+                return;
+            last = found;
+        }
+    }
+
     /// <summary>What one walk has found.</summary>
-    internal sealed class Walk(Totals totals, long requestCount)
+    internal sealed class Walk(Totals totals, long activeRequests)
     {
         private int _takers;
 
         /// <summary>What the connections have carried.</summary>
         public Totals Totals { get; } = totals;
 
-        /// <summary>The requests that are under way or wait to be.</summary>
-        public long RequestCount { get; } = requestCount;
+        /// <summary>The requests that are under way, without those that waited then.</summary>
+        public long ActiveRequests { get; } = activeRequests;
 
         /// <summary>When it began.</summary>
         public long At { get; set; }

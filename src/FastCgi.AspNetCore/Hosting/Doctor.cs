@@ -115,7 +115,7 @@ internal sealed class Doctor(ConnectionManager connections, RequestScheduler sch
 
         _lastGivenUp = found is { } one ? (time.GetTimestamp(), one.Age) : null;
         Judge(FastCgiLog.RequestsGivenUpId, found is not null, () => _log.RequestsGivenUp(
-            GivenUpRequests.MinCount, found!.Value.Age.TotalSeconds, LogText.Clean(found.Value.WebServer ?? "the web server"), FrontEndLines.ReadTimeout(found.Value.WebServer)));
+            GivenUpRequests.MinCount, found!.Value.Age.TotalSeconds, found.Value.WebServer ?? "the web server", FrontEndLines.ReadTimeout(found.Value.WebServer)));
     }
 
     private void LookAtThreads(double seconds)

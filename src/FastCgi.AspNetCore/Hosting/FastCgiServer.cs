@@ -41,6 +41,7 @@ internal sealed class FastCgiServer : IServer
     private Task? _stopping;
     private int _isStarted;
     private bool _isRunning;
+    private long _startedAt;
 
     public FastCgiServer(IOptions<FastCgiServerOptions> options, IServiceProvider services, HttpServer httpServer, ILoggerFactory loggerFactory)
     {
@@ -60,6 +61,9 @@ internal sealed class FastCgiServer : IServer
     /// <summary>When the server started.</summary>
     public DateTimeOffset StartedAt { get; private set; }
 
+    /// <summary>How long ago that was, whatever has become of the clock of the day since.</summary>
+    public TimeSpan Uptime => _time.GetElapsedTime(_startedAt);
+
     /// <summary>The warnings and errors so far.</summary>
     public EventJournal Journal { get; }
 
@@ -78,6 +82,9 @@ internal sealed class FastCgiServer : IServer
     /// <summary>Whether the server takes connections: it has started, and does not stop.</summary>
     public bool IsRunning => Volatile.Read(ref _isRunning) && _stopping is null;
 
+    /// <summary>Whether the server has begun to stop.</summary>
+    public bool IsStopping => Volatile.Read(ref _stopping) is not null;
+
     /// <summary>The options.</summary>
     public FastCgiServerOptions Options => _options.Value;
 
@@ -93,6 +100,9 @@ internal sealed class FastCgiServer : IServer
 
         try
         {
+            // Before the connections are there: whoever sees those may ask.
+            StartedAt = _time.GetUtcNow();
+            _startedAt = _time.GetTimestamp();
             var configuration = _services.GetService<IConfiguration>();
             var options = _options.Value;
             _services.GetService<KestrelSettings>()?.Report(options, _log);
@@ -125,7 +135,6 @@ internal sealed class FastCgiServer : IServer
             if (servesHttp)
                 await _httpServer.StartAsync(_services, plan.Http, _addresses.PreferHostingUrls, application, cancellationToken).ConfigureAwait(false);
 
-            StartedAt = _time.GetUtcNow();
             if (Companion is { } start)
                 await start(cancellationToken).ConfigureAwait(false);
 

@@ -59,7 +59,7 @@ internal static class ServerMetrics
     {
         var counters = server.Counters;
         meter.CreateObservableUpDownCounter(
-            "fastcgi.server.active_requests", () => Math.Max(0, totals.Read(ActiveRequests).RequestCount - server.Admission.QueuedCount), "{request}", "Requests that the application works on.");
+            "fastcgi.server.active_requests", () => totals.Read(ActiveRequests).ActiveRequests, "{request}", "Requests that the application works on.");
         meter.CreateObservableCounter(
             "fastcgi.server.requests", () => totals.Read(BegunRequests).Totals.Requests, "{request}", "Requests that have begun.");
         meter.CreateObservableUpDownCounter(

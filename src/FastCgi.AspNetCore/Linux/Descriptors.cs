@@ -26,7 +26,8 @@ internal static unsafe partial class Descriptors
     {
         try
         {
-            // From Linux 6.2 on, the size of the folder is their number. Without the one that it is read with.
+            // From Linux 6.2 on, the size of the folder is the number of those that are taken, as the limit has it: one that a call waits for
+            // is among them, and not listed. Without the one that it is read with.
             return (GetFolderSize() is > 0 and var count ? count : Directory.EnumerateFileSystemEntries(Folder).LongCount()) - 1;
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)

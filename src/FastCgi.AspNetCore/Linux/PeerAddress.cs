@@ -7,6 +7,9 @@ namespace FastCgi.AspNetCore.Linux;
 /// <summary>Who is at the other end of a socket.</summary>
 internal static class PeerAddress
 {
+    // While there is no descriptor to read it with, for example.
+    private const string UnreadableName = "whose name cannot be read now";
+
     /// <summary>The address of the peer, or <see langword="null"/> where the system does not tell.</summary>
     public static EndPoint? Get(int descriptor)
     {
@@ -21,6 +24,9 @@ internal static class PeerAddress
             return null;
         }
     }
+
+    /// <summary>Whether a description is the same whenever it is asked for.</summary>
+    public static bool IsFinal(string description) => !description.Contains(UnreadableName, StringComparison.Ordinal);
 
     /// <summary>The process at the other end of a unix socket, which has no address there.</summary>
     /// <returns><see langword="null"/> where it is no unix socket, or the system does not tell.</returns>
@@ -49,14 +55,16 @@ internal static class PeerAddress
     /// <summary>The name of a process, which it chooses itself.</summary>
     private static string GetName(uint process)
     {
+        var path = string.Create(CultureInfo.InvariantCulture, $"/proc/{process}/comm");
         try
         {
-            var name = File.ReadAllText(string.Create(CultureInfo.InvariantCulture, $"/proc/{process}/comm")).TrimEnd('\n');
+            var name = File.ReadAllText(path).TrimEnd('\n');
             return string.Concat(name.Select(static c => c is >= ' ' and <= '~' ? c : '?'));
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
-            return "which has ended";
+            // Those of other users may be hidden, as with ProtectProc=invisible of systemd.
+            return File.Exists(path) ? UnreadableName : "which has ended or is hidden";
         }
     }
 }

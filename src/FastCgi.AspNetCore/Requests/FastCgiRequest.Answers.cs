@@ -19,7 +19,7 @@ internal abstract partial class FastCgiRequest : IUserObserver
                 ReportRedirect();
                 break;
             case StatusCodes.Status401Unauthorized when RequestHeaders.Authorization.Count == 0:
-                Server.Misconfigurations.ReportAuthorizationAbsent(GetVariable("SERVER_SOFTWARE"));
+                Server.Misconfigurations.ReportAuthorizationAbsent(GetWebServer());
                 break;
             case StatusCodes.Status404NotFound when _head.PathBase.Length == 0:
                 ReportPathBase();
@@ -31,18 +31,18 @@ internal abstract partial class FastCgiRequest : IUserObserver
     }
 
     /// <inheritdoc/>
-    public override void ReportEventStream() => Server.Misconfigurations.ReportEventStream(GetVariable("SERVER_SOFTWARE"));
+    public override void ReportEventStream() => Server.Misconfigurations.ReportEventStream(GetWebServer());
 
     /// <inheritdoc/>
     public void ReportUserNotTaken(string userParameter, string typeParameter)
-        => Server.Misconfigurations.ReportUserNotTaken(userParameter, typeParameter, GetVariable("SERVER_SOFTWARE"));
+        => Server.Misconfigurations.ReportUserNotTaken(userParameter, typeParameter, GetWebServer());
 
     /// <summary>The web server does not wait for the answer any longer. With the lock of the connection held, before the request is aborted.</summary>
     public void CountGivenUp()
     {
         // Most clients that leave do so soon: their web server's name is not looked up.
         if (Response.BytesWritten == 0 && !IsAnswered && Server.Time.GetElapsedTime(BeganAt) is var age && age >= GivenUpRequests.MinAge)
-            Server.GivenUpRequests.Add(age, GetVariable("SERVER_SOFTWARE"));
+            Server.GivenUpRequests.Add(age, GetWebServer());
     }
 
     private void ReportRedirect()
@@ -77,7 +77,7 @@ internal abstract partial class FastCgiRequest : IUserObserver
         // Without the query, in which there may be a secret.
         var target = Parameters.GetRawTarget(Server.Mapping);
         var query = target.IndexOf('?', StringComparison.Ordinal);
-        Server.Misconfigurations.ReportPathBase(pathBase, source, LogText.Clean(query < 0 ? target : target[..query], MaxPath));
+        Server.Misconfigurations.ReportPathBase(LogText.Clean(pathBase, MaxPath), source, LogText.Clean(query < 0 ? target : target[..query], MaxPath));
     }
 
     /// <summary>The limit that an endpoint has set itself is what the application wants, and so is a 413 of its own.</summary>
@@ -90,6 +90,9 @@ internal abstract partial class FastCgiRequest : IUserObserver
             Server.Misconfigurations.ReportLargeBody(limit);
         }
     }
+
+    /// <summary>The name of the web server, fit for logs.</summary>
+    private string? GetWebServer() => GetVariable("SERVER_SOFTWARE") is { } name ? LogText.Clean(name, LogText.MaxWebServerLength) : null;
 
     private string? GetVariable(string name) => Parameters.GetVariable(name, Server.Mapping);
 }

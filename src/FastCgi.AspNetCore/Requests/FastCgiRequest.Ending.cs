@@ -78,7 +78,7 @@ internal abstract partial class FastCgiRequest
     public void ReportLargeHead()
     {
         if (Server.LargeHeads.TryAcquire(Response.HeadLength, out var size))
-            Server.LargeHeads.Report(Log, Response.HeadLength, size, GetVariable("SERVER_SOFTWARE"));
+            Server.LargeHeads.Report(Log, Response.HeadLength, size, GetWebServer());
     }
 
     /// <summary>The application has returned: from now on it can neither read nor write.</summary>

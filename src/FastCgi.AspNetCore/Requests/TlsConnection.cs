@@ -13,6 +13,9 @@ namespace FastCgi.AspNetCore.Requests;
 /// <param name="log">Where it is said why a certificate is not shown.</param>
 internal sealed class TlsConnection(RequestParameters parameters, CgiMapping mapping, bool allowsAny, ILogger log) : ITlsConnectionFeature
 {
+    // "FAILED:" and a reason of the TLS library.
+    private const int MaxVerdictLength = 200;
+
     public X509Certificate2? ClientCertificate { get; set; } = Read(parameters, mapping, allowsAny, log);
 
     /// <summary>The front-end asked for it in the handshake, or does not ask: there is nothing to wait for.</summary>
@@ -30,7 +33,7 @@ internal sealed class TlsConnection(RequestParameters parameters, CgiMapping map
             var verdict = parameters.GetVariable("SSL_CLIENT_VERIFY", mapping);
             if (!allowsAny && !CertificateText.IsVerified(verdict))
             {
-                log.ClientCertificateNotVerified(verdict);
+                log.ClientCertificateNotVerified(verdict is null ? null : LogText.Clean(verdict, MaxVerdictLength));
                 return null;
             }
 

@@ -72,8 +72,9 @@ internal static class StatusEndpoint
 
     private static bool IsAllowed(HttpContext context)
     {
-        // Whoever put a policy on the endpoint, or opened it to all, has decided.
-        if (context.GetEndpoint()?.Metadata is { } metadata && (metadata.GetMetadata<IAuthorizeData>() ?? (object?)metadata.GetMetadata<IAllowAnonymous>() ?? metadata.GetMetadata<AuthorizationPolicy>()) is not null)
+        // Whoever put a policy on the endpoint, or opened it to all, has decided. A policy without an attribute, which RequireAuthorization
+        // does not leave, does not count: without the middleware nobody would have asked it, and routing fails of the others alone.
+        if (context.GetEndpoint()?.Metadata is { } metadata && (metadata.GetMetadata<IAuthorizeData>() ?? (object?)metadata.GetMetadata<IAllowAnonymous>()) is not null)
             return true;
 
         // A proxy on this machine may have passed its own address. Where it is not known, as through a unix socket to Kestrel, nobody is local.

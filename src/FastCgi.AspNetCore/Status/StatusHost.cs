@@ -1,5 +1,6 @@
 using System.Diagnostics.Metrics;
 using System.Net;
+using System.Net.Sockets;
 using FastCgi.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
@@ -19,6 +20,9 @@ namespace FastCgi.AspNetCore.Status;
 /// </summary>
 internal sealed class StatusHost(IServiceProvider services, IOptions<FastCgiServerOptions> options, ILoggerFactory loggers) : IHostedLifecycleService, IAsyncDisposable
 {
+    // Behind the stop of the application, whose patience is not for this.
+    private static readonly TimeSpan s_stopPatience = TimeSpan.FromSeconds(1);
+
     private WebApplication? _application;
 
     /// <summary>Where it listens, a port that the system chose included.</summary>
@@ -44,11 +48,18 @@ internal sealed class StatusHost(IServiceProvider services, IOptions<FastCgiServ
     /// <inheritdoc/>
     public Task StopAsync(CancellationToken cancellationToken) => Task.CompletedTask;
 
-    /// <summary>Stops at last, so that the end of the application can be watched.</summary>
+    /// <summary>
+    /// Stops at last, so that the end of the application can be watched. Whoever reads slowly, or keeps a connection and says nothing,
+    /// does not hold up the end of the process.
+    /// </summary>
     public async Task StoppedAsync(CancellationToken cancellationToken)
     {
-        if (_application is { } application)
-            await application.StopAsync(cancellationToken).ConfigureAwait(false);
+        if (_application is not { } application)
+            return;
+
+        using var patience = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        patience.CancelAfter(s_stopPatience);
+        await application.StopAsync(patience.Token).ConfigureAwait(false);
     }
 
     /// <inheritdoc/>
@@ -75,10 +86,13 @@ internal sealed class StatusHost(IServiceProvider services, IOptions<FastCgiServ
             {
                 status.Listen(address);
                 status.Transport.LoopCount = 1;
+                status.Limits.IdleGrace = TimeSpan.Zero;
                 status.IsBesideAnother = true;
             });
         }
 
+        // Signals, and that the application has started, are the application's own host's.
+        builder.Services.Replace(ServiceDescriptor.Singleton<IHostLifetime, NoLifetime>());
         // What is measured here is not the application's.
         builder.Services.Replace(ServiceDescriptor.Singleton<IMeterFactory, OwnMeters>());
         _application = builder.Build();
@@ -90,28 +104,48 @@ internal sealed class StatusHost(IServiceProvider services, IOptions<FastCgiServ
         {
             await _application.StartAsync(cancellationToken).ConfigureAwait(false);
         }
-        catch (IOException exception)
+        catch (Exception exception) when (exception is IOException or SocketException or ArgumentException or FormatException or InvalidOperationException)
         {
             throw new IOException($"The status cannot be served at FastCgi:StatusAddress, which is '{address}'. {exception.Message}", exception);
         }
     }
 
+    /// <summary>As Kestrel reads the address: it takes what is neither an address nor localhost for all addresses.</summary>
     private static void RequireLoopback(string address)
     {
-        // A semicolon begins another address.
-        if (!Uri.TryCreate(address, UriKind.Absolute, out var uri) || !IsLoopback(uri.DnsSafeHost) || address.Contains(';', StringComparison.Ordinal))
+        // A semicolon begins another address. What stands behind a question mark or a number sign would be part of the host.
+        if (address.Contains(';', StringComparison.Ordinal) || !IsLoopback(ReadHost(address)))
             throw new FormatException($"StatusAddress is '{address}', which others can reach. An http address is one of the machine's own, such as http://127.0.0.1:9100. To show the status to others, put app.MapFastCgiStatus().RequireAuthorization() into the application.");
+    }
+
+    private static string ReadHost(string address)
+    {
+        try
+        {
+            return BindingAddress.Parse(address).Host;
+        }
+        catch (FormatException exception)
+        {
+            throw new FormatException($"StatusAddress is '{address}', which is no address. An http address is one of the machine's own, such as http://127.0.0.1:9100.", exception);
+        }
     }
 
     /// <summary>A page of a stranger, in a browser of this machine, has another host name, whatever address it stands for.</summary>
     private static bool IsLoopback(string host)
-        => host.Equals("localhost", StringComparison.OrdinalIgnoreCase) || (IPAddress.TryParse(host.Trim('[', ']'), out var address) && IPAddress.IsLoopback(address));
+        => host.Equals("localhost", StringComparison.OrdinalIgnoreCase) || (IPAddress.TryParse(host, out var address) && IPAddress.IsLoopback(address));
 
     private static Task RefuseAsync(HttpResponse response)
     {
         response.StatusCode = StatusCodes.Status400BadRequest;
         response.ContentType = "text/plain; charset=utf-8";
         return response.WriteAsync("Ask for the status with the name localhost, or with the address.\n");
+    }
+
+    private sealed class NoLifetime : IHostLifetime
+    {
+        public Task WaitForStartAsync(CancellationToken cancellationToken) => Task.CompletedTask;
+
+        public Task StopAsync(CancellationToken cancellationToken) => Task.CompletedTask;
     }
 
     private sealed class OwnMeters : IMeterFactory

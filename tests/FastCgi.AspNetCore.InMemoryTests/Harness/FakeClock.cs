@@ -15,7 +15,10 @@ internal sealed class FakeClock : TimeProvider
             return _now.Ticks;
     }
 
-    public override DateTimeOffset GetUtcNow() => DateTimeOffset.UnixEpoch.AddTicks(GetTimestamp());
+    /// <summary>What somebody has set the clock of the day by.</summary>
+    public TimeSpan Jump { get; set; }
+
+    public override DateTimeOffset GetUtcNow() => DateTimeOffset.UnixEpoch.AddTicks(GetTimestamp()) + Jump;
 
     public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
     {

@@ -1,10 +1,13 @@
+using System.Net;
 using System.Reflection;
 using System.Runtime.InteropServices;
 using System.Text;
 using System.Text.Json;
 using FastCgi.AspNetCore.Hosting;
 using FastCgi.AspNetCore.Status;
+using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.DependencyInjection;
 using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Status;
@@ -64,6 +67,32 @@ public sealed class StatusReaderTests
         Assert.Equal([], status.FrontEnds);
         await run.Host.StopAsync();
         Assert.Equal("stopping", run.Status.State);
+    }
+
+    /// <summary>Whoever looks while the server starts sees no time that is none, and no end that is near.</summary>
+    [Fact]
+    public async Task Read_WhileTheServerStarts_SaysSo()
+    {
+        StatusSnapshot? status = null;
+        ServerRun? made = null;
+        await using var run = made = ServerRun.Make(Apps.Hello, services: services => services.AddSingleton<IConnectionListenerFactory>(new AskingFactory(() => status = made!.Reader.Read())));
+
+        await run.Host.StartAsync();
+
+        Assert.Equal(("starting", 0, run.Clock.GetUtcNow()), (status!.State, status.Uptime, status.StartedAt));
+        Assert.Equal("running", run.Status.State);
+    }
+
+    [Theory]
+    [InlineData(-7)]
+    [InlineData(7)]
+    public async Task Read_UptimeWhenTheClockWasSet_IsWhatHasPassed(int hours)
+    {
+        await using var run = await ServerRun.StartAsync(Apps.Hello);
+        run.Clock.Jump = TimeSpan.FromHours(hours);
+        run.Clock.Advance(TimeSpan.FromSeconds(90));
+
+        Assert.Equal(90, run.Status.Uptime);
     }
 
     [Fact]
@@ -273,5 +302,19 @@ public sealed class StatusReaderTests
         limits.KeepAliveTimeout = TimeSpan.FromSeconds(160);
         limits.DrainTimeout = TimeSpan.FromSeconds(17);
         limits.MinRequestBodyDataRate = null;
+    }
+
+    /// <summary>Asks while the server binds its endpoints.</summary>
+    private sealed class AskingFactory(Action ask) : IConnectionListenerFactory, IConnectionListenerFactorySelector
+    {
+        private readonly NobodyFactory _factory = new();
+
+        public bool CanBind(EndPoint endpoint) => _factory.CanBind(endpoint);
+
+        public ValueTask<IConnectionListener> BindAsync(EndPoint endpoint, CancellationToken cancellationToken = default)
+        {
+            ask();
+            return _factory.BindAsync(endpoint, cancellationToken);
+        }
     }
 }

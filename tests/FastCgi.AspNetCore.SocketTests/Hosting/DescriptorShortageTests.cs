@@ -57,7 +57,8 @@ public sealed class DescriptorShortageTests : IDisposable
             isKnownSleeping = known.IsSleeping;
         }
 
-        Assert.Contains("which has ended", process, StringComparison.Ordinal);
+        Assert.Contains("whose name cannot be read now", process, StringComparison.Ordinal);
+        Assert.False(PeerAddress.IsFinal(process!));
         Assert.False(isAccountKnown);
         Assert.Null(count);
         Assert.Null(isSleeping);

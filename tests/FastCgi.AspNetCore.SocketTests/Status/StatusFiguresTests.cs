@@ -153,9 +153,10 @@ public sealed partial class StatusFiguresTests : IAsyncLifetime, IDisposable
         await StartAsync(usesUnixSocket, backlog: limit + 1);
         await ReadAsync();
 
-        // Others of this process may open and close one meanwhile.
+        // Others of this process may open and close one meanwhile. .NET's debugger waits at a pipe that nobody has opened: its descriptor is
+        // taken, which counts for the limit, and not listed.
         await Waiting.UntilAsync(
-            async () => (await ReadAsync()).GetProperty("resources").GetProperty("descriptors").GetInt64() == Directory.EnumerateFileSystemEntries("/proc/self/fd").Count() - 1,
+            async () => (await ReadAsync()).GetProperty("resources").GetProperty("descriptors").GetInt64() - (Directory.EnumerateFileSystemEntries("/proc/self/fd").Count() - 1) is 0 or 1,
             static () => null, "the same descriptors");
         var status = await ReadAsync();
 

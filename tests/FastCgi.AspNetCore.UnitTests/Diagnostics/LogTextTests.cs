@@ -11,7 +11,7 @@ public sealed class LogTextTests
     {
         for (var c = 0; c <= 0xFFFF; c++)
         {
-            var isHarmful = char.IsControl((char)c) || c is 0x200E or 0x200F or (>= 0x2028 and <= 0x202E) or (>= 0x2066 and <= 0x2069);
+            var isHarmful = char.IsControl((char)c) || c is 0x061C or 0x200E or 0x200F or (>= 0x2028 and <= 0x202E) or (>= 0x2066 and <= 0x2069);
             Assert.Equal(isHarmful ? ' ' : (char)c, LogText.Clean(((char)c).ToString())[0]);
         }
     }

@@ -45,6 +45,42 @@ public sealed class CollectedTotalsTests
         Assert.Equal(walks, _walks);
     }
 
+    /// <summary>A clock of the machine does not go back, one of the application's may.</summary>
+    [Fact]
+    public void Walk_ThatIsYetToCome_IsNotTaken()
+    {
+        _totals.Read(1);
+        _clock.Milliseconds -= 1;
+
+        Assert.Equal(2, _totals.Read(2).Totals.Connections);
+    }
+
+    /// <summary>One that another has overtaken is its own collector's alone: no counter goes back.</summary>
+    [Fact]
+    public void Walk_ThatIsOvertaken_IsNotTakenByOthers()
+    {
+        var isFirst = true;
+        CollectedTotals? totals = null;
+        totals = new CollectedTotals(
+            () =>
+            {
+                var number = ++_walks;
+                if (isFirst)
+                {
+                    isFirst = false;
+                    _clock.Milliseconds++;
+                    Assert.Equal(2, totals!.Read(1).Totals.Connections);
+                }
+
+                return new CollectedTotals.Walk(new Totals(number, 0, 0, 0), 0);
+            },
+            _clock);
+
+        Assert.Equal(1, totals.Read(2).Totals.Connections);
+
+        Assert.Equal(2, totals.Read(4).Totals.Connections);
+    }
+
     private sealed class Clock : TimeProvider
     {
         public long Milliseconds { get; set; }
