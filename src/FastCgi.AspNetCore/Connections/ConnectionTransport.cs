@@ -18,9 +18,6 @@ internal abstract class ConnectionTransport : OutputTransport
     /// <summary>Who the web server's end is, for the log.</summary>
     public virtual string DescribePeer() => RemoteEndPoint?.ToString() is { Length: > 0 } address ? address : "an unknown peer";
 
-    /// <summary>Whether the end would be described so again, and need not be.</summary>
-    public virtual bool IsFinal(string description) => true;
-
     /// <summary>Whether <see cref="Reset"/> is seen by the peer as an error, and not as the end: so it is with TCP.</summary>
     public abstract bool CanReset { get; }
 

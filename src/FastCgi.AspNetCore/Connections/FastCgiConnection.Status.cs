@@ -18,10 +18,8 @@ internal sealed partial class FastCgiConnection
     /// <summary>Describes the connection.</summary>
     public ConnectionDescription Describe()
     {
-        // It asks the system: once, if the system tells, and not with the lock held.
-        var peer = _peer ?? _transport.DescribePeer();
-        if (_transport.IsFinal(peer))
-            _peer = peer;
+        // It asks the system: once, and not with the lock held.
+        var peer = _peer ??= _transport.DescribePeer();
         var id = Id;
         using (Output.EnterLock())
         {

@@ -7,9 +7,6 @@ namespace FastCgi.AspNetCore.Linux;
 /// <summary>Who is at the other end of a socket.</summary>
 internal static class PeerAddress
 {
-    // While there is no descriptor to read it with, for example.
-    private const string UnreadableName = "whose name cannot be read now";
-
     /// <summary>The address of the peer, or <see langword="null"/> where the system does not tell.</summary>
     public static EndPoint? Get(int descriptor)
     {
@@ -24,9 +21,6 @@ internal static class PeerAddress
             return null;
         }
     }
-
-    /// <summary>Whether a description is the same whenever it is asked for.</summary>
-    public static bool IsFinal(string description) => !description.Contains(UnreadableName, StringComparison.Ordinal);
 
     /// <summary>The process at the other end of a unix socket, which has no address there.</summary>
     /// <returns><see langword="null"/> where it is no unix socket, or the system does not tell.</returns>
@@ -63,8 +57,8 @@ internal static class PeerAddress
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
-            // Those of other users may be hidden, as with ProtectProc=invisible of systemd.
-            return File.Exists(path) ? UnreadableName : "which has ended or is hidden";
+            // There may be no descriptor to read it with. Those of other users may be hidden, as with ProtectProc=invisible of systemd.
+            return File.Exists(path) ? "whose name could not be read" : "which has ended or is hidden";
         }
     }
 }

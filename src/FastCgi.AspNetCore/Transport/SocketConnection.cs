@@ -73,9 +73,6 @@ internal sealed class SocketConnection : ConnectionTransport
     /// <inheritdoc/>
     public override string DescribePeer() => PeerAddress.DescribeProcess(_socket) ?? base.DescribePeer();
 
-    /// <inheritdoc/>
-    public override bool IsFinal(string description) => PeerAddress.IsFinal(description);
-
     /// <summary>The connection whose bytes these are.</summary>
     public FastCgiConnection Connection => _connection;
 

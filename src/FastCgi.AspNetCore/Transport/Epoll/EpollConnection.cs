@@ -68,9 +68,6 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     /// <inheritdoc/>
     public override string DescribePeer() => AskSocket(PeerAddress.DescribeProcess) ?? base.DescribePeer();
 
-    /// <inheritdoc/>
-    public override bool IsFinal(string description) => PeerAddress.IsFinal(description);
-
     /// <summary>Begins to receive.</summary>
     /// <param name="error">Why the system could not take the connection on, which is closed then.</param>
     public bool TryStart(out int error)
