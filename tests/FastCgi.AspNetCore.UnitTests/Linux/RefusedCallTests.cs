@@ -15,6 +15,7 @@ public sealed partial class RefusedCallTests : IDisposable
     private const int LockFilter = 44;
     private const int BindToInterface = 62;
     private const int Loopback = 1;
+    private const int NotPermitted = 1;
 
     private readonly CollectedLogs _logs = new();
 
@@ -65,6 +66,19 @@ public sealed partial class RefusedCallTests : IDisposable
         socket.SetRawSocketOption(SocketLevel, LockFilter, MemoryMarshal.AsBytes<int>([1]));
 
         Assert.False(AcceptQueue.TryDropSyn(socket));
+    }
+
+    [Fact]
+    public void CloseAcceptQueue_OfAUnixSocketIsForbidden_SaysSo()
+    {
+        using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        socket.Bind(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
+        socket.Listen();
+        var isClosed = true;
+
+        Sandbox.Run(SystemCall.Shutdown, NotPermitted, () => isClosed = AcceptQueue.TryCloseAsync(socket).AsTask().GetAwaiter().GetResult());
+
+        Assert.False(isClosed);
     }
 
     [Fact]

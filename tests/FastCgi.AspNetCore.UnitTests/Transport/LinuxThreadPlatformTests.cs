@@ -60,10 +60,11 @@ public sealed class LinuxThreadPlatformTests
             slept = _platform.GetUsageOfThisThread() with { Microseconds = 0 };
             slept = slept with { Sleeps = slept.Sleeps - before.Sleeps };
             var id = ThreadClock.GetThreadId();
-            var since = ThreadClock.GetProcessorTime(id);
-            while (ThreadClock.GetProcessorTime(id) - since < 20_000_000)
-            {
-            }
+            Spend(id, static () => Thread.SpinWait(1_000));
+            // In the system.
+            using var zeros = File.OpenHandle("/dev/zero");
+            var bytes = new byte[1 << 20];
+            Spend(id, () => Assert.Equal(bytes.Length, RandomAccess.Read(zeros, bytes, 0)));
 
             computed = _platform.GetUsageOfThisThread();
             nanoseconds = ThreadClock.GetProcessorTime(id);
@@ -73,7 +74,13 @@ public sealed class LinuxThreadPlatformTests
 
         Assert.InRange(slept.Sleeps, Sleeps, long.MaxValue);
         // Two clocks of the system, the one of which counts by its ticks.
-        Assert.InRange(computed.Microseconds, 10_000, (nanoseconds / 1_000) + 20_000);
+        Assert.InRange(computed.Microseconds, (nanoseconds / 1_000) - 20_000, (nanoseconds / 1_000) + 20_000);
+    }
+
+    private static void Spend(int thread, Action action)
+    {
+        for (var since = ThreadClock.GetProcessorTime(thread); ThreadClock.GetProcessorTime(thread) - since < 40_000_000;)
+            action();
     }
 
     private static Task Until(Func<bool> condition) => Waiting.UntilAsync(condition, "the thread");
