@@ -1,4 +1,5 @@
 using System.Runtime.Versioning;
+using System.Text;
 using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;
@@ -18,6 +19,7 @@ public sealed class SystemAccountsTests
         Assert.Null(SystemAccounts.FindUser("no such user"));
         Assert.Null(SystemAccounts.FindGroup("no such group"));
         Assert.Null(SystemAccounts.FindLocalAccount("no such user"));
+        Assert.Null(SystemAccounts.FindLocalAccount("root", "/nowhere/passwd", "/etc/group"));
     }
 
     [Fact]
@@ -104,5 +106,23 @@ public sealed class SystemAccountsTests
         await Waiting.UntilAsync(() => state.IsSleeping is null, "the thread to be gone");
         using var none = new ThreadStateFile(int.MaxValue);
         Assert.Null(none.IsSleeping);
+    }
+
+    /// <summary>A wait for a disk is no work either. What is cut off says nothing.</summary>
+    [Theory]
+    [InlineData("7 (name) S 1", true)]
+    [InlineData("7 (name) D 1", true)]
+    [InlineData("7 (name) R 1", false)]
+    [InlineData("7 (name) T 1", false)]
+    [InlineData("7 (name) R (S) S", true)]
+    [InlineData("7 (name) ", null)]
+    [InlineData("7 (name)", null)]
+    [InlineData("", null)]
+    public void ThreadState_AsTheFileSays(string text, bool? isSleeping)
+    {
+        using var folder = new ScratchFolder();
+        using var state = new ThreadStateFile(folder.Write("stat", Encoding.ASCII.GetBytes(text)));
+
+        Assert.Equal(isSleeping, state.IsSleeping);
     }
 }
