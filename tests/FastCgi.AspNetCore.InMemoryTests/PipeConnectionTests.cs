@@ -50,6 +50,32 @@ public class PipeConnectionTests
         await server.AssertNothingIsRentedAsync();
     }
 
+    /// <summary>It would keep the send for ever, and the connection its place.</summary>
+    [Fact]
+    public async Task End_PeerTakesNothing_SendIsGivenUp()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var pipes = new PipeContext { Writer = new HeldWriter(new Pipe(new PipeOptions(pauseWriterThreshold: 2, resumeWriterThreshold: 1)).Writer) };
+        var running = Run(server, pipes);
+        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
+        await pipes.Writer.IsFlushing.Task.Within("the server to flush");
+
+        await pipes.FromWebServer.Writer.CompleteAsync();
+
+        await running.Within("the connection to end");
+        Assert.True(pipes.Writer.IsCompleted);
+        await server.AssertNothingIsRentedAsync();
+    }
+
+    /// <summary>The peer of a pipe does not see a reset.</summary>
+    [Fact]
+    public async Task Connection_CannotBeReset()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+
+        Assert.False(new PipeConnection(new PipeContext(), server.Connections, server.Scheduler).CanReset);
+    }
+
     [Fact]
     public async Task Write_Throws_ConnectionEndsAndNothingIsLeft()
     {
