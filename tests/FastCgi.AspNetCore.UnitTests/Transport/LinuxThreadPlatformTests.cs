@@ -1,8 +1,11 @@
+using System.Reflection;
+using System.Runtime.CompilerServices;
 using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
 using Microsoft.Extensions.Logging.Abstractions;
+using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.UnitTests.Transport;
 
@@ -46,6 +49,31 @@ public sealed class LinuxThreadPlatformTests
         thread.Join();
     }
 
+    /// <summary>A file that is opened early is there when no descriptor is left. Of threads of the pool, nobody would close it.</summary>
+    [Fact]
+    public async Task Probe_KeepsAFileAsLongAsItsThreadOfOursLives()
+    {
+        Assert.IsType<LinuxThreadPlatform>(LinuxThreadPlatform.Create(NullLogger.Instance));
+        var probes = Waiting.Signal<(ThreadProbe First, ThreadProbe Second)>();
+        using var go = new ManualResetEventSlim();
+        _platform.Start("probed", new Body(() =>
+        {
+            probes.SetResult((_platform.ProbeThisThread(), _platform.ProbeThisThread()));
+            go.Wait();
+        }));
+        var (probe, again) = await probes.Task.Within("the thread");
+        Assert.Same(probe, again);
+        var file = FileOf(probe);
+        Assert.False(file!.IsClosed);
+
+        go.Set();
+        await Until(() => file.IsClosed);
+
+        var (ofPool, isSleeping) = await Task.Run(() => (_platform.ProbeThisThread(), _platform.ProbeThisThread().IsSleeping));
+        Assert.Null(FileOf(ofPool));
+        Assert.False(isSleeping);
+    }
+
     [Fact]
     public void Usage_OfAThread_IsItsOwn()
     {
@@ -84,4 +112,22 @@ public sealed class LinuxThreadPlatformTests
     }
 
     private static Task Until(Func<bool> condition) => Waiting.UntilAsync(condition, "the thread");
+
+    private static SafeFileHandle? FileOf(ThreadProbe probe)
+    {
+        var state = (ThreadStateFile?)probe.GetType().GetField("_state", BindingFlags.Instance | BindingFlags.NonPublic)!.GetValue(probe);
+        return state is null ? null : FileOf(state);
+    }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_file")]
+    private static extern ref SafeFileHandle FileOf(ThreadStateFile state);
+
+    private sealed class Body(Action action) : ThreadBody
+    {
+        public override TimeSpan? Step()
+        {
+            action();
+            return null;
+        }
+    }
 }
