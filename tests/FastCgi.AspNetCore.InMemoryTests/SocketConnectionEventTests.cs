@@ -15,6 +15,8 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 [SupportedOSPlatform("linux")]
 public sealed class SocketConnectionEventTests
 {
+    private const int Paused = 2;
+
     [Theory]
     [InlineData(true)]
     [InlineData(false)]
@@ -54,6 +56,22 @@ public sealed class SocketConnectionEventTests
         Assert.Equal(SocketError.ConnectionReset, pair.Peer.GetError());
         await Waiting.UntilAsync(() => pair.Server.Connections.Count == 0, "the end of the connection");
         await pair.Server.Logs.SingleAsync("ServerFailed");
+    }
+
+    /// <summary>No receive is under way that would tell of the end.</summary>
+    [Fact]
+    public async Task Reset_WhileReceivingPauses_ConnectionEnds()
+    {
+        var go = Waiting.Signal();
+        await using var pair = await Pair.StartAsync(_ => go.Task, isTcp: true, static options => options.Limits.MaxRequestBufferSize = 1_024);
+        pair.Peer.Send(RecordBytes.Post(1, "/", new byte[20_000]).AsSpan()[..10_000]);
+        await Waiting.UntilAsync(() => TurnOf(pair.Connection) == Paused, "the pause");
+
+        pair.Connection.Reset();
+
+        await Waiting.UntilAsync(() => pair.Server.Connections.Count == 0, "the end of the connection");
+        Assert.Equal(SocketError.ConnectionReset, pair.Peer.GetError());
+        go.SetResult();
     }
 
     /// <summary>Many connections are idle, and have little memory; one that has much to receive needs fewer calls.</summary>
@@ -148,6 +166,9 @@ public sealed class SocketConnectionEventTests
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_receiveBlock")]
     private static extern ref BufferBlock? BlockOf(SocketConnection connection);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_turn")]
+    private static extern ref int TurnOf(SocketConnection connection);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_lastLength")]
     private static extern ref int LastLengthOf(SocketConnection connection);
