@@ -96,6 +96,9 @@ public sealed class EpollLifetimeTests
     public async Task Stop_NothingHasFailed(bool isTcp)
     {
         await using var hand = await HandListener.StartAsync(isTcp: isTcp);
+        // There is no other behind it, which the listener remembers.
+        hand.Connect(1);
+        hand.Loop.TurnUntil(() => hand.Server.Connections.Count == 1, "the connection");
 
         await hand.Listener.StopAsync(default).AsTask().Within("the end");
 
