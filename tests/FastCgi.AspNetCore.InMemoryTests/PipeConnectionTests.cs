@@ -50,6 +50,59 @@ public class PipeConnectionTests
         await server.AssertNothingIsRentedAsync();
     }
 
+    /// <summary>It would keep the send for ever, and the connection its place.</summary>
+    [Fact]
+    public async Task End_PeerTakesNothing_SendIsGivenUp()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var pipes = new PipeContext { Writer = new HeldWriter(new Pipe(new PipeOptions(pauseWriterThreshold: 2, resumeWriterThreshold: 1)).Writer) };
+        var running = Run(server, pipes);
+        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
+        await pipes.Writer.IsFlushing.Task.Within("the server to flush");
+
+        await pipes.FromWebServer.Writer.CompleteAsync();
+
+        await running.Within("the connection to end");
+        Assert.True(pipes.Writer.IsCompleted);
+        await server.AssertNothingIsRentedAsync();
+    }
+
+    /// <summary>The application may never read on.</summary>
+    [Fact]
+    public async Task Reset_WhileReceivingPauses_ConnectionEndsAndIsAbortedOnce()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                await go.Task;
+                await Apps.Hello(context);
+            },
+            static options => options.Limits.MaxRequestBufferSize = 1_024);
+        var pipes = new PipeContext();
+        var connection = new PipeConnection(pipes, server.Connections, server.Scheduler);
+        Assert.True(server.Connections.TryAdd(connection.Connection));
+        var running = connection.RunAsync();
+        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, "/", new byte[20_000]).AsMemory()[..10_000]);
+        await Waiting.UntilAsync(() => connection.Connection.IsReceivePaused, "the pause");
+
+        connection.Reset();
+        connection.Reset();
+
+        await running.Within("the end of the connection");
+        Assert.Equal(1, pipes.AbortCount);
+        go.SetResult();
+    }
+
+    /// <summary>The peer of a pipe does not see a reset.</summary>
+    [Fact]
+    public async Task Connection_CannotBeReset()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+
+        Assert.False(new PipeConnection(new PipeContext(), server.Connections, server.Scheduler).CanReset);
+    }
+
     [Fact]
     public async Task Write_Throws_ConnectionEndsAndNothingIsLeft()
     {
@@ -205,6 +258,7 @@ public class PipeConnectionTests
         Assert.True(connection.Send(block));
 
         Assert.Equal(before, pipe.Writer.UnflushedBytes);
+        Assert.False(pipe.Reader.TryRead(out _));
         block.Return();
     }
 

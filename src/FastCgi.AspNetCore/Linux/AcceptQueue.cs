@@ -19,9 +19,6 @@ internal static class AcceptQueue
     // Handshakes that have begun end within a round trip, of a network of servers.
     private static readonly TimeSpan s_handshakeTime = TimeSpan.FromMilliseconds(10);
 
-    // Of a packet, the byte with TCP's flags: with SYN it is dropped, without it is passed (classic BPF: ldb, jset, ret, ret).
-    private static readonly ulong[] s_dropSyn = [Instruction(0x30, 0, 0, 13), Instruction(0x45, 0, 1, 2), Instruction(0x06, 0, 0, 0), Instruction(0x06, 0, 0, uint.MaxValue)];
-
     /// <summary>
     /// Takes no more connections; those in the queue can still be accepted. On a unix socket, that is one call. TCP has none: the
     /// socket is bound to an interface that does not exist, so that the system finds no listener for a packet that asks for a connection,
@@ -61,9 +58,11 @@ internal static class AcceptQueue
     /// <summary>Lets the system drop what asks for a connection.</summary>
     public static unsafe bool TryDropSyn(Socket socket)
     {
-        fixed (ulong* instructions = s_dropSyn)
+        // Of a packet, the byte with TCP's flags: with SYN it is dropped, without it is passed (classic BPF: ldb, jset, ret, ret).
+        ulong[] dropSyn = [Instruction(0x30, 0, 0, 13), Instruction(0x45, 0, 1, 2), Instruction(0x06, 0, 0, 0), Instruction(0x06, 0, 0, uint.MaxValue)];
+        fixed (ulong* instructions = dropSyn)
         {
-            var program = new FilterProgram { Length = (ushort)s_dropSyn.Length, Instructions = instructions };
+            var program = new FilterProgram { Length = (ushort)dropSyn.Length, Instructions = instructions };
             return TrySet(socket, AttachFilter, new ReadOnlySpan<byte>(&program, sizeof(FilterProgram)));
         }
     }

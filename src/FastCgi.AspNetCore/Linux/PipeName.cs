@@ -6,14 +6,7 @@ internal static class PipeName
     /// <summary>A name that both ends have; <see langword="null"/> if it is no pipe, or the system does not tell.</summary>
     public static string? Get(int descriptor)
     {
-        try
-        {
-            var target = new FileInfo($"/proc/self/fd/{descriptor}").LinkTarget;
-            return target is not null && target.StartsWith("pipe:", StringComparison.Ordinal) ? target : null;
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            return null;
-        }
+        var target = new FileInfo($"/proc/self/fd/{descriptor}").LinkTarget;
+        return target is not null && target.StartsWith("pipe:", StringComparison.Ordinal) ? target : null;
     }
 }

@@ -35,13 +35,16 @@ internal static unsafe partial class SystemAccounts
 
     /// <summary>A user of this machine alone and the groups whose member it is, from the files, because a directory service may take long to answer.</summary>
     /// <returns><see langword="null"/> if there is no such user.</returns>
-    public static (uint User, IReadOnlyList<uint> Groups)? FindLocalAccount(string name)
+    public static (uint User, IReadOnlyList<uint> Groups)? FindLocalAccount(string name) => FindLocalAccount(name, "/etc/passwd", "/etc/group");
+
+    /// <summary>The same from other files of that kind.</summary>
+    public static (uint User, IReadOnlyList<uint> Groups)? FindLocalAccount(string name, string userFile, string groupFile)
     {
-        var account = ReadFields("/etc/passwd").Find(fields => fields.Length > 3 && fields[0] == name);
+        var account = ReadFields(userFile).Find(fields => fields.Length > 3 && fields[0] == name);
         if (account is null || Number(account[2]) is not { } user || Number(account[3]) is not { } group)
             return null;
 
-        var groups = ReadFields("/etc/group").Where(fields => fields.Length > 3 && fields[3].Split(',').Contains(name));
+        var groups = ReadFields(groupFile).Where(fields => fields.Length > 3 && fields[3].Split(',').Contains(name));
         return (user, [group, .. groups.Select(static fields => Number(fields[2])).OfType<uint>()]);
     }
 

@@ -32,15 +32,8 @@ internal static unsafe partial class ThreadClock
     /// <returns>0 where it does not.</returns>
     public static int ReadThreadId()
     {
-        try
-        {
-            var target = Path.GetFileName(new FileInfo("/proc/thread-self").LinkTarget);
-            return int.TryParse(target, NumberStyles.None, CultureInfo.InvariantCulture, out var id) ? id : 0;
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            return 0;
-        }
+        var target = Path.GetFileName(new FileInfo("/proc/thread-self").LinkTarget);
+        return int.TryParse(target, NumberStyles.None, CultureInfo.InvariantCulture, out var id) ? id : 0;
     }
 
     /// <summary>The nanoseconds that a thread of this process has had a processor; -1 if it has ended, or is not known.</summary>

@@ -7,9 +7,15 @@ namespace FastCgi.AspNetCore.Linux;
 /// Whether a thread of this process sleeps, as its file in /proc tells. A file that is opened early is still there when no descriptor
 /// is left.
 /// </summary>
-internal sealed class ThreadStateFile(int threadId) : IDisposable
+/// <param name="path">The file.</param>
+internal sealed class ThreadStateFile(string path) : IDisposable
 {
-    private readonly SafeFileHandle _file = Libc.Open(string.Create(CultureInfo.InvariantCulture, $"/proc/self/task/{threadId}/stat"));
+    private readonly SafeFileHandle _file = Libc.Open(path);
+
+    public ThreadStateFile(int threadId)
+        : this(string.Create(CultureInfo.InvariantCulture, $"/proc/self/task/{threadId}/stat"))
+    {
+    }
 
     /// <summary>Whether the thread sleeps; <see langword="null"/> where the system does not tell. It costs some microseconds.</summary>
     public bool? IsSleeping

@@ -1,4 +1,5 @@
 using System.Net.Sockets;
+using System.Runtime.CompilerServices;
 using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport.Epoll;
@@ -129,6 +130,20 @@ public sealed class EpollConnectionTests
         Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
         // It may come late.
         hand.Connection.ResumeReceiving();
+        Assert.Equal(0, IsQueuedToEnd(hand.Connection));
+    }
+
+    /// <summary>The web server learns of it at once.</summary>
+    [Fact]
+    public async Task Start_SystemRefuses_ConnectionIsReset()
+    {
+        await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true, isWatched: false);
+        hand.Loop.GetEpoll().Dispose();
+
+        Assert.False(hand.Connection.TryStart(out _));
+
+        Assert.False(hand.IsOpen);
+        Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
     }
 
     [Theory]
@@ -143,6 +158,8 @@ public sealed class EpollConnectionTests
             async context => error.SetResult(await Record.ExceptionAsync(() => context.Request.Body.CopyToAsync(Stream.Null))), isTcp: true);
         hand.Peer.Send(RecordBytes.Post(1, "/", new byte[100]).AsSpan()[..^50]);
         hand.Loop.TurnUntil(() => hand.Server.Connections.CountRequests() == 1, "the request");
+        // It may come for what an event before it has received.
+        hand.Connection.OnEvent(Libc.EpollIn);
 
         switch (how)
         {
@@ -298,6 +315,8 @@ public sealed class EpollConnectionTests
 
         Assert.Null(connection.RemoteEndPoint);
         Assert.Equal("an unknown peer", connection.DescribePeer());
+        Assert.True(hand.Peer.Poll(Waiting.Patience, SelectMode.SelectRead));
+        Assert.True(hand.Peer.IsEnded());
     }
 
     /// <summary>The number of its descriptor is another connection's by then.</summary>
@@ -343,4 +362,7 @@ public sealed class EpollConnectionTests
         Assert.True(hand.IsOpen);
         return hand;
     }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isQueuedToEnd")]
+    private static extern ref int IsQueuedToEnd(EpollConnection connection);
 }

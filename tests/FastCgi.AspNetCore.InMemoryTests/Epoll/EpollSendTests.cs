@@ -115,7 +115,7 @@ public sealed class EpollSendTests
         hand.Peer.Dispose();
         // Without the event of the peer's end, which may come later.
         hand.Connection.OnEvent(Libc.EpollOut);
-        hand.Loop.Turn();
+        hand.Connection.End();
 
         Assert.False(hand.IsOpen);
         await hand.Server.AssertNothingIsRentedAsync();

@@ -36,8 +36,11 @@ internal sealed class PipeContext : ConnectionContext, IDuplexPipe
     /// <summary>What the transport throws when it is asked to abort.</summary>
     public Exception? AbortError { get; init; }
 
+    public int AbortCount { get; private set; }
+
     public override void Abort(ConnectionAbortedException abortReason)
     {
+        AbortCount++;
         IsAborted.TrySetResult();
         if (AbortError is not null)
             throw AbortError;

@@ -2,6 +2,7 @@ using System.Globalization;
 using System.Net.Sockets;
 using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.UnitTests.Hosting;
 using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;
@@ -45,6 +46,19 @@ public sealed class DescriptorsTests : IDisposable
         Assert.True(Descriptors.IsOpen((int)_listener.Handle));
         Assert.False(Descriptors.IsOpen(ClosedDescriptor));
         Assert.False(Descriptors.IsReadOnly(ClosedDescriptor));
+    }
+
+    /// <summary>Both flags of the reading end are 0, which is no error.</summary>
+    [Fact]
+    public void IsOpen_AndIsReadOnly_OfAnEndWithoutFlags()
+    {
+        var (read, write) = DescriptorTable.MakePipe();
+        using var readHandle = new SafeFileHandle(read, ownsHandle: true);
+        using var writeHandle = new SafeFileHandle(write, ownsHandle: true);
+
+        Assert.True(Descriptors.IsOpen(read));
+        Assert.True(Descriptors.IsReadOnly(read));
+        Assert.False(Descriptors.IsReadOnly(write));
     }
 
     /// <summary>What the kernel says, or what it lists.</summary>

@@ -86,6 +86,19 @@ public sealed class PeerAddressTests : IDisposable
         Assert.Contains("example.com", PeerPolicy.Describe(new DnsEndPoint("example.com", 9_000)), StringComparison.Ordinal);
     }
 
+    /// <summary>The operator is to know which one to change.</summary>
+    [Theory]
+    [InlineData(true, true, "FCGI_WEB_SERVER_ADDRS, which lets no process connect")]
+    [InlineData(true, false, "AllowedUsers or AllowedGroups")]
+    [InlineData(false, true, "AllowedAddresses")]
+    [InlineData(false, false, "AllowedAddresses")]
+    public void GetSetting_IsTheOneThatKeepsThePeerOut(bool isUnix, bool hasAddresses, string setting)
+    {
+        var policy = new PeerPolicy { Addresses = hasAddresses ? [[IPNetwork.Parse("10.0.0.0/8")]] : [], Users = [7] };
+
+        Assert.Contains(setting, policy.GetSetting(isUnix), StringComparison.Ordinal);
+    }
+
     /// <summary>A setting for the one kind of endpoint keeps all out of the other.</summary>
     [Theory]
     [InlineData(true, false, false)]

@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Net;
 using System.Net.Sockets;
 using System.Runtime.InteropServices;
@@ -12,6 +13,7 @@ namespace FastCgi.AspNetCore.UnitTests.Linux;
 public sealed partial class PeerCredentialsTests : IDisposable
 {
     private const uint Group = 54_321;
+    private const int MaxGroups = 65_536;
     private const uint LastGroup = 54_323;
     private static readonly uint[] s_supplementary = [54_322, LastGroup];
 
@@ -50,6 +52,20 @@ public sealed partial class PeerCredentialsTests : IDisposable
         Assert.Equal(0u, peer.User);
         Assert.Equal((uint)Environment.ProcessId, peer.Process);
         Assert.Equal([Group, .. s_supplementary], peer.Groups);
+    }
+
+    /// <summary>There is room for all groups that a process can have: a quarter of a megabyte for each connection.</summary>
+    [Fact]
+    public void Get_GivesBackWhatItRents()
+    {
+        var rented = ArrayPool<uint>.Shared.Rent(MaxGroups);
+        ArrayPool<uint>.Shared.Return(rented);
+
+        Assert.NotNull(PeerCredentials.Get(_connection));
+
+        var next = ArrayPool<uint>.Shared.Rent(MaxGroups);
+        ArrayPool<uint>.Shared.Return(next);
+        Assert.Same(rented, next);
     }
 
     [RootTheory]

@@ -1,5 +1,7 @@
+using System.Diagnostics;
 using System.Net;
 using System.Net.Sockets;
+using System.Runtime.ExceptionServices;
 using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Linux;
@@ -15,6 +17,7 @@ public sealed partial class RefusedCallTests : IDisposable
     private const int LockFilter = 44;
     private const int BindToInterface = 62;
     private const int Loopback = 1;
+    private const int NotPermitted = 1;
 
     private readonly CollectedLogs _logs = new();
 
@@ -31,8 +34,11 @@ public sealed partial class RefusedCallTests : IDisposable
         // No filter can be attached any more: the error is EPERM, as of a sandbox.
         socket.SetRawSocketOption(SocketLevel, LockFilter, MemoryMarshal.AsBytes<int>([1]));
 
+        var start = Stopwatch.GetTimestamp();
         Assert.True(await AcceptQueue.TryCloseAsync(socket));
 
+        // Handshakes that have begun end meanwhile.
+        Assert.InRange(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 5, double.MaxValue);
         using var late = new Socket(socket.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
         Assert.Equal(SocketError.ConnectionRefused, (await Assert.ThrowsAsync<SocketException>(() => late.ConnectAsync(socket.LocalEndPoint!))).SocketErrorCode);
         using var accepted = await socket.AcceptAsync();
@@ -65,6 +71,19 @@ public sealed partial class RefusedCallTests : IDisposable
         socket.SetRawSocketOption(SocketLevel, LockFilter, MemoryMarshal.AsBytes<int>([1]));
 
         Assert.False(AcceptQueue.TryDropSyn(socket));
+    }
+
+    [Fact]
+    public void CloseAcceptQueue_OfAUnixSocketIsForbidden_SaysSo()
+    {
+        using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        socket.Bind(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
+        socket.Listen();
+        var isClosed = true;
+
+        Sandbox.Run(SystemCall.Shutdown, NotPermitted, () => isClosed = AcceptQueue.TryCloseAsync(socket).AsTask().GetAwaiter().GetResult());
+
+        Assert.False(isClosed);
     }
 
     [Fact]
@@ -167,6 +186,21 @@ public sealed partial class RefusedCallTests : IDisposable
         using var datagrams = new Socket(AddressFamily.InterNetwork, SocketType.Dgram, ProtocolType.Udp);
 
         TcpOptions.Set(datagrams);
+    }
+
+    /// <summary>To find out that it has none would cost an exception for each connection.</summary>
+    [Fact]
+    public void TcpOptions_OfAUnixSocket_AreNotTried()
+    {
+        using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        var (thread, exceptions) = (Environment.CurrentManagedThreadId, 0);
+        void OnException(object? sender, FirstChanceExceptionEventArgs e) => exceptions += Environment.CurrentManagedThreadId == thread ? 1 : 0;
+
+        AppDomain.CurrentDomain.FirstChanceException += OnException;
+        TcpOptions.Set(socket);
+        AppDomain.CurrentDomain.FirstChanceException -= OnException;
+
+        Assert.Equal(0, exceptions);
     }
 
     /// <summary>Any thread may come late: another socket can have the number by then.</summary>

@@ -8,6 +8,8 @@ namespace FastCgi.AspNetCore.UnitTests.Linux;
 [SupportedOSPlatform("linux")]
 public sealed class SocketFileTests : IDisposable
 {
+    private const int NotPermitted = 1;
+
     private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("fastcgi-");
 
     private string FilePath => Path.Combine(_folder.FullName, "file");
@@ -35,6 +37,43 @@ public sealed class SocketFileTests : IDisposable
     {
         Assert.Null(SocketFile.Find(Path.Combine(_folder.FullName, name)));
         Assert.Null(SocketFile.FindWithoutStatus(Path.Combine(_folder.FullName, name)));
+    }
+
+    /// <summary>Older containers do not allow the call, and say so with another error than an old kernel.</summary>
+    [Fact]
+    public void Find_StatusIsForbidden_SocketIsFoundWithoutIt()
+    {
+        using var socket = Make("socket");
+        SocketFile? found = null;
+        FilePermissions? permissions = null;
+
+        Sandbox.Run(SystemCall.Statx, NotPermitted, () =>
+        {
+            found = SocketFile.Find(FilePath);
+            permissions = SocketFile.GetPermissions(FilePath);
+        });
+
+        Assert.True(found!.IsSocket);
+        Assert.Null(permissions);
+    }
+
+    /// <summary>What cannot be seen is not replaced: the bind that follows says why.</summary>
+    [Fact]
+    public void Find_FolderMayNotBeSearched_NothingOrNoSocket()
+    {
+        using var socket = Make("socket");
+        File.SetUnixFileMode(_folder.FullName, UnixFileMode.None);
+        SocketFile? found = null, foundWithoutStatus = null;
+
+        Sandbox.RunAsOrdinaryUser(() =>
+        {
+            found = SocketFile.Find(FilePath);
+            foundWithoutStatus = SocketFile.FindWithoutStatus(FilePath);
+        });
+        File.SetUnixFileMode(_folder.FullName, UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute);
+
+        Assert.Null(found);
+        Assert.False(foundWithoutStatus!.IsSocket);
     }
 
     /// <summary>It might be another's by now.</summary>

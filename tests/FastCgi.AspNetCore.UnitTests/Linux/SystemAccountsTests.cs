@@ -1,4 +1,5 @@
 using System.Runtime.Versioning;
+using System.Text;
 using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;
@@ -18,6 +19,7 @@ public sealed class SystemAccountsTests
         Assert.Null(SystemAccounts.FindUser("no such user"));
         Assert.Null(SystemAccounts.FindGroup("no such group"));
         Assert.Null(SystemAccounts.FindLocalAccount("no such user"));
+        Assert.Null(SystemAccounts.FindLocalAccount("root", "/nowhere/passwd", "/etc/group"));
     }
 
     [Fact]
@@ -27,6 +29,43 @@ public sealed class SystemAccountsTests
         Assert.Equal("root", SystemAccounts.GetGroupName(0));
         Assert.Equal("1234567", SystemAccounts.GetUserName(Nobodys));
         Assert.Equal("1234567", SystemAccounts.GetGroupName(Nobodys));
+    }
+
+    /// <summary>Each group that names the user counts, and none that names another; a line that is cut off is nobody's.</summary>
+    [Theory]
+    [InlineData("app", 1_000u, new[] { 1_001u, 33u, 55u })]
+    [InlineData("apple", 1_002u, new[] { 1_003u, 44u })]
+    [InlineData("alone", 1_004u, new[] { 1_005u })]
+    [InlineData("cut", null, null)]
+    [InlineData("odd", null, null)]
+    [InlineData("odder", null, null)]
+    public void FindLocalAccount_AsTheFilesSay(string name, uint? user, uint[]? groups)
+    {
+        using var folder = new ScratchFolder();
+        var users = folder.Write("passwd", """
+            root:x:0:0:root:/root:/bin/sh
+            cut:x:7
+
+            odd:x:seven:7:::
+            odder:x:7:seven:::
+            apple:x:1002:1003:::
+            app:x:1000:1001:::
+            alone:x:1004:1005
+            """u8.ToArray());
+        var members = folder.Write("group", """
+            app:x:1001:
+            www:x:33:other,app
+            cut:x:7
+
+            fruit:x:44:apple
+            odd:x:many:app
+            late:x:55:app,last
+            """u8.ToArray());
+
+        var account = SystemAccounts.FindLocalAccount(name, users, members);
+
+        Assert.Equal(user, account?.User);
+        Assert.Equal(groups, account?.Groups);
     }
 
     /// <summary>The class that a user is of decides alone, even where another would allow more.</summary>
@@ -67,5 +106,23 @@ public sealed class SystemAccountsTests
         await Waiting.UntilAsync(() => state.IsSleeping is null, "the thread to be gone");
         using var none = new ThreadStateFile(int.MaxValue);
         Assert.Null(none.IsSleeping);
+    }
+
+    /// <summary>A wait for a disk is no work either. What is cut off says nothing.</summary>
+    [Theory]
+    [InlineData("7 (name) S 1", true)]
+    [InlineData("7 (name) D 1", true)]
+    [InlineData("7 (name) R 1", false)]
+    [InlineData("7 (name) T 1", false)]
+    [InlineData("7 (name) R (S) S", true)]
+    [InlineData("7 (name) ", null)]
+    [InlineData("7 (name)", null)]
+    [InlineData("", null)]
+    public void ThreadState_AsTheFileSays(string text, bool? isSleeping)
+    {
+        using var folder = new ScratchFolder();
+        using var state = new ThreadStateFile(folder.Write("stat", Encoding.ASCII.GetBytes(text)));
+
+        Assert.Equal(isSleeping, state.IsSleeping);
     }
 }

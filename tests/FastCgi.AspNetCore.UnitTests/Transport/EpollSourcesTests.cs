@@ -42,6 +42,23 @@ public sealed class EpollSourcesTests
         Assert.Null(_sources.Find(key));
     }
 
+    /// <summary>Each use of a number ends as the first does.</summary>
+    [Fact]
+    public void Remove_ManyWithOneNumber_EachIsForgotten()
+    {
+        for (var i = 0; i < 5; i++)
+        {
+            var source = Add();
+            Assert.Equal(0u, (uint)source.Key);
+            AssertAllFound([source]);
+
+            _sources.Remove(source);
+
+            Assert.Equal(0, _sources.Count);
+            Assert.Null(_sources.Find(source.Key));
+        }
+    }
+
     [Fact]
     public void Add_Many_EachIsFound()
     {

@@ -1,8 +1,11 @@
+using System.Reflection;
+using System.Runtime.CompilerServices;
 using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
 using Microsoft.Extensions.Logging.Abstractions;
+using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.UnitTests.Transport;
 
@@ -46,6 +49,31 @@ public sealed class LinuxThreadPlatformTests
         thread.Join();
     }
 
+    /// <summary>A file that is opened early is there when no descriptor is left. Of threads of the pool, nobody would close it.</summary>
+    [Fact]
+    public async Task Probe_KeepsAFileAsLongAsItsThreadOfOursLives()
+    {
+        Assert.IsType<LinuxThreadPlatform>(LinuxThreadPlatform.Create(NullLogger.Instance));
+        var probes = Waiting.Signal<(ThreadProbe First, ThreadProbe Second)>();
+        using var go = new ManualResetEventSlim();
+        _platform.Start("probed", new Body(() =>
+        {
+            probes.SetResult((_platform.ProbeThisThread(), _platform.ProbeThisThread()));
+            go.Wait();
+        }));
+        var (probe, again) = await probes.Task.Within("the thread");
+        Assert.Same(probe, again);
+        var file = FileOf(probe);
+        Assert.False(file!.IsClosed);
+
+        go.Set();
+        await Until(() => file.IsClosed);
+
+        var (ofPool, isSleeping) = await Task.Run(() => (_platform.ProbeThisThread(), _platform.ProbeThisThread().IsSleeping));
+        Assert.Null(FileOf(ofPool));
+        Assert.False(isSleeping);
+    }
+
     [Fact]
     public void Usage_OfAThread_IsItsOwn()
     {
@@ -60,10 +88,11 @@ public sealed class LinuxThreadPlatformTests
             slept = _platform.GetUsageOfThisThread() with { Microseconds = 0 };
             slept = slept with { Sleeps = slept.Sleeps - before.Sleeps };
             var id = ThreadClock.GetThreadId();
-            var since = ThreadClock.GetProcessorTime(id);
-            while (ThreadClock.GetProcessorTime(id) - since < 20_000_000)
-            {
-            }
+            Spend(id, static () => Thread.SpinWait(1_000));
+            // In the system.
+            using var zeros = File.OpenHandle("/dev/zero");
+            var bytes = new byte[1 << 20];
+            Spend(id, () => Assert.Equal(bytes.Length, RandomAccess.Read(zeros, bytes, 0)));
 
             computed = _platform.GetUsageOfThisThread();
             nanoseconds = ThreadClock.GetProcessorTime(id);
@@ -73,8 +102,32 @@ public sealed class LinuxThreadPlatformTests
 
         Assert.InRange(slept.Sleeps, Sleeps, long.MaxValue);
         // Two clocks of the system, the one of which counts by its ticks.
-        Assert.InRange(computed.Microseconds, 10_000, (nanoseconds / 1_000) + 20_000);
+        Assert.InRange(computed.Microseconds, (nanoseconds / 1_000) - 20_000, (nanoseconds / 1_000) + 20_000);
+    }
+
+    private static void Spend(int thread, Action action)
+    {
+        for (var since = ThreadClock.GetProcessorTime(thread); ThreadClock.GetProcessorTime(thread) - since < 40_000_000;)
+            action();
     }
 
     private static Task Until(Func<bool> condition) => Waiting.UntilAsync(condition, "the thread");
+
+    private static SafeFileHandle? FileOf(ThreadProbe probe)
+    {
+        var state = (ThreadStateFile?)probe.GetType().GetField("_state", BindingFlags.Instance | BindingFlags.NonPublic)!.GetValue(probe);
+        return state is null ? null : FileOf(state);
+    }
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_file")]
+    private static extern ref SafeFileHandle FileOf(ThreadStateFile state);
+
+    private sealed class Body(Action action) : ThreadBody
+    {
+        public override TimeSpan? Step()
+        {
+            action();
+            return null;
+        }
+    }
 }

@@ -55,6 +55,28 @@ public sealed class SocketSendTests : IDisposable
         Assert.Equal(0, _pool.RentedCount);
     }
 
+    /// <summary>A call of the system for each block would take most of the time. Each call makes a message on a socket of that kind.</summary>
+    [Theory]
+    [InlineData(1, new[] { 100 })]
+    [InlineData(3, new[] { 300 })]
+    [InlineData(66, new[] { 6_400, 200 })]
+    public void Send_SeveralBlocks_AreOneCall(int count, int[] messages)
+    {
+        using var listener = new Socket(AddressFamily.Unix, SocketType.Seqpacket, ProtocolType.Unspecified);
+        listener.Bind(new UnixDomainSocketEndPoint(_folder.GetPath("messages.sock")));
+        listener.Listen();
+        using var sender = new Socket(AddressFamily.Unix, SocketType.Seqpacket, ProtocolType.Unspecified);
+        sender.Connect(listener.LocalEndPoint!);
+        using var receiver = listener.Accept();
+        var (chain, _) = CreateChain(count, length: 100);
+        var offset = 0;
+
+        Assert.Null(SocketSend.Send((int)sender.Handle, chain, ref offset, out _));
+
+        Assert.Equal(messages, messages.Select(_ => receiver.Receive(new byte[10_000])));
+        BufferBlock.ReturnChain(chain);
+    }
+
     /// <summary>The socket is full anywhere: within a block, and at the edge of one.</summary>
     [Theory]
     [InlineData(64)]

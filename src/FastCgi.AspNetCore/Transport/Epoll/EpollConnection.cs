@@ -25,10 +25,10 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     private BufferBlock? _unsent;
     private int _unsentOffset;
     private UseCount _uses;
-    private int _closeKind;
     private int _isQueuedToEnd;
     private bool _isDraining;
     private bool _isLost;
+    private bool _mustReset;
     private bool _isClosed;
     private int _error;
 
@@ -38,13 +38,6 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         _socket = socket;
         _isTcp = isTcp;
         Connection = new FastCgiConnection(manager, this);
-    }
-
-    private enum CloseKind
-    {
-        None,
-        Close,
-        Reset,
     }
 
     /// <summary>The connection whose bytes these are.</summary>
@@ -108,7 +101,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         EndUse();
         // What has come would never be received, and nobody would know.
         if (!isResumed)
-            RequestClose(CloseKind.Reset);
+            RequestClose(isReset: true);
     }
 
     /// <inheritdoc/>
@@ -121,15 +114,15 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         var isSent = Send(chain, offset: 0, out var isLost);
         EndUse();
         if (isLost)
-            RequestClose(CloseKind.Reset);
+            RequestClose(isReset: true);
         return isSent;
     }
 
     /// <inheritdoc/>
-    public override void Close() => RequestClose(CloseKind.Close);
+    public override void Close() => RequestClose(isReset: false);
 
     /// <inheritdoc/>
-    public override void Reset() => RequestClose(CloseKind.Reset);
+    public override void Reset() => RequestClose(isReset: true);
 
     /// <summary>Does what <see cref="Close"/> or <see cref="Reset"/> asked for. On the thread that runs the loop.</summary>
     public void End()
@@ -138,7 +131,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if (_isClosed)
             return;
 
-        switch (Volatile.Read(ref _closeKind) == (int)CloseKind.Reset ? EndAction.Reset : Connection.DecideEnd())
+        switch (Volatile.Read(ref _mustReset) ? EndAction.Reset : Connection.DecideEnd())
         {
             case EndAction.None:
             case EndAction.ResetUnlessInput when Libc.HasInput(_socket) || !Connection.TryEndLeaving():
@@ -229,7 +222,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
         EndUse();
         if (isLost)
-            RequestClose(CloseKind.Reset);
+            RequestClose(isReset: true);
         if (isSent)
             Connection.Output.OnSent();
     }
@@ -289,12 +282,11 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             Connection.Output.OnSent();
     }
 
-    private void RequestClose(CloseKind kind)
+    private void RequestClose(bool isReset)
     {
-        if (kind == CloseKind.Reset)
-            Volatile.Write(ref _closeKind, (int)CloseKind.Reset);
-        else
-            Interlocked.CompareExchange(ref _closeKind, (int)kind, (int)CloseKind.None);
+        // Of a close and a reset, the reset is stronger, whichever comes first.
+        if (isReset)
+            Volatile.Write(ref _mustReset, true);
 
         if (Interlocked.Exchange(ref _isQueuedToEnd, 1) == 0)
             _loop.QueueToEnd(this);

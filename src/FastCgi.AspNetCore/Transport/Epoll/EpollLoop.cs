@@ -25,7 +25,7 @@ internal sealed unsafe class EpollLoop : RunQueue, IDisposable
     private readonly ILogger _log;
     private readonly LogRateLimit _waitsFailed = new(TimeProvider.System);
     private readonly EpollSources _sources = new();
-    private readonly WakeUp _wakeUp;
+    private readonly WakeUp _wakeUp = new();
     private readonly EpollHandle _epoll = new();
     private readonly EpollEvent* _events = (EpollEvent*)NativeMemory.AllocZeroed(MaxEvents + 1, (nuint)sizeof(EpollEvent));
 
@@ -46,9 +46,12 @@ internal sealed unsafe class EpollLoop : RunQueue, IDisposable
         _scheduler = scheduler;
         _log = log;
         ReceiveBuffer = (byte*)NativeMemory.Alloc(ReceiveBufferLength);
-        _wakeUp = new WakeUp();
-        if (!Add(_wakeUp, _wakeUp.Descriptor, Libc.EpollIn))
-            throw Libc.GetException("epoll_ctl");
+        if (Add(_wakeUp, _wakeUp.Descriptor, Libc.EpollIn))
+            return;
+
+        var failure = Libc.GetException("epoll_ctl");
+        Dispose();
+        throw failure;
     }
 
     /// <summary>Which loop of the engine it is, from 0.</summary>

@@ -1,0 +1,108 @@
+using System.Net.Sockets;
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Linux;
+
+namespace FastCgi.AspNetCore.UnitTests.Linux;
+
+/// <summary>What a question has for an answer where a sandbox forbids it, or no descriptor is left.</summary>
+[SupportedOSPlatform("linux")]
+public sealed class ForbiddenCallTests : IDisposable
+{
+    private const int NotPermitted = 1;
+    private const int TooManyOpenFiles = 24;
+
+    private readonly Socket _listener = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+
+    public ForbiddenCallTests()
+    {
+        _listener.Bind(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
+        _listener.Listen();
+    }
+
+    public void Dispose() => _listener.Dispose();
+
+    [Theory]
+    [InlineData(SystemCall.EpollCreate, "epoll_create1")]
+    [InlineData(SystemCall.EventCreate, "eventfd")]
+    public void Handle_CannotBeMade_SaysWhichCallAndWhy(SystemCall call, string name)
+    {
+        Exception? error = null;
+        Sandbox.Run(call, TooManyOpenFiles, () => error = Record.Exception(() =>
+        {
+            using IDisposable made = call == SystemCall.EpollCreate ? new EpollHandle() : new EventHandle();
+        }));
+
+        Assert.Equal(TooManyOpenFiles, Assert.IsType<IOException>(error).HResult);
+        Assert.Contains(name, error.Message, StringComparison.Ordinal);
+    }
+
+    /// <summary>It is there before it is needed, and again when it was used.</summary>
+    [Fact]
+    public void Reserve_HasADescriptor() => Sandbox.RunWithOwnDescriptors(() =>
+    {
+        var next = GetNextDescriptor();
+        using (var reserve = new DescriptorReserve())
+        {
+            Assert.NotEqual(next, GetNextDescriptor());
+            using var client = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+            client.Connect(_listener.LocalEndPoint!);
+            var others = GetNextDescriptor();
+            Assert.True(reserve.TryAcceptAndClose(_listener.SafeHandle));
+            Assert.Equal(others, GetNextDescriptor());
+        }
+
+        Assert.Equal(next, GetNextDescriptor());
+    });
+
+    [Fact]
+    public void Reserve_NoDescriptorForIt_AcceptsWithoutOne()
+    {
+        using var client = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        client.Connect(_listener.LocalEndPoint!);
+
+        Sandbox.Run(SystemCall.EventCreate, TooManyOpenFiles, () =>
+        {
+            using var reserve = new DescriptorReserve();
+            Assert.True(reserve.TryAcceptAndClose(_listener.SafeHandle));
+        });
+
+        Assert.Equal(0, client.Receive(new byte[1]));
+    }
+
+    [Fact]
+    public void Files_CannotBeOpened_NobodyKnows()
+    {
+        using var client = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        client.Connect(_listener.LocalEndPoint!);
+        using var accepted = _listener.Accept();
+        // What they load, they have loaded before.
+        Assert.NotNull(Descriptors.Count());
+        Assert.NotNull(PeerAddress.DescribeProcess(accepted));
+        Assert.NotNull(SystemAccounts.FindLocalAccount("root"));
+
+        Sandbox.Run(SystemCall.Open, TooManyOpenFiles, () =>
+        {
+            Assert.Null(Descriptors.Count());
+            Assert.Contains($"process {Environment.ProcessId} (which has ended) of", PeerAddress.DescribeProcess(accepted), StringComparison.Ordinal);
+            Assert.Null(SystemAccounts.FindLocalAccount("root"));
+        });
+    }
+
+    [Fact]
+    public void Links_CannotBeRead_NobodyKnows()
+    {
+        var (thread, pipe) = (-1, "");
+
+        Sandbox.Run(SystemCall.ReadLink, NotPermitted, () => (thread, pipe) = (ThreadClock.ReadThreadId(), PipeName.Get(0)));
+
+        Assert.Equal(0, thread);
+        Assert.Null(pipe);
+    }
+
+    /// <summary>The number that the next descriptor gets.</summary>
+    private static int GetNextDescriptor()
+    {
+        using var next = new EventHandle();
+        return next.Descriptor;
+    }
+}
