@@ -85,6 +85,18 @@ internal sealed class ResponseRig : IDisposable
         _ => $"?{type}:",
     };
 
+    /// <summary>Looks after held flushes until the test says so.</summary>
+    public sealed class Deadlines : CorkDeadlines
+    {
+        public int Count { get; private set; }
+
+        public override bool TryAdd(ResponseOutput response, int generation)
+        {
+            Count++;
+            return true;
+        }
+    }
+
     /// <summary>A record as it was sent.</summary>
     public sealed record SentRecord(byte Type, int Id, byte[] Content)
     {
@@ -104,8 +116,12 @@ internal sealed class ResponseRig : IDisposable
         /// <summary>Whether a send is not over until <see cref="Complete"/>.</summary>
         public bool Holds { get; set; }
 
+        /// <summary>Called with each send.</summary>
+        public Action? OnSend { get; set; }
+
         public override bool Send(BufferBlock chain)
         {
+            OnSend?.Invoke();
             SendCount++;
             Blocks.Clear();
             var bytes = new List<byte>();
