@@ -42,6 +42,7 @@ public sealed class FastCgiResponseTests : IDisposable
 #pragma warning restore CS0618
         // No encoding is chosen for it any more.
         Assert.Throws<InvalidOperationException>(() => Response.Headers["X"] = "é");
+        Assert.Throws<ArgumentNullException>(() => Response.OnCompleted(null!, this));
         await _rig.WriteAsync("hello");
         Assert.True(Response.Finish());
         Assert.Equal("Status: 200 OK\r\n\r\nhello", _rig.Stdout);
@@ -146,18 +147,6 @@ public sealed class FastCgiResponseTests : IDisposable
         Assert.NotSame(stream, Response.Stream);
     }
 
-    [Fact]
-    public async Task Start_WithSomeThatIsNotAllowed_ThrowsTheSame()
-    {
-        _rig.Begin();
-        await Response.StartAsync();
-
-        Assert.StartsWith("StatusCode cannot be set", Assert.Throws<InvalidOperationException>(() => Response.StatusCode = 201).Message, StringComparison.Ordinal);
-        Assert.StartsWith("ReasonPhrase cannot be set", Assert.Throws<InvalidOperationException>(() => Response.ReasonPhrase = "x").Message, StringComparison.Ordinal);
-        Assert.StartsWith("OnStarting cannot be set", Assert.Throws<InvalidOperationException>(() => Response.OnStarting(static _ => Task.CompletedTask, this)).Message, StringComparison.Ordinal);
-        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => Response.StartAsync(new CancellationToken(canceled: true)));
-    }
-
     [Theory]
     [InlineData(405, "Allow: OPTIONS\r\n")]
     [InlineData(503, "Retry-After: 1\r\n")]
@@ -244,97 +233,6 @@ public sealed class FastCgiResponseTests : IDisposable
         Assert.Equal(length, Response.GetFinalContentLength(9));
     }
 
-    /// <summary>It is told when the client has all it waits for: not before the last byte, and at once where there is no body.</summary>
-    [Fact]
-    public async Task Answered_WithTheLastByteOfTheDeclaredLength()
-    {
-        _rig.Begin();
-        Response.Headers.ContentLength = 5;
-        await _rig.WriteAsync("hell");
-        Assert.Empty(_rig.Owner.Told);
-
-        await _rig.WriteAsync("o");
-
-        Assert.Equal(["answered"], _rig.Owner.Told);
-    }
-
-    [Theory]
-    [InlineData(true, 200, true)]
-    [InlineData(false, 204, true)]
-    [InlineData(false, 205, true)]
-    [InlineData(false, 304, true)]
-    [InlineData(false, 200, false)]
-    [InlineData(false, 206, false)]
-    public async Task Start_WithoutABody_IsAnswered(bool isHead, int status, bool isAnswered)
-    {
-        _rig.Begin(isHead: isHead);
-        Response.StatusCode = status;
-
-        await Response.StartAsync();
-
-        Assert.Equal(isAnswered ? ["answered"] : [], _rig.Owner.Told);
-    }
-
-    [Theory]
-    [InlineData("start")]
-    [InlineData("write")]
-    [InlineData("end")]
-    public async Task Head_WhatIsOddInIt_IsToldOnce(string how)
-    {
-        _rig.Begin();
-        Response.Headers["Connection"] = "close";
-        Response.Headers["X"] = "1";
-        Response.Headers["Upgrade"] = "h2c";
-        Response.Headers["Content-Type"] = "Text/Event-Stream; charset=utf-8";
-
-        if (how == "start")
-            await Response.StartAsync();
-        if (how != "end")
-            await _rig.WriteAsync("data: 1\n\n");
-        Response.Finish();
-
-        Assert.Equal(["dropped Connection, Upgrade", "event stream"], _rig.Owner.Told);
-        Assert.Contains("X-Accel-Buffering: no\r\n", _rig.Stdout, StringComparison.Ordinal);
-    }
-
-    [Fact]
-    public async Task Head_OfAnotherType_IsNoEventStream()
-    {
-        _rig.Begin();
-        Response.Headers["Content-Type"] = "text/plain; text/event-stream";
-
-        await _rig.WriteAsync("x");
-        Response.Finish();
-
-        Assert.Empty(_rig.Owner.Told);
-        Assert.DoesNotContain("X-Accel-Buffering", _rig.Stdout, StringComparison.Ordinal);
-    }
-
-    [Theory]
-    [InlineData(true, 200, true, null)]
-    [InlineData(true, 200, false, "role Authorizer")]
-    [InlineData(true, 403, false, null)]
-    [InlineData(false, 200, false, null)]
-    public async Task Authorizer_200OfWhatIsNone_IsRefused(bool isAuthorizer, int status, bool allowsOk, string? refusal)
-    {
-        _rig.Begin(isAuthorizer: isAuthorizer);
-        _rig.Owner.AllowsOk = allowsOk;
-        Response.StatusCode = status;
-        Response.Headers["X"] = "1";
-
-        var error = await Record.ExceptionAsync(() => Response.StartAsync());
-
-        if (refusal is not null)
-        {
-            Assert.Contains(refusal, Assert.IsType<InvalidOperationException>(error).Message, StringComparison.Ordinal);
-            return;
-        }
-
-        Assert.Null(error);
-        Response.Finish();
-        Assert.Equal(isAuthorizer, _rig.Stdout.StartsWith("Status: ", StringComparison.Ordinal));
-    }
-
     [Fact]
     public async Task OnCompleted_OneThatThrows_IsLoggedAndTheOthersAreCalled()
     {
@@ -355,36 +253,5 @@ public sealed class FastCgiResponseTests : IDisposable
             await Task.Yield();
             called.Add(state);
         }
-    }
-
-    [Theory]
-    [InlineData("write")]
-    [InlineData("flush")]
-    [InlineData("start")]
-    [InlineData("complete")]
-    public async Task OnStarting_AnyStart_IsCalledBeforeItAndAwaited(string how)
-    {
-        _rig.Begin();
-        Response.OnStarting(
-            async _ =>
-            {
-                await Task.Yield();
-                Response.Headers["X-Late"] = "1";
-            },
-            this);
-
-        await (how switch
-        {
-            "write" => _rig.WriteAsync("x").AsTask(),
-            "flush" => Response.Writer.FlushAsync().AsTask(),
-            "start" => Response.StartAsync(),
-            _ => Response.CompleteAsync(),
-        });
-
-        Assert.True(Response.HasStarted);
-        Assert.False(Response.HasOnStarting);
-        Response.Finish();
-        Assert.StartsWith("X-Late: 1\r\n", _rig.Stdout, StringComparison.Ordinal);
-        Assert.Equal(how == "write" ? "x" : "", _rig.Body);
     }
 }

@@ -47,7 +47,6 @@ public sealed class ResponseEndingTests : IDisposable
         if (end == nameof(ResponseEnd.CutByEndRequest))
             Assert.Equal([0, 0, 0, 1, 0, 0, 0, 0], _rig.Transport.Records[^1].Content);
         await Assert.ThrowsAsync<ObjectDisposedException>(() => _rig.WriteAsync("x").AsTask());
-        _rig.Close();
         Assert.Equal(0, _rig.RentedCount);
     }
 
@@ -57,10 +56,12 @@ public sealed class ResponseEndingTests : IDisposable
         _rig.Begin(new ResponseSettings { Deadlines = new ResponseRig.Deadlines() });
         await _rig.WriteAsync("hello");
         Assert.Empty(_rig.Layout);
+        Response.Writer.GetMemory();
 
         Response.Cut();
 
         Assert.Equal(("O23 End8", "hello"), (_rig.Layout, _rig.Body));
+        Assert.Equal(0, _rig.RentedCount);
     }
 
     [Fact]
@@ -122,6 +123,17 @@ public sealed class ResponseEndingTests : IDisposable
     }
 
     [Fact]
+    public async Task Complete_WithAnExceptionBehindTheEnd_DoesNothing()
+    {
+        _rig.Begin();
+        await Response.CompleteAsync();
+
+        await Response.Writer.CompleteAsync(new FormatException("on purpose"));
+
+        Assert.Empty(_rig.Owner.Told);
+    }
+
+    [Fact]
     public async Task Complete_ThatFailsLater_FailsBothForTheCallerAndForTheEnd()
     {
         var go = Waiting.Signal();
@@ -152,11 +164,15 @@ public sealed class ResponseEndingTests : IDisposable
         Response.Finish();
         _rig.Close();
         _rig.Begin();
+        Response.Headers.ContentLength = 10;
 
         await Assert.ThrowsAsync<ObjectDisposedException>(() => writer.CompleteAsync().AsTask());
 
         Assert.Null(Response.Completion);
         Assert.Empty(_rig.Layout);
+        Response.Headers.ContentLength = 0;
+        await Response.CompleteAsync();
+        await Assert.ThrowsAsync<ObjectDisposedException>(() => writer.CompleteAsync().AsTask());
     }
 
     /// <summary>The object has gone on to another use while the callback was awaited.</summary>
