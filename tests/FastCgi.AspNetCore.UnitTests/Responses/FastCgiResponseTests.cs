@@ -1,3 +1,4 @@
+using System.Reflection;
 using System.Text;
 using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Http;
@@ -46,6 +47,7 @@ public sealed class FastCgiResponseTests : IDisposable
         await _rig.WriteAsync("hello");
         Assert.True(Response.Finish());
         Assert.Equal("Status: 200 OK\r\n\r\nhello", _rig.Stdout);
+        Assert.Empty(_rig.Owner.Told);
     }
 
     [Fact]
@@ -76,6 +78,11 @@ public sealed class FastCgiResponseTests : IDisposable
 
         Assert.False(Response.HasOnStarting);
         Assert.False(Response.HasOnCompleted);
+        // A thread that comes late passes the check before the end, and puts its own in behind it.
+        var lazy = (LazyResponseState)typeof(FastCgiResponse).GetField("_lazy", BindingFlags.Instance | BindingFlags.NonPublic)!.GetValue(Response)!;
+        lazy.OnStarting.Push(static _ => throw new InvalidOperationException(), this);
+        _rig.Begin();
+        Assert.False(Response.HasOnStarting);
     }
 
     [Fact]

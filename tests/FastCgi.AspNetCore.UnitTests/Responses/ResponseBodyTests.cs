@@ -235,4 +235,42 @@ public sealed class ResponseBodyTests : IDisposable
 
         Assert.Equal((0L, "helloabc"), (Response.Writer.UnflushedBytes, _rig.Body));
     }
+
+    [Fact]
+    public async Task Stream_IsWrittenOnlyAndSynchronouslyIfAllowed()
+    {
+        _rig.Begin();
+        var stream = Response.Stream;
+        Assert.Equal((false, false, true), (stream.CanRead, stream.CanSeek, stream.CanWrite));
+        Assert.True(Response.Writer.CanGetUnflushedBytes);
+        foreach (var call in (Action[])[() => stream.Write([1], 0, 1), () => stream.Write(new byte[1].AsSpan()), stream.Flush])
+            Assert.Contains("Synchronous operations are disallowed", Assert.Throws<InvalidOperationException>(call).Message, StringComparison.Ordinal);
+        Assert.False(Response.HasStarted);
+
+        Response.AllowSynchronousIO = true;
+        stream.Flush();
+        Assert.Equal("O18", _rig.Layout);
+        stream.Write("abc"u8.ToArray(), 1, 2);
+        stream.Write("de"u8);
+        await stream.WriteAsync("xfx"u8.ToArray(), 1, 1, CancellationToken.None);
+        Assert.Equal("bcdef", _rig.Body);
+        Assert.ThrowsAny<ArgumentException>(() => stream.Write(new byte[1], 0, 2));
+        await Assert.ThrowsAnyAsync<ArgumentException>(() => stream.WriteAsync(new byte[1], 0, -1, CancellationToken.None));
+        Assert.Throws<ArgumentNullException>(() => stream.Write(null!, 0, 0));
+        await Assert.ThrowsAsync<ArgumentNullException>(() => stream.WriteAsync(null!, 0, 0, CancellationToken.None));
+    }
+
+    [Fact]
+    public async Task Stream_WriteThatWaits_IsDoneWhenTheWriterIs()
+    {
+        _rig.Transport.Holds = true;
+        _rig.Begin(new ResponseSettings { MaxBufferSize = 1_000 });
+        await Response.Stream.FlushAsync();
+
+        var write = Response.Stream.WriteAsync(new byte[1_000]).AsTask();
+        Assert.False(write.IsCompleted);
+        _rig.Transport.Complete();
+
+        await write.Within("the write");
+    }
 }
