@@ -141,12 +141,12 @@ public sealed class RecordOutputSendTests : IDisposable
     {
         _rig.Begin();
         await _rig.Response.StartAsync();
-        _ = _rig.WriteAsync(5 * 65_528).AsTask();
+        _ = _rig.WriteAsync(10 * 65_528).AsTask();
         Assert.False(_rig.Response.Finish());
         var drain = _rig.Response.Output.DrainAsync().AsTask();
         Assert.True(_rig.Response.Output.IsFlushWaiting);
 
-        Occupy();
+        Complete();
         Assert.True(_rig.Response.Output.IsFlushWaiting);
         Complete();
 

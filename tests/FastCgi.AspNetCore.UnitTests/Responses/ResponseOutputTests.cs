@@ -15,6 +15,7 @@ public sealed class ResponseOutputTests : IDisposable
     public async Task Lease_ThatWasUsed_EndsWithTheFlush()
     {
         _rig.Begin();
+        await Response.StartAsync();
         var writer = Response.Writer;
         writer.GetSpan(100)[0] = (byte)'a';
         writer.Advance(1);
@@ -45,15 +46,20 @@ public sealed class ResponseOutputTests : IDisposable
         Assert.Equal(0, _rig.RentedCount);
     }
 
-    [Fact]
-    public async Task Lease_AtTheEnd_IsGivenBackWithIt()
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Lease_AtTheEnd_IsGivenBackWithIt(bool isCompleted)
     {
         _rig.Begin();
         await Response.StartAsync();
         _rig.Put("a");
-        Response.Writer.GetSpan(100);
+        Response.Writer.GetMemory(100);
 
-        Response.Finish();
+        if (isCompleted)
+            await Response.CompleteAsync();
+        else
+            Response.Finish();
 
         Assert.Equal(("a", 0), (_rig.Body, _rig.RentedCount));
     }
