@@ -107,6 +107,9 @@ public sealed class ResponseEndingTests : IDisposable
         Assert.True(second.IsCompletedSuccessfully);
         Assert.False(first.IsCompleted);
         Assert.False(Response.Completion!.IsCompleted);
+        // There is no flush any more that could be cancelled.
+        Response.Writer.CancelPendingFlush();
+        Assert.True(Response.Output.IsFlushWaiting);
         _rig.Transport.Complete();
         await first.Within("the completion");
         await Response.Completion.Within("both of them");

@@ -180,13 +180,15 @@ public sealed class ResponseOutputTests : IDisposable
         Response.Output.Cork(sendsAtEnd: false);
         var error = Response.OpenStandardError();
         await Response.Writer.FlushAsync();
+        using (_rig.Outlet.EnterLock())
+            _rig.Outlet.WriteEndRequest(9, appStatus: 0, default);
         error.WriteLine("a line");
         Assert.Equal(0, _rig.Transport.SendCount);
 
         Response.Output.Yield(Response.Output.Generation);
         _rig.Outlet.FlushNow();
 
-        Assert.Equal("O18 E7", _rig.Layout);
+        Assert.Equal("End8 O18 E7", _rig.Layout);
     }
 
     [Fact]
