@@ -129,7 +129,7 @@ public sealed class RecordOutputSendTests : IDisposable
         _rig.Close();
         Occupy();
         _rig.Begin(settings);
-        Assert.False(_rig.WriteAsync(2_000).IsCompleted);
+        Assert.False(_rig.WriteAsync(2_000).AsTask().IsCompleted);
 
         var send = _rig.Response.Output.SendAsync(flush, CancellationToken.None).AsTask();
         Assert.True(send.IsCompletedSuccessfully);
@@ -152,6 +152,56 @@ public sealed class RecordOutputSendTests : IDisposable
 
         await drain.Within("the drain");
         Assert.False(_rig.Response.Output.IsFlushWaiting);
+    }
+
+    /// <summary>Less than the limit is left, but whoever waits for all of it shares the wait.</summary>
+    [Fact]
+    public async Task Drain_WhileAFlushWaitsToo_IsForAllThatIsLeft()
+    {
+        _rig.Begin(new ResponseSettings { MaxBufferSize = 1_000 });
+        _ = _rig.Response.Writer.FlushAsync().AsTask();
+        var write = _rig.WriteAsync(4 * 65_528 + 500).AsTask();
+        _rig.Response.Finish();
+        var drain = _rig.Response.Output.DrainAsync().AsTask();
+
+        Complete();
+        Assert.False(write.IsCompleted);
+        Complete();
+
+        await Task.WhenAll(write, drain).Within("both");
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Wait_OfAResponseThatIsGone_EndsAsCompleted(bool isConnectionGone)
+    {
+        _rig.Begin(new ResponseSettings { MaxBufferSize = 1_000 });
+        Occupy();
+        var write = _rig.WriteAsync(2_000).AsTask();
+        Assert.False(write.IsCompleted);
+
+        if (isConnectionGone)
+            Outlet.Abandon();
+        else
+            _rig.Drop();
+
+        var result = await write.Within("the write");
+        Assert.Equal((false, true), (result.IsCanceled, result.IsCompleted));
+    }
+
+    [Fact]
+    public async Task Write_BehindTheEndOfTheConnection_KeepsNothing()
+    {
+        _rig.Begin();
+        Outlet.Abandon();
+
+        Assert.True((await _rig.WriteAsync(10)).IsCompleted);
+
+        Assert.Equal((0, false), (_rig.RentedCount, _rig.Response.Output.IsQueued));
+        _rig.Drop();
+        _rig.Close();
+        Assert.Empty(_rig.Layout);
     }
 
     [Fact]
@@ -188,7 +238,7 @@ public sealed class RecordOutputSendTests : IDisposable
         _rig.Response.Writer.CancelPendingFlush();
         result = await _rig.WriteAsync(2_000).AsTask().Within("the next flush");
         Assert.Equal((true, false), (result.IsCanceled, result.IsCompleted));
-        Assert.False(_rig.WriteAsync(2_000).IsCompleted);
+        Assert.False(_rig.WriteAsync(2_000).AsTask().IsCompleted);
 
         Complete();
         result = await _rig.WriteAsync(1);

@@ -107,6 +107,24 @@ public sealed class ResponseOutputTests : IDisposable
         Assert.Equal(2, _rig.Transport.SendCount);
     }
 
+    /// <summary>What was held before is sent, so that nobody looks after it any more.</summary>
+    [Fact]
+    public async Task Yield_ThenTheLastFlush_IsLookedAfterAnew()
+    {
+        var deadlines = new ResponseRig.Deadlines();
+        _rig.Begin(new ResponseSettings { Deadlines = deadlines });
+        Response.Headers.ContentLength = 5;
+        Response.Output.Cork(sendsAtEnd: false);
+        await _rig.WriteAsync("hell");
+        Response.Output.Yield(Response.Output.Generation);
+        _rig.Outlet.FlushNow();
+        Assert.Equal((0, 1), (deadlines.Count, _rig.Transport.SendCount));
+
+        await _rig.WriteAsync("o");
+
+        Assert.Equal((1, 1), (deadlines.Count, _rig.Transport.SendCount));
+    }
+
     [Fact]
     public async Task Uncork_SendsWhatIsHeldAndFromThenOnEachFlush()
     {
