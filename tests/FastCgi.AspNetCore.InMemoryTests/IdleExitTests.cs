@@ -63,6 +63,23 @@ public class IdleExitTests
         Assert.Equal(1, server.IdleCount);
     }
 
+    /// <summary>No tick has seen it.</summary>
+    [Fact]
+    public async Task IdleExit_ConnectionOfOneRequest_TimeBeginsAgain()
+    {
+        await using var server = await StartAsync();
+        server.Clock.Advance(s_limit / 2);
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+        await frontEnd.ReadResponseAsync();
+        frontEnd.Close();
+
+        server.Clock.Advance(s_limit / 2);
+        Assert.Equal(0, server.IdleCount);
+        server.Clock.Advance(s_limit / 2);
+        Assert.Equal(1, server.IdleCount);
+    }
+
     [Fact]
     public async Task IdleExit_ConnectionWithoutARequest_DoesNotCount()
     {

@@ -10,6 +10,7 @@ public sealed class ResponseHeadersTests
 
     [Theory]
     [InlineData("X Y")]
+    [InlineData(" X")]
     [InlineData("X:")]
     [InlineData("X\r\nY")]
     [InlineData("Größe")]
@@ -122,5 +123,30 @@ public sealed class ResponseHeadersTests
         _headers.TryAppend("Date", "now");
 
         Assert.Equal(["server: mine", "Date: now"], _headers.Select(static header => $"{header.Key}: {header.Value}"));
+    }
+
+    [Fact]
+    public void Set_NullAmongValues_IsPassedOver()
+    {
+        _headers["X"] = new StringValues(["a", null, "b"]);
+
+        Assert.Equal(3, _headers["X"].Count);
+        Assert.Throws<InvalidOperationException>(() => _headers["X"] = new StringValues([null, "\n"]));
+    }
+
+    /// <summary>nginx would repeat Accept-Ranges, the others keep it.</summary>
+    [Theory]
+    [InlineData("X-Accel-Redirect", "X-Kept: 1, X-Accel-Redirect: /new")]
+    [InlineData("X-Sendfile", "Accept-Ranges: bytes, X-Kept: 1, X-Sendfile: /new")]
+    public void SetOffload_ReplacesWhatTheWebServerMakesItself(string name, string headers)
+    {
+        _headers["Accept-Ranges"] = "bytes";
+        _headers["Content-Range"] = "bytes 0-1/2";
+        _headers["X-Kept"] = "1";
+        _headers[name] = "/old";
+
+        _headers.SetOffload(new(name, "/new"));
+
+        Assert.Equal(headers, string.Join(", ", _headers.Select(static header => $"{header.Key}: {header.Value}")));
     }
 }

@@ -1,14 +1,18 @@
 using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Logging;
-using Microsoft.Extensions.Logging.Abstractions;
 
 namespace FastCgi.AspNetCore.UnitTests.Responses;
 
-/// <summary>A request that lets its response end as it likes.</summary>
+/// <summary>A request that lets its response end as the test likes, and notes what it is told.</summary>
 internal sealed class ResponseOwnerStub : ResponseOwner
 {
-    public override ILogger Log => NullLogger.Instance;
+    private ILogger? _log;
+    private Exception? _error;
+
+    public CollectedLogs Logs { get; } = new();
+
+    public override ILogger Log => _log ??= Logs.CreateLogger("test");
 
     public override string ConnectionId => "connection";
 
@@ -16,29 +20,33 @@ internal sealed class ResponseOwnerStub : ResponseOwner
 
     public override IHeaderDictionary RequestHeaders { get; } = new HeaderDictionary();
 
-    public override bool CanAnswerOk => true;
+    public bool AllowsOk { get; set; } = true;
 
-    public override Exception? ApplicationError => null;
+    public override bool CanAnswerOk => AllowsOk;
 
-    public override int Generation => 0;
+    public override Exception? ApplicationError => _error;
 
-    public override Action RecordApplicationError(Exception exception) => static () => { };
+    public override int Generation => 7;
 
-    public override void ReportDroppedHeaders(string names)
+    /// <summary>How the request leaves its connection; by default as it would among others.</summary>
+    public ResponseEnd? End { get; set; }
+
+    /// <summary>What it was told, in order.</summary>
+    public List<string> Told { get; } = [];
+
+    public override Action RecordApplicationError(Exception exception)
     {
+        _error = exception;
+        return () => Told.Add($"error {exception.Message}");
     }
 
-    public override void ReportEventStream()
-    {
-    }
+    public override void ReportDroppedHeaders(string names) => Told.Add($"dropped {names}");
 
-    public override void OnAnswered()
-    {
-    }
+    public override void ReportEventStream() => Told.Add("event stream");
 
-    public override ResponseEnd OnEnding(bool isComplete) => ResponseEnd.Complete;
+    public override void OnAnswered() => Told.Add("answered");
 
-    public override void Abort(int generation)
-    {
-    }
+    public override ResponseEnd OnEnding(bool isComplete) => End ?? (isComplete ? ResponseEnd.Complete : ResponseEnd.CutByEndRequest);
+
+    public override void Abort(int generation) => Told.Add($"abort {generation}");
 }

@@ -1,0 +1,73 @@
+using System.Net;
+using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Testing;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>A connection that is idle for too long is closed unless something comes; what comes may turn out to be no request.</summary>
+public sealed class LeavingTests
+{
+    private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
+    private static readonly TimeSpan s_limit = TimeSpan.FromSeconds(30);
+
+    [Fact]
+    public async Task KeepAliveTimeout_SomethingComesThatIsNoRequest_IsTriedAgainAtEachTick()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.KeepAliveTimeout = s_limit);
+        var transport = new DecidedTransport();
+        var connection = new FastCgiConnection(server.Connections, transport);
+        transport.Connection = connection;
+        Assert.True(server.Connections.TryAdd(connection));
+        var ready = new ReadyRequests();
+        connection.OnReceived(RecordBytes.Get(), ref ready);
+        ready.RemoveFirst().Execute();
+        Assert.True(transport.SendCount > 0);
+
+        server.Clock.Advance(s_limit - s_tick);
+        Assert.Empty(transport.Decisions);
+        server.Clock.Advance(s_tick);
+        Assert.Equal([EndAction.ResetUnlessInput], transport.Decisions);
+        connection.OnReceived(RecordBytes.Record(RecordBytes.GetValues, 0), ref ready);
+        server.Clock.Advance(s_tick);
+        Assert.Equal([EndAction.ResetUnlessInput, EndAction.ResetUnlessInput], transport.Decisions);
+
+        // A request that comes at last is answered, and the connection closed behind it.
+        connection.OnReceived(RecordBytes.Get(), ref ready);
+        ready.RemoveFirst().Execute();
+        Assert.Equal(EndAction.Close, transport.Decisions[^1]);
+        Assert.Equal(3, transport.Decisions.Count);
+        connection.OnClosed(new IOException("The connection is closed."));
+    }
+
+    /// <summary>Takes everything, and notes what the connection decides when it is to be closed.</summary>
+    private sealed class DecidedTransport : ConnectionTransport
+    {
+        public FastCgiConnection Connection { get; set; } = null!;
+
+        public List<EndAction> Decisions { get; } = [];
+
+        public int SendCount { get; private set; }
+
+        public override EndPoint? RemoteEndPoint => null;
+
+        public override bool CanReset => true;
+
+        public override bool Send(BufferBlock chain)
+        {
+            SendCount++;
+            return true;
+        }
+
+        public override void Close() => Decisions.Add(Connection.DecideEnd());
+
+        public override void Reset()
+        {
+        }
+
+        public override void ResumeReceiving()
+        {
+        }
+    }
+}

@@ -1,0 +1,149 @@
+using System.Net;
+using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>What is left behind when a request is over: on the thread that ended it, in the counts of its connection, in the log.</summary>
+public sealed class RequestReturnTests
+{
+    // As many responses may wait for the web server, and one more is being sent.
+    private const int MaxUnsent = 100;
+
+    /// <summary>Its continuations run on the thread that ends the task, whose own context is none of theirs.</summary>
+    [Fact]
+    public async Task AsyncLocal_OfAnApplicationThatAnotherThreadEnds_StaysInItsRequest()
+    {
+        var local = new AsyncLocal<string>();
+        var application = new TaskCompletionSource();
+        string? seen = null;
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            local.Value = "of the request";
+            context.Response.OnCompleted(() =>
+            {
+                seen = local.Value;
+                return Task.CompletedTask;
+            });
+            return application.Task;
+        });
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+        local.Value = "of the thread";
+
+        application.SetResult();
+
+        Assert.Equal(("of the request", "of the thread"), (seen, local.Value));
+        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+    }
+
+    [Fact]
+    public async Task Totals_OfOpenAndClosedConnections_AreWhatWentOverTheWire()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var (first, second) = (server.Connect(), server.Connect());
+        first.Send(RecordBytes.Get());
+        first.Send(RecordBytes.Get());
+        second.Send(RecordBytes.Get(uri: "/longer"));
+        var expected = new Totals(
+            2, 3, 2 * RecordBytes.Get().Length + RecordBytes.Get(uri: "/longer").Length, first.Transport.Sent.Length + second.Transport.Sent.Length);
+        Assert.Equal(expected, server.Connections.GetTotals());
+
+        first.Close();
+        Assert.Equal(expected, server.Connections.GetTotals());
+        second.Close();
+        Assert.Equal(expected, server.Connections.GetTotals());
+    }
+
+    [Fact]
+    public async Task Receiving_OfRequestsWhoseAnswersAreTaken_IsNeverPaused()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+
+        for (var i = 0; i < 2 * MaxUnsent; i++)
+        {
+            frontEnd.Send(RecordBytes.Get());
+            Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+            Assert.False(frontEnd.IsPaused);
+        }
+
+        Assert.Equal(0, frontEnd.Transport.ResumeCount);
+    }
+
+    [Fact]
+    public async Task Receiving_BehindResponsesThatWereCut_IsPausedAtTheSameNumber()
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            if (context.Request.Path == "/slow")
+                await go.Task;
+            await Apps.Hello(context);
+            if (context.Request.Path == "/fails")
+                throw new InvalidOperationException("on purpose");
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(1_000, "/slow"));
+        for (var i = 0; i < 5; i++)
+            frontEnd.Send(RecordBytes.Get(2_000, "/fails"));
+        frontEnd.Transport.HoldSends();
+
+        for (var id = 1; id <= MaxUnsent + 3; id++)
+        {
+            Assert.False(frontEnd.IsPaused);
+            frontEnd.Send(RecordBytes.Get(id));
+        }
+
+        Assert.True(frontEnd.IsPaused);
+        frontEnd.Transport.ReleaseSend(goesOn: false);
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
+        go.SetResult();
+    }
+
+    /// <summary>A request that the server refuses has no application that could be told.</summary>
+    [Fact]
+    public async Task Transport_ThatFailsToSendARefusal_IsLoggedAndTheRequestIsOver()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        server.Logs.Expected.Add("RequestEndFailed");
+        var connection = new FastCgiConnection(server.Connections, new FailingTransport());
+        Assert.True(server.Connections.TryAdd(connection));
+        var ready = new ReadyRequests();
+
+        connection.OnReceived(RecordBytes.Get(uri: "no-path"), ref ready);
+        ready.RemoveFirst().Execute();
+
+        Assert.IsType<InvalidOperationException>(Assert.Single(server.Logs.All, static log => log.EventName == "RequestEndFailed").Exception);
+        Assert.Equal((0, 0), (connection.RequestCount, server.Context.Requests.UsedCount));
+        // The blocks are the outlet's again when the send is over.
+        connection.OnClosed(new IOException("The connection is gone."));
+        connection.Output.OnSent();
+    }
+
+    private sealed class FailingTransport : ConnectionTransport
+    {
+        public override EndPoint? RemoteEndPoint => null;
+
+        public override bool CanReset => true;
+
+        public override bool Send(BufferBlock chain) => throw new InvalidOperationException("on purpose");
+
+        public override void Close()
+        {
+        }
+
+        public override void Reset()
+        {
+        }
+
+        public override void ResumeReceiving()
+        {
+        }
+    }
+}
