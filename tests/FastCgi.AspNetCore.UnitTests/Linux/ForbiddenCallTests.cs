@@ -83,7 +83,7 @@ public sealed class ForbiddenCallTests : IDisposable
         Sandbox.Run(SystemCall.Open, TooManyOpenFiles, () =>
         {
             Assert.Null(Descriptors.Count());
-            Assert.Contains($"process {Environment.ProcessId} (which has ended) of", PeerAddress.DescribeProcess(accepted), StringComparison.Ordinal);
+            Assert.Contains($"process {Environment.ProcessId} (whose name could not be read) of", PeerAddress.DescribeProcess(accepted), StringComparison.Ordinal);
             Assert.Null(SystemAccounts.FindLocalAccount("root"));
         });
     }
