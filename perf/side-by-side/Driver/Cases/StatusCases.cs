@@ -22,6 +22,7 @@ internal static class StatusCases
         var collected = new Lazy<ServerProcess>(() =>
         {
             var server = setup.StartPackaged("minimal", setup.NewUnix(), isFastCgi: true, "--FastCgi:StatusAddress", $"http://{at}");
+            WaitFor(at);
             Collect(at, WarmUp);
             return server;
         });
@@ -59,6 +60,23 @@ internal static class StatusCases
         {
             isMeasured.Set();
             collecting.GetAwaiter().GetResult();
+        }
+    }
+
+    /// <summary>The address of the status comes behind the endpoints.</summary>
+    private static void WaitFor(IPEndPoint at)
+    {
+        for (var attempt = 0; ; attempt++)
+        {
+            try
+            {
+                Collect(at, 1);
+                return;
+            }
+            catch (HttpRequestException) when (attempt < 100)
+            {
+                Thread.Sleep(50);
+            }
         }
     }
 
