@@ -56,13 +56,31 @@ internal sealed class Application : IAsyncDisposable
     {
         var program = Path.Combine(Published, Name);
         string[] command = File.Exists(program + ".dll") && !File.Exists(Path.Combine(Published, "libcoreclr.so")) ? ["dotnet", program + ".dll"] : [program];
-        var process = ServerProcess.Start("sh", ["-c", "cd \"$1\"; shift; umask 0; exec \"$@\"", "sh", Published, .. command, "--urls", $"fastcgi://unix:{_folder.Path}/app.sock"]);
-        _process = process;
+        await StartAsync(ServerProcess.Start("sh", ["-c", "cd \"$1\"; shift; umask 0; exec \"$@\"", "sh", Published, .. command, "--urls", $"fastcgi://unix:{_folder.Path}/app.sock"]), _folder.Path, "www-data");
+    }
 
+    /// <summary>Starts it in the image that a Dockerfile makes of it, and nginx before it.</summary>
+    /// <param name="dockerfile">The text. Its volume has the socket.</param>
+    public async Task StartInImageAsync(string dockerfile)
+    {
+        var (file, volume, work) = (Path.Combine(_folder.Path, "Dockerfile"), Path.Combine(_folder.Path, "volume"), Path.Combine(_folder.Path, "work"));
+        await File.WriteAllTextAsync(file, dockerfile);
+        Directory.CreateDirectory(volume);
+        Directory.CreateDirectory(work);
+
+        // The nginx of this machine is not that of the image for which the volume is.
+        await StartAsync(ServerProcess.Start("unshare", ["--mount", "bash", Path.Combine(AppContext.BaseDirectory, "image.sh"), file, Published, volume, work]), volume, "root");
+    }
+
+    private async Task StartAsync(ServerProcess process, string socketFolder, string nginxUser)
+    {
+        _process = process;
         var configuration = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "nginx.conf"));
         await File.WriteAllTextAsync(
             Path.Combine(_folder.Path, "nginx.conf"),
-            configuration.Replace("{{port}}", $"{_nginx.EndPoint.Port}", StringComparison.Ordinal).Replace("{{folder}}", _folder.Path, StringComparison.Ordinal));
+            configuration.Replace("{{port}}", $"{_nginx.EndPoint.Port}", StringComparison.Ordinal)
+                .Replace("{{folder}}", socketFolder, StringComparison.Ordinal)
+                .Replace("{{user}}", nginxUser, StringComparison.Ordinal));
         await _nginx.StartAsync("nginx", ["-p", _folder.Path, "-c", "nginx.conf", "-e", "error.log"]);
         await Waiting.UntilAsync(
             () => Task.FromResult(process.Output.Contains("Application started.", StringComparison.Ordinal)),

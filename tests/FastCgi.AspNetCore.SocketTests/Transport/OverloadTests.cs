@@ -6,6 +6,7 @@ using Xunit.Abstractions;
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 /// <summary>More requests than the application can work on, on real sockets. What was measured is in the output of the tests.</summary>
+[Collection(Alone.Name)]
 public sealed class OverloadTests(ITestOutputHelper output)
 {
     private const int Capacity = 4;

@@ -1,0 +1,21 @@
+using System.Runtime.InteropServices;
+
+namespace FastCgi.AspNetCore.PackageTests;
+
+/// <summary>The steps of <c>samples/scale-out/Dockerfile</c>: not by a builder of images, but on a view of this machine, which is a Debian too.</summary>
+public sealed class ImageTests
+{
+    [MachineFact]
+    public async Task Dockerfile_Steps_EndInAnApplicationThatServes()
+    {
+        var text = await File.ReadAllTextAsync(Path.Combine(PackageFeed.Repository, "samples/scale-out/Dockerfile"));
+        Assert.Contains("FROM debian:", text, StringComparison.Ordinal);
+        Assert.Contains("/app/MinimalApi", text, StringComparison.Ordinal);
+        await using var application = await Application.CreateAsync(usesFeedAlone: false, "web");
+        await application.PublishAsync("-r", "linux-" + RuntimeInformation.OSArchitecture.ToString().ToLowerInvariant(), "--self-contained");
+
+        await application.StartInImageAsync(text.Replace("/app/MinimalApi", "/app/Hello", StringComparison.Ordinal));
+
+        Assert.Equal("Hello World!", await application.GetAsync("/"));
+    }
+}

@@ -1,0 +1,35 @@
+#!/usr/bin/env bash
+# Does what a Dockerfile says, without a builder: on a copy-on-write view of this machine, which is the Debian that it begins with.
+#   image.sh DOCKERFILE CONTEXT VOLUME FOLDER
+# CONTEXT is what it copies, VOLUME the folder of the machine that it has as its volume, FOLDER an empty one to work in. Needs root, and mounts of its own.
+set -euo pipefail
+dockerfile=$1 context=$2 volume=$3 folder=$4
+root=$folder/root
+mount -t tmpfs tmpfs "$folder"
+mkdir "$folder/upper" "$folder/work" "$root"
+mount -t overlay overlay -o "lowerdir=/,upperdir=$folder/upper,workdir=$folder/work" "$root"
+mount --bind /dev "$root/dev"
+mount -t proc proc "$root/proc"
+mount -t tmpfs tmpfs "$root/run"
+
+user=0:0 workdir=/ command=() environment=(PATH=/usr/sbin:/usr/bin:/sbin:/bin)
+# ["a", "b"] as words.
+words() { tr -d '[],' <<<"$1" | xargs -n 1; }
+while read -r instruction rest; do
+  case $instruction in
+    '' | '#'* | FROM) ;;
+    ENV) environment+=("$rest") ;;
+    RUN) env -i "${environment[@]}" chroot "$root" sh -c "$rest" ;;
+    COPY) mkdir -p "$root${rest##* }" && cp -r "$context/${rest%% *}/." "$root${rest##* }" ;;
+    USER) user=$rest ;;
+    WORKDIR) workdir=$rest ;;
+    VOLUME)
+      # A new volume has the owner and the mode of what the image has there.
+      chown --reference="$root$rest" "$volume"
+      chmod --reference="$root$rest" "$volume"
+      mount --bind "$volume" "$root$rest" ;;
+    ENTRYPOINT | CMD) mapfile -t -O ${#command[@]} command < <(words "$rest") ;;
+    *) echo "The instruction $instruction is not known." && exit 1 ;;
+  esac
+done <"$dockerfile"
+exec env -i "${environment[@]}" chroot --userspec="$user" "$root" sh -c 'cd "$1" && shift && exec "$@"' sh "$workdir" "${command[@]}"
