@@ -47,6 +47,28 @@ public class OverloadTests
         Assert.Equal(["/1", "/3"], _begun);
     }
 
+    /// <summary>A client that asks again as soon as it has its answer is not one too many: its own request had the place.</summary>
+    [Fact]
+    public async Task Place_IsFreeWhenTheAnswerIsThere()
+    {
+        await using var server = await StartAsync(queue: 0);
+        _go.SetResult();
+        var first = server.Connect();
+        var second = server.Connect();
+        var sends = 0;
+        first.Transport.Received = () =>
+        {
+            // On another thread: this one is still the first request's.
+            if (Interlocked.Increment(ref sends) == 1)
+                Task.Run(() => second.Send(RecordBytes.Get(uri: "/2"))).Wait();
+        };
+
+        first.Send(RecordBytes.Get(uri: "/1"));
+
+        Assert.Equal("Hello", (await first.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await second.ReadResponseAsync()).Text);
+    }
+
     /// <summary>Between two looks at the clock, too.</summary>
     [Fact]
     public async Task RequestQueueTimeout_OverWhenAPlaceIsFree_NotBegun()

@@ -91,6 +91,9 @@ internal abstract partial class FastCgiRequest
         }
     }
 
+    /// <summary>The application has returned, or was not called: another request may have the place of this one.</summary>
+    public void LeavePlace() => Server.Admission.Release(this);
+
     /// <summary>Lets hosting dispose of its context. It never throws.</summary>
     public abstract void DisposeContext();
 
@@ -113,7 +116,6 @@ internal abstract partial class FastCgiRequest
         ResetLifetime();
         _applicationError = null;
         Retire();
-        Server.Admission.Release(this);
         Server.Requests.Return(this, Connection.Loop);
     }
 

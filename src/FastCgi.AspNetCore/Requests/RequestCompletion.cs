@@ -19,6 +19,9 @@ internal static class RequestCompletion
     /// <param name="exception">What the application threw.</param>
     public static void Complete(FastCgiRequest request, Exception? exception)
     {
+        // Before the end of the answer leaves: the client's next request may come at once, and its place must not be taken by this one.
+        request.LeavePlace();
+
         // Most requests end here, without a state machine.
         if (exception is null && CanFinishAtOnce(request) && TryFinish(request, out var isDrained) && isDrained && !request.Response.HasOnCompleted)
         {

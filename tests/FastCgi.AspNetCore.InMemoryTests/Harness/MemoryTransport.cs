@@ -27,6 +27,9 @@ internal sealed class MemoryTransport : ConnectionTransport
     /// <summary>The connection, which is told when a send that was held is over.</summary>
     public FastCgiConnection Connection { get; set; } = null!;
 
+    /// <summary>What the peer does as soon as it has what was sent.</summary>
+    public Action? Received { get; set; }
+
     /// <summary>How many sends there were.</summary>
     public int SendCount { get; private set; }
 
@@ -61,6 +64,7 @@ internal sealed class MemoryTransport : ConnectionTransport
 
     public override bool Send(BufferBlock chain)
     {
+        bool isComplete;
         lock (_lock)
         {
             SendCount++;
@@ -70,8 +74,11 @@ internal sealed class MemoryTransport : ConnectionTransport
                 _sent.AddRange(block.UsedSpan);
             _hasPendingSend = _holdsSends || _sent.Count > _capacity;
             Changed();
-            return !_hasPendingSend;
+            isComplete = !_hasPendingSend;
         }
+
+        Received?.Invoke();
+        return isComplete;
     }
 
     /// <summary>As in the real engines, the connection decides what becomes of it.</summary>

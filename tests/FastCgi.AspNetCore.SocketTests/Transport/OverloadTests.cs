@@ -94,7 +94,7 @@ public sealed class OverloadTests(ITestOutputHelper output)
         using var second = await server.ConnectAsync();
         using var third = await server.ConnectAsync();
         // By then it is known what the path does.
-        for (var i = 0; i < 4; i++)
+        for (var i = 0; i < 100; i++)
         {
             foreach (var client in new[] { first, second })
             {
