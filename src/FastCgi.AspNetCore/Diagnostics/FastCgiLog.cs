@@ -179,7 +179,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(51, LogLevel.Debug, "The client certificate in {Parameter} is neither PEM nor base64 of DER.", EventName = "ClientCertificateUnreadable")]
     public static partial void ClientCertificateUnreadable(this ILogger log, string parameter);
 
-    [LoggerMessage(52, LogLevel.Debug, "The user in {UserParameter} does not count, for there is no {TypeParameter}: the web server may not have checked who it is.", EventName = "UserWithoutAuthenticationType")]
+    [LoggerMessage(52, LogLevel.Debug, "The user in {UserParameter} does not count, because there is no {TypeParameter}: the web server may not have checked who it is.", EventName = "UserWithoutAuthenticationType")]
     public static partial void UserWithoutAuthenticationType(this ILogger log, string userParameter, string typeParameter);
 
     [LoggerMessage(55, LogLevel.Information, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application has left {Length} bytes of the body unread for UnreadBodyTimeout, which holds up other requests of the connection; the rest is refused.", EventName = "RequestBodyRefused")]
@@ -249,7 +249,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(HandOversTooFrequentId, LogLevel.Warning, "Handlers kept the thread of a loop {Rate:F0} times a second, and their paths do not tell which will: each time the loop goes to another thread. Set FastCgi:Transport:ApplicationScheduling to ThreadPool. See docs/troubleshooting.md#slow-answers. Reported once.", EventName = "HandOversTooFrequent")]
     public static partial void HandOversTooFrequent(this ILogger log, double rate);
 
-    [LoggerMessage(UserNotTakenId, LogLevel.Information, "A user in {UserParameter} was not taken, for there is no {TypeParameter}: {WebServer} passes the name that a client says, whether or not it was checked. Where the web server checks it, and nowhere else, add {Line}. See docs/identity.md#the-user. Reported once.", EventName = "UserNotTaken")]
+    [LoggerMessage(UserNotTakenId, LogLevel.Information, "A user in {UserParameter} was not taken, because there is no {TypeParameter}: {WebServer} passes the name that a client says, whether or not it was checked. Where the web server checks it, and nowhere else, add {Line}. See docs/identity.md#the-user. Reported once.", EventName = "UserNotTaken")]
     public static partial void UserNotTaken(this ILogger log, string userParameter, string typeParameter, string webServer, string line);
 
     [LoggerMessage(111, LogLevel.Warning, "The keys of Data Protection are in the memory of this process alone: users are logged out at each restart, and forms of before are refused. The process has no home folder. Add StateDirectory=hello to the unit, and AddDataProtection().SetApplicationName(\"hello\").PersistKeysToFileSystem(new DirectoryInfo(\"/var/lib/hello/keys\")) to the application. See docs/troubleshooting.md#ephemeral-key-repository.", EventName = "KeysInMemory")]

@@ -100,7 +100,7 @@ internal sealed class FastCgiServer : IServer
 
         try
         {
-            // Before the connections are there: whoever sees those may ask.
+            // Set first: the status can be read as soon as there are connections.
             StartedAt = _time.GetUtcNow();
             _startedAt = _time.GetTimestamp();
             var configuration = _services.GetService<IConfiguration>();

@@ -20,7 +20,7 @@ internal sealed class SocketConnection : ConnectionTransport
     private const int MaxReceivesInARow = 4;
 
     // Whose turn it is to receive. While what was received is parsed, the thread that does so goes on; whoever wants to resume then only
-    // tells it so, for there is one buffer.
+    // tells it so, because there is one buffer.
     private const int Receiving = 0;
     private const int Resumed = 1;
     private const int Paused = 2;

@@ -72,7 +72,7 @@ internal sealed class LighttpdInspector(DoctorReport report, AddressInspector ad
         if (ReadTimeout(place) is > 0 and < LongestPoll and var seconds)
             report.AddNote(DoctorRule.ReadTimeout, where, string.Create(CultureInfo.InvariantCulture, $"read-timeout is {seconds} s"), "answers that are silent for longer are a 504; the long polls of Blazor and SignalR last up to 90 seconds", "\"read-timeout\" => 120", Trouble + "#504-gateway-timeout");
         if (place.Backend["bin-path"] is not null && place.Backend["max-procs"]?.Text != "1")
-            report.AddNote(DoctorRule.KeysNotShared, where, "lighttpd starts the application several times, for there is no \"max-procs\" => 1", "unless the application names a folder for its keys, a login or form of one process may be refused by the others", "\"max-procs\" => 1", Trouble + "#ephemeral-key-repository");
+            report.AddNote(DoctorRule.KeysNotShared, where, "lighttpd starts the application several times, because there is no \"max-procs\" => 1", "unless the application names a folder for its keys, a login or form of one process may be refused by the others", "\"max-procs\" => 1", Trouble + "#ephemeral-key-repository");
     }
 
     private void InspectPathBase(LighttpdPlace place)
