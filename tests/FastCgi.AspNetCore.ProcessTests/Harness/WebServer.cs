@@ -5,6 +5,9 @@ namespace FastCgi.AspNetCore.ProcessTests.Harness;
 /// <summary>nginx or HAProxy before one or more instances of the application.</summary>
 internal sealed class WebServer : IAsyncDisposable
 {
+    // The folders below /var/lib/nginx are made by the first nginx that root starts on a machine; nobody else may.
+    private const string TemporaryFolders = "client_body_temp_path body; fastcgi_temp_path fastcgi; proxy_temp_path proxy; scgi_temp_path scgi; uwsgi_temp_path uwsgi;";
+
     private readonly string _folder;
     private readonly WebServerProcess _process;
 
@@ -41,6 +44,7 @@ internal sealed class WebServer : IAsyncDisposable
         var server = new WebServer(folder);
         await server.StartAsync(
             Path.Combine("scale-out", configuration),
+            ("http {", $"http {{ {TemporaryFolders}"),
             ("192.0.2.11:9000", firstInstance),
             ("192.0.2.12:9000", secondInstance),
             ("bind :8080", $"bind {server.EndPoint}"),
