@@ -13,6 +13,9 @@ internal sealed class Load : IAsyncDisposable
 {
     private const int ClientsOfAKind = 2;
 
+    // As people and web pages do. Without it, the clients take the processors from the instances that start.
+    private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(4);
+
     private readonly CancellationTokenSource _end = new();
     private readonly ConcurrentQueue<Failure> _failures = new();
     private readonly HttpClient _client;
@@ -71,6 +74,7 @@ internal sealed class Load : IAsyncDisposable
             Interlocked.Increment(ref _count);
             if (reason is not null)
                 _failures.Enqueue(new Failure(begunAt, $"{method} {host} {(isKept ? "kept" : "not kept")}", reason));
+            await Task.Delay(s_pause);
         }
     }
 
