@@ -13,6 +13,35 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// </summary>
 public class LimitEdgeTests
 {
+    /// <summary>The longest time is none that a sum could pass: the server starts, answers, goes by its clock and stops.</summary>
+    [Fact]
+    public async Task Times_TheLongest_ServerStartsServesAndStops()
+    {
+        var times = typeof(FastCgiServerLimits).GetProperties().Where(static one => one.PropertyType == typeof(TimeSpan) || one.PropertyType == typeof(TimeSpan?)).ToList();
+        Assert.NotEmpty(times);
+        await using var server = await TestServer.StartAsync(Apps.Hello, options =>
+        {
+            times.ForEach(time => time.SetValue(options.Limits, TimeSpan.MaxValue));
+            (options.IdleExit, options.SlowRequestThreshold) = (TimeSpan.MaxValue, TimeSpan.MaxValue);
+        });
+        var frontEnd = server.Connect();
+        var halfOpen = server.Connect();
+        halfOpen.Send(RecordBytes.Begin());
+
+        server.Clock.Advance(TimeSpan.FromDays(1));
+        frontEnd.Send(RecordBytes.Get());
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        server.Clock.Advance(TimeSpan.FromDays(1));
+        Assert.Empty(halfOpen.ReadAvailable());
+
+        using var time = new CancellationTokenSource();
+        var stopping = server.StopAsync(time.Token);
+        server.Clock.Advance(TimeSpan.FromDays(1));
+        Assert.False(frontEnd.Transport.IsClosed);
+        await time.CancelAsync();
+        await stopping.Within("the stop");
+    }
+
     /// <summary>What is declared too long is refused before any of it has come.</summary>
     [Theory]
     [InlineData(99, 99, 200)]

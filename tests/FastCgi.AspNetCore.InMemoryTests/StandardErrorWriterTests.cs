@@ -70,6 +70,27 @@ public sealed class StandardErrorWriterTests
         Assert.Equal([" and half\n", ""], await ReadLinesAsync(frontEnd));
     }
 
+    /// <summary>First halves of surrogate pairs, of which none has a second one, are cut like other text: a record has 65,535 bytes at the most.</summary>
+    [Theory]
+    [InlineData(2_001)]
+    [InlineData(20_000)]
+    public async Task Line_OfFirstHalvesAlone_IsCutAsAnyOther(int length)
+    {
+        var lines = await WriteAsync(async error => await error.WriteLineAsync(new string('\uD800', length)));
+
+        Assert.Equal(new string('\uFFFD', length), string.Concat(lines).ReplaceLineEndings(""));
+        Assert.All(lines, static line => Assert.InRange(line.Length, 1, 2_002));
+    }
+
+    /// <summary>The pair that lies across the longest line stays whole.</summary>
+    [Fact]
+    public async Task Line_PairAtItsEnd_StaysWhole()
+    {
+        var text = new string('a', 1_999) + "\U0001F600" + "b";
+
+        Assert.Equal([text[..2_001] + "\n", "b\n"], await WriteAsync(async error => await error.WriteLineAsync(text)));
+    }
+
     [Fact]
     public async Task Flush_AfterTheRequest_DoesNothing()
     {

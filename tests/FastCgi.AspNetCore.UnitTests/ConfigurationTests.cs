@@ -257,6 +257,8 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Limits:MinRequestBodyDataRate", "240")]
     [InlineData("FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond", "0")]
     [InlineData("FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond", "fast")]
+    [InlineData("FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond", "NaN")]
+    [InlineData("FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond", "Infinity")]
     [InlineData("FastCgi:ReservedPaths", "/health")]
     [InlineData("FastCgi:ReservedPaths:0", "health")]
     [InlineData("FastCgi:ReservedPaths:0", "/")]

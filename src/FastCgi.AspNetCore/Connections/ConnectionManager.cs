@@ -50,7 +50,11 @@ internal sealed class ConnectionManager(ServerContext server)
     public bool IsStopping => Volatile.Read(ref _isStopping);
 
     /// <summary>How long a connection must have been idle to be closed when the server stops; a tick more, for <see cref="Now"/> lags behind.</summary>
-    public TimeSpan IdleGrace { get; } = server.Options.Limits.IdleGrace is { Ticks: > 0 } grace ? grace + s_tick : TimeSpan.Zero;
+    public TimeSpan IdleGrace { get; } = server.Options.Limits.IdleGrace switch
+    {
+        { Ticks: 0 } => TimeSpan.Zero,
+        var grace => grace < TimeSpan.MaxValue - s_tick ? grace + s_tick : TimeSpan.MaxValue,
+    };
 
     /// <summary>The open connections.</summary>
     public int Count => Volatile.Read(ref _count);

@@ -24,8 +24,11 @@ internal static class SettingValues
     public static long? OptionalNumber(IConfigurationSection setting)
         => string.IsNullOrEmpty(setting.Value) ? null : long.Parse(setting.Value, NumberStyles.AllowLeadingSign, CultureInfo.InvariantCulture);
 
-    /// <summary>A number, which may have decimals.</summary>
-    public static double DecimalNumber(IConfigurationSection setting) => double.Parse(Required(setting), NumberStyles.AllowDecimalPoint, CultureInfo.InvariantCulture);
+    /// <summary>A number, which may have decimals. NaN and Infinity, which <see cref="double"/> would take, are none.</summary>
+    public static double DecimalNumber(IConfigurationSection setting)
+        => double.Parse(Required(setting), NumberStyles.AllowDecimalPoint, CultureInfo.InvariantCulture) is var number && double.IsFinite(number)
+            ? number
+            : throw new FormatException("it is not a number.");
 
     /// <summary>A number alone would be days, which nobody means.</summary>
     public static TimeSpan Time(IConfigurationSection setting) => Required(setting).Contains(':', StringComparison.Ordinal)

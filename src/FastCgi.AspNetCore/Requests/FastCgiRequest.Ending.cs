@@ -91,7 +91,11 @@ internal abstract partial class FastCgiRequest
         }
     }
 
-    /// <summary>The application has returned, or was not called: another request may have the place of this one.</summary>
+    /// <summary>
+    /// The application has returned, and what it has registered for the start of the response has been called: another request may have the
+    /// place of this one. Before the end of the answer leaves: the client's next request may come at once, and must not find its place taken.
+    /// It may be called more than once.
+    /// </summary>
     public void LeavePlace() => Server.Admission.Release(this);
 
     /// <summary>Lets hosting dispose of its context. It never throws.</summary>

@@ -106,7 +106,22 @@ internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplic
         if (task is null)
             return new InvalidOperationException("The application returned null instead of a task.");
 
-        return task.IsCompletedSuccessfully ? null : task.Exception?.InnerException ?? new TaskCanceledException(task);
+        if (task.IsCompletedSuccessfully)
+            return null;
+
+        if (task.Exception?.InnerException is { } exception)
+            return exception;
+
+        try
+        {
+            // Of a task that was cancelled, only this has the exception that did it, which says where.
+            task.GetAwaiter().GetResult();
+            return null;
+        }
+        catch (Exception cancellation)
+        {
+            return cancellation;
+        }
     }
 
     private void OnApplicationReturned() => ThreadRoot.Run(this, static request => request.CompleteInItsContext(), Server.Log);

@@ -24,6 +24,7 @@ internal sealed class RequestBody
     private bool _isInputOver;
     private bool _isReaderOver;
     private bool _isReading;
+    private bool _isResultOut;
     private BodyDataRate? _rate;
 
     public RequestBody(BufferPool pool)
@@ -65,6 +66,7 @@ internal sealed class RequestBody
         _wantedLength = 0;
         _isInputOver = false;
         _isReaderOver = false;
+        _isResultOut = false;
         _rate = null;
     }
 
@@ -162,10 +164,16 @@ internal sealed class RequestBody
     /// <summary>Says how far the result of the last read was used. Whoever then asks whether receiving is paused sees it the right way.</summary>
     public void AdvanceTo(SequencePosition consumed, SequencePosition examined)
     {
-        var consumedLength = _readBuffer.IsEmpty ? 0 : _readBuffer.Slice(0, consumed).Length;
-        var examinedLength = _readBuffer.IsEmpty ? 0 : _readBuffer.Slice(0, examined).Length;
+        // The pipe looks whether there is a result when it has given segments back already: with a position in one that it has used again
+        // since, those of other requests too.
+        if (!_isResultOut)
+            throw new InvalidOperationException("No reading operation to complete.");
+
+        var consumedLength = GetReadLength(consumed);
+        var examinedLength = GetReadLength(examined);
         _pipe.Reader.AdvanceTo(consumed, examined);
         _readBuffer = default;
+        _isResultOut = false;
         Interlocked.Exchange(ref _examinedLength, Math.Max(_examinedLength, _consumedLength + examinedLength));
         _consumedLength += consumedLength;
     }
@@ -217,12 +225,18 @@ internal sealed class RequestBody
         }
     }
 
+    /// <summary>How much of the result is in front of a position. One that is not in it is refused.</summary>
+    private long GetReadLength(SequencePosition position)
+        => _readBuffer.Start.GetObject() is null ? 0 : _readBuffer.Slice(0, position).Length;
+
     private ReadResult Note(in ReadResult result)
     {
         _readBuffer = result.Buffer;
+        _isResultOut = true;
         if (_maxLength is { } limit && _consumedLength + _readBuffer.Length > limit)
         {
             _pipe.Reader.AdvanceTo(_readBuffer.Start, _readBuffer.Start);
+            _isResultOut = false;
             throw TooLarge(limit);
         }
 

@@ -19,14 +19,15 @@ internal static class RequestCompletion
     /// <param name="exception">What the application threw.</param>
     public static void Complete(FastCgiRequest request, Exception? exception)
     {
-        // Before the end of the answer leaves: the client's next request may come at once, and its place must not be taken by this one.
-        request.LeavePlace();
-
         // Most requests end here, without a state machine.
-        if (exception is null && CanFinishAtOnce(request) && TryFinish(request, out var isDrained) && isDrained && !request.Response.HasOnCompleted)
+        if (exception is null && CanFinishAtOnce(request))
         {
-            Retire(request);
-            return;
+            request.LeavePlace();
+            if (TryFinish(request, out var isDrained) && isDrained && !request.Response.HasOnCompleted)
+            {
+                Retire(request);
+                return;
+            }
         }
 
         var completion = CompleteAsync(request, exception);
@@ -49,6 +50,7 @@ internal static class RequestCompletion
             request.Log.RequestEndFailed(request.ConnectionId, request.TraceIdentifier, failure);
         }
 
+        request.LeavePlace();
         // The last resort of a request that is still in the table, whatever has failed: what is left of it is dropped.
         if (request.State.IsInTable)
             request.Connection.TryAbort(request, request.Generation, new ConnectionAbortedException("The server failed to end the request."));
@@ -64,6 +66,7 @@ internal static class RequestCompletion
         var response = request.Response;
         if (request.Rejection != RequestRejection.None)
         {
+            request.LeavePlace();
             Refuse(request);
             return;
         }
@@ -72,8 +75,12 @@ internal static class RequestCompletion
             request.TakeApplicationException(exception);
         if (request.ApplicationError is null && response is { HasStarted: false, HasOnStarting: true } && !request.IsAborted)
             await response.FireOnStartingAsync();
+        // Where the application has completed the response, its end has been sent, or waits for the web server.
+        if (response.IsCompleted)
+            request.LeavePlace();
         if (response.Completion is { } completion && await CatchAsync(completion) is { } failure)
             request.ReportApplicationError(failure);
+        request.LeavePlace();
         if (request.ApplicationError is null && !request.IsAborted && FindLengthError(response) is { } mismatch)
             request.ReportApplicationError(mismatch);
 

@@ -103,8 +103,8 @@ internal sealed class StandardErrorWriter : TextWriter
         else
             _line.Append(c);
 
-        // Not between the halves of a surrogate pair.
-        if (_line.Length >= MaxLineLength && !char.IsHighSurrogate(c))
+        // Not between the halves of a surrogate pair; of first halves alone, no more than one waits for its second.
+        if (_line.Length > MaxLineLength || (_line.Length == MaxLineLength && !char.IsHighSurrogate(c)))
             EndLine();
     }
 }

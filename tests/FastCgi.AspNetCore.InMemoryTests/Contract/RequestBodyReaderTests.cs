@@ -76,6 +76,73 @@ public class RequestBodyReaderTests
 
     [Fact]
     [Trait("Contract", "E4")]
+    public async Task AdvanceTo_Twice_ThrowsAndTheRestIsRead() => await Parity.AssertAsync(
+        static async (context, seen) =>
+        {
+            var reader = context.Request.BodyReader;
+            seen.Try("advance before a read", () => reader.AdvanceTo(default));
+            var buffer = (await reader.ReadAtLeastAsync(10)).Buffer;
+            reader.AdvanceTo(buffer.GetPosition(2));
+            seen.Try("advance twice", () => reader.AdvanceTo(buffer.GetPosition(5)));
+            seen.Try("advance back", () => reader.AdvanceTo(buffer.Start, buffer.End));
+            var rest = await reader.ReadAtLeastAsync(8);
+            seen.Note("rest", Encoding.ASCII.GetString(rest.Buffer));
+        },
+        s_post);
+
+    /// <summary>
+    /// A position of a result before, whose memory went back since: it is refused before anything is changed, whether a result is there or
+    /// not. Else the pipe would give all of its memory back while the connection writes to it.
+    /// </summary>
+    [Theory]
+    [Trait("Contract", "E4")]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task AdvanceTo_PositionOfAResultBefore_ThrowsAndTheRestIsRead(bool isReading)
+    {
+        const int Length = 400_000;
+        const int First = 100_000;
+        var body = Apps.Pattern(Length);
+        var read = new List<byte>();
+        var isRefused = Waiting.Signal();
+        var rest = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            var reader = context.Request.BodyReader;
+            var buffer = (await reader.ReadAtLeastAsync(First)).Buffer;
+            var (start, end, position) = (buffer.Start, buffer.End, buffer.GetPosition(70_000));
+            read.AddRange(buffer.Slice(0, position).ToArray());
+            reader.AdvanceTo(position);
+            if (isReading)
+                Assert.True(reader.TryRead(out _));
+            Assert.ThrowsAny<SystemException>(() => reader.AdvanceTo(start, end));
+            if (isReading)
+                reader.AdvanceTo(position);
+            isRefused.SetResult();
+            await rest.Task;
+            for (var isCompleted = false; !isCompleted;)
+            {
+                var result = await reader.ReadAsync();
+                isCompleted = result.IsCompleted;
+                read.AddRange(result.Buffer.ToArray());
+                reader.AdvanceTo(result.Buffer.End);
+            }
+        });
+        var frontEnd = server.Connect();
+        var post = RecordBytes.Post(1, "/", body);
+        var behind = First + 50_000;
+
+        frontEnd.Send(post[..behind]);
+        await isRefused.Task.Within("the reader to refuse the position");
+        frontEnd.Send(post[behind..]);
+        rest.SetResult();
+
+        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.True(body.AsSpan().SequenceEqual(read.ToArray()), "The body is another one.");
+    }
+
+    [Fact]
+    [Trait("Contract", "E4")]
     public async Task Complete_WithAnException_500()
     {
         var answer = await Parity.AssertAsync(

@@ -97,6 +97,21 @@ public class RequestLifetimeTests
         Assert.Equal((500, 1), (answer.Outcome.Status, answer.ApplicationErrors.Count));
     }
 
+    /// <summary>The log has the exception that was thrown, and so the place, and not one that only says that a task was cancelled.</summary>
+    [Fact]
+    [Trait("Contract", "A6")]
+    public async Task Exception_OfCancellationLater_IsTheOneThatWasThrown()
+    {
+        var answer = await Parity.AssertAsync(static async (_, _) =>
+        {
+            await Task.Yield();
+            throw new OperationCanceledException("on purpose");
+        });
+
+        Assert.Equal(500, answer.Outcome.Status);
+        Assert.Equal(["OperationCanceledException: on purpose"], answer.ApplicationErrors);
+    }
+
     [Fact]
     [Trait("Contract", "F2")]
     public async Task RequestAborted_FetchedAfterTheLastDeclaredByte_None()

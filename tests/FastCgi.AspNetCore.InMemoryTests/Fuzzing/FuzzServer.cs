@@ -22,7 +22,12 @@ internal sealed class FuzzServer : ILogger
     public FuzzServer(IHttpApplication<IFeatureCollection> application, params string[] expectedErrors)
     {
         _expectedErrors = [.. expectedErrors];
-        var options = new FastCgiServerOptions { Transport = { ApplicationScheduling = FastCgiApplicationScheduling.Inline } };
+        // A limit that is never reached, so that places are counted.
+        var options = new FastCgiServerOptions
+        {
+            Transport = { ApplicationScheduling = FastCgiApplicationScheduling.Inline },
+            Limits = { MaxConcurrentRequests = 1_000_000 },
+        };
         Context = ServerContext.Create(options, application, this, new FakeClock());
         Connections = new ConnectionManager(Context);
         _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(Context.Log), TimeProvider.System, Context.Log);
@@ -64,6 +69,8 @@ internal sealed class FuzzServer : ILogger
             Assert.Fail(violation.ToString());
         if (Connections.Count != 0 || !SpinWait.SpinUntil(() => Context.Buffers.RentedCount == 0, Waiting.Patience))
             Assert.Fail($"{Connections.Count} connections and {Context.Buffers.RentedCount} buffers are left.");
+        if (!SpinWait.SpinUntil(() => Context.Requests.UsedCount == 0 && Context.Admission.TakenCount == (0, 0), Waiting.Patience))
+            Assert.Fail($"{Context.Requests.UsedCount} requests and {Context.Admission.TakenCount.Ordinary} places are left.");
     }
 
     public IDisposable? BeginScope<TState>(TState state)

@@ -101,11 +101,11 @@ internal sealed class TestServer : IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         await _host.StopAsync();
-        var errors = Logs.UnexpectedErrors.Select(static log => $"{log.Level} {log.EventName}: {log.Message} {log.Exception}").ToList();
-        Assert.True(errors.Count == 0, string.Join(Environment.NewLine, errors));
-        Assert.Null(Invariants.FirstViolation);
+        AssertNoError();
         await AssertNothingIsRentedAsync();
         await AssertNothingIsUsedAsync();
+        // Once more: what was still winding up may have failed.
+        AssertNoError();
         if (Recycled.Count > 0)
             AssertNothingIsSeen();
         _host.Dispose();
@@ -126,8 +126,16 @@ internal sealed class TestServer : IAsyncDisposable
         await Waiting.UntilAsync(() => Context.Requests.UsedCount == 0, "all request objects to be returned");
         await Waiting.UntilAsync(() => Connections.Count == 0, "all connections to end");
         Assert.Equal(0, Context.Admission.QueuedCount);
+        Assert.Equal((0, 0), Context.Admission.TakenCount);
         Assert.Equal(0, Connections.CountRequests());
         Assert.All(_transports, static transport => Assert.Equal(0, transport.Connection?.RequestCount ?? 0));
+    }
+
+    private void AssertNoError()
+    {
+        var errors = Logs.UnexpectedErrors.Select(static log => $"{log.Level} {log.EventName}: {log.Message} {log.Exception}").ToList();
+        Assert.True(errors.Count == 0, string.Join(Environment.NewLine, errors));
+        Assert.Null(Invariants.FirstViolation);
     }
 
     private void AssertNothingIsSeen()
