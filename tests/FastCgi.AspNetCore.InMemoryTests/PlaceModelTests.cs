@@ -126,7 +126,7 @@ public sealed class PlaceModelTests
 
         public Dictionary<int, bool> Running { get; } = [];
 
-        public List<(int Number, int Since)> Waiting { get; } = [];
+        public List<(int Number, int Since, bool IsReserved)> Waiting { get; } = [];
 
         public (long Ordinary, int Reserved) Taken => (Running.Count(static request => !request.Value), Running.Count(static request => request.Value));
 
@@ -137,17 +137,18 @@ public sealed class PlaceModelTests
             else if (isReserved && Taken.Reserved < reserved)
                 Running.Add(number, true);
             else if (Waiting.Count < queue)
-                Waiting.Add((number, _now));
+                Waiting.Add((number, _now, isReserved));
         }
 
         public void End(int number)
         {
             Running.Remove(number, out var hadReserved);
-            if (hadReserved || Waiting.Count == 0)
+            var next = hadReserved ? Waiting.FindIndex(static waiting => waiting.IsReserved) : Math.Min(Waiting.Count, 1) - 1;
+            if (next < 0)
                 return;
 
-            Running.Add(Waiting[0].Number, false);
-            Waiting.RemoveAt(0);
+            Running.Add(Waiting[next].Number, hadReserved);
+            Waiting.RemoveAt(next);
         }
 
         /// <summary>Whoever runs keeps its place until its application returns.</summary>

@@ -105,7 +105,10 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         }
     }
 
-    /// <summary>Gives a place back: the request that has waited longest is executed, unless that was too long.</summary>
+    /// <summary>
+    /// Gives a place back: the request that has waited longest is executed, unless that was too long. A reserved place is for one that waits
+    /// for a reserved path.
+    /// </summary>
     public void Release(FastCgiRequest request)
     {
         if (request.Place == RequestPlace.None)
@@ -115,19 +118,15 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         List<FastCgiRequest>? overdue = null;
         lock (_lock)
         {
-            if (request.Place == RequestPlace.Reserved)
-            {
-                _reservedCount--;
-            }
-            else
-            {
-                overdue = TakeOverdue();
-                next = _queue.First is { } first ? Take(first, RequestPlace.Ordinary) : null;
-                if (next is null)
-                    _ordinaryCount--;
-            }
-
+            var place = request.Place;
             request.Place = RequestPlace.None;
+            overdue = TakeOverdue();
+            if ((place == RequestPlace.Reserved ? FindReserved() : _queue.First) is { } node)
+                next = Take(node, place);
+            else if (place == RequestPlace.Reserved)
+                _reservedCount--;
+            else
+                _ordinaryCount--;
         }
 
         next?.RunLater();
@@ -190,6 +189,14 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         _nodes.Remove(request);
         request.Place = place;
         return request;
+    }
+
+    private LinkedListNode<QueuedRequest>? FindReserved()
+    {
+        var node = _queue.First;
+        while (node is not null && !IsReserved(node.Value.Request.Path))
+            node = node.Next;
+        return node;
     }
 
     private bool IsReserved(string? path)
