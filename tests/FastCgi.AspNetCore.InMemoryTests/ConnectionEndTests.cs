@@ -59,6 +59,22 @@ public sealed class ConnectionEndTests
         Assert.True(frontEnd.Transport.IsClosed);
     }
 
+    /// <summary>The descriptor of one that is closed may be another's.</summary>
+    [Fact]
+    public async Task Close_WithAnswersQueuedBehindASend_NothingMoreIsSent()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HoldSends();
+        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0));
+        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0));
+
+        frontEnd.Close();
+        frontEnd.Transport.ReleaseSend();
+
+        Assert.Equal(1, frontEnd.Transport.SendCount);
+    }
+
     [Fact]
     public async Task Leaving_ARefusedRoleArrives_ConnectionClosedBehindTheRefusal()
     {

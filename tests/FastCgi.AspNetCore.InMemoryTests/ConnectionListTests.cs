@@ -1,4 +1,6 @@
+using System.Diagnostics.Metrics;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Testing;
 using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
@@ -26,6 +28,30 @@ public class ConnectionListTests
 
         Assert.Single(server.Logs.All, static log => log.EventName == "ConnectionAborted");
         Assert.Equal([order[2]], Enumerable.Range(0, 3).Where(i => frontEnds[i].Transport.IsReset));
+    }
+
+    [Fact]
+    public async Task Connections_ToldTwiceThatTheyAreClosed_AreCountedOnce()
+    {
+        const int Count = 20;
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        using var meter = new Meter(nameof(ConnectionListTests));
+        var recorded = 0;
+        using var listener = new MeterListener();
+        server.Connections.Durations = meter.CreateHistogram<double>("duration");
+        listener.SetMeasurementEventCallback<double>((_, _, _, _) => Interlocked.Increment(ref recorded));
+        listener.EnableMeasurementEvents(server.Connections.Durations);
+
+        for (var i = 0; i < Count; i++)
+        {
+            var frontEnd = server.Connect();
+            frontEnd.Close();
+            frontEnd.Close();
+            Assert.Equal(ConnectionPhase.Closed, frontEnd.Transport.Connection.Describe().Phase);
+        }
+
+        await Waiting.UntilAsync(() => Volatile.Read(ref recorded) >= Count, "the durations");
+        Assert.Equal((Count, Count), (recorded, server.Connections.GetTotals().Connections));
     }
 
     [Fact]
