@@ -75,6 +75,26 @@ public sealed class ConnectionEndTests
         Assert.Equal(1, frontEnd.Transport.SendCount);
     }
 
+    /// <summary>The engine may have received it before it comes to the reset.</summary>
+    [Fact]
+    public async Task Reset_ARequestArrivesAllTheSame_ApplicationIsNotCalled()
+    {
+        var calls = 0;
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            Interlocked.Increment(ref calls);
+            return Apps.Hello(context);
+        });
+        for (var i = 0; i < 10; i++)
+        {
+            var frontEnd = server.Connect();
+            frontEnd.Transport.Connection.Reset();
+            frontEnd.Send(RecordBytes.Get());
+        }
+
+        Assert.Equal(0, calls);
+    }
+
     [Fact]
     public async Task Leaving_ARefusedRoleArrives_ConnectionClosedBehindTheRefusal()
     {
