@@ -154,6 +154,7 @@ internal sealed class HostileRequest(int number)
         _ = features.GetRequiredFeature<ITlsHandshakeFeature>();
         _ = features.GetRequiredFeature<ITlsConnectionFeature>().ClientCertificate;
         features.Set(new HostileFeature());
+        features.Set<IServiceProvidersFeature>(new RequestServicesFeature(context, scopeFactory: null));
         features.Set<IQueryFeature>(new QueryFeature(new QueryCollection()));
         features.Set<IFormFeature>(new FormFeature(FormCollection.Empty));
         features.Set<IHttpRequestTrailersFeature>(new HostileFeature());
