@@ -59,6 +59,42 @@ public sealed class ConnectionEndTests
         Assert.True(frontEnd.Transport.IsClosed);
     }
 
+    /// <summary>The descriptor of one that is closed may be another's.</summary>
+    [Fact]
+    public async Task Close_WithAnswersQueuedBehindASend_NothingMoreIsSent()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HoldSends();
+        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0));
+        frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0));
+
+        frontEnd.Close();
+        frontEnd.Transport.ReleaseSend();
+
+        Assert.Equal(1, frontEnd.Transport.SendCount);
+    }
+
+    /// <summary>The engine may have received it before it comes to the reset.</summary>
+    [Fact]
+    public async Task Reset_ARequestArrivesAllTheSame_ApplicationIsNotCalled()
+    {
+        var calls = 0;
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            Interlocked.Increment(ref calls);
+            return Apps.Hello(context);
+        });
+        for (var i = 0; i < 10; i++)
+        {
+            var frontEnd = server.Connect();
+            frontEnd.Transport.Connection.Reset();
+            frontEnd.Send(RecordBytes.Get());
+        }
+
+        Assert.Equal(0, calls);
+    }
+
     [Fact]
     public async Task Leaving_ARefusedRoleArrives_ConnectionClosedBehindTheRefusal()
     {

@@ -1,4 +1,6 @@
+using System.Diagnostics.Metrics;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Testing;
 using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
@@ -29,6 +31,54 @@ public class ConnectionListTests
     }
 
     [Fact]
+    public async Task Connections_ToldTwiceThatTheyAreClosed_AreCountedOnce()
+    {
+        const int Count = 20;
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        using var meter = new Meter(nameof(ConnectionListTests));
+        var recorded = 0;
+        using var listener = new MeterListener();
+        server.Connections.Durations = meter.CreateHistogram<double>("duration");
+        listener.SetMeasurementEventCallback<double>((_, _, _, _) => Interlocked.Increment(ref recorded));
+        listener.EnableMeasurementEvents(server.Connections.Durations);
+
+        for (var i = 0; i < Count; i++)
+        {
+            var frontEnd = server.Connect();
+            frontEnd.Close();
+            frontEnd.Close();
+            Assert.Equal(ConnectionPhase.Closed, frontEnd.Transport.Connection.Describe().Phase);
+        }
+
+        await Waiting.UntilAsync(() => Volatile.Read(ref recorded) >= Count, "the durations");
+        Assert.Equal((Count, Count), (recorded, server.Connections.GetTotals().Connections));
+    }
+
+    [Fact]
+    public async Task Connections_OfWhichSomeAreDescribed_ThoseOpenedFirst()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var ids = Enumerable.Range(0, 3).Select(_ => server.Connect().Transport.Connection.Id).ToList();
+
+        Assert.Equal(ids[..2], server.Connections.Describe(maxCount: 2).Select(static connection => connection.Id));
+    }
+
+    [Theory]
+    [InlineData(false, 0)]
+    [InlineData(true, 1)]
+    public async Task Stop_TimeIsOver_ToldOfTheRequestsThatAreAborted(bool hasRequest, int count)
+    {
+        await using var server = await TestServer.StartAsync(Apps.UntilAborted);
+        var frontEnd = server.Connect();
+        if (hasRequest)
+            frontEnd.Send(RecordBytes.Get());
+
+        await server.StopAsync(new CancellationToken(canceled: true));
+
+        Assert.Equal(count, server.Logs.All.Count(static log => log.EventName == "StopTimedOut"));
+    }
+
+    [Fact]
     public async Task Ready_RequestsTakenOut_HaveNoSuccessor()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
@@ -47,6 +97,24 @@ public class ConnectionListTests
         Assert.True(ready.IsEmpty);
         foreach (var request in requests)
             server.Context.Requests.Return(request, loop: 0);
+    }
+
+    /// <summary>Whoever executes it does not wait for it, and learns from what it says.</summary>
+    [Theory]
+    [InlineData("rejected")]
+    [InlineData("aborted")]
+    [InlineData("ended")]
+    public async Task Execute_OfARequestThatAwaitsNothing_HasReturned(string how)
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var connection = server.Connect().Transport.Connection;
+        var ready = new ReadyRequests();
+
+        connection.OnReceived(how == "rejected" ? [.. RecordBytes.Begin(), .. RecordBytes.Record(RecordBytes.Params, 1)] : RecordBytes.Get(), ref ready);
+        if (how == "aborted")
+            connection.OnReceived(RecordBytes.Abort(), ref ready);
+
+        Assert.True(ready.RemoveFirst().Execute());
     }
 
     [Fact]

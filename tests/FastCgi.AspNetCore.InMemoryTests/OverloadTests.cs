@@ -146,6 +146,30 @@ public class OverloadTests
         Assert.All(taken, static count => Assert.Equal((0, 0), count));
     }
 
+    /// <summary>The handler of the next one may block its thread, and the client of the one before does not wait for that.</summary>
+    [Fact]
+    public async Task Queue_NextOneBlocks_AnswerOfTheOneBeforeIsThere()
+    {
+        using var goOn = new ManualResetEventSlim();
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                if (context.Request.Path == "/1")
+                    await _go.Task;
+                else
+                    goOn.Wait(Waiting.Patience);
+                await Apps.Hello(context);
+            },
+            static options => (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit) = (1, 1));
+        var (first, second) = (Send(server, "/1"), Send(server, "/2"));
+
+        _go.SetResult();
+        Assert.Equal("Hello", (await first.ReadResponseAsync()).Text);
+        goOn.Set();
+
+        Assert.Equal("Hello", (await second.ReadResponseAsync()).Text);
+    }
+
     /// <summary>Between two looks at the clock, too.</summary>
     [Fact]
     public async Task RequestQueueTimeout_OverWhenAPlaceIsFree_NotBegun()

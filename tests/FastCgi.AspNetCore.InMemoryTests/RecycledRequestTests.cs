@@ -75,6 +75,37 @@ public sealed class RecycledRequestTests
         await Assert.ThrowsAnyAsync<Xunit.Sdk.XunitException>(async () => await server.DisposeAsync());
     }
 
+    /// <summary>A field that is not reset is a leak, whoever may see it: not only those are looked at that an application can ask for.</summary>
+    [Fact]
+    public async Task Request_OfAnObjectThatHasServed_HasEachFieldAsInANewObject()
+    {
+        var expected = Assert.Single(await TakeSnapshotsAsync(isRecycled: false, count: 1));
+
+        foreach (var snapshot in await TakeSnapshotsAsync(isRecycled: true, Enough))
+            Assert.Empty(snapshot.Except(expected).Concat(expected.Except(snapshot)));
+    }
+
+    /// <summary>What the objects of requests with a part of their body have when the application is called.</summary>
+    private static async Task<List<HashSet<string>>> TakeSnapshotsAsync(bool isRecycled, int count)
+    {
+        var snapshots = new List<HashSet<string>>();
+        await using var server = await TestServer.StartAsync(
+            app => app.Run(context =>
+            {
+                snapshots.Add(RequestSnapshot.Take((FastCgiRequest)context.Features.GetRequiredFeature<IHttpRequestFeature>()));
+                return Apps.Target(context);
+            }),
+            isRecycled: isRecycled);
+        for (var i = 0; i < count; i++)
+        {
+            var frontEnd = server.Connect();
+            frontEnd.Send(RecordBytes.Post(1, "/", Apps.Pattern(10))[..^10]);
+            await frontEnd.ReadResponseAsync();
+        }
+
+        return snapshots;
+    }
+
     private static Task<TestServer> StartAsync(RequestDelegate application)
         => TestServer.StartAsync(app => app.Run(application), isRecycled: true);
 

@@ -221,6 +221,34 @@ public class RoleTests
         Assert.False(frontEnd.IsInputComplete);
     }
 
+    /// <summary>Not only who waits for more has made room for it.</summary>
+    [Fact]
+    public async Task FILTER_DataReadDownToTheWindow_ReceivingResumes()
+    {
+        var (read, go) = (Waiting.Signal(), Waiting.Signal());
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                await read.Task;
+                await context.Features.Get<IFastCgiFilterFeature>()!.Data.ReadExactlyAsync(new byte[10_000]);
+                await go.Task;
+            },
+            static options =>
+            {
+                options.Roles.Add(FastCgiRole.Filter);
+                options.Limits.MaxRequestBufferSize = 10_000;
+            });
+        var frontEnd = server.Connect();
+        frontEnd.Send(BeginFilter("0", 100_000), RecordBytes.Record(RecordBytes.Stdin, 1), RecordBytes.Record(RecordBytes.Data, 1, new byte[20_000]));
+        Assert.True(frontEnd.IsPaused);
+
+        read.SetResult();
+
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
+        go.SetResult();
+        await frontEnd.ReadResponseAsync();
+    }
+
     [Fact]
     public async Task FILTER_Aborted_ReadOfDataFails()
     {

@@ -217,6 +217,34 @@ public class StaleUseTests
             => Assert.ThrowsAsync<ObjectDisposedException>(() => how == "stream" ? stream.ReadAsync(new byte[10]).AsTask() : reader.ReadAsync().AsTask());
     }
 
+    /// <summary>A read that nobody awaits, of what does not come.</summary>
+    [Fact]
+    [Trait("Contract", "T28")]
+    public async Task RequestBody_ReadThatWaitsAtTheEnd_FailsAndTheNextBodyIsWhole()
+    {
+        Task? read = null;
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            if (context.Request.Path != "/first")
+                return Apps.BodyHash(context);
+
+            read = context.Request.Body.ReadAsync(new byte[10]).AsTask();
+            return Apps.Hello(context);
+        });
+        var body = Apps.Pattern(20_000);
+        for (var i = 0; i < 40; i++)
+        {
+            var first = server.Connect();
+            first.Send(RecordBytes.Post(1, "/first", body)[..^(body.Length + 16)]);
+            await first.ReadResponseAsync();
+            await Assert.ThrowsAsync<ObjectDisposedException>(() => read!.Within("the read"));
+
+            var next = server.Connect();
+            next.Send(RecordBytes.Post(1, "/next", body));
+            Assert.Equal(Apps.HashOf(body), (await next.ReadResponseAsync()).Text);
+        }
+    }
+
     /// <summary>A copy that nobody awaits, to a destination that is slow: meanwhile the object serves another request.</summary>
     [Theory]
     [InlineData("stream")]

@@ -271,8 +271,10 @@ public class TimeoutTests
         Assert.Equal(200_000, (await frontEnd.ReadResponseAsync()).Body.Length);
     }
 
-    [Fact]
-    public async Task BEGIN_REQUEST_ThatCameInPieces_LeavesNothingThatIsAwaited()
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Record_ThatCameInPieces_LeavesNothingThatIsAwaited(bool isOfManagement)
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
         var frontEnd = server.Connect();
@@ -280,6 +282,9 @@ public class TimeoutTests
         {
             frontEnd.SendByteByByte(RecordBytes.Get(id: i + 1));
             await frontEnd.ReadResponseAsync(i + 1);
+            if (isOfManagement)
+                frontEnd.SendByteByByte(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MAX_REQS", ""))));
+            Assert.Equal(isOfManagement ? 1 : 0, frontEnd.ReadAvailable().Count);
             server.Clock.Advance(TimeSpan.FromMinutes(1));
             Assert.False(frontEnd.Transport.IsReset);
         }

@@ -145,6 +145,25 @@ public class UnreadBodyTests
     }
 
     [Fact]
+    public async Task STDIN_UnreadOfTheOneBehindAnUnreadOne_PausesAtTheWindow()
+    {
+        var go = Waiting.Signal();
+        await using var server = await StartAsync(go.Task);
+        var frontEnd = server.Connect();
+        BeginUpload(frontEnd, length: Window + 1);
+        server.Clock.Advance(TimeSpan.FromSeconds(6));
+
+        BeginUpload(frontEnd, length: Window + 1, id: 2);
+
+        Assert.True(frontEnd.IsPaused);
+        server.Logs.Expected.Add("ApplicationError");
+        go.SetResult();
+        Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
+        frontEnd.Send(RecordBytes.StdinStream(2, s_body.AsSpan(Window + 1)));
+        Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync(2)).Text);
+    }
+
+    [Fact]
     public async Task STDIN_UnreadAfterGetValuesSaidThatMultiplexingIsOn_IsRefused()
     {
         var go = Waiting.Signal();
@@ -203,10 +222,10 @@ public class UnreadBodyTests
     private static void SetWindow(FastCgiServerOptions options) => options.Limits.MaxRequestBufferSize = Window;
 
     /// <summary>Sends the first bytes of an upload of <see cref="s_body"/>.</summary>
-    private static void BeginUpload(FrontEnd frontEnd, int length, bool keepConnection = true) => frontEnd.Send(
-        RecordBytes.Begin(keepConnection: keepConnection),
-        RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/upload", ("CONTENT_LENGTH", $"{s_body.Length}"))),
-        RecordBytes.Record(RecordBytes.Stdin, 1, s_body.AsSpan(0, length)));
+    private static void BeginUpload(FrontEnd frontEnd, int length, bool keepConnection = true, int id = 1) => frontEnd.Send(
+        RecordBytes.Begin(id, keepConnection: keepConnection),
+        RecordBytes.ParamsStream(id, RecordBytes.RequestParams("POST", "/upload", ("CONTENT_LENGTH", $"{s_body.Length}"))),
+        RecordBytes.Record(RecordBytes.Stdin, id, s_body.AsSpan(0, length)));
 
     /// <summary>Two requests at a time, so that the connection is known to carry several.</summary>
     private static async Task ShareAsync(FrontEnd frontEnd)

@@ -69,9 +69,6 @@ internal struct ConnectionLifetime
     /// </summary>
     public readonly bool IsInputComplete => _isInputComplete;
 
-    /// <summary>Whether the connection is at its end, so that only its transport's close is to come.</summary>
-    public readonly bool IsOver => Phase >= ConnectionPhase.Draining;
-
     /// <summary>Whether what is received is dropped, within the bounds of <see cref="OnDrained"/>.</summary>
     public readonly bool DropsInput => _dropsInput || Phase == ConnectionPhase.Draining;
 

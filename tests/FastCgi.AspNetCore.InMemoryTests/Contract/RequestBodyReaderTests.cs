@@ -12,6 +12,19 @@ public class RequestBodyReaderTests
 {
     private static readonly TestRequest s_post = new("POST") { Body = "0123456789"u8.ToArray() };
 
+    [Fact]
+    [Trait("Contract", "E4")]
+    public async Task BodyReader_AfterTheBodyIsReplacedAgain_ReadsTheLast() => await Parity.AssertAsync(static async (context, seen) =>
+    {
+        foreach (var text in new[] { "first", "second" })
+        {
+            context.Request.Body = new MemoryStream(Encoding.ASCII.GetBytes(text));
+            var result = await context.Request.BodyReader.ReadAsync();
+            seen.Note("body", Encoding.ASCII.GetString(result.Buffer));
+            context.Request.BodyReader.AdvanceTo(result.Buffer.End);
+        }
+    });
+
     [Theory]
     [Trait("Contract", "E4")]
     [InlineData(true)]

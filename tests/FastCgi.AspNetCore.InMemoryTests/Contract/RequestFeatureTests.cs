@@ -3,6 +3,7 @@ using FastCgi.AspNetCore.InMemoryTests.Oracle;
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.Http.Features.Authentication;
 using Microsoft.AspNetCore.Routing;
 using Xunit;
 
@@ -103,6 +104,28 @@ public class RequestFeatureTests
         context.TraceIdentifier = "trace";
         seen.Note("connection", $"{connection.Id} {connection.RemoteIpAddress}:{connection.RemotePort} {connection.LocalIpAddress}:{connection.LocalPort} {context.TraceIdentifier}");
         return Task.CompletedTask;
+    });
+
+    [Fact]
+    [Trait("Contract", "1")]
+    public async Task Feature_OfTheFrameworkSetByTypeOrKey_FoundByBoth() => await Parity.AssertAsync(static (context, seen) =>
+    {
+        Exchange<IItemsFeature>(new ItemsFeature());
+        Exchange<IServiceProvidersFeature>(new RequestServicesFeature(context, scopeFactory: null));
+        Exchange<IQueryFeature>(new QueryFeature(new QueryCollection()));
+        Exchange<IHttpAuthenticationFeature>(new HttpAuthenticationFeature());
+        return Task.CompletedTask;
+
+        void Exchange<TFeature>(TFeature other)
+            where TFeature : class
+        {
+            var features = context.Features;
+            var own = features.Get<TFeature>();
+            features.Set(other);
+            seen.Note(typeof(TFeature).Name, ReferenceEquals(features.Get<TFeature>(), other) && ReferenceEquals(features[typeof(TFeature)], other));
+            features[typeof(TFeature)] = own;
+            seen.Note("put back", ReferenceEquals(features.Get<TFeature>(), own) && ReferenceEquals(features[typeof(TFeature)], own));
+        }
     });
 
     [Fact]

@@ -1,4 +1,5 @@
 using System.Text;
+using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Execution;
 using Microsoft.AspNetCore.Http;
 using Xunit;
@@ -233,6 +234,48 @@ public sealed class RequestSchedulerTests : SchedulerTest
 
         Assert.True(Watchdog.IsWoken);
         await FrontEnd.ReadResponseAsync();
+    }
+
+    [Fact]
+    public async Task BeginStop_WhileTheFirstRequestRuns_OthersDoNotWaitForIt()
+    {
+        var hasSecondRun = false;
+        var wasBeforeTheEndOfTheFirst = false;
+        Application = context =>
+        {
+            if (context.Request.Path == "/first")
+            {
+                Run(Scheduler, new TestQueue(), RecordBytes.Get(2, "/second"));
+                Scheduler.BeginStop();
+                Step();
+                wasBeforeTheEndOfTheFirst = hasSecondRun;
+            }
+
+            hasSecondRun |= context.Request.Path == "/second";
+            return Apps.Target(context);
+        };
+
+        Run(Scheduler, RecordBytes.Get(1, "/first"));
+
+        Assert.True(wasBeforeTheEndOfTheFirst);
+        await FrontEnd.ReadResponseAsync(2);
+    }
+
+    /// <summary>A log provider may block the thread as a handler may.</summary>
+    [Fact]
+    public void Run_ReportsAloneAndWatchdogIsParked_IsWoken()
+    {
+        Scheduler.Watchdog.Start();
+        while (Watchdog.Step() != Timeout.InfiniteTimeSpan)
+        {
+        }
+
+        var ready = default(ReadyRequests);
+        var isParked = true;
+        ready.Report(() => isParked = Scheduler.Watchdog.IsParked);
+        Scheduler.Run(Queue, ref ready, FrontEnd.Transport.Connection.Output);
+
+        Assert.False(isParked);
     }
 
     [Theory]

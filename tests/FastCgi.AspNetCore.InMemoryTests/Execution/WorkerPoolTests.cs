@@ -23,6 +23,20 @@ public sealed class WorkerPoolTests : WorkerPoolTest
     }
 
     [Fact]
+    public void EnsureSpare_WhileAThreadIsStarting_StartsNoOther()
+    {
+        Workers.EnsureSpare();
+        for (var i = 0; i < 3; i++)
+            Step();
+        Workers.Run(new TestQueue());
+
+        for (var i = 0; i < 3; i++)
+            Workers.EnsureSpare();
+
+        Assert.Equal(2, Platform.Started.Count);
+    }
+
+    [Fact]
     public void Run_QueueWithIdleThread_WakesIt()
     {
         Workers.EnsureSpare();
@@ -34,6 +48,20 @@ public sealed class WorkerPoolTests : WorkerPoolTest
         Assert.True(Assert.Single(Platform.Started).IsWoken);
         Step();
         Assert.Equal(1, queue.ContinueCount);
+    }
+
+    /// <summary>Its stack and its caches are warm, and the others can end.</summary>
+    [Fact]
+    public void Run_QueueWithSeveralIdleThreads_WakesTheOneThatBecameIdleLast()
+    {
+        Workers.Run(new TestQueue());
+        Workers.Run(new TestQueue());
+        Step();
+        Platform.Started.ForEach(static thread => thread.TakeWake());
+
+        Workers.Run(new TestQueue());
+
+        Assert.Equal([false, true], Platform.Started.Select(static thread => thread.IsWoken));
     }
 
     [Fact]

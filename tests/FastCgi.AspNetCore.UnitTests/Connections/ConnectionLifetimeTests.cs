@@ -48,6 +48,18 @@ public sealed class ConnectionLifetimeTests
     }
 
     [Fact]
+    public void Request_LeavesAClosingConnectionWithOthers_ItGoesOn()
+    {
+        var lifetime = new ConnectionLifetime();
+        lifetime.TryBeginRequest(hasRequests: false);
+        lifetime.TryBeginRequest(hasRequests: true);
+        lifetime.CloseBehindLast();
+
+        Assert.False(lifetime.OnRequestLeft(isInputOver: true, hasRequests: true, now: 1));
+        Assert.Equal((ConnectionPhase.Closing, 0), (lifetime.Phase, lifetime.IdleSince));
+    }
+
+    [Fact]
     public void Request_BehindTheLastAnswer_IsNotTaken()
     {
         var lifetime = new ConnectionLifetime();

@@ -27,6 +27,7 @@ public sealed class PathKeyTests
     [InlineData("/mp3", "/mp4")]
     [InlineData("/img/1.jpg", "/img/1.png")]
     [InlineData("/a/1", "/1/a")]
+    [InlineData("/1/2column", "/1/column")]
     public void Compute_PathsOfOtherHandlers_Differs(string path, string other) => Assert.NotEqual(new PathKey(path).Own, new PathKey(other).Own);
 
     [Theory]

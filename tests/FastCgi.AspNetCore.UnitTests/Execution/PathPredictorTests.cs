@@ -35,6 +35,17 @@ public sealed class PathPredictorTests
     }
 
     [Fact]
+    public void Predict_OneThatStalledReturns_SaysNothingOfItsSiblings()
+    {
+        _predictor.OnStalled(Path);
+        _predictor.OnStalled(new PathKey("/folder/other"));
+
+        _predictor.OnExecuted(Path, hasKeptThread: false);
+
+        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(new PathKey("/folder/new")));
+    }
+
+    [Fact]
     public void Predict_PooledKeptOnceAmongMany_IsUnmoved()
     {
         _predictor.OnExecuted(Path, hasKeptThread: true);

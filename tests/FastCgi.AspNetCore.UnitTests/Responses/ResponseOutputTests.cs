@@ -46,6 +46,19 @@ public sealed class ResponseOutputTests : IDisposable
         Assert.Equal(0, _rig.RentedCount);
     }
 
+    /// <summary>One of more than a record has is memory of its own.</summary>
+    [Fact]
+    public void Lease_OfMuchThatWasNotUsed_IsOverWithTheNext()
+    {
+        _rig.Begin();
+        Response.Writer.GetSpan(100_000).Fill((byte)'x');
+
+        _rig.Put("a");
+        Response.Finish();
+
+        Assert.Equal("a", _rig.Body);
+    }
+
     [Theory]
     [InlineData(true)]
     [InlineData(false)]

@@ -3,10 +3,12 @@ using System.Net;
 using System.Security.Claims;
 using System.Text;
 using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Extensions;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Http.Features.Authentication;
+using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -147,7 +149,12 @@ internal sealed class HostileRequest(int number)
     {
         var features = context.Features;
         features.GetRequiredFeature<IHttpBodyControlFeature>().AllowSynchronousIO ^= true;
+        features.GetRequiredFeature<IHttpMinRequestBodyDataRateFeature>().MinDataRate = null;
+        _ = features.GetRequiredFeature<IFastCgiRequestFeature>().Parameters;
+        _ = features.GetRequiredFeature<ITlsHandshakeFeature>();
+        _ = features.GetRequiredFeature<ITlsConnectionFeature>().ClientCertificate;
         features.Set(new HostileFeature());
+        features.Set<IServiceProvidersFeature>(new RequestServicesFeature(context, scopeFactory: null));
         features.Set<IQueryFeature>(new QueryFeature(new QueryCollection()));
         features.Set<IFormFeature>(new FormFeature(FormCollection.Empty));
         features.Set<IHttpRequestTrailersFeature>(new HostileFeature());
