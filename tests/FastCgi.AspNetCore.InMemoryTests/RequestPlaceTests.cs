@@ -1,0 +1,116 @@
+using System.Collections.Concurrent;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>When a request's place among MaxConcurrentRequests is free for another one.</summary>
+public class RequestPlaceTests
+{
+    /// <summary>A client that asks again as soon as it has its answer is not one too many: its own request had the place.</summary>
+    [Fact]
+    public async Task Place_IsFreeWhenTheAnswerIsThere()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.MaxConcurrentRequests = 1);
+        var first = server.Connect();
+        var second = server.Connect();
+        var sends = 0;
+        first.Transport.Received = () =>
+        {
+            // On another thread: this one is still the first request's.
+            if (Interlocked.Increment(ref sends) == 1)
+                Task.Run(() => second.Send(RecordBytes.Get(uri: "/2"))).Wait();
+        };
+
+        first.Send(RecordBytes.Get(uri: "/1"));
+
+        Assert.Equal("Hello", (await first.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await second.ReadResponseAsync()).Text);
+    }
+
+    /// <summary>What the application has registered for the start of the response is its work too, though the handler has returned.</summary>
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Place_IsKeptWhileOnStartingRuns(bool isCompleted)
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(
+            context =>
+            {
+                context.Response.OnStarting(() => go.Task);
+                // Not awaited: it is under way when the handler has returned.
+                if (isCompleted)
+                    _ = context.Response.CompleteAsync();
+                return Task.CompletedTask;
+            },
+            static options => options.Limits.MaxConcurrentRequests = 1);
+        var first = Send(server);
+
+        Assert.Equal(503, (await Send(server).ReadResponseAsync()).Status);
+        Assert.Equal((1, 0), server.Context.Admission.TakenCount);
+        var takenAtTheEnd = new ConcurrentQueue<(long, int)>();
+        first.Transport.Received = () => takenAtTheEnd.Enqueue(server.Context.Admission.TakenCount);
+        go.SetResult();
+
+        Assert.Equal(200, (await first.ReadResponseAsync()).Status);
+        // Where the application sends the end itself, the place is free when that is done.
+        if (!isCompleted)
+            Assert.Equal([(0, 0)], takenAtTheEnd);
+        await Waiting.UntilAsync(() => server.Context.Admission.TakenCount == (0, 0), "the place to be free");
+    }
+
+    /// <summary>A web server that does not take the answer holds up the request, and not the place.</summary>
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Place_IsFreeThoughTheAnswerIsNotTaken(bool isCompleted)
+    {
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                await context.Response.WriteAsync("Hello");
+                if (isCompleted)
+                    _ = context.Response.CompleteAsync();
+            },
+            static options => options.Limits.MaxConcurrentRequests = 1);
+        var first = server.Connect();
+        first.Transport.HoldSends();
+        first.Send(RecordBytes.Get());
+
+        Assert.Equal((0, 0), server.Context.Admission.TakenCount);
+        Assert.Equal("Hello", (await Send(server).ReadResponseAsync()).Text);
+        first.Transport.ReleaseSend(goesOn: false);
+        Assert.Equal("Hello", (await first.ReadResponseAsync()).Text);
+    }
+
+    /// <summary>Headers that cannot be decoded are found out when the request has its place.</summary>
+    [Fact]
+    public async Task Place_OfARequestThatIsRejectedLate_IsFreeWhenTheAnswerIsThere()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello, static options =>
+        {
+            options.Limits.MaxConcurrentRequests = 1;
+            options.RequestHeaderEncodingSelector = static _ => new System.Text.UTF8Encoding(false, throwOnInvalidBytes: true);
+        });
+        var frontEnd = server.Connect();
+        var taken = new List<(long, int)>();
+        frontEnd.Transport.Received = () => taken.Add(server.Context.Admission.TakenCount);
+
+        frontEnd.Send(
+            RecordBytes.Begin(),
+            RecordBytes.Record(RecordBytes.Params, 1, [.. RecordBytes.Pairs(RecordBytes.RequestParams()), .. RecordBytes.Pair("HTTP_X_BAD"u8.ToArray(), [0xFF])]),
+            RecordBytes.Record(RecordBytes.Params, 1));
+
+        Assert.Equal(400, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.All(taken, static count => Assert.Equal((0, 0), count));
+    }
+
+    private static FrontEnd Send(TestServer server)
+    {
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+        return frontEnd;
+    }
+}
