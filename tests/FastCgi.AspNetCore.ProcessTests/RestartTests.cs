@@ -11,7 +11,7 @@ public abstract class RestartTests(ITestOutputHelper output, bool usesUnixSocket
     private const int MinRequestsBetweenRestarts = 2_000;
 
     // FASTCGI_RESTARTS asks for another number.
-    private static readonly int s_restartCount = int.Parse(Environment.GetEnvironmentVariable("FASTCGI_RESTARTS") ?? "10", CultureInfo.InvariantCulture);
+    private static readonly int s_restartCount = int.Parse(Environment.GetEnvironmentVariable("FASTCGI_RESTARTS") ?? "5", CultureInfo.InvariantCulture);
 
     [Fact]
     public async Task Restart_OneOfTwoInstancesAtATime_NoRequestLost()
