@@ -92,6 +92,86 @@ public sealed class ServerStartTests
         Assert.False(run.Server.HasEpoll);
     }
 
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Start_StoppedWhileAnEndpointIsBound_GivesUpAndLeavesNothing(bool isDisposed)
+    {
+        var (bound, late) = (new NobodyFactory(), new LateFactory());
+        await using var run = ServerRun.Make(
+            Apps.Hello,
+            static options => options.Listen(LateFactory.EndPoint),
+            services => services.AddSingleton<IConnectionListenerFactory>(bound).AddSingleton<IConnectionListenerFactory>(late));
+        var start = run.Server.StartAsync(new NoApplication(), default);
+        Assert.False(start.IsCompleted);
+
+        if (isDisposed)
+            run.Server.Dispose();
+        else
+            await run.Server.StopAsync(default);
+
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => start.WaitAsync(TimeSpan.FromSeconds(30)));
+        Assert.False(run.Server.IsRunning);
+        Assert.True(Assert.Single(bound.Made).IsDisposed);
+        late.Bind();
+        await late.Disposed.WaitAsync(TimeSpan.FromSeconds(30));
+        Assert.False(late.IsAsked);
+    }
+
+    [Fact]
+    public async Task Start_StoppedAndBoundAllTheSame_GivesUpAndLeavesNothing()
+    {
+        // The stop comes when all is bound, and nothing listens yet.
+        await using var run = ServerRun.Make(Apps.Hello);
+        Task? stop = null;
+        run.Server.Companion = _ =>
+        {
+            stop = run.Server.StopAsync(default);
+            return Task.CompletedTask;
+        };
+
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => run.Server.StartAsync(new NoApplication(), default));
+        await stop!;
+
+        Assert.False(run.Server.IsRunning);
+        Assert.DoesNotContain(run.Logs.All, static log => log.EventName == "Listening");
+    }
+
+    /// <summary>Binds when it is told to, whoever has given up waiting.</summary>
+    private sealed class LateFactory : IConnectionListenerFactory, IConnectionListenerFactorySelector, IConnectionListener
+    {
+        private readonly TaskCompletionSource<IConnectionListener> _bound = new();
+        private readonly TaskCompletionSource _disposed = new();
+
+        public static EndPoint EndPoint { get; } = new DnsEndPoint("late", 1);
+
+        public Task Disposed => _disposed.Task;
+
+        public bool IsAsked { get; private set; }
+
+        EndPoint IConnectionListener.EndPoint => EndPoint;
+
+        public void Bind() => _bound.SetResult(this);
+
+        public bool CanBind(EndPoint endpoint) => endpoint == EndPoint;
+
+        public ValueTask<IConnectionListener> BindAsync(EndPoint endpoint, CancellationToken cancellationToken = default) => new(_bound.Task);
+
+        public ValueTask<ConnectionContext?> AcceptAsync(CancellationToken cancellationToken = default)
+        {
+            IsAsked = true;
+            return ValueTask.FromResult<ConnectionContext?>(null);
+        }
+
+        public ValueTask UnbindAsync(CancellationToken cancellationToken = default) => ValueTask.CompletedTask;
+
+        public ValueTask DisposeAsync()
+        {
+            _disposed.TrySetResult();
+            return ValueTask.CompletedTask;
+        }
+    }
+
     private sealed class CannotFactory : NobodyFactory
     {
         public override bool CanBind(EndPoint endpoint) => false;

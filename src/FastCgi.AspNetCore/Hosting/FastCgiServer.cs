@@ -33,13 +33,15 @@ internal sealed class FastCgiServer : IServer
     private readonly List<TransportListener> _listeners = [];
     private readonly Lock _stopLock = new();
     private readonly CancellationTokenSource _patience = new();
+    private readonly CancellationTokenSource _startGivenUp = new();
+    private readonly TaskCompletionSource _startEnded = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private ConnectionManager? _connections;
     private RequestScheduler? _scheduler;
     private EpollEngine? _engine;
     private SystemdNotifier? _notifier;
     private Doctor? _doctor;
     private Task? _stopping;
-    private int _isStarted;
+    private bool _isStarted;
     private bool _isRunning;
     private long _startedAt;
 
@@ -95,66 +97,23 @@ internal sealed class FastCgiServer : IServer
     public async Task StartAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
         where TContext : notnull
     {
-        if (Interlocked.Exchange(ref _isStarted, 1) != 0 || _stopping is not null)
-            throw new InvalidOperationException("The server has already been started, or stopped.");
+        lock (_stopLock)
+        {
+            if (_isStarted || _stopping is not null)
+                throw new InvalidOperationException("The server has already been started, or stopped.");
+            _isStarted = true;
+        }
 
+        using var giveUp = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _startGivenUp.Token);
         try
         {
-            // Set first: the status can be read as soon as there are connections.
-            StartedAt = _time.GetUtcNow();
-            _startedAt = _time.GetTimestamp();
-            var configuration = _services.GetService<IConfiguration>();
-            var options = _options.Value;
-            _services.GetService<KestrelSettings>()?.Report(options, _log);
-            foreach (var root in options.SendFile.Roots.Where(static root => !Directory.Exists(root.Folder)))
-                _log.SendFileFolderMissing(root.Folder);
-            var hasHttpEndpoints = HttpServer.HasOwnEndpoints(configuration) || _services.GetService<KestrelSettings>()?.HasEndpoints == true;
-            var inherited = options.IsBesideAnother ? InheritedSockets.None : InheritedSockets.OfThisProcess;
-            var plan = EndpointPlan.Make(options, _addresses, configuration, hasHttpEndpoints, inherited, _log);
-            if (plan.FastCgi.Count > 0 && string.Equals(configuration?["ForwardedHeaders_Enabled"], "true", StringComparison.OrdinalIgnoreCase))
-                _log.ForwardedHeadersEnabled();
-
-            var server = ServerContext.Create(options, application, _log, _time, DescriptorLimit.Get());
-            server.Records = RecordLog.Create(_loggers);
-            _connections = new ConnectionManager(server);
-            _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(server.Log), _time, server.Log);
-            server.Runner = _scheduler;
-            server.Responses.Deadlines = _scheduler.Watchdog;
-            if (_services.GetService<IMeterFactory>() is { } meters)
-                ServerMetrics.Observe(meters, _connections, _scheduler);
-            if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
-                _engine = CreateEpollEngine(_connections, _scheduler, isRequired: options.Transport.Engine == FastCgiTransportEngine.Epoll);
-            var servesHttp = plan.Http.Count > 0 || hasHttpEndpoints;
-            var isAtDesk = servesHttp && _services.GetService<IHostEnvironment>()?.IsDevelopment() == true;
-            foreach (var endpoint in plan.FastCgi)
-            {
-                if (await ListenAsync(endpoint, inherited, isAtDesk, cancellationToken).ConfigureAwait(false) is { } listener)
-                    _listeners.Add(listener);
-            }
-
-            if (servesHttp)
-                await _httpServer.StartAsync(_services, plan.Http, _addresses.PreferHostingUrls, application, cancellationToken).ConfigureAwait(false);
-
-            if (Companion is { } start)
-                await start(cancellationToken).ConfigureAwait(false);
-
-            _connections.Start(StopWhenIdle);
-            _engine?.Start();
-            _scheduler.Start();
-            foreach (var listener in _listeners)
-                listener.Start();
-            PublishAddresses();
-            KeyRing.Report(_services, KeyRing.FindUsualFolder, _log);
-            _doctor = new Doctor(_connections, _scheduler, Journal, _time);
-            _doctor.Start();
-            Volatile.Write(ref _isRunning, true);
-
-            _notifier = options.IsBesideAnother ? null : SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log, _time);
-            _notifier?.Ready(_listeners.Count);
+            await StartCoreAsync(application, giveUp.Token).ConfigureAwait(false);
+            _startEnded.SetResult();
         }
         catch
         {
             // Nothing half-bound is left behind.
+            _startEnded.SetResult();
             await StopAsync(new CancellationToken(canceled: true)).ConfigureAwait(false);
             throw;
         }
@@ -179,8 +138,74 @@ internal sealed class FastCgiServer : IServer
         _httpServer.Dispose();
     }
 
+    private async Task StartCoreAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
+        where TContext : notnull
+    {
+        // Set first: the status can be read as soon as there are connections.
+        StartedAt = _time.GetUtcNow();
+        _startedAt = _time.GetTimestamp();
+        var configuration = _services.GetService<IConfiguration>();
+        var options = _options.Value;
+        _services.GetService<KestrelSettings>()?.Report(options, _log);
+        foreach (var root in options.SendFile.Roots.Where(static root => !Directory.Exists(root.Folder)))
+            _log.SendFileFolderMissing(root.Folder);
+        var hasHttpEndpoints = HttpServer.HasOwnEndpoints(configuration) || _services.GetService<KestrelSettings>()?.HasEndpoints == true;
+        var inherited = options.IsBesideAnother ? InheritedSockets.None : InheritedSockets.OfThisProcess;
+        var plan = EndpointPlan.Make(options, _addresses, configuration, hasHttpEndpoints, inherited, _log);
+        if (plan.FastCgi.Count > 0 && string.Equals(configuration?["ForwardedHeaders_Enabled"], "true", StringComparison.OrdinalIgnoreCase))
+            _log.ForwardedHeadersEnabled();
+
+        var server = ServerContext.Create(options, application, _log, _time, DescriptorLimit.Get());
+        server.Records = RecordLog.Create(_loggers);
+        _connections = new ConnectionManager(server);
+        _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(server.Log), _time, server.Log);
+        server.Runner = _scheduler;
+        server.Responses.Deadlines = _scheduler.Watchdog;
+        if (_services.GetService<IMeterFactory>() is { } meters)
+            ServerMetrics.Observe(meters, _connections, _scheduler);
+        if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
+            _engine = CreateEpollEngine(_connections, _scheduler, isRequired: options.Transport.Engine == FastCgiTransportEngine.Epoll);
+        var servesHttp = plan.Http.Count > 0 || hasHttpEndpoints;
+        var isAtDesk = servesHttp && _services.GetService<IHostEnvironment>()?.IsDevelopment() == true;
+        foreach (var endpoint in plan.FastCgi)
+        {
+            if (await ListenAsync(endpoint, inherited, isAtDesk, cancellationToken).ConfigureAwait(false) is { } listener)
+                _listeners.Add(listener);
+        }
+
+        if (servesHttp)
+            await _httpServer.StartAsync(_services, plan.Http, _addresses.PreferHostingUrls, application, cancellationToken).ConfigureAwait(false);
+
+        if (Companion is { } start)
+            await start(cancellationToken).ConfigureAwait(false);
+
+        // From here on nothing is awaited: a stop that comes now finds all of it. The token may hear of one that came before a little later.
+        _startGivenUp.Token.ThrowIfCancellationRequested();
+        cancellationToken.ThrowIfCancellationRequested();
+        _connections.Start(StopWhenIdle);
+        _engine?.Start();
+        _scheduler.Start();
+        foreach (var listener in _listeners)
+            listener.Start();
+        PublishAddresses();
+        KeyRing.Report(_services, KeyRing.FindUsualFolder, _log);
+        _doctor = new Doctor(_connections, _scheduler, Journal, _time);
+        _doctor.Start();
+        Volatile.Write(ref _isRunning, true);
+
+        _notifier = options.IsBesideAnother ? null : SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log, _time);
+        _notifier?.Ready(_listeners.Count);
+    }
+
     private async Task StopCoreAsync(CancellationToken cancellationToken)
     {
+        // A start that is under way would go on to listen behind the stop, and nobody would end that.
+        if (_isStarted && !_startEnded.Task.IsCompleted)
+        {
+            await RunStepAsync("giving up the start", _startGivenUp.CancelAsync).ConfigureAwait(false);
+            await _startEnded.Task.ConfigureAwait(false);
+        }
+
         await RunStepAsync("telling systemd", () => _notifier?.Stopping()).ConfigureAwait(false);
         await RunStepAsync("taking queues from handlers", () => _scheduler?.BeginStop()).ConfigureAwait(false);
         await Task.WhenAll(_listeners.Select(listener => RunStepAsync(
@@ -289,11 +314,33 @@ internal sealed class FastCgiServer : IServer
             if (factory is not IConnectionListenerFactorySelector selector || selector.CanBind(options.EndPoint))
             {
                 var peers = PeerPolicies.Create(options, options.EndPoint);
-                return new PipeListener(await factory.BindAsync(options.EndPoint, cancellationToken).ConfigureAwait(false), peers, _connections!, _scheduler!);
+                return new PipeListener(await BindAsync(factory, options.EndPoint, cancellationToken).ConfigureAwait(false), peers, _connections!, _scheduler!);
             }
         }
 
         throw new InvalidOperationException($"No registered {nameof(IConnectionListenerFactory)} can bind {options}.");
+    }
+
+    /// <summary>Binds. A start that is given up does not wait for a factory that goes on; what it makes then is disposed of.</summary>
+    private async Task<IConnectionListener> BindAsync(IConnectionListenerFactory factory, EndPoint endPoint, CancellationToken cancellationToken)
+    {
+        var binding = factory.BindAsync(endPoint, cancellationToken).AsTask();
+        try
+        {
+            return await binding.WaitAsync(cancellationToken).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException) when (!binding.IsCanceled)
+        {
+            _ = ThreadRoot.Start(() => DisposeWhenBoundAsync(binding), _log);
+            throw;
+        }
+    }
+
+    private static async Task DisposeWhenBoundAsync(Task<IConnectionListener> binding)
+    {
+        await ((Task)binding).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        if (binding.IsCompletedSuccessfully)
+            await binding.Result.DisposeAsync().ConfigureAwait(false);
     }
 
     private void PublishAddresses()
