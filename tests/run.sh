@@ -216,8 +216,8 @@ fi
 build FastCgi.AspNetCore.sln
 started=$SECONDS
 tests=tests/FastCgi.AspNetCore
-# Of the room that runs the application, a million schedules in all.
-export FASTCGI_EXPLORED_SCHEDULES=460000
+# Of the room that runs the application, with those that are always explored 400,000 schedules in all. A million take three minutes more.
+export FASTCGI_EXPLORED_SCHEDULES=160000
 chown nobody "$home" 2>/dev/null || true
 
 # Those that measure time, or restart processes and wait for them.

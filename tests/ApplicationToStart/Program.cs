@@ -57,7 +57,7 @@ app.MapGet("/peer", (HttpContext context) => context.Connection.RemoteIpAddress?
 // A thread that .NET's pool starts needs descriptors, and without them .NET ends the process: a test that takes them all has the threads started before.
 app.MapGet("/start-threads", () =>
 {
-    const int Count = 16;
+    const int Count = 32;
     ThreadPool.GetMinThreads(out var workers, out var completions);
     ThreadPool.SetMinThreads(2 * Count, completions);
     using var all = new Barrier(Count);

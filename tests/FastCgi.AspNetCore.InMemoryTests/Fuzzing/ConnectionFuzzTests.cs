@@ -56,7 +56,7 @@ public sealed class ConnectionFuzzTests(ITestOutputHelper output)
 
         server.AssertNothingIsLeft();
         AssertBounded(server);
-        output.WriteLine($"{executions} executions, {executions / watch.Elapsed.TotalSeconds:F0} a second, {_feedback.StateCount} states, {_feedback.InputCount} inputs, seed {FuzzSettings.Seed}.");
+        output.WriteLine($"{executions} executions, {executions / watch.Elapsed.TotalSeconds:F0} a second, {_feedback.StateCount} states, {_feedback.InputCount} inputs, {CodeCoverage.Count} lines and branches counted, seed {FuzzSettings.Seed}.");
     }
 
     /// <summary>What damaged connections leave in the pools is what one connection needs, not what a million do.</summary>

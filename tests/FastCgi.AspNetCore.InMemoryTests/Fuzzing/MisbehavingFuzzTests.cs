@@ -51,7 +51,7 @@ public sealed class MisbehavingFuzzTests(ITestOutputHelper output)
         }
 
         Assert.InRange(server.Context.Buffers.AllocatedBytes, 0, 16 * 1024 * 1024);
-        output.WriteLine($"{executions} executions, {executions / watch.Elapsed.TotalSeconds:F0} a second, {feedback.StateCount} states, {feedback.InputCount} inputs, seed {FuzzSettings.Seed}.");
+        output.WriteLine($"{executions} executions, {executions / watch.Elapsed.TotalSeconds:F0} a second, {feedback.StateCount} states, {feedback.InputCount} inputs, {CodeCoverage.Count} lines and branches counted, seed {FuzzSettings.Seed}.");
     }
 
     private void Execute(FuzzServer server, byte[] input, FuzzRandom random, StateFeedback feedback)

@@ -32,7 +32,7 @@ public sealed class ReaderFuzzTests(ITestOutputHelper output)
             feedback.End(input, ref random);
         }
 
-        output.WriteLine($"{executions} executions, {executions / watch.Elapsed.TotalSeconds:F0} a second, {feedback.StateCount} states, {feedback.InputCount} inputs, seed {FuzzSettings.Seed}.");
+        output.WriteLine($"{executions} executions, {executions / watch.Elapsed.TotalSeconds:F0} a second, {feedback.StateCount} states, {feedback.InputCount} inputs, {CodeCoverage.Count} lines and branches counted, seed {FuzzSettings.Seed}.");
     }
 
     /// <returns>A hash of everything that was read.</returns>

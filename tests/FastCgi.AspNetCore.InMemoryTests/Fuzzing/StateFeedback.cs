@@ -1,12 +1,12 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
 /// <summary>
-/// Keeps the inputs that lead to states which no input led to before, so that they are mutated further. This is no coverage of code, for
-/// which the build would have to be instrumented: what counts as new is a hash of what the parser and the connection show of themselves.
+/// Keeps the inputs that lead to states which no input led to before, so that they are mutated further. What counts as new is a hash of what
+/// the parser and the connection show of themselves and, where the library is instrumented (<see cref="CodeCoverage"/>), the code that was run.
 /// </summary>
 internal sealed class StateFeedback(IEnumerable<byte[]> seeds)
 {
-    private const int MapBits = 1 << 16;
+    private const int MapBits = 1 << 20;
     private const int MaxInputs = 8_192;
 
     private readonly ulong[] _map = new ulong[MapBits / 64];
@@ -24,7 +24,7 @@ internal sealed class StateFeedback(IEnumerable<byte[]> seeds)
     /// <summary>Notes a state.</summary>
     public void Visit(ulong state)
     {
-        var bit = (state * 0x9E37_79B9_7F4A_7C15) >> 48;
+        var bit = (state * 0x9E37_79B9_7F4A_7C15) >> 44;
         if ((_map[bit / 64] & (1UL << (int)(bit % 64))) != 0)
             return;
 
@@ -36,6 +36,7 @@ internal sealed class StateFeedback(IEnumerable<byte[]> seeds)
     /// <summary>The input is over: it is kept if it led anywhere new.</summary>
     public void End(ReadOnlySpan<byte> input, ref FuzzRandom random)
     {
+        CodeCoverage.VisitAll(this);
         if (!_foundNew)
             return;
 

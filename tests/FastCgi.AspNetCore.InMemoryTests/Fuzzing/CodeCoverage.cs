@@ -1,0 +1,38 @@
+using System.Numerics;
+using System.Reflection;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
+
+/// <summary>
+/// How often each line and branch of the library has run since the last look, where coverlet has instrumented it: see tests/fuzz.sh. The
+/// counters are those of the whole process, so that one fuzzer runs at a time.
+/// </summary>
+internal static class CodeCoverage
+{
+    // Other states are hashes of 64 bits; these are told from them by their highest bits.
+    private const ulong Mark = 0xC0DE_0000_0000_0000;
+
+    private static readonly int[] s_counters = FindCounters() ?? [];
+
+    /// <summary>The lines and branches; 0 where the library is not instrumented.</summary>
+    public static int Count => s_counters.Length;
+
+    /// <summary>Notes what has run: each line or branch once for 1, 2, 4, 8 times, and so on.</summary>
+    public static void VisitAll(StateFeedback feedback)
+    {
+        for (var i = 0; i < s_counters.Length; i++)
+        {
+            if (s_counters[i] == 0)
+                continue;
+
+            feedback.Visit(Mark | ((ulong)i << 6) | (uint)BitOperations.Log2((uint)s_counters[i]));
+            s_counters[i] = 0;
+        }
+    }
+
+    private static int[]? FindCounters()
+    {
+        var tracker = typeof(FastCgiServerOptions).Assembly.GetTypes().FirstOrDefault(static type => type.FullName?.StartsWith("Coverlet.Core.Instrumentation.Tracker.", StringComparison.Ordinal) == true);
+        return tracker?.GetField("HitsArray", BindingFlags.Public | BindingFlags.Static)?.GetValue(null) as int[];
+    }
+}

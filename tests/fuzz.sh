@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# Fuzzes readers and connections, in memory, guided by the code that they run: coverlet counts each line and branch, and an input that runs one that no
+# input has run before, or more often, is damaged further.
+#   tests/fuzz.sh [FILTER] [--long] [--seed S]
+# FILTER is a part of the name of the fuzzers, such as ReaderFuzzTests. --long takes an hour or more; without it, a minute.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+export DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1
+filter=FuzzTests
+while [ $# -gt 0 ]; do
+  case $1 in
+    --long) export FASTCGI_FUZZ=long && shift ;;
+    --seed) export FASTCGI_FUZZ_SEED=$2 && shift 2 ;;
+    *) filter=$1 && shift ;;
+  esac
+done
+
+results=$(mktemp -d)
+trap 'rm -rf "$results"' EXIT
+# One at a time: the counters are those of the whole process. A build for CI has other paths of the sources than the machine, which must not matter.
+coverlet=DataCollectionRunSettings.DataCollectors.DataCollector.Configuration
+dotnet test tests/FastCgi.AspNetCore.InMemoryTests --configuration Release -p:Instrumented=true --filter "Category=Fuzzing&FullyQualifiedName~$filter" \
+  --collect "XPlat Code Coverage" --results-directory "$results" --logger "console;verbosity=detailed" -- \
+  xUnit.ParallelizeTestCollections=false "$coverlet.Include=[FastCgi.AspNetCore]*" $coverlet.ExcludeAssembliesWithoutSources=None |
+  grep -E "executions|Passed|Failed|Error|error|seed|Assert|lines and branches"
