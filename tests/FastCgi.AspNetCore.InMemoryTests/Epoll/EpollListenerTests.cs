@@ -67,7 +67,7 @@ public sealed class EpollListenerTests
     [Fact]
     public async Task Accept_ServerFails_ConnectionIsClosedAndTheNextIsAccepted()
     {
-        await using var hand = await HandListener.StartAsync(peers: new PeerPolicy { Users = new FailingList() });
+        await using var hand = await HandListener.StartAsync(peers: new PeerPolicy { Users = new UserList(static () => throw new OutOfMemoryException("on purpose")) });
         hand.Server.Logs.Expected.Add("ConnectionStartFailed");
         var clients = hand.Connect(2);
 
@@ -75,6 +75,33 @@ public sealed class EpollListenerTests
 
         Assert.All(clients, static client => Assert.True(client.IsEnded()));
         Assert.IsType<OutOfMemoryException>((await hand.Server.Logs.SingleAsync("ConnectionStartFailed")).Exception);
+    }
+
+    /// <summary>The accept that is under way needs the socket; without it, it would fail, and be told as an error of ours.</summary>
+    [Fact]
+    public async Task Stop_PatienceIsOverWhileAConnectionIsAccepted_SocketIsClosedBehindIt()
+    {
+        var isAsked = Waiting.Signal();
+        using var goOn = new ManualResetEventSlim();
+        await using var hand = await HandListener.StartAsync(peers: new PeerPolicy
+        {
+            Users = new UserList(() =>
+            {
+                isAsked.TrySetResult();
+                goOn.Wait(Waiting.Patience);
+                return 0;
+            }),
+        });
+        hand.Connect(1);
+        var turn = Task.Run(hand.Loop.Turn);
+        await isAsked.Task.Within("the accept");
+
+        await hand.Listener.StopAsync(new CancellationToken(canceled: true));
+
+        Assert.False(hand.Socket.SafeHandle.IsClosed);
+        goOn.Set();
+        await turn;
+        await Waiting.UntilAsync(() => hand.Socket.SafeHandle.IsClosed, "the socket to be closed");
     }
 
     [Fact]
@@ -153,9 +180,9 @@ public sealed class EpollListenerTests
     }
 
     /// <summary>The system has no memory to look at it with.</summary>
-    private sealed class FailingList : IReadOnlyList<uint>
+    private sealed class UserList(Func<int> count) : IReadOnlyList<uint>
     {
-        public int Count => throw new OutOfMemoryException("on purpose");
+        public int Count => count();
 
         public uint this[int index] => throw new NotSupportedException();
 

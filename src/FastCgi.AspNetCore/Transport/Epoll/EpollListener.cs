@@ -1,5 +1,6 @@
 using System.Net;
 using System.Net.Sockets;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Requests;
 
@@ -58,9 +59,26 @@ internal sealed class EpollListener : TransportListener
         var acceptsRest = await _listeningSocket.WithdrawAsync(_server.Log).ConfigureAwait(false);
         var stopped = Task.WhenAll(_acceptors.Select(static acceptor => acceptor.StopAsync()));
         await stopped.WaitAsync(cancellationToken).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
+        if (!stopped.IsCompleted)
+        {
+            // The patience is over, and not the accept, which needs the socket: it would fail, and be told as an error of ours.
+            _ = ThreadRoot.Start(() => EndBehindAsync(stopped), _server.Log);
+            return;
+        }
+
         if (acceptsRest && _acceptors.Count > 0)
             AcceptRest();
+        End();
+    }
 
+    private async Task EndBehindAsync(Task stopped)
+    {
+        await stopped.ConfigureAwait(false);
+        End();
+    }
+
+    private void End()
+    {
         _socket.Dispose();
         _failures.Dispose();
     }
