@@ -206,11 +206,7 @@ public class RoleTests
         var go = Waiting.Signal();
         await using var server = await TestServer.StartAsync(
             async context => await go.Task,
-            static options =>
-            {
-                options.Roles.Add(FastCgiRole.Filter);
-                options.Limits.MaxRequestBufferSize = 10_000;
-            });
+            FilterWithWindow);
         var frontEnd = server.Connect();
 
         frontEnd.Send(BeginFilter("0", 100_000), RecordBytes.Record(RecordBytes.Stdin, 1), RecordBytes.Record(RecordBytes.Data, 1, new byte[20_000]));
@@ -233,11 +229,7 @@ public class RoleTests
                 await context.Features.Get<IFastCgiFilterFeature>()!.Data.ReadExactlyAsync(new byte[10_000]);
                 await go.Task;
             },
-            static options =>
-            {
-                options.Roles.Add(FastCgiRole.Filter);
-                options.Limits.MaxRequestBufferSize = 10_000;
-            });
+            FilterWithWindow);
         var frontEnd = server.Connect();
         frontEnd.Send(BeginFilter("0", 100_000), RecordBytes.Record(RecordBytes.Stdin, 1), RecordBytes.Record(RecordBytes.Data, 1, new byte[20_000]));
         Assert.True(frontEnd.IsPaused);
@@ -324,4 +316,10 @@ public class RoleTests
         .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams(
             "POST", "/filtered", ("CONTENT_LENGTH", contentLength), ("FCGI_DATA_LENGTH", $"{dataLength}"), ("FCGI_DATA_LAST_MOD", "830736000"))),
     ];
+
+    private static void FilterWithWindow(FastCgiServerOptions options)
+    {
+        options.Roles.Add(FastCgiRole.Filter);
+        options.Limits.MaxRequestBufferSize = 10_000;
+    }
 }

@@ -49,7 +49,7 @@ internal sealed class ConnectionManager(ServerContext server)
     /// <summary>Whether the server stops, so that each connection is closed behind its next answer.</summary>
     public bool IsStopping => Volatile.Read(ref _isStopping);
 
-    /// <summary>How long a connection must have been idle to be closed when the server stops; a tick more, for <see cref="Now"/> lags behind.</summary>
+    /// <summary>How long a connection must have been idle to be closed when the server stops; a tick more, because <see cref="Now"/> lags behind.</summary>
     public TimeSpan IdleGrace { get; } = server.Options.Limits.IdleGrace switch
     {
         { Ticks: 0 } => TimeSpan.Zero,
