@@ -28,13 +28,13 @@ public sealed class PublishTests
             application, "--self-contained", "true", "-p:PublishTrimmed=true", "-p:PublishSingleFile=true", "-p:TrimmerSingleWarn=false", "-p:EnableAotAnalyzer=true");
     }
 
-    /// <summary>Trimmed to what the application calls. To make the code fast takes half of the time, and shows nothing more.</summary>
+    /// <summary>Trimmed to what the application calls. To make the code fast, and symbols of it, takes half of the time and shows nothing more.</summary>
     [NativeAotFact]
     public async Task NativeAot_Starts()
     {
         await using var application = await Application.CreateAsync(usesFeedAlone: false, "web");
 
-        await AssertServesAsync(application, "-p:PublishAot=true", "-p:Optimize=false");
+        await AssertServesAsync(application, "-p:PublishAot=true", "-p:Optimize=false", "-p:NativeDebugSymbols=false");
     }
 
     private static async Task AssertServesAsync(Application application, params string[] arguments)
