@@ -207,7 +207,7 @@ public sealed class FastCgiServerOptions
     public void ListenAnyIP(int port, Action<FastCgiListenOptions>? configure = null) => Listen(IPAddress.IPv6Any, port, configure);
 
     /// <summary>Listens on a unix socket.</summary>
-    /// <param name="socketPath">The path of the socket file, or <c>@</c> and a name without a file (Linux).</param>
+    /// <param name="socketPath">The path of the socket file, which is absolute, or <c>@</c> and a name without a file (Linux).</param>
     /// <param name="configure">Sets what is special about the endpoint.</param>
     public void ListenUnixSocket(string socketPath, Action<FastCgiListenOptions>? configure = null)
     {

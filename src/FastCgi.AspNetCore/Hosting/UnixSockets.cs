@@ -32,6 +32,9 @@ internal static class UnixSockets
         {
             if (path[0] == '@')
                 return ListenAbstract(options, endPoint);
+            // The current folder may be another one when the file is removed, and web servers take no such path.
+            if (!Path.IsPathFullyQualified(path))
+                throw SocketBinder.Failure(options, "the path of a unix socket is absolute, or @ and a name. Choose one such as /run/app/app.sock");
 
             return OperatingSystem.IsLinux() ? ListenFile(options, endPoint, path, log) : ListenElsewhere(options, endPoint, path);
         }

@@ -133,6 +133,12 @@ public sealed class UnixSocketsTests : IDisposable
         Assert.Equal("app.sock", Assert.Single(_folder.EnumerateFileSystemInfos()).Name);
     }
 
+    [Theory]
+    [InlineData("app.sock")]
+    [InlineData("./app.sock")]
+    [InlineData(" /run/app.sock")]
+    public void Listen_RelativePath_Error(string path) => AssertFails("the path of a unix socket is absolute", static _ => { }, path);
+
     [Fact]
     public async Task Remove_OwnFile_IsRemoved()
     {
