@@ -1,3 +1,4 @@
+using FastCgi.AspNetCore.InMemoryTests;
 using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.Client.Tests;
@@ -10,7 +11,7 @@ public sealed class HostileApplicationTests : IDisposable
     [Fact]
     public async Task Connection_ClosedBeforeItsFirstRequest_TakesNoRoomInThePool()
     {
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 2, MaxRequestsPerConnection = 10 });
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 2, MaxRequestsPerConnection = 10, TimeProvider = new FakeClock() });
         var first = client.GetAsync("/1");
         var asked = await _application.AcceptAsync();
         await asked.ReadRecordAsync();

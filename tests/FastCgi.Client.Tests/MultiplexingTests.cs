@@ -1,9 +1,14 @@
+using FastCgi.AspNetCore.InMemoryTests;
+
 namespace FastCgi.Client.Tests;
 
 /// <summary>Requests that share a connection.</summary>
 public sealed class MultiplexingTests : IDisposable
 {
     private readonly ScriptedApplication _application = new();
+
+    // It stands, so that a slow machine answers in time.
+    private readonly FakeClock _clock = new();
 
     [Fact]
     public async Task Ask_AnsweredWithOne_SharesTheConnection()
@@ -56,6 +61,29 @@ public sealed class MultiplexingTests : IDisposable
         await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nhello"));
 
         Assert.Equal("hello", await answer);
+    }
+
+    [Fact]
+    public async Task Ask_NotAnsweredForASecond_ConnectsAgainAndTakesAConnectionForEach()
+    {
+        using var client = CreateClient(FastCgiMultiplexing.Ask);
+        var first = client.GetAsync("/1");
+        var silent = await _application.AcceptAsync();
+        Assert.Equal(GetValues, (await silent.ReadRecordAsync())!.Type);
+        _clock.Advance(TimeSpan.FromMilliseconds(999));
+        Assert.True(_application.HasNoOther());
+
+        _clock.Advance(TimeSpan.FromMilliseconds(1));
+
+        Assert.Null(await silent.ReadRecordAsync());
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRequestAsync();
+        var second = client.GetAsync("/2");
+        var other = await _application.AcceptAsync();
+        await other.ReadRequestAsync();
+        await other.SendAsync(ScriptedConnection.Answer("A: b\n\ntwo"));
+        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\none"));
+        Assert.Equal(("one", "two"), (await first, await second));
     }
 
     [Fact]
@@ -172,5 +200,5 @@ public sealed class MultiplexingTests : IDisposable
     }
 
     private FastCgiClient CreateClient(FastCgiMultiplexing multiplexing)
-        => new(_application.Address, new FastCgiClientOptions { MaxRequestsPerConnection = 10, Multiplexing = multiplexing });
+        => new(_application.Address, new FastCgiClientOptions { MaxRequestsPerConnection = 10, Multiplexing = multiplexing, TimeProvider = _clock });
 }

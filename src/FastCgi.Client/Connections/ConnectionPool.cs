@@ -232,8 +232,8 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
     /// <returns>How many requests a connection may carry; <see langword="null"/> if the application did not answer, so that the connection is of no use.</returns>
     private async Task<int?> GetCapacityAsync(ClientConnection connection, CancellationToken cancellationToken)
     {
-        using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
-        timeout.CancelAfter(s_valuesTimeout);
+        using var time = new CancellationTokenSource(s_valuesTimeout, options.TimeProvider);
+        using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, time.Token);
         try
         {
             var values = await connection.GetValuesAsync(
@@ -261,8 +261,8 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         var socket = address.IsUnix
             ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
             : new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
-        using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
-        timeout.CancelAfter(options.ConnectTimeout);
+        using var time = new CancellationTokenSource(options.ConnectTimeout, options.TimeProvider);
+        using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, time.Token);
         try
         {
             await socket.ConnectAsync(address.EndPoint, timeout.Token).ConfigureAwait(false);
