@@ -109,6 +109,34 @@ public sealed class ResourceTests(ITestOutputHelper output)
         await server.SettleAsync(before, descriptors: 60, s_threads);
     }
 
+    /// <summary>A container of 150 MB, in which .NET chooses its limits by itself.</summary>
+    [MemoryGroupTheory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
+    [Trait("Category", "Users")]
+    public async Task Memory_150MB_PeersAreServed(ServerSetup setup)
+    {
+        using var group = MemoryGroup.TryCreate(150_000_000)!;
+        await using var server = await FaultedServer.StartAsync(setup, group.Starter, isFaulted: false);
+        var before = await server.GetUsageAsync();
+        await RunAsync(server, s_isLong ? 20_000 : 500, 50, static client => client.GetAsync("/bytes/1000"));
+        await RunAsync(server, s_isLong ? 150 : 20, 150, ReadSlowlyAsync);
+        await RunAsync(server, s_isLong ? 1_000 : 100, 1_000, SendSlowlyAsync);
+        var idle = new List<FastCgiClient>();
+        // A connection takes more on .NET's sockets: 10,000 of them fill the heap.
+        var idleCount = !s_isLong ? 500 : setup.Engine == FastCgiTransportEngine.Epoll ? 10_000 : 4_000;
+        for (var i = 0; i < idleCount; i++)
+            idle.Add(await ConnectAsync(server));
+        foreach (var client in idle)
+        {
+            var answer = await client.GetAsync("/bytes/100");
+            Assert.True(answer.Length == 100, $"{answer} {server.Output}");
+        }
+
+        idle.ForEach(static client => client.Dispose());
+
+        await server.SettleAsync(before, descriptors: 60, s_threads);
+        Assert.Equal(0, group.CountKilled());
+    }
+
     private static async Task RunAsync(FaultedServer server, int count, int atOnce, Func<FastCgiClient, Task> run)
     {
         using var turns = new SemaphoreSlim(atOnce);
