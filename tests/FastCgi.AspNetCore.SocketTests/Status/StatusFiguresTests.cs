@@ -24,6 +24,7 @@ public sealed partial class StatusFiguresTests : IAsyncLifetime, IDisposable
     private WebApplication? _app;
     private FrontEnd? _nginx;
     private int _served;
+    private int _nginxReads;
     private bool _usesUnixSocket;
 
     private string SocketPath => _folder.GetPath("app.sock");
@@ -217,13 +218,22 @@ public sealed partial class StatusFiguresTests : IAsyncLifetime, IDisposable
         return document.RootElement.Clone();
     }
 
-    /// <summary>The client may be gone before the server is through with its last request.</summary>
+    /// <summary>The client may be gone before nginx has seen it, and nginx before the server is through with its last request.</summary>
     private async Task<JsonElement> ReadWhenIdleAsync()
     {
+        // The one request that it answers is this one.
+        await Waiting.UntilAsync(async () => (await ReadNginxAsync()).Contains("Reading: 0 Writing: 1 ", StringComparison.Ordinal), static () => null, "nginx to be idle");
         var status = await ReadAsync();
         await Waiting.UntilAsync(
-            async () => (status = await ReadAsync()).GetProperty("requests").GetProperty("active").GetInt64() == 0 && status.GetProperty("openConnections").EnumerateArray().All(static connection => connection.GetProperty("state").GetString() == "idle"),
-            static () => null, "the requests to end");
+            async () =>
+            {
+                status = await ReadAsync();
+                return status.GetProperty("requests").GetProperty("active").GetInt64() == 0
+                    && status.GetProperty("openConnections").EnumerateArray().All(static connection => connection.GetProperty("state").GetString() == "idle")
+                    && status.GetProperty("connections").GetProperty("active").GetInt64() == await CountConnectionsAsync();
+            },
+            static () => null,
+            "the requests and connections to end");
         return status;
     }
 
@@ -233,11 +243,17 @@ public sealed partial class StatusFiguresTests : IAsyncLifetime, IDisposable
         return long.Parse(text.Split('\n').Single(line => line.StartsWith($"fastcgi_server_{name} ", StringComparison.Ordinal)).Split(' ')[1], CultureInfo.InvariantCulture);
     }
 
-    /// <summary>The requests that nginx has seen, without this one: "server accepts handled requests", and the numbers.</summary>
+    /// <summary>The requests that nginx has seen, without those for this: "server accepts handled requests", and the numbers.</summary>
     private async Task<long> ReadNginxRequestsAsync()
     {
-        var text = await _http.GetStringAsync(Url + "/nginx-status");
-        return long.Parse(text.Split('\n')[2].Split(' ', StringSplitOptions.RemoveEmptyEntries)[2], CultureInfo.InvariantCulture) - 1;
+        var text = await ReadNginxAsync();
+        return long.Parse(text.Split('\n')[2].Split(' ', StringSplitOptions.RemoveEmptyEntries)[2], CultureInfo.InvariantCulture) - _nginxReads;
+    }
+
+    private Task<string> ReadNginxAsync()
+    {
+        _nginxReads++;
+        return _http.GetStringAsync(Url + "/nginx-status");
     }
 
     private async Task<int> CountConnectionsAsync() => (await ListSocketsAsync("connected")).Count;
