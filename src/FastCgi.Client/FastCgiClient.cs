@@ -49,6 +49,7 @@ public sealed class FastCgiClient : IDisposable
     /// <exception cref="FastCgiProtocolException">There is no answer, or it is malformed.</exception>
     /// <exception cref="SocketException">No connection could be made.</exception>
     /// <exception cref="OperationCanceledException">It was aborted.</exception>
+    /// <exception cref="ObjectDisposedException">The client was disposed of before there was a connection.</exception>
     public async Task<FastCgiResponse> SendAsync(FastCgiRequest request, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(request);
@@ -76,6 +77,7 @@ public sealed class FastCgiClient : IDisposable
     /// <returns>The names that the application knows, and their values.</returns>
     /// <exception cref="FastCgiProtocolException">The application closed the connection, or answered with something else.</exception>
     /// <exception cref="SocketException">No connection could be made.</exception>
+    /// <exception cref="ObjectDisposedException">The client was disposed of before there was a connection.</exception>
     public async Task<IReadOnlyDictionary<string, string>> GetValuesAsync(IEnumerable<string> names, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(names);

@@ -61,6 +61,44 @@ public class RequestPlaceTests
         await Waiting.UntilAsync(() => server.Context.Admission.TakenCount == (0, 0), "the place to be free");
     }
 
+    /// <summary>So it is where the application has begun the response, and does not wait for it.</summary>
+    [Theory]
+    [InlineData("start")]
+    [InlineData("flush")]
+    [InlineData("write")]
+    [InlineData("throw")]
+    public async Task Place_IsKeptWhileOnStartingThatNobodyAwaitsRuns(string how)
+    {
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(
+            context =>
+            {
+                context.Response.OnStarting(async () =>
+                {
+                    await go.Task;
+                    context.Response.Headers["X-Late"] = "there";
+                });
+                _ = how switch
+                {
+                    "write" => context.Response.WriteAsync("Hello"),
+                    "flush" => context.Response.Body.FlushAsync(),
+                    _ => context.Response.StartAsync(),
+                };
+                return how == "throw" ? throw new InvalidOperationException("on purpose") : Task.CompletedTask;
+            },
+            static options => options.Limits.MaxConcurrentRequests = 1);
+        server.Logs.Expected.Add("ApplicationError");
+        var first = Send(server);
+
+        Assert.Equal((1, 0), server.Context.Admission.TakenCount);
+        Assert.Equal(503, (await Send(server).ReadResponseAsync()).Status);
+        go.SetResult();
+
+        var response = await first.ReadResponseAsync();
+        Assert.Equal(how == "throw" ? (500, null) : (200, "there"), (response.Status, response["X-Late"]));
+        await Waiting.UntilAsync(() => server.Context.Admission.TakenCount == (0, 0), "the place to be free");
+    }
+
     /// <summary>A web server that does not take the answer holds up the request, and not the place.</summary>
     [Theory]
     [InlineData(false)]

@@ -306,6 +306,81 @@ public sealed class ConnectionTests : IDisposable
         await Assert.ThrowsAsync<ObjectDisposedException>(() => client.SendAsync(Requests.Create()));
     }
 
+    /// <summary>Nobody answers, and no time passes.</summary>
+    [Fact]
+    public async Task Dispose_WhileTheApplicationIsAsked_FailsAndLeavesNoConnection()
+    {
+        var options = new FastCgiClientOptions { MaxRequestsPerConnection = 10, TimeProvider = new FakeClock() };
+        var client = new FastCgiClient(_application.Address, options);
+        var first = client.SendAsync(Requests.Create());
+        var asked = await _application.AcceptAsync();
+        Assert.Equal(GetValues, (await asked.ReadRecordAsync())!.Type);
+        var second = client.SendAsync(Requests.Create());
+        var behind = await _application.AcceptAsync();
+
+        client.Dispose();
+
+        await Assert.ThrowsAsync<ObjectDisposedException>(() => first.Within("the failure"));
+        await Assert.ThrowsAsync<ObjectDisposedException>(() => second.Within("the failure"));
+        Assert.Null(await asked.ReadRecordAsync());
+        Assert.Null(await behind.ReadRecordAsync());
+    }
+
+    [Fact]
+    public async Task Dispose_WhileValuesAreAskedFor_FailsAndLeavesNoConnection()
+    {
+        var client = new FastCgiClient(_application.Address);
+        var values = client.GetValuesAsync(["FCGI_MAX_CONNS"]);
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRecordAsync();
+
+        client.Dispose();
+
+        Assert.Equal(FastCgiProtocolError.ConnectionClosed, (await values.FailAsync()).Error);
+        Assert.Null(await connection.ReadRecordAsync());
+        await Assert.ThrowsAsync<ObjectDisposedException>(() => client.GetValuesAsync(["FCGI_MAX_CONNS"]));
+        Assert.True(_application.HasNoOther());
+    }
+
+    /// <summary>A backlog of none: a machine that drops what asks for a connection.</summary>
+    [Theory]
+    [InlineData("dispose", typeof(ObjectDisposedException))]
+    [InlineData("cancel", typeof(OperationCanceledException))]
+    [InlineData("time", typeof(SocketException))]
+    public async Task Connect_ThatTakesLong_EndsWithItsReason(string how, Type type)
+    {
+        using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        listener.Bind(new System.Net.IPEndPoint(System.Net.IPAddress.Loopback, 0));
+        listener.Listen(0);
+        using var full = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        full.Connect(listener.LocalEndPoint!);
+        var clock = new FakeClock();
+        var options = new FastCgiClientOptions
+        {
+            MaxConnections = 1,
+            ConnectTimeout = how == "time" ? TimeSpan.FromSeconds(5) : Timeout.InfiniteTimeSpan,
+            TimeProvider = clock,
+        };
+        using var client = new FastCgiClient(listener.LocalEndPoint!.ToString()!, options);
+        using var cancellation = new CancellationTokenSource();
+        var sending = client.SendAsync(Requests.Create(), cancellation.Token);
+        var waiting = client.SendAsync(Requests.Create(), CancellationToken.None);
+        Assert.False(sending.IsCompleted);
+
+        if (how == "dispose")
+            client.Dispose();
+        else if (how == "cancel")
+            await cancellation.CancelAsync();
+        else
+            clock.Advance(TimeSpan.FromSeconds(5));
+
+        var exception = await Assert.ThrowsAsync(type, () => sending.Within("the failure"));
+        if (exception is OperationCanceledException cancelled)
+            Assert.Equal(cancellation.Token, cancelled.CancellationToken);
+        client.Dispose();
+        await Assert.ThrowsAsync<ObjectDisposedException>(() => waiting.Within("the end"));
+    }
+
     public void Dispose() => _application.Dispose();
 
     /// <summary>Serves one request, on a connection that is there or on the next one.</summary>

@@ -30,7 +30,8 @@ internal static class UnixSockets
         var path = endPoint.ToString();
         try
         {
-            if (path[0] == '@')
+            // Of an endpoint that was made by hand, it may be the name of a file.
+            if (path[0] == '@' && endPoint.Equals(EndpointAddress.ToUnixEndPoint(path)))
                 return ListenAbstract(options, endPoint);
             // The current folder may be another one when the file is removed, and web servers take no such path.
             if (!Path.IsPathFullyQualified(path))

@@ -36,7 +36,7 @@ internal static class RequestCompletion
     }
 
     private static bool CanFinishAtOnce(FastCgiRequest request)
-        => request is { Rejection: RequestRejection.None, ApplicationError: null, IsAborted: false, Response: { IsCompleted: false, Completion: null } response }
+        => request is { Rejection: RequestRejection.None, ApplicationError: null, IsAborted: false, Response: { IsCompleted: false, Completion: null, Starting: null or { IsCompleted: true } } response }
             && (response.HasStarted || !response.HasOnStarting) && FindLengthError(response) is null;
 
     private static async ValueTask CompleteAsync(FastCgiRequest request, Exception? exception)
@@ -73,6 +73,9 @@ internal static class RequestCompletion
 
         if (exception is not null)
             request.TakeApplicationException(exception);
+        // Callbacks that the application has begun and not awaited are its work too; what they fail with is recorded.
+        if (response.Starting is { IsCompleted: false } starting)
+            await CatchAsync(starting);
         if (request.ApplicationError is null && response is { HasStarted: false, HasOnStarting: true } && !request.IsAborted)
             await response.FireOnStartingAsync();
         // Where the application has completed the response, its end has been sent, or waits for the web server.

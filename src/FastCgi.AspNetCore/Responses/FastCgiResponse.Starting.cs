@@ -30,8 +30,26 @@ internal sealed partial class FastCgiResponse
     /// <summary>Calls the OnStarting callbacks, for the end of the request.</summary>
     public Task FireOnStartingAsync() => FireOnStartingAsync(_generation);
 
+    /// <summary>The calls of OnStarting callbacks that are under way, though the application may not wait for them.</summary>
+    public Task? Starting => _lazy is { } lazy ? Volatile.Read(ref lazy.Starting) : null;
+
     /// <summary>Calls the OnStarting callbacks. The first that throws is an error of the application, and those behind it are not called.</summary>
-    private async Task FireOnStartingAsync(int generation)
+    private Task FireOnStartingAsync(int generation)
+    {
+        var calls = CallOnStartingAsync(generation);
+        if (calls.IsCompleted)
+            return calls;
+
+        using (_output.EnterLock())
+        {
+            if (IsCurrent(generation))
+                Volatile.Write(ref Lazy.Starting, Starting is { IsCompleted: false } earlier ? Task.WhenAll(earlier, calls) : calls);
+        }
+
+        return calls;
+    }
+
+    private async Task CallOnStartingAsync(int generation)
     {
         while (TryPopOnStarting(generation, out var callback))
         {

@@ -17,6 +17,9 @@ internal sealed class LazyResponseState
     /// <summary>The application's own attempts to complete the response.</summary>
     public Task? Completion;
 
+    /// <summary>The calls of <see cref="OnStarting"/> that were not over at once.</summary>
+    public Task? Starting;
+
     /// <summary>The names of the headers that the server has dropped, until they are logged.</summary>
     public string? DroppedHeaders;
 
@@ -38,6 +41,7 @@ internal sealed class LazyResponseState
         OnStarting.Clear();
         OnCompleted.Clear();
         Completion = null;
+        Starting = null;
         DroppedHeaders = null;
         IsEventStream = false;
         ReplacedBody = null;

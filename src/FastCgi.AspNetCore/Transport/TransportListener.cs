@@ -11,7 +11,7 @@ internal abstract class TransportListener
     /// <summary>Begins to accept connections.</summary>
     public abstract void Start();
 
-    /// <summary>Stops to accept connections and lets go of the endpoint. Those that were accepted live on.</summary>
+    /// <summary>Stops to accept connections and lets go of the endpoint. Those that were accepted live on. Called once, however often the server is stopped.</summary>
     /// <param name="cancellationToken">Ends the wait for what does not end by itself.</param>
     public abstract ValueTask StopAsync(CancellationToken cancellationToken);
 }

@@ -17,6 +17,10 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
     private readonly List<ClientConnection> _connections = [];
     private readonly Queue<TaskCompletionSource<ClientConnection?>> _waiting = new();
     private readonly SemaphoreSlim _askLock = new(1);
+
+    // Those that are not of the pool: only Dispose comes to them.
+    private readonly HashSet<ClientConnection> _alone = [];
+    private readonly CancellationTokenSource _disposal = new();
     private int _connecting;
     private int _lastNumber;
     private int? _capacity = options.MaxRequestsPerConnection == 1 || options.Multiplexing == FastCgiMultiplexing.Never ? 1
@@ -69,10 +73,19 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
     /// <summary>Makes a connection that is not of the pool and not kept; a slot of it is taken.</summary>
     public async Task<ClientConnection> OpenAloneAsync(CancellationToken cancellationToken)
     {
-        var connection = Create(await ConnectAsync(cancellationToken).ConfigureAwait(false));
-        connection.TryReserve(1);
-        connection.Start();
-        return connection;
+        var connection = await WhileInUseAsync(StartAsync, cancellationToken).ConfigureAwait(false);
+        lock (_lock)
+        {
+            if (!_isDisposed)
+            {
+                if (!connection.IsClosed)
+                    _alone.Add(connection);
+                return connection;
+            }
+        }
+
+        connection.Dispose();
+        throw new ObjectDisposedException(nameof(FastCgiClient));
     }
 
     /// <summary>The application has refused a second request on a connection.</summary>
@@ -97,6 +110,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         lock (_lock)
         {
             _connections.Remove(connection);
+            _alone.Remove(connection);
             GiveToWaiting();
         }
     }
@@ -108,11 +122,13 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         lock (_lock)
         {
             _isDisposed = true;
-            connections = [.. _connections];
+            connections = [.. _connections, .. _alone];
             waiting = [.. _waiting];
             _waiting.Clear();
         }
 
+        // Whoever opens a connection, or asks on one that is not in the list yet, is told on another thread: it is code of the caller's.
+        _ = _disposal.CancelAsync();
         foreach (var waiter in waiting)
             waiter.TrySetException(new ObjectDisposedException(nameof(FastCgiClient)));
         foreach (var connection in connections)
@@ -165,13 +181,9 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
 
     private async Task<ClientConnection> OpenAsync(CancellationToken cancellationToken)
     {
-        ClientConnection? connection = null;
         try
         {
-            connection = Create(await ConnectAsync(cancellationToken).ConfigureAwait(false));
-            connection.TryReserve(1);
-            connection.Start();
-            return await AskAsync(connection, cancellationToken).ConfigureAwait(false);
+            return await WhileInUseAsync(OpenAndAskAsync, cancellationToken).ConfigureAwait(false);
         }
         catch
         {
@@ -181,7 +193,46 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
                 GiveToWaiting();
             }
 
-            connection?.Dispose();
+            throw;
+        }
+    }
+
+    /// <summary>Does what a cancellation ends, by the caller or because the client is disposed of, and says which it was.</summary>
+    private async Task<ClientConnection> WhileInUseAsync(Func<CancellationToken, Task<ClientConnection>> open, CancellationToken cancellationToken)
+    {
+        using var use = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _disposal.Token);
+        try
+        {
+            return await open(use.Token).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException exception) when (cancellationToken.IsCancellationRequested)
+        {
+            throw new OperationCanceledException(exception.Message, exception, cancellationToken);
+        }
+        catch (OperationCanceledException) when (_disposal.IsCancellationRequested)
+        {
+            throw new ObjectDisposedException(nameof(FastCgiClient));
+        }
+    }
+
+    private async Task<ClientConnection> StartAsync(CancellationToken cancellationToken)
+    {
+        var connection = Create(await ConnectAsync(cancellationToken).ConfigureAwait(false));
+        connection.TryReserve(1);
+        connection.Start();
+        return connection;
+    }
+
+    private async Task<ClientConnection> OpenAndAskAsync(CancellationToken cancellationToken)
+    {
+        var connection = await StartAsync(cancellationToken).ConfigureAwait(false);
+        try
+        {
+            return await AskAsync(connection, cancellationToken).ConfigureAwait(false);
+        }
+        catch
+        {
+            connection.Dispose();
             throw;
         }
     }
@@ -198,9 +249,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
                 if (capacity is null)
                 {
                     connection.Dispose();
-                    connection = Create(await ConnectAsync(cancellationToken).ConfigureAwait(false));
-                    connection.TryReserve(1);
-                    connection.Start();
+                    connection = await StartAsync(cancellationToken).ConfigureAwait(false);
                 }
 
                 lock (_lock)

@@ -137,7 +137,7 @@ public sealed class EpollConnectionTests
     [Fact]
     public async Task Start_SystemRefuses_ConnectionIsReset()
     {
-        await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true, isWatched: false);
+        await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true, isStarted: false);
         hand.Loop.GetEpoll().Dispose();
 
         Assert.False(hand.Connection.TryStart(out _));

@@ -104,6 +104,36 @@ public sealed class EpollListenerTests
         await Waiting.UntilAsync(() => hand.Socket.SafeHandle.IsClosed, "the socket to be closed");
     }
 
+    /// <summary>The connections of the server have ended when the accept comes to its end; what waited behind it is reset.</summary>
+    [Fact]
+    public async Task Stop_ServerEndsBeforeTheAccept_ConnectionIsClosedAndNothingFails()
+    {
+        var isAsked = Waiting.Signal();
+        using var goOn = new ManualResetEventSlim();
+        await using var hand = await HandListener.StartAsync(static options => options.Transport.LoopCount = 2, peers: new PeerPolicy
+        {
+            Users = new UserList(() =>
+            {
+                isAsked.TrySetResult();
+                goOn.Wait(Waiting.Patience);
+                return 0;
+            }),
+        });
+        var clients = hand.Connect(3);
+        var turn = Task.Run(hand.Loop.Turn);
+        await isAsked.Task.Within("the accept");
+
+        await hand.Listener.StopAsync(new CancellationToken(canceled: true));
+        await hand.Server.Connections.StopAsync(new CancellationToken(canceled: true));
+        goOn.Set();
+        await turn;
+
+        await Waiting.UntilAsync(() => hand.Socket.SafeHandle.IsClosed, "the socket to be closed");
+        Assert.All(clients, static client => Assert.True(client.IsEnded()));
+        Assert.Equal(0, hand.Server.Connections.Count);
+        Assert.DoesNotContain(hand.Server.Logs.All, static log => log.Level >= LogLevel.Error);
+    }
+
     [Fact]
     public async Task Accept_SystemDoesNotWaitForTheConnection_ItIsClosedAndTold()
     {

@@ -16,7 +16,7 @@ internal sealed class HandConnection : IAsyncDisposable
 {
     private readonly List<byte> _received = [];
 
-    private HandConnection(TestServer server, bool isTcp, bool isWatched)
+    private HandConnection(TestServer server, bool isTcp, bool isWatched, bool isStarted)
     {
         Server = server;
         Loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
@@ -27,8 +27,10 @@ internal sealed class HandConnection : IAsyncDisposable
         Assert.True(Descriptor >= 0);
         Connection = new EpollConnection(Loop, Descriptor, isTcp, server.Connections);
         Assert.True(server.Connections.TryAdd(Connection.Connection));
-        if (isWatched)
+        if (isStarted)
             Assert.True(Connection.TryStart(out _));
+        if (!isWatched)
+            Loop.GetEpoll().Delete(Descriptor);
     }
 
     public TestServer Server { get; }
@@ -53,13 +55,14 @@ internal sealed class HandConnection : IAsyncDisposable
     /// <param name="isTcp">Whether it is no unix socket, on which what is sent is there at once.</param>
     /// <param name="isWatched">Whether the loop waits for it; if not, the system refuses each change of what is waited for.</param>
     /// <param name="configure">The options.</param>
+    /// <param name="isStarted">Whether the listener is done with it.</param>
     public static async Task<HandConnection> StartAsync(
-        RequestDelegate application, bool isTcp = false, bool isWatched = true, Action<FastCgiServerOptions>? configure = null)
+        RequestDelegate application, bool isTcp = false, bool isWatched = true, Action<FastCgiServerOptions>? configure = null, bool isStarted = true)
         => new(await TestServer.StartAsync(application, options =>
         {
             options.Limits.MaxResponseBufferSize = null;
             configure?.Invoke(options);
-        }), isTcp, isWatched);
+        }), isTcp, isWatched, isStarted);
 
     /// <summary>Makes the socket take little at a time.</summary>
     public void MakeSmall()

@@ -139,6 +139,18 @@ public sealed class UnixSocketsTests : IDisposable
     [InlineData(" /run/app.sock")]
     public void Listen_RelativePath_Error(string path) => AssertFails("the path of a unix socket is absolute", static _ => { }, path);
 
+    /// <summary>It reads as an abstract name does, and is none: the system would make a file in the current folder.</summary>
+    [Fact]
+    public void Listen_RelativePathThatReadsAsAName_Error()
+    {
+        var endPoint = new UnixDomainSocketEndPoint("@" + Guid.NewGuid());
+
+        var error = Assert.Throws<IOException>(() => UnixSockets.Listen(new FastCgiListenOptions(endPoint), endPoint, NullLogger.Instance));
+
+        Assert.Contains("the path of a unix socket is absolute", error.Message, StringComparison.Ordinal);
+        Assert.False(File.Exists(endPoint.ToString()));
+    }
+
     [Fact]
     public async Task Remove_OwnFile_IsRemoved()
     {

@@ -17,6 +17,18 @@ public sealed class EpollSourcesTests
         AssertAllFound([Add(), Add(), Add()]);
     }
 
+    /// <summary>The number of one that was never added is that of the first: it is the wake-up of a loop.</summary>
+    [Fact]
+    public void Remove_NeverAdded_LeavesTheFirstAlone()
+    {
+        var first = Add();
+
+        _sources.Remove(new Source());
+
+        Assert.Equal(1, _sources.Count);
+        AssertAllFound([first, Add()]);
+    }
+
     [Fact]
     public void Remove_WhenAnotherHasTheNumber_LeavesThatAlone()
     {

@@ -19,12 +19,18 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     // Receives in a row of a peer that fills the buffer each time, before others have their turn.
     private const int MaxReceivesInARow = 16;
 
+    // How far the thread that accepts has come, which is not that of the loop. Until it is done, the connection is its own.
+    private const int New = 0;
+    private const int EndWaits = 1;
+    private const int Started = 2;
+
     private readonly EpollLoop _loop;
     private readonly int _socket;
     private readonly bool _isTcp;
     private BufferBlock? _unsent;
     private int _unsentOffset;
     private UseCount _uses;
+    private int _start;
     private int _isQueuedToEnd;
     private bool _isDraining;
     private bool _isLost;
@@ -61,17 +67,31 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     /// <inheritdoc/>
     public override string DescribePeer() => AskSocket(PeerAddress.DescribeProcess) ?? base.DescribePeer();
 
-    /// <summary>Begins to receive.</summary>
+    /// <summary>Begins to receive. On the thread that accepts, once.</summary>
     /// <param name="error">Why the system could not take the connection on, which is closed then.</param>
     public bool TryStart(out int error)
     {
         error = 0;
-        if (_loop.Add(this, _socket, Interest))
-            return true;
+        if (!_loop.Add(this, _socket, Interest))
+        {
+            error = Libc.LastError;
+            CloseNow(isReset: true);
+            return false;
+        }
 
-        error = Libc.LastError;
-        CloseNow(isReset: true);
-        return false;
+        // A server that stops, for one, ends what it finds.
+        if (Interlocked.Exchange(ref _start, Started) == EndWaits)
+            _loop.QueueToEnd(this);
+        return true;
+    }
+
+    /// <summary>Ends a connection that the server failed to start. On the thread that accepts.</summary>
+    public void GiveUp()
+    {
+        if (_start == Started)
+            RequestClose(isReset: true);
+        else
+            CloseNow(isReset: true);
     }
 
     /// <inheritdoc/>
@@ -127,6 +147,10 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     /// <summary>Does what <see cref="Close"/> or <see cref="Reset"/> asked for. On the thread that runs the loop.</summary>
     public void End()
     {
+        // The descriptor is about to be given to epoll: closed now, its number could mean another connection by then.
+        if (Volatile.Read(ref _start) != Started && Interlocked.CompareExchange(ref _start, EndWaits, New) != Started)
+            return;
+
         Volatile.Write(ref _isQueuedToEnd, 0);
         if (_isClosed)
             return;
@@ -147,7 +171,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         }
     }
 
-    /// <summary>Closes the connection. On the thread that runs the loop.</summary>
+    /// <summary>Closes the connection. On the thread that runs the loop, or, before it has started, on the one that accepts.</summary>
     public void CloseNow(bool isReset)
     {
         if (_isClosed)

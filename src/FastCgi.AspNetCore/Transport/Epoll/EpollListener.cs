@@ -160,7 +160,7 @@ internal sealed class EpollListener : TransportListener
             if (connection is null)
                 Libc.Close(descriptor);
             else
-                connection.Reset();
+                connection.GiveUp();
             _failures.OnStartFailed(exception);
         }
     }

@@ -43,14 +43,14 @@ internal sealed class EpollSources
         }
     }
 
-    /// <summary>Removes a source. Whoever comes second finds that its use of the number is over, and changes nothing.</summary>
+    /// <summary>Removes a source. One that was never added, or is removed a second time, has no number of its own, and changes nothing.</summary>
     public void Remove(IEpollSource source)
     {
         lock (_lock)
         {
             var index = (int)(uint)source.Key;
             ref var entry = ref _entries[index];
-            if (entry.Source is null || entry.Generation != (uint)(source.Key >> 32))
+            if (entry.Source != source)
                 return;
 
             entry.Source = null;

@@ -1,0 +1,57 @@
+using System.Net.Sockets;
+using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Linux;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
+
+/// <summary>Connections of the epoll engine that end between the listener, which counts them, and the loop, which waits for them.</summary>
+[SupportedOSPlatform("linux")]
+public sealed class EpollStartTests
+{
+    /// <summary>
+    /// The listener has counted the connection, and its loop does not wait for it yet: closed now, its number could mean another connection by
+    /// the time that it does.
+    /// </summary>
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Start_EndedBefore_EndsBehindIt(bool isReset)
+    {
+        await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true, isStarted: false);
+        var sources = hand.Loop.SourceCount;
+        var stopping = Task.CompletedTask;
+        if (isReset)
+            hand.Connection.Connection.Reset();
+        else
+            stopping = hand.Server.Connections.StopAsync(new CancellationToken(canceled: true));
+
+        hand.Loop.Turn();
+
+        Assert.True(hand.IsOpen);
+        Assert.True(Descriptors.IsOpen(hand.Descriptor));
+        Assert.True(hand.Connection.TryStart(out _));
+        hand.Loop.Turn();
+        await stopping.Within("the stop");
+        Assert.False(hand.IsOpen);
+        Assert.Equal(sources, hand.Loop.SourceCount);
+        Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
+    }
+
+    /// <summary>Without memory, what comes between the two may fail.</summary>
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task GiveUp_ConnectionIsResetAndTheLoopHearsOn(bool isStarted)
+    {
+        await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true, isStarted: isStarted);
+        var sources = hand.Loop.SourceCount;
+
+        hand.Connection.GiveUp();
+        hand.Loop.Turn();
+
+        Assert.False(hand.IsOpen);
+        Assert.Equal(isStarted ? sources - 1 : sources, hand.Loop.SourceCount);
+        Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
+    }
+}

@@ -1,0 +1,216 @@
+using System.Collections.Concurrent;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>
+/// Web servers on threads of their own that begin, abort and leave, applications that end in every way, and time that passes, all at once: the
+/// limits are kept, OnStarting included, each request that somebody waits for has one end, and all places are there again.
+/// </summary>
+public sealed class PlaceStressTests
+{
+    private const int Limit = 3;
+    private const int Queue = 5;
+    private const int Reserved = 2;
+    private const int Threads = 4;
+    private const int Steps = 150;
+
+    private readonly ConcurrentBag<string> _wrong = [];
+    private int _ordinary;
+    private int _all;
+
+    [Theory]
+    [InlineData(1, false)]
+    [InlineData(2, true)]
+    [InlineData(3, false)]
+    [InlineData(4, true)]
+    public async Task Places_AllAtOnce_AreKeptAndGivenBack(int seed, bool isStopped)
+    {
+        await using var server = await TestServer.StartAsync(RunAsync, static options =>
+        {
+            options.ReservedPaths.Add("/health");
+            (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit, options.Limits.MaxReservedRequests) = (Limit, Queue, Reserved);
+            options.Limits.RequestQueueTimeout = TimeSpan.FromSeconds(3);
+            options.Transport.ApplicationScheduling = FastCgiApplicationScheduling.ThreadPool;
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        server.Logs.Expected.Add("ConnectionsNotClosedInTime");
+        server.Logs.Expected.Add("StopTimedOut");
+        var ended = 0;
+        var clock = Task.Run(async () =>
+        {
+            while (Volatile.Read(ref ended) < Threads)
+            {
+                server.Clock.Advance(TimeSpan.FromMilliseconds(500));
+                await YieldAsync(5);
+            }
+        });
+        var webServers = Enumerable.Range(0, Threads).Select(thread => Task.Run(async () =>
+        {
+            try
+            {
+                await BeWebServerAsync(server, new Random((seed * Threads) + thread));
+            }
+            finally
+            {
+                Interlocked.Increment(ref ended);
+            }
+        })).ToList();
+        var stopping = Task.CompletedTask;
+        if (isStopped)
+        {
+            await Waiting.UntilAsync(() => Volatile.Read(ref _all) > 2 || Volatile.Read(ref ended) == Threads, "work");
+            stopping = server.StopAsync(new CancellationToken(canceled: true));
+        }
+
+        await Task.WhenAll(webServers).Within("the web servers");
+        await clock;
+        await Waiting.UntilAsync(() => server.Context.Admission.TakenCount == (0, 0) && server.Context.Admission.QueuedCount == 0, "all places to be free");
+        await stopping.Within("the stop");
+        Assert.Empty(_wrong);
+        Assert.Equal((0, 0), (_ordinary, _all));
+    }
+
+    private async Task BeWebServerAsync(TestServer server, Random random)
+    {
+        var open = new List<(FrontEnd FrontEnd, List<int> Ids)>();
+        for (var step = 1; step <= Steps; step++)
+        {
+            if (server.Connections.IsStopping && open.Count == 0)
+                break;
+            if ((open.Count == 0 || random.Next(8) == 0) && !server.Connections.IsStopping)
+            {
+                try
+                {
+                    open.Add((server.Connect(), []));
+                }
+                catch (Xunit.Sdk.XunitException)
+                {
+                    // The server stops.
+                    break;
+                }
+            }
+
+            var which = random.Next(open.Count);
+            var (frontEnd, ids) = open[which];
+            switch (random.Next(12))
+            {
+                case 0:
+                    frontEnd.Close();
+                    open.RemoveAt(which);
+                    break;
+                case 1 or 2 when ids.Count > 0:
+                    frontEnd.Send(RecordBytes.Abort(ids[random.Next(ids.Count)]));
+                    break;
+                case 3:
+                    await Task.Yield();
+                    break;
+                default:
+                    ids.Add(step);
+                    var what = random.Next(10);
+                    frontEnd.Send(RecordBytes.Get(step, (random.Next(4) == 0 ? "/health/" : "/") + what));
+                    break;
+            }
+        }
+
+        foreach (var (frontEnd, ids) in open)
+        {
+            await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsReset || frontEnd.Transport.IsClosed || CountEnds(frontEnd).Count >= ids.Count, "the ends");
+            foreach (var (id, _) in CountEnds(frontEnd).Where(static end => end.Value != 1))
+                _wrong.Add($"{id} has more than one end.");
+        }
+    }
+
+    private static Dictionary<int, int> CountEnds(FrontEnd frontEnd)
+    {
+        var ends = new Dictionary<int, int>();
+        var bytes = frontEnd.Transport.Sent;
+        for (var at = 0; at + 8 <= bytes.Length;)
+        {
+            var length = (bytes[at + 4] << 8) + bytes[at + 5];
+            var id = (bytes[at + 2] << 8) + bytes[at + 3];
+            if (bytes[at + 1] == RecordBytes.EndRequest)
+                ends[id] = ends.GetValueOrDefault(id) + 1;
+            at += 8 + length + bytes[at + 6];
+        }
+
+        return ends;
+    }
+
+    private void Enter(bool isReserved)
+    {
+        if (Interlocked.Increment(ref _all) > Limit + Reserved)
+            _wrong.Add("Too many run.");
+        if (!isReserved && Interlocked.Increment(ref _ordinary) > Limit)
+            _wrong.Add("Too many that are not reserved run.");
+    }
+
+    private void Leave(bool isReserved)
+    {
+        if (!isReserved)
+            Interlocked.Decrement(ref _ordinary);
+        Interlocked.Decrement(ref _all);
+    }
+
+    private async Task RunAsync(HttpContext context)
+    {
+        var isReserved = context.Request.Path.StartsWithSegments("/health");
+        var what = context.Request.Path.Value![^1] - '0';
+        Enter(isReserved);
+        try
+        {
+            switch (what)
+            {
+                case 0:
+                    context.Response.OnStarting(async () =>
+                    {
+                        Enter(isReserved);
+                        await YieldAsync(10);
+                        Leave(isReserved);
+                    });
+                    break;
+                case 1:
+                    await Task.Yield();
+                    throw new InvalidOperationException("on purpose");
+                case 2:
+                    context.Abort();
+                    break;
+                case 3:
+                    await context.Response.WriteAsync("Hello");
+                    await context.Response.CompleteAsync();
+                    await Task.Yield();
+                    break;
+                case 4:
+                    var aborted = Waiting.Signal();
+                    await using (context.RequestAborted.Register(() => aborted.TrySetResult()))
+                        await Task.WhenAny(aborted.Task, YieldAsync(50));
+                    break;
+                case 5:
+                    await context.Response.WriteAsync("Hello");
+                    throw new InvalidOperationException("on purpose");
+                case 6:
+                    await YieldAsync(10);
+                    break;
+                case 7:
+                    context.Response.ContentLength = 10;
+                    await context.Response.WriteAsync("short");
+                    break;
+                default:
+                    await Task.Yield();
+                    break;
+            }
+        }
+        finally
+        {
+            Leave(isReserved);
+        }
+    }
+
+    private static async Task YieldAsync(int times)
+    {
+        for (var i = 0; i < times; i++)
+            await Task.Yield();
+    }
+}
