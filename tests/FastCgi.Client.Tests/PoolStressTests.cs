@@ -25,7 +25,9 @@ public sealed class PoolStressTests
         var clock = new FakeClock();
         using (var client = new FastCgiClient("unix:" + folder.GetPath("app.sock"), new FastCgiClientOptions
         {
-            MaxConnections = MaxConnections, MaxRequestsPerConnection = perConnection, TimeProvider = clock,
+            MaxConnections = MaxConnections,
+            MaxRequestsPerConnection = perConnection,
+            TimeProvider = clock,
         }))
         {
             await Task.WhenAll(Enumerable.Range(0, 4).Select(thread => Task.Run(() => AskAsync(client, clock, new Random((seed * 4) + thread))))).Within("the requests");
