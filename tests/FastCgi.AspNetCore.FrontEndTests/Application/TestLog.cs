@@ -23,7 +23,7 @@ internal sealed class TestLog : ILoggerProvider
     public void Verify()
     {
         var errors = _entries.Where(entry => entry.Level >= LogLevel.Error).ToList();
-        var unexpected = errors.Where(entry => !_expectedErrors.Contains(entry.EventName)).Select(entry => entry.Text).ToList();
+        var unexpected = errors.Where(entry => !_expectedErrors.Contains(entry.EventName)).Select(entry => entry.ToString()).ToList();
         Assert.True(unexpected.Count == 0, string.Join('\n', unexpected));
         Assert.All(_expectedErrors, expected => Assert.Contains(errors, entry => entry.EventName == expected));
     }
