@@ -1,5 +1,6 @@
 using BenchmarkDotNet.Attributes;
 using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Testing;
 
@@ -14,7 +15,7 @@ public class HeaderBenchmark
 {
     private readonly CgiMapping _mapping = new();
     private readonly RequestParameters _parameters = new();
-    private readonly RequestHeaders _headers = new();
+    private readonly RequestHeaders _headers = new(new ResponseLock());
     private byte[] _params = [];
     private string[] _names = [];
 

@@ -1,6 +1,7 @@
 using System.Collections;
 using System.Diagnostics.CodeAnalysis;
 using System.Globalization;
+using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 using Known = Microsoft.Net.Http.Headers.HeaderNames;
@@ -12,8 +13,14 @@ namespace FastCgi.AspNetCore.Cgi;
 /// helps where there are more than <see cref="IndexThreshold"/>. Names compare ordinal and without regard to case. <c>Content-Length</c> as text and
 /// <see cref="ContentLength"/> are one value.
 /// </summary>
-/// <remarks>The next request uses the array again, unless it has become larger than <see cref="MaxKeptCapacity"/>.</remarks>
-internal abstract class HeaderCollection : IHeaderDictionary
+/// <remarks>
+/// The next request uses the array again, unless it has become larger than <see cref="MaxKeptCapacity"/>. Every member takes the lock,
+/// because even an application of one thread at a time changes headers from two: for a handler that returns <c>Task&lt;string&gt;</c>,
+/// a minimal API sets the content type when the handler awaits for the first time, while what follows the await runs elsewhere.
+/// What the derived classes use is for a caller that has the lock.
+/// </remarks>
+/// <param name="requestLock">The lock of the request.</param>
+internal abstract class HeaderCollection(ResponseLock requestLock) : IHeaderDictionary
 {
     private const int IndexThreshold = 24;
     private const int MaxKeptCapacity = 64;
@@ -25,40 +32,35 @@ internal abstract class HeaderCollection : IHeaderDictionary
     private Dictionary<string, int>? _index;
     private int _count;
     private bool _hasIndex;
+    private volatile bool _isReadOnly;
     private long _contentLength = UnknownLength;
-
-    /// <summary>The entries, in order.</summary>
-    public ReadOnlySpan<KeyValuePair<string, StringValues>> Entries
-    {
-        get
-        {
-            Load();
-            return _entries.AsSpan(0, _count);
-        }
-    }
 
     public int Count
     {
         get
         {
-            Load();
-            return _count;
+            using (EnterToRead())
+                return _count;
         }
     }
 
-    public bool IsReadOnly { get; protected set; }
+    public bool IsReadOnly
+    {
+        get => _isReadOnly;
+        protected set => _isReadOnly = value;
+    }
 
-    public ICollection<string> Keys => [.. Entries.ToArray().Select(static entry => entry.Key)];
+    public ICollection<string> Keys => [.. ToArray().Select(static entry => entry.Key)];
 
-    public ICollection<StringValues> Values => [.. Entries.ToArray().Select(static entry => entry.Value)];
+    public ICollection<StringValues> Values => [.. ToArray().Select(static entry => entry.Value)];
 
     /// <inheritdoc/>
     public virtual long? ContentLength
     {
         get
         {
-            Load();
-            return _contentLength == UnknownLength ? null : _contentLength;
+            using (EnterToRead())
+                return StoredContentLength;
         }
 
         set
@@ -70,11 +72,22 @@ internal abstract class HeaderCollection : IHeaderDictionary
             }
 
             ArgumentOutOfRangeException.ThrowIfNegative(value.Value);
-            PrepareChange();
-            Store(Known.ContentLength, value.Value.ToString(CultureInfo.InvariantCulture));
-            _contentLength = value.Value;
+            using (EnterToChange())
+                StoreContentLength(value.Value);
         }
     }
+
+    /// <summary>Whether the collection is filled. With the lock held it stays so.</summary>
+    protected virtual bool IsLoaded => true;
+
+    /// <summary>How often it has changed.</summary>
+    protected int Version { get; private set; }
+
+    /// <summary>The length, if there is one.</summary>
+    protected long? StoredContentLength => _contentLength == UnknownLength ? null : _contentLength;
+
+    /// <summary>The entries, in order.</summary>
+    protected ReadOnlySpan<KeyValuePair<string, StringValues>> StoredEntries => _entries.AsSpan(0, _count);
 
     public StringValues this[string key]
     {
@@ -88,9 +101,11 @@ internal abstract class HeaderCollection : IHeaderDictionary
                 return;
             }
 
-            PrepareChange();
+            // Without the lock, because it may ask the application.
+            ThrowIfReadOnly();
             Validate(key, value);
-            Assign(key, value);
+            using (EnterToChange())
+                Assign(key, value);
         }
     }
 
@@ -103,78 +118,97 @@ internal abstract class HeaderCollection : IHeaderDictionary
     public void Add(string key, StringValues value)
     {
         ArgumentException.ThrowIfNullOrEmpty(key);
-        PrepareChange();
-        if (Find(key) >= 0)
-            throw new ArgumentException($"The header '{key}' is there already.", nameof(key));
+        ThrowIfReadOnly();
+        if (value.Count > 0)
+            Validate(key, value);
 
-        if (value.Count == 0)
-            return;
+        using (EnterToChange())
+        {
+            if (Find(key) >= 0)
+                throw new ArgumentException($"The header '{key}' is there already.", nameof(key));
 
-        Validate(key, value);
-        Assign(key, value);
+            if (value.Count > 0)
+                Assign(key, value);
+        }
     }
 
     public bool Remove(string key)
     {
-        PrepareChange();
-        var position = Find(key);
-        if (position < 0)
-            return false;
+        using (EnterToChange())
+        {
+            var position = Find(key);
+            if (position < 0)
+                return false;
 
-        _count--;
-        Array.Copy(_entries, position + 1, _entries, position, _count - position);
-        _entries[_count] = default;
-        _hasIndex = false;
-        if (IsContentLength(key))
-            _contentLength = UnknownLength;
-        return true;
+            Version++;
+            _count--;
+            Array.Copy(_entries, position + 1, _entries, position, _count - position);
+            _entries[_count] = default;
+            _hasIndex = false;
+            if (IsContentLength(key))
+                _contentLength = UnknownLength;
+            return true;
+        }
     }
 
     public void Clear()
     {
-        PrepareChange();
-        Reset();
+        using (EnterToChange())
+            Reset();
     }
 
     public bool ContainsKey(string key) => TryGetValue(key, out _);
 
     public virtual bool TryGetValue(string key, [MaybeNullWhen(false)] out StringValues value)
     {
-        Load();
-        var position = key is null ? -1 : Find(key);
-        if (position < 0)
+        using (EnterToRead())
         {
-            value = default;
-            return false;
+            var position = key is null ? -1 : Find(key);
+            value = position < 0 ? default : _entries[position].Value;
+            return position >= 0;
         }
-
-        value = _entries[position].Value;
-        return true;
     }
 
     public void Add(KeyValuePair<string, StringValues> item) => Add(item.Key, item.Value);
 
     public bool Contains(KeyValuePair<string, StringValues> item) => TryGetValue(item.Key, out var value) && value.Equals(item.Value);
 
-    public bool Remove(KeyValuePair<string, StringValues> item) => Contains(item) && Remove(item.Key);
+    public bool Remove(KeyValuePair<string, StringValues> item)
+    {
+        using (EnterToChange())
+            return Contains(item) && Remove(item.Key);
+    }
 
-    public void CopyTo(KeyValuePair<string, StringValues>[] array, int arrayIndex) => Entries.CopyTo(array.AsSpan(arrayIndex));
+    public void CopyTo(KeyValuePair<string, StringValues>[] array, int arrayIndex)
+    {
+        using (EnterToRead())
+            StoredEntries.CopyTo(array.AsSpan(arrayIndex));
+    }
+
+    /// <summary>The entries at one moment, in order.</summary>
+    public KeyValuePair<string, StringValues>[] ToArray()
+    {
+        using (EnterToRead())
+            return StoredEntries.ToArray();
+    }
 
     public IEnumerator<KeyValuePair<string, StringValues>> GetEnumerator()
     {
-        Load();
-        for (var i = 0; i < _count; i++)
-            yield return _entries[i];
+        for (var i = 0; TryGetAt(i, out var entry); i++)
+            yield return entry;
     }
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
 
-    /// <summary>Fills a collection that is made when it is asked for.</summary>
+    /// <summary>Fills a collection that is made when it is asked for. Without the lock.</summary>
     protected virtual void Load()
     {
     }
 
-    /// <summary>Refuses a header that must not be set.</summary>
+    /// <summary>Takes the lock of the request.</summary>
+    protected ResponseLock.LockScope EnterLock() => requestLock.EnterLock();
+
+    /// <summary>Refuses a header that must not be set. Without the lock.</summary>
     protected virtual void Validate(string name, StringValues value)
     {
     }
@@ -189,13 +223,13 @@ internal abstract class HeaderCollection : IHeaderDictionary
         if (position < 0)
             Store(name, value);
         else if (separator is null)
-            _entries[position] = new(_entries[position].Key, StringValues.Concat(_entries[position].Value, value));
+            Store(name, StringValues.Concat(_entries[position].Value, value));
         else
-            _entries[position] = new(_entries[position].Key, string.Concat(_entries[position].Value.ToString(), separator, value));
+            Store(name, string.Concat(_entries[position].Value.ToString(), separator, value));
     }
 
-    /// <summary>Notes the length that the server knows, without a header text.</summary>
-    protected void SetKnownContentLength(long value)
+    /// <summary>Stores a length, as the number and as its text.</summary>
+    protected void StoreContentLength(long value)
     {
         Store(Known.ContentLength, value.ToString(CultureInfo.InvariantCulture));
         _contentLength = value;
@@ -205,7 +239,7 @@ internal abstract class HeaderCollection : IHeaderDictionary
     protected void CopyFrom(HeaderCollection other)
     {
         Reset();
-        foreach (var (name, value) in other.Entries)
+        foreach (var (name, value) in other.StoredEntries)
             Store(name, value);
         _contentLength = other._contentLength;
     }
@@ -223,6 +257,7 @@ internal abstract class HeaderCollection : IHeaderDictionary
             Array.Clear(_entries, 0, _count);
         }
 
+        Version++;
         _count = 0;
         _hasIndex = false;
         _contentLength = UnknownLength;
@@ -241,8 +276,10 @@ internal abstract class HeaderCollection : IHeaderDictionary
         Store(name, value);
     }
 
-    private void Store(string name, StringValues value)
+    /// <summary>Stores a header without validation; one that is there gets the new value.</summary>
+    protected void Store(string name, StringValues value)
     {
+        Version++;
         var position = Find(name);
         if (position >= 0)
         {
@@ -258,7 +295,9 @@ internal abstract class HeaderCollection : IHeaderDictionary
         _entries[_count++] = new(name, value);
     }
 
-    private int Find(string name)
+    /// <summary>Finds an entry.</summary>
+    /// <returns>Its position in <see cref="StoredEntries"/>; negative if there is none.</returns>
+    protected int Find(string name)
     {
         if (_count > IndexThreshold)
             return FindInIndex(name);
@@ -292,13 +331,46 @@ internal abstract class HeaderCollection : IHeaderDictionary
         return _index!.TryGetValue(name, out var position) ? position : -1;
     }
 
-    private void PrepareChange()
+    private bool TryGetAt(int position, out KeyValuePair<string, StringValues> entry)
+    {
+        using (EnterToRead())
+        {
+            entry = position < _count ? _entries[position] : default;
+            return position < _count;
+        }
+    }
+
+    private ResponseLock.LockScope EnterToRead()
+    {
+        while (true)
+        {
+            Load();
+            var scope = EnterLock();
+            if (IsLoaded)
+                return scope;
+
+            // The request has ended in this instant, so that the next turn throws.
+            scope.Dispose();
+        }
+    }
+
+    private ResponseLock.LockScope EnterToChange()
+    {
+        var scope = EnterToRead();
+        if (!IsReadOnly)
+            return scope;
+
+        scope.Dispose();
+        throw ReadOnlyException();
+    }
+
+    private void ThrowIfReadOnly()
     {
         if (IsReadOnly)
-            throw new InvalidOperationException("Headers are read-only, response has already started.");
-
-        Load();
+            throw ReadOnlyException();
     }
+
+    private static InvalidOperationException ReadOnlyException() => new("Headers are read-only, response has already started.");
 
     private static bool IsContentLength(string name) => string.Equals(name, Known.ContentLength, StringComparison.OrdinalIgnoreCase);
 }

@@ -111,6 +111,7 @@ internal abstract partial class FastCgiRequest
         {
             Response.Close();
             Input.Close();
+            _headers.End();
         }
 
         Parameters.End();

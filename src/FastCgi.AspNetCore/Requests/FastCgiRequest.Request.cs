@@ -151,7 +151,8 @@ internal abstract partial class FastCgiRequest :
         }
     }
 
-    private LazyRequestState Lazy => _lazy ??= new LazyRequestState();
+    // As of a response (FastCgiResponse.Lazy).
+    private LazyRequestState Lazy => _lazy ?? Interlocked.CompareExchange(ref _lazy, new LazyRequestState(), null) ?? _lazy;
 
     /// <summary>The request line, as middleware has left it.</summary>
     private ref RequestHead Head

@@ -13,13 +13,14 @@ namespace FastCgi.AspNetCore.Requests;
 /// </summary>
 internal abstract partial class FastCgiRequest : ResponseOwner, IFeatureCollection
 {
-    private readonly RequestHeaders _headers = new();
+    private readonly RequestHeaders _headers;
     private RequestHead _head;
 
     protected FastCgiRequest(ServerContext server)
     {
         Server = server;
         Response = new FastCgiResponse(this);
+        _headers = new RequestHeaders(Response.Output);
         Parameters = new RequestParameters();
         Input = new RequestInput(this);
     }

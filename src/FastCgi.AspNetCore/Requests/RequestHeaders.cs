@@ -3,6 +3,7 @@ using System.Diagnostics.CodeAnalysis;
 using System.Globalization;
 using System.Text;
 using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 using Known = Microsoft.Net.Http.Headers.HeaderNames;
@@ -13,7 +14,8 @@ namespace FastCgi.AspNetCore.Requests;
 /// The headers of a request. A single one is looked up in the params; all are made into strings when they are enumerated or
 /// changed.
 /// </summary>
-internal sealed class RequestHeaders : HeaderCollection
+/// <param name="requestLock">The lock of the request.</param>
+internal sealed class RequestHeaders(ResponseLock requestLock) : HeaderCollection(requestLock)
 {
     private const int MaxSharedHostLength = 128;
 
@@ -26,7 +28,8 @@ internal sealed class RequestHeaders : HeaderCollection
     private bool _isHttps;
     private bool _isPortUnusual;
     private bool _isPortToBeChecked;
-    private bool _isLoaded;
+    private volatile bool _isLoaded;
+    private volatile bool _isOver = true;
 
     public override long? ContentLength
     {
@@ -34,15 +37,16 @@ internal sealed class RequestHeaders : HeaderCollection
         set => base.ContentLength = value;
     }
 
+    protected override bool IsLoaded => _isLoaded;
+
     private long? KnownContentLength => _knownContentLength == UnknownLength ? null : _knownContentLength;
 
-    /// <summary>Begins with another request.</summary>
+    /// <summary>Begins with another request. Without the lock: nobody can have changed what <see cref="End"/> has left.</summary>
     /// <param name="parameters">Its params.</param>
     /// <param name="mapping">How values are decoded.</param>
     /// <param name="head">What they say of it.</param>
     public void Begin(RequestParameters parameters, CgiMapping mapping, in RequestHead head)
     {
-        Reset();
         _parameters = parameters;
         _mapping = mapping;
         _knownContentLength = head.ContentLength ?? UnknownLength;
@@ -51,8 +55,16 @@ internal sealed class RequestHeaders : HeaderCollection
         _isHttps = head.IsHttps;
         _isPortUnusual = head.IsPortUnusual;
         _isPortToBeChecked = head.IsPortUnusual;
-        _isLoaded = false;
         _madeUpHost = null;
+        _isOver = false;
+    }
+
+    /// <summary>Ends with the request: what still refers to the collection gets an <see cref="ObjectDisposedException"/>. With the lock held.</summary>
+    public void End()
+    {
+        _isOver = true;
+        _isLoaded = false;
+        Reset();
     }
 
     public override bool TryGetValue(string key, [MaybeNullWhen(false)] out StringValues value)
@@ -60,7 +72,7 @@ internal sealed class RequestHeaders : HeaderCollection
         if (_isLoaded || string.IsNullOrEmpty(key))
             return base.TryGetValue(key, out value);
 
-        value = Find(key);
+        value = LookUp(key);
         return value.Count > 0;
     }
 
@@ -69,24 +81,33 @@ internal sealed class RequestHeaders : HeaderCollection
         if (_isLoaded)
             return;
 
-        _parameters.ReadHeaders(_mapping, this, static (headers, name, value) =>
+        // Without the lock, because it may be logged that it lacks its port.
+        var host = GetHost();
+        using (EnterLock())
         {
-            if (!headers.IsHidden(name))
-                headers.Append(name, value, name.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase) ? "; " : null);
-        });
-        _isLoaded = true;
+            ObjectDisposedException.ThrowIf(_isOver, typeof(HttpRequest));
+            if (_isLoaded)
+                return;
 
-        if (KnownContentLength is { } contentLength)
-            SetKnownContentLength(contentLength);
+            Reset();
+            _parameters.ReadHeaders(_mapping, this, static (headers, name, value) =>
+            {
+                if (!headers.IsHidden(name))
+                    headers.Append(name, value, name.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase) ? "; " : null);
+            });
+            if (KnownContentLength is { } contentLength)
+                StoreContentLength(contentLength);
 
-        Supplement(Known.ContentType, _parameters.GetHeader(Known.ContentType, _mapping));
-        Supplement(Known.Host, GetHost());
-        Supplement(Known.Authorization, GetAuthorization());
+            Supplement(Known.ContentType, _parameters.GetHeader(Known.ContentType, _mapping));
+            Supplement(Known.Host, host);
+            Supplement(Known.Authorization, GetAuthorization());
+            _isLoaded = true;
+        }
     }
 
     protected override Exception InvalidContentLength(string value) => new BadHttpRequestException($"Invalid content length: {value}");
 
-    private StringValues Find(string name)
+    private StringValues LookUp(string name)
     {
         if (name.Equals(Known.ContentLength, StringComparison.OrdinalIgnoreCase))
             return KnownContentLength?.ToString(CultureInfo.InvariantCulture);
@@ -103,7 +124,7 @@ internal sealed class RequestHeaders : HeaderCollection
     private void Supplement(string name, StringValues value)
     {
         if (value.Count > 0)
-            this[name] = value;
+            Store(name, value);
     }
 
     private bool IsHidden(string name) => _hidesTransferEncoding && name.Equals(Known.TransferEncoding, StringComparison.OrdinalIgnoreCase);

@@ -153,9 +153,8 @@ internal sealed partial class FastCgiResponse
     /// <summary>Starts the response if need be, stages what is written, and flushes: under one lock.</summary>
     private ValueTask<FlushResult> Write(int generation, ReadOnlySpan<byte> source, bool isWrite, CancellationToken cancellationToken)
     {
-        var head = PrepareHead();
         ResponseOutput.PendingFlush flush;
-        using (_output.EnterLock())
+        using (EnterToStart(out var head))
         {
             if (isWrite)
                 ThrowIfNotWritable(generation);
@@ -165,7 +164,7 @@ internal sealed partial class FastCgiResponse
                 return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
 
             if (HasStarted)
-                CountWrite(source.Length, _headers.ContentLength);
+                CountWrite(source.Length, _headers.DeclaredLength);
             else
                 StartByApplication(in head, source.Length);
             if (isWrite && _canWriteBody)
@@ -182,7 +181,7 @@ internal sealed partial class FastCgiResponse
 
     private bool IsLikelyLastFlush()
     {
-        var length = _headers.ContentLength;
+        var length = _headers.DeclaredLength;
         if (length is null)
         {
             // Without a Content-Length, most responses are written at once.
@@ -200,7 +199,7 @@ internal sealed partial class FastCgiResponse
     /// What the application has declared so far. Asked for without the lock, because before the response starts the headers may be the
     /// application's own.
     /// </summary>
-    private long? DeclaredLength => HasStarted ? _headers.ContentLength : _applicationHeaders.ContentLength;
+    private long? DeclaredLength => HasStarted ? _headers.DeclaredLength : _applicationHeaders.ContentLength;
 
     /// <summary>Counts bytes against the declared length; those past it are refused before any of them is taken.</summary>
     private void CountWrite(long length, long? declared)

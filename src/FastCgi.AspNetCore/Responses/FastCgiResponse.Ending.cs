@@ -74,9 +74,8 @@ internal sealed partial class FastCgiResponse
     public bool Finish(ProtocolStatus status = ProtocolStatus.RequestComplete)
     {
         SetZeroLengthOfReplacedHeaders();
-        var head = PrepareHead();
         ResponseOutput.EndedResponse ended;
-        using (_output.EnterLock())
+        using (EnterToStart(out var head))
         {
             CloseBody();
             if (IsCompleted)
@@ -181,8 +180,7 @@ internal sealed partial class FastCgiResponse
         if (!hasFailed && GetLengthMismatch() is { } mismatch)
             throw mismatch;
 
-        var head = hasFailed ? default : PrepareHead();
-        using (_output.EnterLock())
+        using (EnterToStart(out var head, isPrepared: !hasFailed))
         {
             ThrowIfStale(generation);
             // What was started and failed cannot be completed: the end of the request cuts it.
@@ -210,7 +208,7 @@ internal sealed partial class FastCgiResponse
         if (!HasStarted)
         {
             // In the headers, for what looks at them later: the request log.
-            if (_bytesWritten == 0 && head.Headers is null && _headers.ContentLength is null && CanHaveContentLength)
+            if (_bytesWritten == 0 && head.Headers is null && _headers.DeclaredLength is null && CanHaveContentLength)
                 _headers.ContentLength = 0;
             Start(in head, writeLength: 0);
         }
@@ -232,7 +230,7 @@ internal sealed partial class FastCgiResponse
     {
         _lazy?.OnStarting.Clear();
         _output.ClearStaged();
-        _headers.Begin();
+        _headers.Clear();
         // The application's may have been what failed.
         _headers.EncodingSelector = null;
         _applicationHeaders = _headers;

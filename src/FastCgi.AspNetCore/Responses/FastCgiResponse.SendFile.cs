@@ -1,7 +1,6 @@
 using System.Buffers;
 using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Http;
-using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
 namespace FastCgi.AspNetCore.Responses;
 

@@ -1,13 +1,15 @@
 using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Http;
-using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
 namespace FastCgi.AspNetCore.Responses;
 
 /// <content>How status and headers become final: at the first flush or write, or when the application says so, or at its end.</content>
 internal sealed partial class FastCgiResponse
 {
+    // Of an application that changes its headers each time it is asked for their encoding.
+    private const int MaxPreparations = 8;
+
     /// <inheritdoc/>
     public Task StartAsync(CancellationToken cancellationToken = default)
     {
@@ -94,8 +96,7 @@ internal sealed partial class FastCgiResponse
 
     private void StartNow(int generation)
     {
-        var head = PrepareHead();
-        using (_output.EnterLock())
+        using (EnterToStart(out var head))
         {
             ThrowIfStale(generation);
             if (!HasStarted)
@@ -103,6 +104,23 @@ internal sealed partial class FastCgiResponse
         }
 
         LogHead();
+    }
+
+    /// <summary>Takes the lock, to start the response if it has not started.</summary>
+    /// <param name="head">What was asked of the application before.</param>
+    /// <param name="isPrepared">Whether it is asked.</param>
+    private ResponseLock.LockScope EnterToStart(out PreparedHead head, bool isPrepared = true)
+    {
+        for (var attempt = 1; ; attempt++)
+        {
+            head = isPrepared ? PrepareHead() : default;
+            var scope = _output.EnterLock();
+            // What another thread has changed since is sent too.
+            if (head.Headers is null || head.Version == _headers.Version || attempt == MaxPreparations)
+                return scope;
+
+            scope.Dispose();
+        }
     }
 
     /// <summary>
@@ -117,14 +135,15 @@ internal sealed partial class FastCgiResponse
 
         var canAnswerOk = !_isAuthorizer || _owner.CanAnswerOk;
         if (!isReplaced && _headers.EncodingSelector is null)
-            return new PreparedHead(null, null, canAnswerOk, IsEventStream: false);
+            return new PreparedHead(null, null, canAnswerOk, IsEventStream: false, Version: 0);
 
-        var headers = new ResponseHeaders { EncodingSelector = _headers.EncodingSelector };
-        foreach (var (name, value) in _applicationHeaders.ToArray())
+        var version = _headers.Version;
+        var headers = new ResponseHeaders(new ResponseLock()) { EncodingSelector = _headers.EncodingSelector };
+        foreach (var (name, value) in isReplaced ? _applicationHeaders.ToArray() : _headers.ToArray())
             headers[name] = value;
         var isEventStream = CompleteHeaders(headers);
-        return new PreparedHead(
-            headers, headers.EncodingSelector is null ? null : CgiResponseWriter.EncodeFields(headers.Entries, headers.EncodingSelector), canAnswerOk, isEventStream);
+        var encodedFields = headers.EncodingSelector is null ? null : CgiResponseWriter.EncodeFields(headers.Entries, headers.EncodingSelector);
+        return new PreparedHead(headers, encodedFields, canAnswerOk, isEventStream, version);
     }
 
     /// <summary>Starts the response because the application wants to. With the lock held.</summary>
@@ -152,14 +171,14 @@ internal sealed partial class FastCgiResponse
         var isEventStream = head.IsEventStream;
         if (head.Headers is { } prepared)
         {
-            CheckWrite(writeLength, prepared.ContentLength);
+            CheckWrite(writeLength, prepared.DeclaredLength);
             _headers.TakeFrom(prepared);
             if (head.EncodedFields is not null)
                 Lazy.EncodedFields = head.EncodedFields;
         }
         else
         {
-            CheckWrite(writeLength, _headers.ContentLength);
+            CheckWrite(writeLength, _headers.DeclaredLength);
             isEventStream = CompleteHeaders(_headers);
         }
 
@@ -187,7 +206,7 @@ internal sealed partial class FastCgiResponse
     {
         DropZeroLengthWithoutBody(headers);
         // nginx would hold an event stream back until its buffers are full.
-        var isEventStream = headers.TryGetValue(Known.ContentType, out var type) && type.ToString().StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase);
+        var isEventStream = headers.AreOfEventStream;
         if (_isBufferingDisabled || isEventStream)
             headers.TryAppend("X-Accel-Buffering", "no");
         return isEventStream;
@@ -233,5 +252,6 @@ internal sealed partial class FastCgiResponse
     /// <param name="EncodedFields">The header fields as bytes, where the application chooses encodings.</param>
     /// <param name="CanAnswerOk">Whether the answer to an authorizer's request may be 200.</param>
     /// <param name="IsEventStream">Whether the headers are those of a stream of events.</param>
-    private readonly record struct PreparedHead(ResponseHeaders? Headers, byte[]? EncodedFields, bool CanAnswerOk, bool IsEventStream);
+    /// <param name="Version">The version of the server's own collection that was seen.</param>
+    private readonly record struct PreparedHead(ResponseHeaders? Headers, byte[]? EncodedFields, bool CanAnswerOk, bool IsEventStream, int Version);
 }

@@ -11,14 +11,15 @@ namespace FastCgi.AspNetCore.Responses;
 /// another.
 /// </summary>
 /// <remarks>
-/// What is the application's own, such as a header dictionary that it has put in place of ours or its choice of encodings, is
-/// called before the lock is taken (<see cref="PrepareHead"/>); under the lock the generation is checked and the result is taken.
+/// Status and headers change, and become final, under the lock: a change by another thread is either sent or refused. What is the
+/// application's own, such as a header dictionary that it has put in place of ours or its choice of encodings, is called before the
+/// lock is taken (<see cref="EnterToStart"/>); under the lock the generation is checked and the result is taken.
 /// </remarks>
 internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpResponseBodyFeature
 {
     private readonly ResponseOwner _owner;
     private readonly ResponseOutput _output;
-    private readonly ResponseHeaders _headers = new();
+    private readonly ResponseHeaders _headers;
     private ResponseSettings _settings = null!;
     private LazyResponseState? _lazy;
     private IHeaderDictionary _applicationHeaders;
@@ -32,6 +33,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     {
         _owner = owner;
         _output = new ResponseOutput(this);
+        _headers = new ResponseHeaders(_output);
         _applicationHeaders = _headers;
     }
 
@@ -72,8 +74,11 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         get => _statusCode;
         set
         {
-            ThrowIfStarted(nameof(StatusCode));
-            _statusCode = value;
+            using (_output.EnterLock())
+            {
+                ThrowIfStarted(nameof(StatusCode));
+                _statusCode = value;
+            }
         }
     }
 
@@ -84,11 +89,14 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         get => _lazy?.ReasonPhrase;
         set
         {
-            ThrowIfStarted(nameof(ReasonPhrase));
-            if (value is not null && HttpCharacters.IndexOfControl(value) is >= 0 and var position)
-                throw new InvalidOperationException($"Invalid control character in the reason phrase: 0x{(int)value[position]:X4}");
-            if (value is not null || _lazy is not null)
-                Lazy.ReasonPhrase = value;
+            using (_output.EnterLock())
+            {
+                ThrowIfStarted(nameof(ReasonPhrase));
+                if (value is not null && HttpCharacters.IndexOfControl(value) is >= 0 and var position)
+                    throw new InvalidOperationException($"Invalid control character in the reason phrase: 0x{(int)value[position]:X4}");
+                if (value is not null || _lazy is not null)
+                    Lazy.ReasonPhrase = value;
+            }
         }
     }
 
@@ -148,31 +156,45 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     /// <inheritdoc/>
     public void OnStarting(Func<object, Task> callback, object state)
     {
-        ThrowIfStarted(nameof(OnStarting));
-        Lazy.OnStarting.Push(callback, state);
+        using (_output.EnterLock())
+        {
+            ThrowIfStarted(nameof(OnStarting));
+            Lazy.OnStarting.Push(callback, state);
+        }
     }
 
     /// <inheritdoc/>
     public void OnCompleted(Func<object, Task> callback, object state)
     {
-        ThrowIfClosed();
-        Lazy.OnCompleted.Push(callback, state);
+        using (_output.EnterLock())
+        {
+            ThrowIfClosed();
+            Lazy.OnCompleted.Push(callback, state);
+        }
     }
 
     /// <summary>Calls the OnCompleted callbacks; one that throws is logged, and the others go on.</summary>
     public async Task FireOnCompletedAsync()
     {
-        while (HasOnCompleted)
+        while (TryPopOnCompleted(out var callback))
         {
-            var (callback, state) = _lazy!.OnCompleted.Pop();
             try
             {
-                await callback(state);
+                await callback.Callback(callback.State);
             }
             catch (Exception exception)
             {
                 _owner.Log.ApplicationError(_owner.ConnectionId, _owner.TraceIdentifier, exception);
             }
+        }
+    }
+
+    private bool TryPopOnCompleted(out (Func<object, Task> Callback, object State) callback)
+    {
+        using (_output.EnterLock())
+        {
+            callback = HasOnCompleted ? _lazy!.OnCompleted.Pop() : default;
+            return callback.Callback is not null;
         }
     }
 
@@ -192,7 +214,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     /// keep its client's connection, and tell a response that was cut.
     /// </summary>
     public long? GetFinalContentLength(long length)
-        => _headers.ContentLength is null && CanHaveContentLength ? length : null;
+        => _headers.DeclaredLength is null && CanHaveContentLength ? length : null;
 
     /// <summary>The request leaves its connection with this response (<see cref="ResponseOwner.OnEnding"/>).</summary>
     public ResponseEnd OnEnding(bool isComplete) => _owner.OnEnding(isComplete);
@@ -205,6 +227,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         _phase = Phase.Closed;
         CloseBody();
         _output.Close();
+        _headers.End();
         _lazy?.Clear();
     }
 

@@ -1,23 +1,43 @@
 using System.Text;
 using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.Extensions.Primitives;
+using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
 namespace FastCgi.AspNetCore.Responses;
 
 /// <summary>The headers of a response, checked when they are set, as Kestrel does, and read-only once it has started.</summary>
-internal sealed class ResponseHeaders : HeaderCollection
+/// <param name="responseLock">The lock of the response. The server's own members are for a caller that has it.</param>
+internal sealed class ResponseHeaders(ResponseLock responseLock) : HeaderCollection(responseLock)
 {
     /// <summary>Chooses the encoding of a header by its name; ASCII where there is none.</summary>
     public Func<string, Encoding?>? EncodingSelector { get; set; }
 
+    /// <summary>The entries, in order. Once they are read-only, for a caller without the lock too.</summary>
+    public ReadOnlySpan<KeyValuePair<string, StringValues>> Entries => StoredEntries;
+
+    /// <summary>The length that the application has declared. Once it is read-only, for a caller without the lock too.</summary>
+    public long? DeclaredLength => StoredContentLength;
+
+    /// <summary>How often they have changed.</summary>
+    public new int Version => base.Version;
+
+    /// <summary>Whether they are those of a stream of events.</summary>
+    public bool AreOfEventStream
+        => Find(Known.ContentType) is >= 0 and var position
+            && Entries[position].Value.ToString().StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase);
+
     /// <summary>Refuses changes from now on.</summary>
     public void MakeReadOnly() => IsReadOnly = true;
 
-    /// <summary>Empties the collection for another response.</summary>
-    public void Begin()
+    /// <summary>Begins with another response. Without the lock: nobody can have changed what <see cref="End"/> has left.</summary>
+    public void Begin() => IsReadOnly = false;
+
+    /// <summary>Ends with the response: what still refers to the collection finds it empty, and cannot change it.</summary>
+    public void End()
     {
-        IsReadOnly = false;
         Reset();
+        MakeReadOnly();
     }
 
     /// <summary>Takes over headers that were checked when they were set there.</summary>
@@ -28,15 +48,14 @@ internal sealed class ResponseHeaders : HeaderCollection
     {
         foreach (var name in SendFileOffload.GetReplacedHeaders(header.Key))
             Remove(name);
-        Remove(header.Key);
-        Append(header.Key, header.Value);
+        Store(header.Key, header.Value);
     }
 
     /// <summary>Adds a header of the server's own, unless the application has set it.</summary>
     public void TryAppend(string name, string value)
     {
-        if (!ContainsKey(name))
-            Append(name, value);
+        if (Find(name) < 0)
+            Store(name, value);
     }
 
     protected override void Validate(string name, StringValues value)

@@ -11,10 +11,10 @@ namespace FastCgi.AspNetCore.Responses;
 /// the connection's outlet takes them in turns. <c>.Ending</c> has how a response ends.
 /// </summary>
 /// <remarks>
-/// This object is the lock of its response, because applications write from several threads: it guards what is staged, the cork and
-/// the request's body. The send queue is guarded by the lock of the connection, which is taken inside it (<see cref="LockOrder"/>).
+/// This object is the lock of its response, because applications write from several threads: it guards the headers, what is staged, the
+/// cork and the request's body. The send queue is guarded by the lock of the connection, which is taken inside it (<see cref="LockOrder"/>).
 /// </remarks>
-internal sealed partial class ResponseOutput(FastCgiResponse response)
+internal sealed partial class ResponseOutput(FastCgiResponse response) : ResponseLock
 {
     private ResponseStaging _staging;
     private OutputCork _cork;
@@ -49,12 +49,6 @@ internal sealed partial class ResponseOutput(FastCgiResponse response)
 
     /// <summary>The bytes that were written and not flushed.</summary>
     public int UnflushedLength => _staging.Length - _heldLength;
-
-    /// <summary>Whether this thread has the lock of the response.</summary>
-    public bool IsLockHeld => Monitor.IsEntered(this);
-
-    /// <summary>Takes the lock of the response.</summary>
-    public LockScope EnterLock() => new(this);
 
     /// <summary>Begins the response of another request.</summary>
     /// <param name="connection">The outlet.</param>
@@ -318,27 +312,4 @@ internal sealed partial class ResponseOutput(FastCgiResponse response)
 
     /// <summary>A flush whose records are queued, or held: what is left to do without the lock.</summary>
     public readonly record struct PendingFlush(RecordOutput? Connection, int Generation, bool IsHeld);
-
-    /// <summary>The lock of a response, until it is disposed of.</summary>
-    public readonly ref struct LockScope
-    {
-        private readonly ResponseOutput _output;
-        private readonly LockRank _before;
-
-        internal LockScope(ResponseOutput output)
-        {
-            _output = output;
-            if (Invariants.AreChecked)
-                _before = LockOrder.OnEntering(LockRank.Response, Monitor.IsEntered(output));
-            Monitor.Enter(output);
-        }
-
-        /// <summary>Releases the lock.</summary>
-        public void Dispose()
-        {
-            Monitor.Exit(_output);
-            if (Invariants.AreChecked)
-                LockOrder.OnExited(_before);
-        }
-    }
 }

@@ -1,5 +1,6 @@
 using System.Globalization;
 using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Responses;
 using FastCgi.AspNetCore.UnitTests.Requests;
 using Microsoft.AspNetCore.Http;
@@ -11,7 +12,7 @@ namespace FastCgi.AspNetCore.UnitTests.Cgi;
 public sealed class HeaderCollectionTests : IDisposable
 {
     private readonly RequestHeadersBuilder _request = new();
-    private readonly ResponseHeaders _response = new();
+    private readonly ResponseHeaders _response = new(new ResponseLock());
 
     public static TheoryData<bool> Kinds => [true, false];
 

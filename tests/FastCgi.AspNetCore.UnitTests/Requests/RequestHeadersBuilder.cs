@@ -1,4 +1,5 @@
 using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.UnitTests.Cgi;
 
@@ -7,8 +8,9 @@ namespace FastCgi.AspNetCore.UnitTests.Requests;
 /// <summary>The headers of a request as the application gets them, made of params. Ends the request when disposed of.</summary>
 internal sealed class RequestHeadersBuilder : IDisposable
 {
-    public RequestHeadersBuilder(byte[] parameters, CgiMapping? mapping = null)
+    public RequestHeadersBuilder(byte[] parameters, CgiMapping? mapping = null, ResponseLock? requestLock = null)
     {
+        Headers = new RequestHeaders(requestLock ?? new ResponseLock());
         Mapping = mapping ?? new CgiMapping();
         Assert.Equal(RequestRejection.None, CgiRequestMapper.Map(parameters, Mapping, out var head));
         Parameters.Append(parameters, isWhole: true);
@@ -23,9 +25,14 @@ internal sealed class RequestHeadersBuilder : IDisposable
     {
     }
 
+    public RequestHeadersBuilder(ResponseLock requestLock, params ReadOnlySpan<(string Name, string Value)> variables)
+        : this(CgiParameters.Get(variables).Bytes, requestLock: requestLock)
+    {
+    }
+
     public RequestParameters Parameters { get; } = new();
 
-    public RequestHeaders Headers { get; } = new();
+    public RequestHeaders Headers { get; }
 
     public CgiMapping Mapping { get; }
 

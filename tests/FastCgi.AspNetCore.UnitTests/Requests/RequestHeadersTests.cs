@@ -250,6 +250,7 @@ public sealed class RequestHeadersTests
         Assert.Equal(3, first.Headers.Count);
         using var second = new RequestHeadersBuilder(("HTTP_X_OTHER", "o"));
 
+        first.Headers.End();
         first.Headers.Begin(second.Parameters, second.Mapping, new RequestHead());
 
         Assert.Equal("X-Other", Assert.Single(first.Headers).Key);

@@ -1,4 +1,5 @@
 using System.Text;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Responses;
 using Microsoft.Extensions.Primitives;
 
@@ -6,7 +7,7 @@ namespace FastCgi.AspNetCore.UnitTests.Responses;
 
 public sealed class ResponseHeadersTests
 {
-    private readonly ResponseHeaders _headers = new();
+    private readonly ResponseHeaders _headers = new(new ResponseLock());
 
     [Theory]
     [InlineData("X Y")]
@@ -107,6 +108,10 @@ public sealed class ResponseHeadersTests
     {
         _headers.ContentLength = 5;
         _headers.MakeReadOnly();
+        _headers.End();
+        Assert.Empty(_headers);
+        Assert.Throws<InvalidOperationException>(() => _headers["X"] = "late");
+
         _headers.Begin();
 
         Assert.False(_headers.IsReadOnly);

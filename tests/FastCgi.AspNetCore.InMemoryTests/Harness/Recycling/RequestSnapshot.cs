@@ -19,15 +19,15 @@ internal static class RequestSnapshot
     // What changes with each request, or is kept for the next one because it is empty.
     private static readonly string[] s_kept =
     [
-        "_generation", "_wireGeneration", "Revision", "_traceIdentifier", "application",
+        "_generation", "_wireGeneration", "Revision", "Version", "_traceIdentifier", "application",
         // Of an array, what counts is how much of it is used; of a lease, its length.
         "_entries", "_isLeaseUsed",
         // Each read says it anew.
         "_maxLength",
         // It was not cancelled, or it would not be there.
         "_abortedSource",
-        // It refers to the object alone.
-        "_onApplicationReturned",
+        // They refer to the object alone.
+        "_onApplicationReturned", "requestLock",
     ];
 
     public static HashSet<string> Take(FastCgiRequest request)
