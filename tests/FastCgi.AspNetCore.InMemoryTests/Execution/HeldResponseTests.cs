@@ -35,13 +35,13 @@ public sealed class HeldResponseTests : SchedulerTest
         Application = async context =>
         {
             await Apps.Hello(context);
-            if (context.Request.Path != "/quick")
+            if (context.Request.Path != "/quick1")
                 Scheduler.Watchdog.Look();
             sends.Add(SendCount);
         };
 
         Run(Scheduler, RecordBytes.Get(1));
-        Run(Scheduler, RecordBytes.Get(2, "/quick"), RecordBytes.Get(3));
+        Run(Scheduler, RecordBytes.Get(2, "/quick1"), RecordBytes.Get(3));
 
         Assert.Equal([0, 1, 1], sends);
     }
@@ -73,7 +73,7 @@ public sealed class HeldResponseTests : SchedulerTest
         _probe.Sleeps = true;
         Application = async context =>
         {
-            if (context.Request.Path == "/first")
+            if (context.Request.Path == "/first1")
             {
                 await Apps.Hello(context);
                 return;
@@ -89,10 +89,10 @@ public sealed class HeldResponseTests : SchedulerTest
                 await AssertNextFlushIsSentAsync(context);
         };
 
-        Assert.False(Run(Scheduler, RecordBytes.Get(1, "/first"), RecordBytes.Get(2, "/keeps")));
+        Assert.False(Run(Scheduler, RecordBytes.Get(1, "/first1"), RecordBytes.Get(2, "/keeps1")));
 
-        Assert.Equal(PathBehaviour.KeepsThread, Scheduler.Predictor.Predict(new PathKey("/keeps")));
-        Assert.Equal(PathBehaviour.Returns, Scheduler.Predictor.Predict(new PathKey("/first")));
+        Assert.Equal(PathBehaviour.KeepsThread, Scheduler.Predictor.Predict(new PathKey("/keeps1")));
+        Assert.Equal(PathBehaviour.Returns, Scheduler.Predictor.Predict(new PathKey("/first1")));
         Step();
         await FrontEnd.ReadResponseAsync(1);
         await FrontEnd.ReadResponseAsync(2);
@@ -211,7 +211,7 @@ public sealed class HeldResponseTests : SchedulerTest
             }
         };
 
-        Run(Scheduler, RecordBytes.Get(1), RecordBytes.Get(2, "/other"));
+        Run(Scheduler, RecordBytes.Get(1), RecordBytes.Get(2, "/other1"));
         return sends.Take(looks).ToList();
     }
 }

@@ -93,7 +93,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
             calls.Add(context.Request.Path!);
             if (calls.Count == 1)
             {
-                var ready = Receive(RecordBytes.Get(2, "/second"));
+                var ready = Receive(RecordBytes.Get(2, "/second1"));
                 Scheduler.Run(new TestQueue(), ref ready, FrontEnd.Transport.Connection.Output);
                 Step();
                 Assert.Single(calls);
@@ -105,11 +105,11 @@ public sealed class RequestSchedulerTests : SchedulerTest
             return Apps.Target(context);
         };
 
-        Run(Scheduler, RecordBytes.Get(1, "/first"));
+        Run(Scheduler, RecordBytes.Get(1, "/first1"));
         Assert.Single(calls);
         Step();
 
-        Assert.Equal(["/first", "/second"], calls);
+        Assert.Equal(["/first1", "/second1"], calls);
         await FrontEnd.ReadResponseAsync(1);
         await FrontEnd.ReadResponseAsync(2);
     }
@@ -123,7 +123,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
             calls.Add(context.Request.Path!);
             if (calls.Count == 1)
             {
-                var ready = Receive(RecordBytes.Get(2, "/second"));
+                var ready = Receive(RecordBytes.Get(2, "/second1"));
                 Scheduler.Run(new TestQueue(), ref ready, FrontEnd.Transport.Connection.Output);
                 Clock.Advance(TimeSpan.FromSeconds(1));
                 Scheduler.Watchdog.Look();
@@ -134,7 +134,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
             return Apps.Target(context);
         };
 
-        Run(Scheduler, RecordBytes.Get(1, "/first"));
+        Run(Scheduler, RecordBytes.Get(1, "/first1"));
 
         await FrontEnd.ReadResponseAsync(2);
         await FrontEnd.ReadResponseAsync(1);
@@ -177,9 +177,9 @@ public sealed class RequestSchedulerTests : SchedulerTest
     [Fact]
     public async Task Run_LastRequestIsForAnotherThread_AnswersBeforeItAreSent()
     {
-        Scheduler.Predictor.OnStalled(new PathKey("/keeps"));
+        Scheduler.Predictor.OnStalled(new PathKey("/keeps1"));
 
-        Run(Scheduler, RecordBytes.Get(1, "/"), RecordBytes.Get(2, "/keeps"));
+        Run(Scheduler, RecordBytes.Get(1, "/"), RecordBytes.Get(2, "/keeps1"));
 
         Assert.Equal("GET /", (await FrontEnd.ReadResponseAsync(1)).Text);
         Step();
@@ -243,19 +243,19 @@ public sealed class RequestSchedulerTests : SchedulerTest
         var wasBeforeTheEndOfTheFirst = false;
         Application = context =>
         {
-            if (context.Request.Path == "/first")
+            if (context.Request.Path == "/first1")
             {
-                Run(Scheduler, new TestQueue(), RecordBytes.Get(2, "/second"));
+                Run(Scheduler, new TestQueue(), RecordBytes.Get(2, "/second1"));
                 Scheduler.BeginStop();
                 Step();
                 wasBeforeTheEndOfTheFirst = hasSecondRun;
             }
 
-            hasSecondRun |= context.Request.Path == "/second";
+            hasSecondRun |= context.Request.Path == "/second1";
             return Apps.Target(context);
         };
 
-        Run(Scheduler, RecordBytes.Get(1, "/first"));
+        Run(Scheduler, RecordBytes.Get(1, "/first1"));
 
         Assert.True(wasBeforeTheEndOfTheFirst);
         await FrontEnd.ReadResponseAsync(2);

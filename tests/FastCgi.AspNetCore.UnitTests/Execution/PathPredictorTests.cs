@@ -7,7 +7,8 @@ namespace FastCgi.AspNetCore.UnitTests.Execution;
 
 public sealed class PathPredictorTests
 {
-    private static readonly PathKey Path = new("/folder/path");
+    // With a digit each, because the keys of paths without one differ from process to process, and two of them may share an entry.
+    private static readonly PathKey Path = new("/folder1/path");
 
     private readonly PathPredictor _predictor = new(new SystemThreadPlatform(NullLogger.Instance), TimeProvider.System);
 
@@ -20,7 +21,7 @@ public sealed class PathPredictorTests
         _predictor.OnStalled(Path);
 
         Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(Path));
-        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/elsewhere")));
+        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/elsewhere1")));
     }
 
     [Fact]
@@ -38,11 +39,11 @@ public sealed class PathPredictorTests
     public void Predict_OneThatStalledReturns_SaysNothingOfItsSiblings()
     {
         _predictor.OnStalled(Path);
-        _predictor.OnStalled(new PathKey("/folder/other"));
+        _predictor.OnStalled(new PathKey("/folder1/other"));
 
         _predictor.OnExecuted(Path, hasKeptThread: false);
 
-        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(new PathKey("/folder/new")));
+        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(new PathKey("/folder1/new")));
     }
 
     [Fact]
@@ -100,9 +101,9 @@ public sealed class PathPredictorTests
     public void Predict_OneSiblingStalled_Returns()
     {
         _predictor.OnStalled(Path);
-        _predictor.OnStalled(new PathKey("/other/path"));
+        _predictor.OnStalled(new PathKey("/other1/path"));
 
-        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folder/sibling")));
+        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folder1/sibling")));
     }
 
     [Fact]
@@ -112,21 +113,21 @@ public sealed class PathPredictorTests
 
         Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(Path));
         // Neither the folder above, nor one below, nor one beside.
-        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folder")));
-        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folder/below/path")));
-        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folders/path")));
+        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folder1")));
+        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folder1/below/path")));
+        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folder1s/path")));
     }
 
     [Fact]
     public void Predict_SiblingThatDidNotKeep_IsAnException()
     {
         StallTwoSiblings();
-        _predictor.OnExecuted(new PathKey("/folder/kept"), hasKeptThread: true);
+        _predictor.OnExecuted(new PathKey("/folder1/kept"), hasKeptThread: true);
 
         _predictor.OnExecuted(Path, hasKeptThread: false);
 
         Assert.Equal(PathBehaviour.Returns, _predictor.Predict(Path));
-        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(new PathKey("/folder/further")));
+        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(new PathKey("/folder1/further")));
     }
 
     [Fact]
@@ -145,9 +146,9 @@ public sealed class PathPredictorTests
         StallTwoSiblings();
 
         foreach (var word in new[] { "one", "two", "three" })
-            _predictor.OnExecuted(new PathKey($"/folder/{word}"), hasKeptThread: false);
+            _predictor.OnExecuted(new PathKey($"/folder1/{word}"), hasKeptThread: false);
 
-        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folder/further")));
+        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folder1/further")));
     }
 
     [Fact]
@@ -156,9 +157,9 @@ public sealed class PathPredictorTests
         StallTwoSiblings();
 
         for (var i = 0; i < 100_000; i++)
-            _predictor.OnExecuted(new PathKey($"/folder/{Word(i)}"), hasKeptThread: true);
+            _predictor.OnExecuted(new PathKey($"/folder1/{Word(i)}"), hasKeptThread: true);
 
-        var predicted = Enumerable.Range(0, 1_000).Count(i => _predictor.Predict(new PathKey($"/page{(char)('a' + (i % 26))}/{(char)('a' + (i / 26))}")) != PathBehaviour.Returns);
+        var predicted = Enumerable.Range(0, 1_000).Count(i => _predictor.Predict(new PathKey($"/page1{(char)('a' + (i % 26))}/{(char)('a' + (i / 26))}")) != PathBehaviour.Returns);
         // Hashes differ from process to process. If that of one of the 26 folders is that of another path, its 39 pages go with it.
         Assert.InRange(predicted, 0, 100);
     }
@@ -168,7 +169,7 @@ public sealed class PathPredictorTests
 
     private void StallTwoSiblings()
     {
-        _predictor.OnStalled(new PathKey("/folder/first"));
-        _predictor.OnStalled(new PathKey("/folder/second"));
+        _predictor.OnStalled(new PathKey("/folder1/first"));
+        _predictor.OnStalled(new PathKey("/folder1/second"));
     }
 }
