@@ -91,6 +91,25 @@ public class OverloadTests
         Assert.Equal(["/1", "/in-time"], _begun);
     }
 
+    /// <summary>Who comes then has the place in the queue of one that nobody waits for any longer.</summary>
+    [Theory]
+    [InlineData(9.999, false)]
+    [InlineData(10, true)]
+    public async Task RequestQueueTimeout_OverWhenTheQueueIsFull_MakesRoom(double waited, bool isRoom)
+    {
+        await using var server = await StartAsync(queue: 1, static limits => limits.RequestQueueTimeout = TimeSpan.FromSeconds(10));
+        Send(server, "/1");
+        server.Clock.Advance(s_tick / 2);
+        var late = Send(server, "/late");
+        server.Clock.Advance(TimeSpan.FromSeconds(waited));
+
+        var newcomer = Send(server, "/new");
+        _go.SetResult();
+
+        Assert.Equal((isRoom ? 503 : 200, isRoom ? 200 : 503), ((await late.ReadResponseAsync()).Status, (await newcomer.ReadResponseAsync()).Status));
+        Assert.Equal(["/1", isRoom ? "/new" : "/late"], _begun);
+    }
+
     /// <summary>It is the time in the queue; that of the params has a limit of its own.</summary>
     [Fact]
     public async Task RequestQueueTimeout_ParamsThatComeSlowly_DoNotCount()

@@ -74,35 +74,30 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         }
     }
 
-    /// <summary>Asks for a place.</summary>
+    /// <summary>Asks for a place. Those who have waited for too long make room in a full queue.</summary>
     public AdmissionResult Admit(FastCgiRequest request)
     {
         if (_limit is null)
             return AdmissionResult.Admitted;
 
+        List<FastCgiRequest>? overdue = null;
+        AdmissionResult result;
         lock (_lock)
         {
-            if (_ordinaryCount < _limit)
+            if (TryTakePlace(request))
             {
-                _ordinaryCount++;
-                request.Place = RequestPlace.Ordinary;
-                return AdmissionResult.Admitted;
+                result = AdmissionResult.Admitted;
             }
-
-            if (_reservedCount < _reservedLimit && IsReserved(request.Path))
+            else
             {
-                _reservedCount++;
-                request.Place = RequestPlace.Reserved;
-                return AdmissionResult.Admitted;
+                if (_queue.Count >= _queueLimit)
+                    overdue = TakeOverdue();
+                result = TryQueue(request) ? AdmissionResult.Queued : AdmissionResult.Refused;
             }
-
-            if (_queue.Count >= _queueLimit)
-                return AdmissionResult.Refused;
-
-            request.Place = RequestPlace.Queued;
-            _nodes.Add(request, _queue.AddLast(new QueuedRequest(request, time.GetTimestamp())));
-            return AdmissionResult.Queued;
         }
+
+        ExecuteLater(overdue);
+        return result;
     }
 
     /// <summary>
@@ -130,7 +125,7 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         }
 
         next?.RunLater();
-        overdue?.ForEach(static request => ThreadRoot.Queue(request, static request => request.Execute(), request.Log));
+        ExecuteLater(overdue);
     }
 
     /// <summary>A request has left its connection: if it waits, it does no longer, and its place in the queue is free.</summary>
@@ -164,6 +159,38 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         // Rejected: none of them runs the application.
         overdue?.ForEach(static request => ThreadRoot.Run(request, static request => request.Execute(), request.Log));
     }
+
+    private bool TryTakePlace(FastCgiRequest request)
+    {
+        if (_ordinaryCount < _limit)
+        {
+            _ordinaryCount++;
+            request.Place = RequestPlace.Ordinary;
+            return true;
+        }
+
+        if (_reservedCount < _reservedLimit && IsReserved(request.Path))
+        {
+            _reservedCount++;
+            request.Place = RequestPlace.Reserved;
+            return true;
+        }
+
+        return false;
+    }
+
+    private bool TryQueue(FastCgiRequest request)
+    {
+        if (_queue.Count >= _queueLimit)
+            return false;
+
+        request.Place = RequestPlace.Queued;
+        _nodes.Add(request, _queue.AddLast(new QueuedRequest(request, time.GetTimestamp())));
+        return true;
+    }
+
+    private static void ExecuteLater(List<FastCgiRequest>? requests)
+        => requests?.ForEach(static request => ThreadRoot.Queue(request, static request => request.Execute(), request.Log));
 
     private List<FastCgiRequest>? TakeOverdue()
     {
