@@ -61,7 +61,9 @@ public sealed class LoadBalancerTests(ITestOutputHelper output) : FrontEndTest(o
         };
         var site = await StartAsync(setup, static app => app.MapGet("/", static (HttpContext context) =>
             $"{context.Request.Scheme} {context.Request.Host} {context.Connection.RemoteIpAddress}"));
-        await TestCertificates.WriteAsync(site.Folder.Path);
+        // Else the site has written them, and its web server may be reading them.
+        if (!setup.UsesTls)
+            await TestCertificates.WriteAsync(site.Folder.Path);
         return (site, await FrontEnd.StartAsync(new Balancer(setup, site.Folder.Path, site.FrontEnd.EndPoint)));
     }
 
