@@ -1,0 +1,357 @@
+using System.Globalization;
+using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>What two threads of one request ask for, replace and end at once: nothing is lost, and nothing reaches another request.</summary>
+public class RequestThreadTests
+{
+    private const int Rounds = 100;
+
+    // Of what goes wrong in each second one.
+    private const int FewRounds = 20;
+
+    // More than rest in the pool, so that an object that has served serves again.
+    private const int Enough = 40;
+
+    /// <summary>A thread that the application has left behind still declares a length, while the response ends.</summary>
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Length_DeclaredWhileTheResponseEnds_IsNeverWrong(bool isCompletedByTheApplication)
+    {
+        Task? setter = null;
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            setter = Declare(context.Response, out var isDeclaring);
+            Assert.True(isDeclaring.Wait(Waiting.Patience));
+            if (isCompletedByTheApplication)
+                await Record.ExceptionAsync(context.Response.CompleteAsync);
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        for (var round = 0; round < FewRounds; round++)
+        {
+            frontEnd.Send(RecordBytes.Get());
+            var response = await frontEnd.ReadResponseAsync();
+            await setter!.Within("the other thread");
+
+            Assert.Equal(("0", ""), (response["Content-Length"], response.Text));
+        }
+    }
+
+    /// <summary>The answer to an application that has failed is the server's own, whatever a thread of it still sets.</summary>
+    [Fact]
+    public async Task Set_WhileTheApplicationFails_ChangesNothingOfTheError()
+    {
+        Task? setter = null;
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            setter = Declare(context.Response, out var isDeclaring);
+            Assert.True(isDeclaring.Wait(Waiting.Patience));
+            throw new InvalidOperationException("on purpose");
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        for (var round = 0; round < FewRounds; round++)
+        {
+            frontEnd.Send(RecordBytes.Get());
+            var response = await frontEnd.ReadResponseAsync();
+            await setter!.Within("the other thread");
+
+            Assert.Equal((500, "0", ""), (response.Status, response["Content-Length"], response.Text));
+        }
+    }
+
+    [Fact]
+    public async Task OnCompleted_WhileTheRequestEnds_IsCalledOrRefused()
+    {
+        Task<int>? registered = null;
+        var called = 0;
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            var isRegistering = new ManualResetEventSlim();
+            registered = Task.Factory.StartNew(
+                () =>
+                {
+                    for (var count = 0; ; count++)
+                    {
+                        try
+                        {
+                            context.Response.OnCompleted(() =>
+                            {
+                                Interlocked.Increment(ref called);
+                                return Task.CompletedTask;
+                            });
+                        }
+                        catch (ObjectDisposedException)
+                        {
+                            return count;
+                        }
+
+                        isRegistering.Set();
+                        Thread.SpinWait(200);
+                    }
+                },
+                TaskCreationOptions.LongRunning);
+            Assert.True(isRegistering.Wait(Waiting.Patience));
+            return Task.CompletedTask;
+        });
+        var frontEnd = server.Connect();
+
+        for (var round = 0; round < Rounds; round++)
+        {
+            called = 0;
+            frontEnd.Send(RecordBytes.Get());
+            await frontEnd.ReadResponseAsync();
+            var count = await registered!.Within("the other thread");
+            await Waiting.UntilAsync(() => Volatile.Read(ref called) == count, "each callback that was taken");
+        }
+    }
+
+    [Fact]
+    public async Task Features_SetByTwoThreads_EachIsThereAndFound()
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            var before = context.Features.Revision;
+            await TogetherAsync(thread =>
+            {
+                for (var i = 0; i < 8; i++)
+                {
+                    context.Features[s_types[(8 * thread) + i]] = i;
+                    Assert.Null(context.Features.Get<IFeatureCollection>());
+                    Assert.All(context.Features, static feature => Assert.NotNull(feature.Value));
+                }
+            });
+            for (var i = 0; i < s_types.Length; i++)
+                Assert.Equal(i % 8, context.Features[s_types[i]]);
+            Assert.Equal(s_types.Length, context.Features.Revision - before);
+            await context.Response.WriteAsync("fine");
+        });
+
+        await AssertFineAsync(server);
+    }
+
+    [Fact]
+    public async Task ServerVariables_SetByTwoThreads_EachIsThere()
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            var variables = context.Features.GetRequiredFeature<IServerVariablesFeature>();
+            await TogetherAsync(thread =>
+            {
+                for (var i = 0; i < 50; i++)
+                {
+                    variables[$"V{thread}-{i}"] = "v";
+                    Assert.Null(variables["absent"]);
+                }
+            });
+            for (var i = 0; i < 100; i++)
+                Assert.Equal("v", variables[$"V{i % 2}-{i / 2}"]);
+            await context.Response.WriteAsync("fine");
+        });
+
+        await AssertFineAsync(server);
+    }
+
+    [Fact]
+    public async Task BodyReader_WhileTheBodyIsReplaced_IsOneReader()
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            context.Request.Body = new MemoryStream("x"u8.ToArray());
+            var readers = new object?[2];
+            await TogetherAsync(thread => readers[thread] = context.Features.GetRequiredFeature<IRequestBodyPipeFeature>().Reader);
+            Assert.Same(readers[0], readers[1]);
+            await TogetherAsync(thread =>
+            {
+                for (var i = 0; i < 50; i++)
+                {
+                    if (thread == 0)
+                        context.Request.Body = new MemoryStream();
+                    else
+                        Assert.NotNull(context.Features.GetRequiredFeature<IRequestBodyPipeFeature>().Reader);
+                }
+            });
+            await context.Response.WriteAsync("fine");
+        });
+
+        await AssertFineAsync(server);
+    }
+
+    [Fact]
+    public async Task RouteValues_AskedForByTwoThreads_AreTheSame()
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            var values = new object?[2];
+            await TogetherAsync(thread => values[thread] = context.Request.RouteValues);
+            Assert.Same(values[0], values[1]);
+            await context.Response.WriteAsync("fine");
+        });
+
+        await AssertFineAsync(server);
+    }
+
+    /// <summary>A thread lists the headers, which is logged, and the log is slow: meanwhile the object serves another request.</summary>
+    [Fact]
+    public async Task Headers_ListedBeyondTheEnd_AreNotThoseOfTheNextRequest()
+        => await AssertNextIsItsOwnAsync(
+            "HostWithoutPort",
+            static context => _ = context.Request.Headers.Count,
+            static context => context.Request.Headers.ToArray().Single(static header => header.Key == "Host").Value.ToString(),
+            "next.example.test",
+            [("SERVER_PORT", "8080"), ("HTTP_HOST", "first.example.test")],
+            [("HTTP_HOST", "next.example.test")]);
+
+    [Fact]
+    public async Task ClientCertificate_ReadBeyondTheEnd_IsNotThatOfTheNextRequest()
+    {
+        using var certificates = new Certificates();
+        using var client = certificates.CreateClient("Jane Client");
+        await AssertNextIsItsOwnAsync(
+            "ClientCertificateNotVerified",
+            static context => _ = context.Connection.ClientCertificate,
+            static context => context.Connection.ClientCertificate?.Subject ?? "none",
+            client.Subject,
+            [("HTTPS", "on"), ("SSL_CLIENT_VERIFY", "FAILED"), ("SSL_CLIENT_CERT", client.ExportCertificatePem())],
+            [("HTTPS", "on"), ("SSL_CLIENT_VERIFY", "SUCCESS"), ("SSL_CLIENT_CERT", client.ExportCertificatePem())]);
+    }
+
+    private static readonly Type[] s_types =
+    [
+        typeof(byte), typeof(sbyte), typeof(short), typeof(ushort), typeof(int), typeof(uint), typeof(long), typeof(ulong), typeof(float), typeof(double),
+        typeof(decimal), typeof(char), typeof(bool), typeof(string), typeof(DateTime), typeof(TimeSpan),
+    ];
+
+    /// <param name="eventName">What is logged when the first request is asked, and is slow.</param>
+    /// <param name="ask">What a thread of the first request asks for.</param>
+    /// <param name="look">What the next request looks at.</param>
+    /// <param name="expected">What it must see.</param>
+    /// <param name="first">The params of the first request.</param>
+    /// <param name="next">The params of those that follow.</param>
+    private static async Task AssertNextIsItsOwnAsync(
+        string eventName, Action<HttpContext> ask, Func<HttpContext, string> look, string expected, (string, string)[] first, (string, string)[] next)
+    {
+        var isLogging = Waiting.Signal();
+        var isOver = Waiting.Signal();
+        using var log = new ManualResetEventSlim();
+        object? asked = null;
+        await using var server = await TestServer.StartAsync(
+            app => app.Run(async context =>
+            {
+                if (context.Request.Path == "/first")
+                {
+                    asked = context.Features;
+                    _ = Task.Run(() => Record.Exception(() => ask(context))).ContinueWith(_ => isOver.SetResult(), TaskScheduler.Default);
+                    await isLogging.Task;
+                    return;
+                }
+
+                if (ReferenceEquals(context.Features, asked))
+                {
+                    asked = null;
+                    log.Set();
+                    await isOver.Task;
+                }
+
+                await context.Response.WriteAsync(look(context));
+            }),
+            services: services => services
+                // Without hosting's log, which asks for the host.
+                .AddLogging(static logging => logging.AddFilter("Microsoft", LogLevel.None))
+                .AddSingleton<ILoggerProvider>(new SlowProvider(eventName, () =>
+                {
+                    isLogging.TrySetResult();
+                    Assert.True(log.Wait(Waiting.Patience));
+                })));
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(uri: "/first", more: first));
+        await frontEnd.ReadResponseAsync();
+
+        for (var i = 0; i < Enough; i++)
+        {
+            frontEnd.Send(RecordBytes.Get(more: next));
+            Assert.Equal(expected, (await frontEnd.ReadResponseAsync()).Text);
+        }
+
+        Assert.Null(asked);
+    }
+
+    private static async Task AssertFineAsync(TestServer server)
+    {
+        var frontEnd = server.Connect();
+        for (var round = 0; round < Rounds; round++)
+        {
+            frontEnd.Send(RecordBytes.Get());
+            Assert.Equal("fine", (await frontEnd.ReadResponseAsync()).Text);
+        }
+    }
+
+    private static async Task TogetherAsync(Action<int> body)
+    {
+        using var start = new Barrier(2);
+        await Task.WhenAll(Enumerable.Range(0, 2).Select(thread => Task.Factory.StartNew(
+            () =>
+            {
+                start.SignalAndWait(Waiting.Patience);
+                body(thread);
+            },
+            TaskCreationOptions.LongRunning)));
+    }
+
+    /// <summary>Declares a length and takes it back, until it is refused.</summary>
+    private static Task Declare(HttpResponse response, out ManualResetEventSlim isDeclaring)
+    {
+        var signal = isDeclaring = new ManualResetEventSlim();
+        var headers = response.Headers;
+        return Task.Factory.StartNew(
+            () =>
+            {
+                try
+                {
+                    while (true)
+                    {
+                        headers.ContentLength = 100;
+                        headers.ContentLength = null;
+                        signal.Set();
+                    }
+                }
+                catch (InvalidOperationException)
+                {
+                }
+            },
+            TaskCreationOptions.LongRunning);
+    }
+
+    private sealed class SlowProvider(string eventName, Action log) : ILoggerProvider, ILogger
+    {
+        public ILogger CreateLogger(string categoryName) => categoryName.StartsWith("FastCgi", StringComparison.Ordinal) ? this : NullLogger.Instance;
+
+        public IDisposable? BeginScope<TState>(TState state)
+            where TState : notnull => null;
+
+        public bool IsEnabled(LogLevel logLevel) => true;
+
+        public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+        {
+            if (eventId.Name == eventName)
+                log();
+        }
+
+        public void Dispose()
+        {
+        }
+    }
+}
