@@ -81,6 +81,7 @@ public class RequestThreadTests
         await using var server = await TestServer.StartAsync(context =>
         {
             var isRegistering = new ManualResetEventSlim();
+            var response = context.Features.GetRequiredFeature<IHttpResponseFeature>();
             registered = Task.Factory.StartNew(
                 () =>
                 {
@@ -88,11 +89,13 @@ public class RequestThreadTests
                     {
                         try
                         {
-                            context.Response.OnCompleted(() =>
-                            {
-                                Interlocked.Increment(ref called);
-                                return Task.CompletedTask;
-                            });
+                            response.OnCompleted(
+                                _ =>
+                                {
+                                    Interlocked.Increment(ref called);
+                                    return Task.CompletedTask;
+                                },
+                                response);
                         }
                         catch (ObjectDisposedException)
                         {

@@ -122,12 +122,8 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     /// <inheritdoc/>
     public IEnumerator<KeyValuePair<Type, object>> GetEnumerator()
     {
-        var others = _others;
-        for (var i = 0; others is not null && others.TryGetAt(i, out var type, out var value); i++)
-        {
-            if (type is not null && value is not null)
-                yield return new(type, value);
-        }
+        foreach (var other in _others?.Enumerate() ?? [])
+            yield return other;
 
         foreach (var type in s_fieldTypes)
         {
@@ -137,7 +133,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
 
         foreach (var type in s_ownTypes)
         {
-            if (others?.TryFind(type, out _) is not true && GetOwn(type) is { } value)
+            if (_others?.TryFind(type, out _) is not true && GetOwn(type) is { } value)
                 yield return new(type, value);
         }
     }
@@ -205,11 +201,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         return true;
     }
 
-    private void SetOther(Type key, object? value)
-    {
-        using (EnterToChange())
-            (_others ??= new FeatureList()).Set(key, value);
-    }
+    private void SetOther(Type key, object? value) => Others.Set(key, value);
 
     /// <summary>Behind the change: whoever has found a feature keeps it by the revision that was there before.</summary>
     private void OnChanged() => Interlocked.Increment(ref _revision);
@@ -237,6 +229,9 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         _endpoint = null;
         _routeValues = null;
     }
+
+    // As of Lazy.
+    private FeatureList Others => _others ?? Interlocked.CompareExchange(ref _others, new FeatureList(), null) ?? _others;
 
     private static T? As<T>(object? feature) => Unsafe.As<object?, T?>(ref feature);
 }

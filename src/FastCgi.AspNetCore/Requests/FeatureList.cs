@@ -1,13 +1,17 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// Features by their types, in the order they were set: few, so that they are searched from the first. Any thread finds one without a
-/// lock, while another sets one with the lock of the request held.
+/// Features by their types, in the order they were first set: few, so that they are searched from the first. Threads use it at once, without
+/// a lock: an entry stays where it is, and the next request uses it again.
 /// </summary>
 internal sealed class FeatureList
 {
-    private Entry[] _entries = new Entry[4];
-    private int _count;
+    // More than most applications set; each one that is kept is searched.
+    private const int MaxKept = 16;
+
+    private static readonly object s_removed = new();
+
+    private Entry? _first;
 
     /// <summary>Finds a feature.</summary>
     /// <param name="key">Its type.</param>
@@ -15,70 +19,76 @@ internal sealed class FeatureList
     /// <returns>Whether it was set, or removed.</returns>
     public bool TryFind(Type key, out object? value)
     {
-        for (var i = 0; TryGetAt(i, out var type, out value); i++)
+        for (var entry = Volatile.Read(ref _first); entry is not null; entry = Volatile.Read(ref entry.Next))
         {
-            if (type == key)
-                return true;
+            if (entry.Key == key)
+                return entry.TryGet(out value);
         }
 
+        value = null;
         return false;
     }
 
-    /// <summary>Takes one after another.</summary>
-    /// <param name="position">Which one, from 0.</param>
-    /// <param name="key">Its type; <see langword="null"/> if the request ends in this instant.</param>
-    /// <param name="value">The feature; <see langword="null"/> if it was removed.</param>
-    /// <returns>Whether there are so many.</returns>
-    public bool TryGetAt(int position, out Type? key, out object? value)
-    {
-        // The number first: the array that is read behind it has as many.
-        if (position >= Volatile.Read(ref _count))
-        {
-            key = null;
-            value = null;
-            return false;
-        }
+    /// <summary>Sets a feature; <see langword="null"/> removes it.</summary>
+    public void Set(Type key, object? value) => Volatile.Write(ref GetEntry(key).Value, value ?? s_removed);
 
-        ref var entry = ref Volatile.Read(ref _entries)[position];
-        key = entry.Key;
-        value = entry.Value;
-        return true;
+    /// <summary>Those that are set.</summary>
+    public IEnumerable<KeyValuePair<Type, object>> Enumerate()
+    {
+        for (var entry = Volatile.Read(ref _first); entry is not null; entry = Volatile.Read(ref entry.Next))
+        {
+            if (entry.TryGet(out var value) && value is not null)
+                yield return new(entry.Key, value);
+        }
     }
 
-    /// <summary>Sets a feature, or removes it. With the lock of the request held.</summary>
-    public void Set(Type key, object? value)
-    {
-        for (var i = 0; i < _count; i++)
-        {
-            if (_entries[i].Key == key)
-            {
-                _entries[i].Value = value;
-                return;
-            }
-        }
-
-        if (_count == _entries.Length)
-        {
-            var entries = new Entry[2 * _count];
-            _entries.CopyTo(entries, 0);
-            Volatile.Write(ref _entries, entries);
-        }
-
-        _entries[_count] = new Entry { Key = key, Value = value };
-        Volatile.Write(ref _count, _count + 1);
-    }
-
-    /// <summary>Forgets all of them. With the lock of the request held.</summary>
+    /// <summary>Forgets all of them.</summary>
     public void Clear()
     {
-        Array.Clear(_entries, 0, _count);
-        _count = 0;
+        var count = 0;
+        for (var entry = _first; entry is not null; entry = entry.Next)
+        {
+            entry.Value = null;
+            count++;
+        }
+
+        if (count > MaxKept)
+            _first = null;
     }
 
-    private struct Entry
+    private Entry GetEntry(Type key)
     {
-        public Type? Key;
+        Entry? made = null;
+        ref var link = ref _first;
+        while (true)
+        {
+            var entry = Volatile.Read(ref link);
+            if (entry is null)
+            {
+                made ??= new Entry(key);
+                entry = Interlocked.CompareExchange(ref link, made, null) ?? made;
+            }
+
+            if (entry.Key == key)
+                return entry;
+
+            link = ref entry.Next;
+        }
+    }
+
+    private sealed class Entry(Type key)
+    {
+        public Entry? Next;
 
         public object? Value;
+
+        public Type Key => key;
+
+        public bool TryGet(out object? value)
+        {
+            var stored = Volatile.Read(ref Value);
+            value = stored == s_removed ? null : stored;
+            return stored is not null;
+        }
     }
 }

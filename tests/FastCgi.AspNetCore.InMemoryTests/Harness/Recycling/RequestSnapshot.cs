@@ -58,7 +58,9 @@ internal static class RequestSnapshot
         if (value is null || (field.FieldType.IsValueType && !field.FieldType.IsPointer && value.Equals(Activator.CreateInstance(field.FieldType))))
             return;
 
-        if (IsPart(value.GetType()))
+        if (value is FeatureList features)
+            found.UnionWith(features.Enumerate().Select(feature => $"{path} = {feature.Key.Name}"));
+        else if (IsPart(value.GetType()))
             Walk(path, value, seen, found);
         else if (value is not ICollection { Count: 0 })
             found.Add($"{path} = {(value is IConvertible ? Convert.ToString(value, CultureInfo.InvariantCulture) : value.GetType().Name)}");
