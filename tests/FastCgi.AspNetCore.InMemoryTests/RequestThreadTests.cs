@@ -1,5 +1,4 @@
-using System.Globalization;
-using FastCgi.AspNetCore.Requests;
+using System.IO.Pipelines;
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Http;
@@ -232,6 +231,72 @@ public class RequestThreadTests
             [("HTTPS", "on"), ("SSL_CLIENT_VERIFY", "SUCCESS"), ("SSL_CLIENT_CERT", client.ExportCertificatePem())]);
     }
 
+    /// <summary>A copy of the body that nobody awaits: what its destination has not taken yet stays what it was.</summary>
+    [Theory]
+    [InlineData("stream")]
+    [InlineData("reader to stream")]
+    [InlineData("reader to writer")]
+    [InlineData("data")]
+    public async Task Body_CopiedBeyondTheEnd_IsNotThatOfAnotherRequest(string how)
+    {
+        var destination = new SlowStream();
+        Task? copy = null;
+        var go = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            if (context.Request.Path != "/first")
+            {
+                await go.Task;
+                await Apps.BodyHash(context);
+                return;
+            }
+
+            copy = how switch
+            {
+                "stream" => context.Request.Body.CopyToAsync(destination),
+                "reader to stream" => context.Request.BodyReader.CopyToAsync(destination),
+                "data" => context.Features.GetRequiredFeature<IFastCgiFilterFeature>().Data.CopyToAsync(destination),
+                _ => context.Request.BodyReader.CopyToAsync(PipeWriter.Create(destination)),
+            };
+            await destination.HasBytes.Task;
+        });
+        var frontEnd = server.Connect();
+        frontEnd.Send(
+            RecordBytes.Begin(role: how == "data" ? 3 : 1),
+            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/first", ("CONTENT_LENGTH", "3"), ("FCGI_DATA_LENGTH", "3"))),
+            RecordBytes.StdinStream(1, "own"u8),
+            how == "data" ? RecordBytes.Record(RecordBytes.Data, 1, "own"u8) : []);
+        await frontEnd.ReadResponseAsync();
+
+        // All at once, so that they have each buffer that the first had.
+        var others = Enumerable.Range(0, Enough).Select(_ => server.Connect()).ToList();
+        others.ForEach(static other => other.Send(RecordBytes.Post(1, "/next", "secret"u8.ToArray())));
+        destination.GoOn.SetResult();
+        await Record.ExceptionAsync(() => copy!.Within("the copy"));
+        go.SetResult();
+        foreach (var other in others)
+            Assert.Equal(Apps.HashOf("secret"u8.ToArray()), (await other.ReadResponseAsync()).Text);
+
+        Assert.Equal("own"u8, destination.ToArray());
+    }
+
+    [Theory]
+    [InlineData(404)]
+    [InlineData(302)]
+    public async Task RequestLine_SetToNothing_IsAnswered(int status)
+    {
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            var request = context.Features.GetRequiredFeature<IHttpRequestFeature>();
+            (request.PathBase, request.Path, request.Method, request.QueryString, request.Protocol, request.Scheme) = (null!, null!, null!, null!, null!, null!);
+            context.Response.StatusCode = status;
+            return Task.CompletedTask;
+        }, options => options.PathBase = "/app");
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+        Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
+    }
+
     private static readonly Type[] s_types =
     [
         typeof(byte), typeof(sbyte), typeof(short), typeof(ushort), typeof(int), typeof(uint), typeof(long), typeof(ulong), typeof(float), typeof(double),
@@ -336,6 +401,21 @@ public class RequestThreadTests
                 }
             },
             TaskCreationOptions.LongRunning);
+    }
+
+    /// <summary>Takes what is written when it is told to.</summary>
+    private sealed class SlowStream : MemoryStream
+    {
+        public TaskCompletionSource HasBytes { get; } = Waiting.Signal();
+
+        public TaskCompletionSource GoOn { get; } = Waiting.Signal();
+
+        public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
+        {
+            HasBytes.TrySetResult();
+            await GoOn.Task;
+            await base.WriteAsync(buffer, CancellationToken.None);
+        }
     }
 
     private sealed class SlowProvider(string eventName, Action log) : ILoggerProvider, ILogger

@@ -237,7 +237,7 @@ internal sealed partial class FastCgiResponse
     {
         _lazy?.OnStarting.Clear();
         _output.ClearStaged();
-        _headers.Clear();
+        _headers.Restart();
         // The application's may have been what failed.
         _headers.EncodingSelector = null;
         _applicationHeaders = _headers;

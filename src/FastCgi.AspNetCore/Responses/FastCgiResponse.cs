@@ -250,7 +250,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     private void ThrowIfStarted(string member)
     {
         ThrowIfClosed();
-        if (HasStarted)
+        if (HasStarted || _isOffloaded)
             throw new InvalidOperationException($"{member} cannot be set because the response has already started.");
     }
 }
