@@ -198,7 +198,7 @@ public class RequestThreadTests
         await using var server = await TestServer.StartAsync(async context =>
         {
             var values = new object?[2];
-            await TogetherAsync(thread => values[thread] = context.Request.RouteValues);
+            await TogetherAsync(thread => values[thread] = context.Features.GetRequiredFeature<IRouteValuesFeature>().RouteValues);
             Assert.Same(values[0], values[1]);
             await context.Response.WriteAsync("fine");
         });
@@ -242,24 +242,7 @@ public class RequestThreadTests
         var destination = new SlowStream();
         Task? copy = null;
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            if (context.Request.Path != "/first")
-            {
-                await go.Task;
-                await Apps.BodyHash(context);
-                return;
-            }
-
-            copy = how switch
-            {
-                "stream" => context.Request.Body.CopyToAsync(destination),
-                "reader to stream" => context.Request.BodyReader.CopyToAsync(destination),
-                "data" => context.Features.GetRequiredFeature<IFastCgiFilterFeature>().Data.CopyToAsync(destination),
-                _ => context.Request.BodyReader.CopyToAsync(PipeWriter.Create(destination)),
-            };
-            await destination.HasBytes.Task;
-        });
+        await using var server = await TestServer.StartAsync(Application, static options => options.Roles.Add(FastCgiRole.Filter));
         var frontEnd = server.Connect();
         frontEnd.Send(
             RecordBytes.Begin(role: how == "data" ? 3 : 1),
@@ -278,6 +261,25 @@ public class RequestThreadTests
             Assert.Equal(Apps.HashOf("secret"u8.ToArray()), (await other.ReadResponseAsync()).Text);
 
         Assert.Equal("own"u8, destination.ToArray());
+
+        async Task Application(HttpContext context)
+        {
+            if (context.Request.Path != "/first")
+            {
+                await go.Task;
+                await Apps.BodyHash(context);
+                return;
+            }
+
+            copy = how switch
+            {
+                "stream" => context.Request.Body.CopyToAsync(destination),
+                "reader to stream" => context.Request.BodyReader.CopyToAsync(destination),
+                "data" => context.Features.GetRequiredFeature<IFastCgiFilterFeature>().Data.CopyToAsync(destination),
+                _ => context.Request.BodyReader.CopyToAsync(PipeWriter.Create(destination)),
+            };
+            await destination.HasBytes.Task;
+        }
     }
 
     [Theory]
@@ -285,15 +287,19 @@ public class RequestThreadTests
     [InlineData(302)]
     public async Task RequestLine_SetToNothing_IsAnswered(int status)
     {
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            var request = context.Features.GetRequiredFeature<IHttpRequestFeature>();
-            (request.PathBase, request.Path, request.Method, request.QueryString, request.Protocol, request.Scheme) = (null!, null!, null!, null!, null!, null!);
-            context.Response.StatusCode = status;
-            return Task.CompletedTask;
-        }, options => options.PathBase = "/app");
+        await using var server = await TestServer.StartAsync(
+            context =>
+            {
+                var request = context.Features.GetRequiredFeature<IHttpRequestFeature>();
+                (request.PathBase, request.Path, request.Method, request.QueryString, request.Protocol, request.Scheme) = (null!, null!, null!, null!, null!, null!);
+                context.Response.StatusCode = status;
+                return Task.CompletedTask;
+            },
+            static options => options.PathBase = "/app");
         var frontEnd = server.Connect();
+
         frontEnd.Send(RecordBytes.Get());
+
         Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
     }
 
