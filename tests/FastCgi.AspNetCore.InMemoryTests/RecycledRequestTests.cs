@@ -65,8 +65,9 @@ public sealed class RecycledRequestTests
         {
             "_items" => new ItemsFeature(),
             "_authentication" => new HttpAuthenticationFeature { User = new ClaimsPrincipal() },
-            _ => new List<KeyValuePair<Type, object?>> { new(typeof(HostileFeature), new HostileFeature()) },
+            _ => new FeatureList(),
         };
+        (leak as FeatureList)?.Set(typeof(HostileFeature), new HostileFeature());
         typeof(FastCgiRequest).GetField(field, BindingFlags.Instance | BindingFlags.NonPublic)!.SetValue(server.Recycled[3], leak);
 
         await AskAsync(server);

@@ -21,7 +21,7 @@ internal abstract partial class FastCgiRequest : IUserObserver
             case StatusCodes.Status401Unauthorized when RequestHeaders.Authorization.Count == 0:
                 Server.Misconfigurations.ReportAuthorizationAbsent(GetWebServer());
                 break;
-            case StatusCodes.Status404NotFound when _head.PathBase.Length == 0:
+            case StatusCodes.Status404NotFound when string.IsNullOrEmpty(_head.PathBase):
                 ReportPathBase();
                 break;
             case StatusCodes.Status413PayloadTooLarge:
@@ -70,7 +70,7 @@ internal abstract partial class FastCgiRequest : IUserObserver
     private void ReportPathBase(string pathBase, string source)
     {
         // Web servers take //app for /app when they choose the location, and pass what the client wrote.
-        var segments = _head.Path.Split('/', StringSplitOptions.RemoveEmptyEntries);
+        var segments = (_head.Path ?? string.Empty).Split('/', StringSplitOptions.RemoveEmptyEntries);
         if (new PathString("/" + string.Join('/', segments)).StartsWithSegments(pathBase.TrimEnd('/')))
             return;
 

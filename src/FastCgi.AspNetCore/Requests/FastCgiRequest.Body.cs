@@ -24,16 +24,28 @@ internal abstract partial class FastCgiRequest :
     {
         get
         {
-            if (_lazy?.Body is not { } replaced)
-                return Input.Reader;
-
-            if (Lazy.BodyReader is null)
+            var generation = Generation;
+            while (_lazy?.Body is { } replaced)
             {
-                Lazy.BodyReader = PipeReader.Create(replaced);
-                Response.OnCompleted(static async reader => await ((PipeReader)reader).CompleteAsync(), Lazy.BodyReader);
+                if (_lazy.BodyReader is { } reader)
+                    return reader;
+
+                // Without the lock, because it asks the stream.
+                reader = PipeReader.Create(replaced);
+                using (EnterToChange())
+                {
+                    ObjectDisposedException.ThrowIf(generation != Generation, typeof(HttpContext));
+                    if (!ReferenceEquals(_lazy.Body, replaced))
+                        continue;
+                    if (_lazy.BodyReader is { } earlier)
+                        return earlier;
+
+                    Response.OnCompleted(static async reader => await ((PipeReader)reader).CompleteAsync(), reader);
+                    return _lazy.BodyReader = reader;
+                }
             }
 
-            return Lazy.BodyReader;
+            return Input.Reader;
         }
     }
 
@@ -42,9 +54,11 @@ internal abstract partial class FastCgiRequest :
         get => _lazy?.Body ?? Input.Stream;
         set
         {
-            ThrowIfOver();
-            Lazy.Body = ReferenceEquals(value, Input.Stream) ? null : value;
-            Lazy.BodyReader = null;
+            using (EnterToChange())
+            {
+                Lazy.Body = ReferenceEquals(value, Input.Stream) ? null : value;
+                Lazy.BodyReader = null;
+            }
         }
     }
 

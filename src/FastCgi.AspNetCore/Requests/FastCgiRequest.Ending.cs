@@ -112,12 +112,12 @@ internal abstract partial class FastCgiRequest
             Response.Close();
             Input.Close();
             _headers.End();
+            EndFeatures();
+            EndRequestLine();
         }
 
         Parameters.End();
         Input.End();
-        EndFeatures();
-        EndRequestLine();
         ResetLifetime();
         _applicationError = null;
         Retire();

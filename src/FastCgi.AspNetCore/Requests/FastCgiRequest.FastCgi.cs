@@ -4,7 +4,13 @@ namespace FastCgi.AspNetCore.Requests;
 internal abstract partial class FastCgiRequest : IFastCgiRequestFeature
 {
     IReadOnlyList<KeyValuePair<string, string>> IFastCgiRequestFeature.Parameters
-        => Lazy.ParameterList ??= Parameters.GetVariables(Server.Mapping);
+    {
+        get
+        {
+            var generation = Generation;
+            return _lazy?.ParameterList ?? Keep(ref Lazy.ParameterList, Parameters.GetVariables(Server.Mapping), generation);
+        }
+    }
 
     TextWriter IFastCgiRequestFeature.StandardError => Response.OpenStandardError();
 }

@@ -15,20 +15,21 @@ namespace FastCgi.AspNetCore.Requests;
 /// </content>
 internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesFeature
 {
-    private List<KeyValuePair<Type, object?>>? _others;
+    private FeatureList? _others;
     private IItemsFeature? _items;
     private IServiceProvidersFeature? _serviceProviders;
     private IQueryFeature? _query;
     private IHttpAuthenticationFeature? _authentication;
     private Endpoint? _endpoint;
     private RouteValueDictionary? _routeValues;
-    private bool _isOver = true;
+    private int _revision;
+    private volatile bool _isOver = true;
 
     /// <inheritdoc/>
     public bool IsReadOnly => false;
 
     /// <inheritdoc/>
-    public int Revision { get; private set; }
+    public int Revision => Volatile.Read(ref _revision);
 
     /// <inheritdoc/>
     public object? this[Type key]
@@ -36,16 +37,16 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         get
         {
             ArgumentNullException.ThrowIfNull(key);
-            return TryFindOther(key, out var other) ? other : GetField(key) ?? GetOwn(key);
+            return _others is { } others && others.TryFind(key, out var other) ? other : GetField(key) ?? GetOwn(key);
         }
 
         set
         {
             ArgumentNullException.ThrowIfNull(key);
             ThrowIfOver();
-            Revision++;
             if (!SetField(key, value))
                 SetOther(key, value);
+            OnChanged();
         }
     }
 
@@ -61,7 +62,15 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
 
     RouteValueDictionary IRouteValuesFeature.RouteValues
     {
-        get => _isOver ? [] : _routeValues ??= [];
+        get
+        {
+            if (_routeValues is { } values)
+                return values;
+
+            using (Response.Output.EnterLock())
+                return _isOver ? [] : _routeValues ??= [];
+        }
+
         set
         {
             ThrowIfOver();
@@ -82,7 +91,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         if (typeof(TFeature) == typeof(IHttpAuthenticationFeature))
             return As<TFeature>(_authentication);
 
-        if (TryFindOther(typeof(TFeature), out var other))
+        if (_others is { } others && others.TryFind(typeof(TFeature), out var other))
             return (TFeature?)other;
 
         if (typeof(TFeature) == typeof(IHttpRequestFeature) || typeof(TFeature) == typeof(IEndpointFeature) || typeof(TFeature) == typeof(IRouteValuesFeature))
@@ -97,7 +106,6 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     public void Set<TFeature>(TFeature? instance)
     {
         ThrowIfOver();
-        Revision++;
         if (typeof(TFeature) == typeof(IItemsFeature))
             _items = As<IItemsFeature>(instance);
         else if (typeof(TFeature) == typeof(IServiceProvidersFeature))
@@ -108,16 +116,14 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
             _authentication = As<IHttpAuthenticationFeature>(instance);
         else
             SetOther(typeof(TFeature), instance);
+        OnChanged();
     }
 
     /// <inheritdoc/>
     public IEnumerator<KeyValuePair<Type, object>> GetEnumerator()
     {
-        foreach (var (type, value) in _others ?? [])
-        {
-            if (value is not null)
-                yield return new(type, value);
-        }
+        foreach (var other in _others?.Enumerate() ?? [])
+            yield return other;
 
         foreach (var type in s_fieldTypes)
         {
@@ -127,7 +133,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
 
         foreach (var type in s_ownTypes)
         {
-            if (!TryFindOther(type, out _) && GetOwn(type) is { } value)
+            if (_others?.TryFind(type, out _) is not true && GetOwn(type) is { } value)
                 yield return new(type, value);
         }
     }
@@ -195,54 +201,26 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         return true;
     }
 
-    private void SetOther(Type key, object? value)
-    {
-        var entry = new KeyValuePair<Type, object?>(key, value);
-        _others ??= [];
-        for (var i = 0; i < _others.Count; i++)
-        {
-            if (_others[i].Key == key)
-            {
-                _others[i] = entry;
-                return;
-            }
-        }
+    private void SetOther(Type key, object? value) => Others.Set(key, value);
 
-        _others.Add(entry);
-    }
-
-    private bool TryFindOther(Type key, out object? value)
-    {
-        value = null;
-        if (_others is null)
-            return false;
-
-        foreach (var (type, other) in _others)
-        {
-            if (type == key)
-            {
-                value = other;
-                return true;
-            }
-        }
-
-        return false;
-    }
+    /// <summary>Behind the change: whoever has found a feature keeps it by the revision that was there before.</summary>
+    private void OnChanged() => Interlocked.Increment(ref _revision);
 
     private void BeginFeatures()
     {
         // DefaultHttpContext keeps features by revision: it must not take those of the request before for ours.
-        Revision++;
+        OnChanged();
         _endpoint = null;
         _routeValues = null;
         _traceIdentifier = null;
         _isOver = false;
     }
 
+    /// <summary>With the lock held.</summary>
     private void EndFeatures()
     {
         _isOver = true;
-        Revision++;
+        OnChanged();
         _others?.Clear();
         _items = null;
         _serviceProviders = null;
@@ -251,6 +229,9 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         _endpoint = null;
         _routeValues = null;
     }
+
+    // As of Lazy.
+    private FeatureList Others => _others ?? Interlocked.CompareExchange(ref _others, new FeatureList(), null) ?? _others;
 
     private static T? As<T>(object? feature) => Unsafe.As<object?, T?>(ref feature);
 }

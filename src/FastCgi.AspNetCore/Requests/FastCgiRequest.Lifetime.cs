@@ -82,6 +82,17 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     /// <summary>Throws if the application uses the features of a request that is over.</summary>
     private void ThrowIfOver() => ObjectDisposedException.ThrowIf(_isOver, typeof(HttpContext));
 
+    /// <summary>Takes the lock of the request, to change what may be changed until it is over.</summary>
+    private ResponseLock.LockScope EnterToChange()
+    {
+        var scope = Response.Output.EnterLock();
+        if (!_isOver)
+            return scope;
+
+        scope.Dispose();
+        throw new ObjectDisposedException(typeof(HttpContext).FullName);
+    }
+
     private CancellationToken GetAbortedToken()
     {
         if (IsAnswered)

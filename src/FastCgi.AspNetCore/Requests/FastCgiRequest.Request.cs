@@ -58,7 +58,12 @@ internal abstract partial class FastCgiRequest :
 
     string IHttpRequestFeature.RawTarget
     {
-        get => Lazy.RawTarget ??= Parameters.GetRawTarget(Server.Mapping);
+        get
+        {
+            var generation = Generation;
+            return _lazy?.RawTarget ?? Keep(ref Lazy.RawTarget, Parameters.GetRawTarget(Server.Mapping), generation);
+        }
+
         set
         {
             ThrowIfOver();
@@ -137,17 +142,34 @@ internal abstract partial class FastCgiRequest :
 
     /// <summary>Absent when the client does not talk TLS to the front-end.</summary>
     private TlsConnection? TlsConnection
-        => _head.IsHttps ? Lazy.TlsConnection ??= new TlsConnection(Parameters, Server.Mapping, Server.Options.AllowAnyClientCertificate, Server.Log) : null;
+    {
+        get
+        {
+            var generation = Generation;
+            if (!_head.IsHttps)
+                return null;
+
+            return _lazy?.TlsConnection ?? Keep(
+                ref Lazy.TlsConnection, new TlsConnection(Parameters, Server.Mapping, Server.Options.AllowAnyClientCertificate, Server.Log), generation);
+        }
+    }
 
     private TlsHandshake? TlsHandshake
-        => _head.IsHttps ? Lazy.TlsHandshake ??= new TlsHandshake(Parameters, Server.Mapping) : null;
+    {
+        get
+        {
+            var generation = Generation;
+            return _head.IsHttps ? _lazy?.TlsHandshake ?? Keep(ref Lazy.TlsHandshake, new TlsHandshake(Parameters, Server.Mapping), generation) : null;
+        }
+    }
 
     private RequestAddresses Addresses
     {
         get
         {
+            var generation = Generation;
             ThrowIfOver();
-            return Lazy.Addresses ??= new RequestAddresses(Parameters, Server.Mapping);
+            return _lazy?.Addresses ?? Keep(ref Lazy.Addresses, new RequestAddresses(Parameters, Server.Mapping), generation);
         }
     }
 
@@ -169,8 +191,14 @@ internal abstract partial class FastCgiRequest :
         get
         {
             ArgumentException.ThrowIfNullOrEmpty(variableName);
-            if (_lazy?.SetVariables is { } variables && variables.TryGetValue(variableName, out var set))
-                return set;
+            if (_lazy is { SetVariables: not null } lazy)
+            {
+                using (Response.Output.EnterLock())
+                {
+                    if (lazy.SetVariables is { } variables && variables.TryGetValue(variableName, out var set))
+                        return set;
+                }
+            }
 
             return GetVariable(variableName);
         }
@@ -178,8 +206,24 @@ internal abstract partial class FastCgiRequest :
         set
         {
             ArgumentException.ThrowIfNullOrEmpty(variableName);
-            ThrowIfOver();
-            (Lazy.SetVariables ??= new(StringComparer.OrdinalIgnoreCase))[variableName] = value;
+            using (EnterToChange())
+                (Lazy.SetVariables ??= new(StringComparer.OrdinalIgnoreCase))[variableName] = value;
+        }
+    }
+
+    /// <summary>
+    /// Keeps what was made of the params, without a lock because something is logged, for whoever asks next. All threads get the same one.
+    /// </summary>
+    /// <param name="kept">Where it is kept.</param>
+    /// <param name="made">What was made.</param>
+    /// <param name="generation">Which use of the object this was before: it may have ended meanwhile, and serve another request.</param>
+    private T Keep<T>(ref T? kept, T made, int generation)
+        where T : class
+    {
+        using (EnterToChange())
+        {
+            ObjectDisposedException.ThrowIf(generation != Generation, typeof(HttpContext));
+            return kept ??= made;
         }
     }
 
@@ -193,6 +237,7 @@ internal abstract partial class FastCgiRequest :
         return HttpCharacters.IsTraceIdentifier(identifier) ? identifier : null;
     }
 
+    /// <summary>With the lock held.</summary>
     private void EndRequestLine()
     {
         _head = default;

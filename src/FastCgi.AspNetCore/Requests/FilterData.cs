@@ -30,6 +30,12 @@ internal sealed class FilterData(RequestInput input, RequestBody body) : Receive
         body.CompleteReader();
     }
 
+    protected override RequestBody? Hold()
+    {
+        ObjectDisposedException.ThrowIf(!body.TryHold(), typeof(IFastCgiFilterFeature));
+        return body;
+    }
+
     protected override ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken)
     {
         var read = body.ReadAsync(cancellationToken);

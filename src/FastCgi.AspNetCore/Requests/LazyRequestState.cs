@@ -10,6 +10,23 @@ namespace FastCgi.AspNetCore.Requests;
 /// </summary>
 internal sealed class LazyRequestState
 {
+    // What is made of the params when it is first asked for. Fields, because they are kept by reference.
+
+    /// <summary>The target as the front-end received it, or as middleware has changed it.</summary>
+    public string? RawTarget;
+
+    /// <summary>The addresses of both ends.</summary>
+    public RequestAddresses? Addresses;
+
+    /// <summary>What is known of the client's TLS connection.</summary>
+    public TlsConnection? TlsConnection;
+
+    /// <inheritdoc cref="TlsConnection"/>
+    public TlsHandshake? TlsHandshake;
+
+    /// <summary>All params as strings.</summary>
+    public List<KeyValuePair<string, string>>? ParameterList;
+
     /// <summary>The headers that middleware has put in place of the request's.</summary>
     public IHeaderDictionary? Headers { get; set; }
 
@@ -31,26 +48,11 @@ internal sealed class LazyRequestState
     /// <summary>What the application threw for a request that is wrong.</summary>
     public BadHttpRequestException? BadRequest { get; set; }
 
-    /// <summary>The target as the front-end received it, or as middleware has changed it.</summary>
-    public string? RawTarget { get; set; }
-
     /// <summary>The id that middleware has given the connection.</summary>
     public string? ConnectionId { get; set; }
 
-    /// <summary>The addresses of both ends.</summary>
-    public RequestAddresses? Addresses { get; set; }
-
-    /// <summary>What is known of the client's TLS connection.</summary>
-    public TlsConnection? TlsConnection { get; set; }
-
-    /// <inheritdoc cref="TlsConnection"/>
-    public TlsHandshake? TlsHandshake { get; set; }
-
-    /// <summary>The server variables that middleware has set.</summary>
+    /// <summary>The server variables that middleware has set. With the lock of the request held.</summary>
     public Dictionary<string, string?>? SetVariables { get; set; }
-
-    /// <summary>All params as strings.</summary>
-    public List<KeyValuePair<string, string>>? ParameterList { get; set; }
 
     /// <summary>Forgets all of it.</summary>
     public void Clear()

@@ -44,36 +44,16 @@ internal abstract class ReceivedStream : Stream
         return Take(ReadResultAsync(CancellationToken.None).AsTask().GetAwaiter().GetResult(), buffer);
     }
 
-    public override async Task CopyToAsync(Stream destination, int bufferSize, CancellationToken cancellationToken)
+    public override Task CopyToAsync(Stream destination, int bufferSize, CancellationToken cancellationToken)
     {
         ValidateCopyToArguments(destination, bufferSize);
-        while (true)
-        {
-            var result = await ReadResultAsync(cancellationToken).ConfigureAwait(false);
-            ThrowIfCanceled(result);
-            var consumed = result.Buffer.Start;
-            try
+        return CopyAsync(
+            async segment =>
             {
-                var next = consumed;
-                while (result.Buffer.TryGet(ref next, out var segment))
-                {
-                    // A write of nothing would start a response.
-                    if (!segment.IsEmpty)
-                        await destination.WriteAsync(segment, cancellationToken).ConfigureAwait(false);
-                    consumed = next;
-                }
-
-                consumed = result.Buffer.End;
-            }
-            finally
-            {
-                // Where the destination fails, the rest can be read again.
-                Advance(consumed);
-            }
-
-            if (result.IsCompleted)
-                return;
-        }
+                await destination.WriteAsync(segment, cancellationToken).ConfigureAwait(false);
+                return true;
+            },
+            cancellationToken);
     }
 
     public override void CopyTo(Stream destination, int bufferSize)
@@ -103,6 +83,50 @@ internal abstract class ReceivedStream : Stream
 
     public override void SetLength(long value) => throw new NotSupportedException();
 
+    /// <summary>Copies what comes to the end, or until its destination takes no more.</summary>
+    /// <param name="writeAsync">Writes to the destination, and says whether it takes more.</param>
+    /// <param name="cancellationToken">Ends it.</param>
+    protected async Task CopyAsync(Func<ReadOnlyMemory<byte>, ValueTask<bool>> writeAsync, CancellationToken cancellationToken)
+    {
+        while (true)
+        {
+            var result = await ReadResultAsync(cancellationToken).ConfigureAwait(false);
+            ThrowIfCanceled(result);
+            var consumed = result.Buffer.Start;
+            var body = Hold();
+            try
+            {
+                var next = consumed;
+                while (result.Buffer.TryGet(ref next, out var segment))
+                {
+                    // A write of nothing would start a response.
+                    var goesOn = segment.IsEmpty || await writeAsync(segment).ConfigureAwait(false);
+                    consumed = next;
+                    if (!goesOn)
+                        return;
+                }
+
+                consumed = result.Buffer.End;
+            }
+            finally
+            {
+                // Where the destination fails, the rest can be read again.
+                Advance(consumed, body);
+            }
+
+            if (result.IsCompleted)
+                return;
+        }
+    }
+
+    /// <summary>
+    /// Has the memory of the last result stay what it is while a destination reads it, though the request may end meanwhile: the
+    /// application need not wait for a copy.
+    /// </summary>
+    /// <returns>The body that is held, if there is one.</returns>
+    /// <exception cref="ObjectDisposedException">The request has ended.</exception>
+    protected abstract RequestBody? Hold();
+
     /// <summary>Reads what is there, or waits for it.</summary>
     protected abstract ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken);
 
@@ -111,6 +135,18 @@ internal abstract class ReceivedStream : Stream
 
     /// <summary>Throws unless the application may use synchronous reads.</summary>
     protected abstract void ThrowIfSynchronousIONotAllowed();
+
+    private void Advance(SequencePosition consumed, RequestBody? held)
+    {
+        try
+        {
+            Advance(consumed);
+        }
+        finally
+        {
+            held?.Unhold();
+        }
+    }
 
     private int Take(ReadResult result, Span<byte> buffer)
     {

@@ -13,6 +13,9 @@ namespace FastCgi.AspNetCore.Requests;
 /// <remarks>The side of the connection is used under its lock; the side of the application by one reader at a time, as with any pipe.</remarks>
 internal sealed class RequestBody
 {
+    private const int Held = 1;
+    private const int Over = 2;
+
     private readonly Pipe _pipe;
     private long? _declaredLength;
     private long? _maxLength;
@@ -25,6 +28,8 @@ internal sealed class RequestBody
     private bool _isReaderOver;
     private bool _isReading;
     private bool _isResultOut;
+    // Held, over, or both: then the end of the reader is up to who holds it.
+    private int _hold;
     private BodyDataRate? _rate;
 
     public RequestBody(BufferPool pool)
@@ -52,6 +57,9 @@ internal sealed class RequestBody
     /// <summary>Whether a read waits for more, so that its reader may come back at any time.</summary>
     public bool IsReading => Volatile.Read(ref _isReading);
 
+    /// <summary>Whether somebody still reads the memory of a result.</summary>
+    public bool IsHeld => (Volatile.Read(ref _hold) & Held) != 0;
+
     /// <summary>Whether it must come at some rate. With the lock of the connection held.</summary>
     public bool IsTimed => !_isInputOver && Volatile.Read(ref _rate) is not null;
 
@@ -67,6 +75,7 @@ internal sealed class RequestBody
         _isInputOver = false;
         _isReaderOver = false;
         _isResultOut = false;
+        _hold = 0;
         _rate = null;
     }
 
@@ -186,7 +195,22 @@ internal sealed class RequestBody
     {
         Interlocked.Exchange(ref _isReaderOver, true);
         _readBuffer = default;
-        _pipe.Reader.Complete(exception);
+        if ((Interlocked.Or(ref _hold, Over) & Held) == 0)
+            _pipe.Reader.Complete(exception);
+    }
+
+    /// <summary>Keeps the memory of the last result, though the reader may be completed meanwhile.</summary>
+    /// <returns>Whether it is there: if not, the reader was completed.</returns>
+    public bool TryHold() => Interlocked.CompareExchange(ref _hold, Held, 0) == 0;
+
+    /// <summary>Nobody reads the memory of the last result any more.</summary>
+    public void Unhold()
+    {
+        if (Interlocked.CompareExchange(ref _hold, 0, Held) == Held)
+            return;
+
+        _pipe.Reader.Complete();
+        Volatile.Write(ref _hold, Over);
     }
 
     /// <summary>Makes the body ready to be used for another request. Both sides must be over.</summary>

@@ -24,6 +24,22 @@ internal sealed class RequestBodyReader(RequestInput input, int generation) : Pi
 
     public override void Complete(Exception? exception = null) => input.CompleteReader(generation, exception);
 
+    public override Task CopyToAsync(PipeWriter destination, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(destination);
+        return cancellationToken.IsCancellationRequested
+            ? Task.FromCanceled(cancellationToken)
+            : RequestBodyStream.Open(input, generation).CopyToAsync(destination, cancellationToken);
+    }
+
+    public override Task CopyToAsync(Stream destination, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(destination);
+        return cancellationToken.IsCancellationRequested
+            ? Task.FromCanceled(cancellationToken)
+            : RequestBodyStream.Open(input, generation).CopyToAsync(destination, cancellationToken);
+    }
+
     protected override ValueTask<ReadResult> ReadAtLeastAsyncCore(int minimumSize, CancellationToken cancellationToken)
         => input.ReadAtLeastAsync(generation, minimumSize, cancellationToken);
 }

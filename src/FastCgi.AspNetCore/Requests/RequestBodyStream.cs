@@ -11,6 +11,17 @@ internal sealed class RequestBodyStream(RequestInput input, int generation) : Re
     /// <summary>Makes the stream of a request.</summary>
     public static RequestBodyStream Open(RequestInput input, int generation) => new(input, generation);
 
+    /// <summary>Copies the rest of the body, until the destination is completed.</summary>
+    public Task CopyToAsync(PipeWriter destination, CancellationToken cancellationToken) => CopyAsync(
+        async segment =>
+        {
+            var flush = await destination.WriteAsync(segment, cancellationToken).ConfigureAwait(false);
+            return flush.IsCanceled ? throw new OperationCanceledException("The flush was canceled") : !flush.IsCompleted;
+        },
+        cancellationToken);
+
+    protected override RequestBody? Hold() => input.Hold(generation);
+
     protected override ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken)
         => input.ReadAsync(generation, cancellationToken);
 

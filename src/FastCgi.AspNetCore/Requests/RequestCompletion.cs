@@ -37,7 +37,7 @@ internal static class RequestCompletion
 
     private static bool CanFinishAtOnce(FastCgiRequest request)
         => request is { Rejection: RequestRejection.None, ApplicationError: null, IsAborted: false, Response: { IsCompleted: false, Completion: null, Starting: null or { IsCompleted: true } } response }
-            && (response.HasStarted || !response.HasOnStarting) && FindLengthError(response) is null;
+            && (response.HasStarted || !response.HasOnStarting);
 
     private static async ValueTask CompleteAsync(FastCgiRequest request, Exception? exception)
     {
@@ -84,9 +84,6 @@ internal static class RequestCompletion
         if (response.Completion is { } completion && await CatchAsync(completion) is { } failure)
             request.ReportApplicationError(failure);
         request.LeavePlace();
-        if (request.ApplicationError is null && !request.IsAborted && FindLengthError(response) is { } mismatch)
-            request.ReportApplicationError(mismatch);
-
         if (request.IsAborted)
         {
             if (!response.HasStarted)
@@ -98,19 +95,6 @@ internal static class RequestCompletion
             return;
         if (request.ApplicationError is not null && !response.IsCompleted)
             Fail(request);
-    }
-
-    private static Exception? FindLengthError(FastCgiResponse response)
-    {
-        try
-        {
-            return response.GetLengthMismatch();
-        }
-        catch (Exception exception)
-        {
-            // The headers may be a dictionary of the application's.
-            return exception;
-        }
     }
 
     /// <summary>Ends a response that nothing is wrong with; an application that made it so that it cannot be ended is in error.</summary>
@@ -132,11 +116,10 @@ internal static class RequestCompletion
     private static void Fail(FastCgiRequest request)
     {
         var response = request.Response;
-        if (response.TryBecomeError(request.ErrorStatusCode))
-        {
-            response.Finish();
-        }
-        else if (request.IsAnswered)
+        if (response.TryFinishAsError(request.ErrorStatusCode))
+            return;
+
+        if (request.IsAnswered)
         {
             // All of it is written: what fails after that does not make it a wrong response.
             response.Finish();
@@ -153,8 +136,7 @@ internal static class RequestCompletion
         var statusCode = rejection.GetStatusCode();
         if (rejection != RequestRejection.Ping)
             request.ReportRejection(statusCode);
-        request.Response.TryBecomeError(statusCode, rejection.GetReason() + "\n");
-        request.Response.Finish(rejection switch
+        request.Response.TryFinishAsError(statusCode, rejection.GetReason() + "\n", rejection switch
         {
             RequestRejection.TooManyRequests or RequestRejection.RequestQueueTimeout or RequestRejection.TooManyRequestsOnConnection => ProtocolStatus.Overloaded,
             RequestRejection.CannotMultiplex => ProtocolStatus.CantMultiplexConnection,
@@ -166,8 +148,7 @@ internal static class RequestCompletion
     {
         try
         {
-            if (request.Response.HasOnCompleted)
-                await request.Response.FireOnCompletedAsync();
+            await request.Response.FireOnCompletedAsync();
         }
         catch (Exception failure)
         {

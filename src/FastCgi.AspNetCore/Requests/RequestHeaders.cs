@@ -30,6 +30,7 @@ internal sealed class RequestHeaders(ResponseLock requestLock) : HeaderCollectio
     private bool _isPortToBeChecked;
     private volatile bool _isLoaded;
     private volatile bool _isOver = true;
+    private volatile int _generation;
 
     public override long? ContentLength
     {
@@ -63,6 +64,7 @@ internal sealed class RequestHeaders(ResponseLock requestLock) : HeaderCollectio
     public void End()
     {
         _isOver = true;
+        _generation++;
         _isLoaded = false;
         Reset();
     }
@@ -81,11 +83,12 @@ internal sealed class RequestHeaders(ResponseLock requestLock) : HeaderCollectio
         if (_isLoaded)
             return;
 
-        // Without the lock, because it may be logged that it lacks its port.
+        // Without the lock, because it may be logged that it lacks its port. The collection may serve another request when that is done.
+        var generation = _generation;
         var host = GetHost();
         using (EnterLock())
         {
-            ObjectDisposedException.ThrowIf(_isOver, typeof(HttpRequest));
+            ObjectDisposedException.ThrowIf(_isOver || generation != _generation, typeof(HttpRequest));
             if (_isLoaded)
                 return;
 

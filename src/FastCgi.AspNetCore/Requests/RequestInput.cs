@@ -244,6 +244,19 @@ internal sealed partial class RequestInput(FastCgiRequest request)
         connection.OnBodyConsumed();
     }
 
+    /// <summary>Has the memory of the last result stay what it is, though the request may end meanwhile.</summary>
+    /// <returns>The body that is held, if there is one.</returns>
+    public RequestBody? Hold(int generation)
+    {
+        using (ResponseLock.EnterLock())
+        {
+            ThrowIfStale(generation);
+            if (Body is { } body && !body.TryHold())
+                throw ReaderCompleted();
+            return Body;
+        }
+    }
+
     /// <summary>Lets the read that waits, or else the next one, return as cancelled.</summary>
     public void CancelPendingRead(int generation)
     {
@@ -301,8 +314,8 @@ internal sealed partial class RequestInput(FastCgiRequest request)
         if (Body is { } body)
         {
             _hasBody = false;
-            // A read that still waits comes back to its body whenever it likes; that body is not used again.
-            if (body.IsReading)
+            // A read that still waits, or a copy, comes back to its body whenever it likes; that body is not used again.
+            if (body.IsReading || body.IsHeld)
             {
                 _pooledBody = null;
                 body.Fail(new ObjectDisposedException(nameof(HttpRequest)));
@@ -322,7 +335,7 @@ internal sealed partial class RequestInput(FastCgiRequest request)
     {
         ThrowIfStale(generation);
         if (_isReaderOver)
-            throw new InvalidOperationException("Reading is not allowed after the reader was completed.");
+            throw ReaderCompleted();
 
         var body = GetBody();
         if (body is null)
@@ -332,6 +345,8 @@ internal sealed partial class RequestInput(FastCgiRequest request)
         _hasStartedReading = true;
         return body;
     }
+
+    private static InvalidOperationException ReaderCompleted() => new("Reading is not allowed after the reader was completed.");
 
     /// <returns>The body, or <see langword="null"/> where there is none.</returns>
     private RequestBody? GetBody()

@@ -69,9 +69,9 @@ internal sealed partial class FastCgiResponse
     }
 
     /// <summary>Ends the response when the application has returned, unless that has been done: the end is queued and sent.</summary>
-    /// <param name="status">What END_REQUEST says.</param>
     /// <returns>Whether the outlet has taken everything.</returns>
-    public bool Finish(ProtocolStatus status = ProtocolStatus.RequestComplete)
+    /// <exception cref="InvalidOperationException">The application has written less than its Content-Length, or what cannot be sent.</exception>
+    public bool Finish()
     {
         SetZeroLengthOfReplacedHeaders();
         ResponseOutput.EndedResponse ended;
@@ -81,7 +81,10 @@ internal sealed partial class FastCgiResponse
             if (IsCompleted)
                 return false;
 
-            ended = EndLocked(in head, status);
+            ThrowIfTooShort(in head);
+            ended = EndLocked(in head, ProtocolStatus.RequestComplete);
+            // The application has returned: callbacks that register more are yet to be called.
+            _isCompletedFired = !HasOnCompleted;
         }
 
         return OnEnded(ended);
@@ -103,12 +106,16 @@ internal sealed partial class FastCgiResponse
     }
 
     /// <summary>
-    /// Makes another response of one that has not started: an answer of the server's own, without a body unless one is given. The
-    /// application can write no more.
+    /// Makes another response of one that has not started, and ends it: an answer of the server's own, without a body unless one is given.
+    /// In one step, so that nothing of it is an application's that goes on in another thread.
     /// </summary>
+    /// <param name="statusCode">Its status.</param>
+    /// <param name="body">Its body, in ASCII.</param>
+    /// <param name="status">What END_REQUEST says.</param>
     /// <returns>Whether the response had not started.</returns>
-    public bool TryBecomeError(int statusCode, string? body = null)
+    public bool TryFinishAsError(int statusCode, string? body = null, ProtocolStatus status = ProtocolStatus.RequestComplete)
     {
+        ResponseOutput.EndedResponse ended;
         using (_output.EnterLock())
         {
             CloseBody();
@@ -116,22 +123,15 @@ internal sealed partial class FastCgiResponse
                 return false;
 
             BecomeErrorLocked(statusCode, body);
-            return true;
+            ended = EndLocked(head: default, status);
         }
+
+        OnEnded(ended);
+        return true;
     }
 
     /// <summary>Sets the status of a response that was aborted before it started, for logs and metrics.</summary>
     public void SetAbortedStatus() => _statusCode = StatusCodes.Status499ClientClosedRequest;
-
-    /// <summary>The error of an application that wrote less than its Content-Length.</summary>
-    public InvalidOperationException? GetLengthMismatch()
-    {
-        var declared = DeclaredLength;
-        var isExempt = _isHead || StatusCode == StatusCodes.Status304NotModified;
-        return declared is not null && !isExempt && _bytesWritten < declared
-            ? new InvalidOperationException($"Response Content-Length mismatch: too few bytes written ({_bytesWritten} of {declared}).")
-            : null;
-    }
 
     private async ValueTask CompleteCoreAsync(int generation, Exception? exception)
     {
@@ -177,9 +177,6 @@ internal sealed partial class FastCgiResponse
     {
         ended = default;
         var hasFailed = _owner.ApplicationError is not null;
-        if (!hasFailed && GetLengthMismatch() is { } mismatch)
-            throw mismatch;
-
         using (EnterToStart(out var head, isPrepared: !hasFailed))
         {
             ThrowIfStale(generation);
@@ -189,9 +186,19 @@ internal sealed partial class FastCgiResponse
 
             if (hasFailed)
                 BecomeErrorLocked(StatusCodes.Status500InternalServerError, body: null);
+            else
+                ThrowIfTooShort(in head);
             ended = EndLocked(in head, ProtocolStatus.RequestComplete);
             return true;
         }
+    }
+
+    /// <summary>With the lock held, because another thread may have declared a length since anybody looked.</summary>
+    private void ThrowIfTooShort(in PreparedHead head)
+    {
+        var declared = HasStarted ? _headers.DeclaredLength : (head.Headers ?? _headers).DeclaredLength;
+        if (_bytesWritten < declared && !_isHead && _statusCode != StatusCodes.Status304NotModified)
+            throw new InvalidOperationException($"Response Content-Length mismatch: too few bytes written ({_bytesWritten} of {declared}).");
     }
 
     private bool OnEnded(in ResponseOutput.EndedResponse ended)
@@ -230,7 +237,7 @@ internal sealed partial class FastCgiResponse
     {
         _lazy?.OnStarting.Clear();
         _output.ClearStaged();
-        _headers.Clear();
+        _headers.Restart();
         // The application's may have been what failed.
         _headers.EncodingSelector = null;
         _applicationHeaders = _headers;

@@ -30,7 +30,8 @@ internal sealed partial class FastCgiResponse
 
         // They have the last word on status and headers.
         await FireOnStartingAsync(generation);
-        if (!offload.TryGetHeader(part, _statusCode, _owner.RequestHeaders, _applicationHeaders, out var header, out var obstacle))
+        var (statusCode, version) = (_statusCode, _headers.Version);
+        if (!offload.TryGetHeader(part, statusCode, _owner.RequestHeaders, _applicationHeaders, out var header, out var obstacle))
         {
             _owner.Log.FileStreamed(_owner.ConnectionId, _owner.TraceIdentifier, part.File.FullName, obstacle);
             return false;
@@ -43,13 +44,18 @@ internal sealed partial class FastCgiResponse
         using (_output.EnterLock())
         {
             ThrowIfStale(generation);
-            if (HasStarted || _bytesWritten > 0 || _owner.ApplicationError is not null)
+            if (HasStarted || _isOffloaded || _bytesWritten > 0 || _owner.ApplicationError is not null)
+                return false;
+            // Another thread has changed what it was decided by.
+            if (_statusCode != statusCode || _headers.Version != version)
                 return false;
 
             CountWrite(part.Length, declared);
             _isOffloaded = true;
             if (!isReplaced)
                 _headers.SetOffload(header);
+            // From here on they are final, as those of a response that has started.
+            _headers.MakeReadOnly();
         }
 
         if (isReplaced)

@@ -29,6 +29,9 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     private bool _isBufferingDisabled;
     private Phase _phase;
 
+    // No callback of OnCompleted is called any more, so that none is taken.
+    private bool _isCompletedFired;
+
     public FastCgiResponse(ResponseOwner owner)
     {
         _owner = owner;
@@ -132,6 +135,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         HeadLength = 0;
         _isBufferingDisabled = false;
         _isOffloaded = false;
+        _isCompletedFired = false;
         _applicationHeaders = _headers;
         AllowSynchronousIO = settings.AllowSynchronousIO;
         _headers.EncodingSelector = settings.EncodingSelector;
@@ -169,6 +173,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         using (_output.EnterLock())
         {
             ThrowIfClosed();
+            ObjectDisposedException.ThrowIf(_isCompletedFired, typeof(HttpResponse));
             Lazy.OnCompleted.Push(callback, state);
         }
     }
@@ -194,7 +199,8 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         using (_output.EnterLock())
         {
             callback = HasOnCompleted ? _lazy!.OnCompleted.Pop() : default;
-            return callback.Callback is not null;
+            _isCompletedFired = callback.Callback is null;
+            return !_isCompletedFired;
         }
     }
 
@@ -244,7 +250,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     private void ThrowIfStarted(string member)
     {
         ThrowIfClosed();
-        if (HasStarted)
+        if (HasStarted || _isOffloaded)
             throw new InvalidOperationException($"{member} cannot be set because the response has already started.");
     }
 }

@@ -33,6 +33,13 @@ internal sealed class ResponseHeaders(ResponseLock responseLock) : HeaderCollect
     /// <summary>Begins with another response. Without the lock: nobody can have changed what <see cref="End"/> has left.</summary>
     public void Begin() => IsReadOnly = false;
 
+    /// <summary>Begins anew, for another response to the same request.</summary>
+    public void Restart()
+    {
+        Reset();
+        Begin();
+    }
+
     /// <summary>Ends with the response: what still refers to the collection finds it empty, and cannot change it.</summary>
     public void End()
     {

@@ -159,7 +159,7 @@ public sealed class FastCgiResponseTests : IDisposable
     [InlineData(503, "Retry-After: 1\r\n")]
     [InlineData(500, "")]
     [InlineData(400, "")]
-    public void TryBecomeError_EachStatus_HasItsHeaderAndNothingOfTheApplication(int status, string header)
+    public void TryFinishAsError_EachStatus_HasItsHeaderAndNothingOfTheApplication(int status, string header)
     {
         _rig.Begin(new ResponseSettings { EncodingSelector = static _ => Encoding.UTF8 });
         Response.Headers["X-Gone"] = "é";
@@ -168,10 +168,9 @@ public sealed class FastCgiResponseTests : IDisposable
         Response.DisableBuffering();
         _rig.Put("gone");
 
-        Assert.True(Response.TryBecomeError(status));
+        Assert.True(Response.TryFinishAsError(status));
         Assert.False(Response.HasOnStarting);
         Assert.Equal(0, Response.BytesWritten);
-        Response.Finish();
 
         Assert.StartsWith($"{header}Content-Length: 0\r\nStatus: {status} ", _rig.Stdout, StringComparison.Ordinal);
         Assert.DoesNotContain("Mine", _rig.Stdout, StringComparison.Ordinal);
@@ -183,24 +182,23 @@ public sealed class FastCgiResponseTests : IDisposable
     [Theory]
     [InlineData(false, "no\n")]
     [InlineData(true, "")]
-    public void TryBecomeError_WithABody_IsPlainTextAndNotForHead(bool isHead, string body)
+    public void TryFinishAsError_WithABody_IsPlainTextAndNotForHead(bool isHead, string body)
     {
         _rig.Begin(isHead: isHead);
 
-        Assert.True(Response.TryBecomeError(400, "no\n"));
-        Response.Finish();
+        Assert.True(Response.TryFinishAsError(400, "no\n"));
 
         Assert.StartsWith("Content-Type: text/plain; charset=utf-8\r\nContent-Length: 3\r\nStatus: 400 ", _rig.Stdout, StringComparison.Ordinal);
         Assert.Equal(body, _rig.Body);
     }
 
     [Fact]
-    public async Task TryBecomeError_OfAResponseThatHasStarted_ChangesNothing()
+    public async Task TryFinishAsError_OfAResponseThatHasStarted_ChangesNothing()
     {
         _rig.Begin();
         await _rig.WriteAsync("partial");
 
-        Assert.False(Response.TryBecomeError(500));
+        Assert.False(Response.TryFinishAsError(500));
 
         Assert.Equal((200, 7L), (Response.StatusCode, Response.BytesWritten));
         await Assert.ThrowsAsync<ObjectDisposedException>(() => _rig.WriteAsync("x").AsTask());
@@ -221,7 +219,7 @@ public sealed class FastCgiResponseTests : IDisposable
         if (written > 0)
             await _rig.WriteAsync(written);
 
-        Assert.Equal(isMismatch ? $"Response Content-Length mismatch: too few bytes written ({written} of {declared})." : null, Response.GetLengthMismatch()?.Message);
+        Assert.Equal(isMismatch ? $"Response Content-Length mismatch: too few bytes written ({written} of {declared})." : null, Record.Exception(() => Response.Finish())?.Message);
     }
 
     [Theory]

@@ -158,9 +158,7 @@ public sealed class ResponseBodyTests : IDisposable
         await Response.StartAsync();
         headers.ContentLength = 1;
         _rig.Put("abc");
-        Assert.Null(Response.GetLengthMismatch());
         headers.ContentLength = 10;
-        Assert.Null(Response.GetLengthMismatch());
         Assert.Throws<InvalidOperationException>(() => _rig.Put("d"));
         // They are not looked at again.
         headers["no name"] = "x";

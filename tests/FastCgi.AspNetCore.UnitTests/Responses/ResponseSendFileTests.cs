@@ -167,8 +167,7 @@ public sealed class ResponseSendFileTests : IDisposable
         await Assert.ThrowsAsync<ObjectDisposedException>(() => Response.SendFileAsync(WriteFile(10), 0, null));
 
         Assert.False(Response.HasStarted);
-        Assert.True(Response.TryBecomeError(404));
-        Response.Finish();
+        Assert.True(Response.TryFinishAsError(404));
         Assert.Equal("Content-Length: 0\r\nStatus: 404 Not Found\r\n\r\n", _rig.Stdout);
     }
 

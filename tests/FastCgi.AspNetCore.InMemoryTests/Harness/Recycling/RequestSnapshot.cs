@@ -19,7 +19,7 @@ internal static class RequestSnapshot
     // What changes with each request, or is kept for the next one because it is empty.
     private static readonly string[] s_kept =
     [
-        "_generation", "_wireGeneration", "Revision", "Version", "_traceIdentifier", "application",
+        "_generation", "_wireGeneration", "_revision", "Version", "_traceIdentifier", "application",
         // Of an array, what counts is how much of it is used; of a lease, its length.
         "_entries", "_isLeaseUsed",
         // Each read says it anew.
@@ -58,7 +58,9 @@ internal static class RequestSnapshot
         if (value is null || (field.FieldType.IsValueType && !field.FieldType.IsPointer && value.Equals(Activator.CreateInstance(field.FieldType))))
             return;
 
-        if (IsPart(value.GetType()))
+        if (value is FeatureList features)
+            found.UnionWith(features.Enumerate().Select(feature => $"{path} = {feature.Key.Name}"));
+        else if (IsPart(value.GetType()))
             Walk(path, value, seen, found);
         else if (value is not ICollection { Count: 0 })
             found.Add($"{path} = {(value is IConvertible ? Convert.ToString(value, CultureInfo.InvariantCulture) : value.GetType().Name)}");

@@ -1,0 +1,252 @@
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>What two threads of one request ask for, replace and end at once: nothing is lost, and the answer is right.</summary>
+public class RequestThreadTests
+{
+    private const int Rounds = 100;
+
+    // Of what goes wrong in each second one.
+    private const int FewRounds = 20;
+
+    /// <summary>A thread that the application has left behind still declares a length, while the response ends.</summary>
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Length_DeclaredWhileTheResponseEnds_IsNeverWrong(bool isCompletedByTheApplication)
+    {
+        Task? setter = null;
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            setter = Declare(context.Response, out var isDeclaring);
+            Assert.True(isDeclaring.Wait(Waiting.Patience));
+            if (isCompletedByTheApplication)
+                await Record.ExceptionAsync(context.Response.CompleteAsync);
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        for (var round = 0; round < FewRounds; round++)
+        {
+            frontEnd.Send(RecordBytes.Get());
+            var response = await frontEnd.ReadResponseAsync();
+            await setter!.Within("the other thread");
+
+            Assert.Equal(("0", ""), (response["Content-Length"], response.Text));
+        }
+    }
+
+    /// <summary>The answer to an application that has failed is the server's own, whatever a thread of it still sets.</summary>
+    [Fact]
+    public async Task Set_WhileTheApplicationFails_ChangesNothingOfTheError()
+    {
+        Task? setter = null;
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            setter = Declare(context.Response, out var isDeclaring);
+            Assert.True(isDeclaring.Wait(Waiting.Patience));
+            throw new InvalidOperationException("on purpose");
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        for (var round = 0; round < FewRounds; round++)
+        {
+            frontEnd.Send(RecordBytes.Get());
+            var response = await frontEnd.ReadResponseAsync();
+            await setter!.Within("the other thread");
+
+            Assert.Equal((500, "0", ""), (response.Status, response["Content-Length"], response.Text));
+        }
+    }
+
+    [Fact]
+    public async Task OnCompleted_WhileTheRequestEnds_IsCalledOrRefused()
+    {
+        Task<int>? registered = null;
+        var called = 0;
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            var isRegistering = new ManualResetEventSlim();
+            var response = context.Features.GetRequiredFeature<IHttpResponseFeature>();
+            registered = Task.Factory.StartNew(
+                () =>
+                {
+                    for (var count = 0; ; count++)
+                    {
+                        try
+                        {
+                            response.OnCompleted(
+                                _ =>
+                                {
+                                    Interlocked.Increment(ref called);
+                                    return Task.CompletedTask;
+                                },
+                                response);
+                        }
+                        catch (ObjectDisposedException)
+                        {
+                            return count;
+                        }
+
+                        isRegistering.Set();
+                        Thread.SpinWait(200);
+                    }
+                },
+                TaskCreationOptions.LongRunning);
+            Assert.True(isRegistering.Wait(Waiting.Patience));
+            return Task.CompletedTask;
+        });
+        var frontEnd = server.Connect();
+
+        for (var round = 0; round < Rounds; round++)
+        {
+            called = 0;
+            frontEnd.Send(RecordBytes.Get());
+            await frontEnd.ReadResponseAsync();
+            var count = await registered!.Within("the other thread");
+            await Waiting.UntilAsync(() => Volatile.Read(ref called) == count, "each callback that was taken");
+        }
+    }
+
+    [Fact]
+    public async Task Features_SetByTwoThreads_EachIsThereAndFound()
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            var before = context.Features.Revision;
+            await TogetherAsync(thread =>
+            {
+                for (var i = 0; i < 8; i++)
+                {
+                    context.Features[s_types[(8 * thread) + i]] = i;
+                    Assert.Null(context.Features.Get<IFeatureCollection>());
+                    Assert.All(context.Features, static feature => Assert.NotNull(feature.Value));
+                }
+            });
+            for (var i = 0; i < s_types.Length; i++)
+                Assert.Equal(i % 8, context.Features[s_types[i]]);
+            Assert.Equal(s_types.Length, context.Features.Revision - before);
+            await context.Response.WriteAsync("fine");
+        });
+
+        await AssertFineAsync(server);
+    }
+
+    [Fact]
+    public async Task ServerVariables_SetByTwoThreads_EachIsThere()
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            var variables = context.Features.GetRequiredFeature<IServerVariablesFeature>();
+            await TogetherAsync(thread =>
+            {
+                for (var i = 0; i < 50; i++)
+                {
+                    variables[$"V{thread}-{i}"] = "v";
+                    Assert.Null(variables["absent"]);
+                }
+            });
+            for (var i = 0; i < 100; i++)
+                Assert.Equal("v", variables[$"V{i % 2}-{i / 2}"]);
+            await context.Response.WriteAsync("fine");
+        });
+
+        await AssertFineAsync(server);
+    }
+
+    [Fact]
+    public async Task BodyReader_WhileTheBodyIsReplaced_IsOneReader()
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            context.Request.Body = new MemoryStream("x"u8.ToArray());
+            var readers = new object?[2];
+            await TogetherAsync(thread => readers[thread] = context.Features.GetRequiredFeature<IRequestBodyPipeFeature>().Reader);
+            Assert.Same(readers[0], readers[1]);
+            await TogetherAsync(thread =>
+            {
+                for (var i = 0; i < 50; i++)
+                {
+                    if (thread == 0)
+                        context.Request.Body = new MemoryStream();
+                    else
+                        Assert.NotNull(context.Features.GetRequiredFeature<IRequestBodyPipeFeature>().Reader);
+                }
+            });
+            await context.Response.WriteAsync("fine");
+        });
+
+        await AssertFineAsync(server);
+    }
+
+    [Fact]
+    public async Task RouteValues_AskedForByTwoThreads_AreTheSame()
+    {
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            var values = new object?[2];
+            await TogetherAsync(thread => values[thread] = context.Features.GetRequiredFeature<IRouteValuesFeature>().RouteValues);
+            Assert.Same(values[0], values[1]);
+            await context.Response.WriteAsync("fine");
+        });
+
+        await AssertFineAsync(server);
+    }
+
+    private static readonly Type[] s_types =
+    [
+        typeof(byte), typeof(sbyte), typeof(short), typeof(ushort), typeof(int), typeof(uint), typeof(long), typeof(ulong), typeof(float), typeof(double),
+        typeof(decimal), typeof(char), typeof(bool), typeof(string), typeof(DateTime), typeof(TimeSpan),
+    ];
+
+    private static async Task AssertFineAsync(TestServer server)
+    {
+        var frontEnd = server.Connect();
+        for (var round = 0; round < Rounds; round++)
+        {
+            frontEnd.Send(RecordBytes.Get());
+            Assert.Equal("fine", (await frontEnd.ReadResponseAsync()).Text);
+        }
+    }
+
+    private static async Task TogetherAsync(Action<int> body)
+    {
+        using var start = new Barrier(2);
+        await Task.WhenAll(Enumerable.Range(0, 2).Select(thread => Task.Factory.StartNew(
+            () =>
+            {
+                start.SignalAndWait(Waiting.Patience);
+                body(thread);
+            },
+            TaskCreationOptions.LongRunning)));
+    }
+
+    /// <summary>Declares a length and takes it back, until it is refused.</summary>
+    private static Task Declare(HttpResponse response, out ManualResetEventSlim isDeclaring)
+    {
+        var signal = isDeclaring = new ManualResetEventSlim();
+        var headers = response.Headers;
+        return Task.Factory.StartNew(
+            () =>
+            {
+                try
+                {
+                    while (true)
+                    {
+                        headers.ContentLength = 100;
+                        headers.ContentLength = null;
+                        signal.Set();
+                    }
+                }
+                catch (InvalidOperationException)
+                {
+                }
+            },
+            TaskCreationOptions.LongRunning);
+    }
+}
