@@ -25,6 +25,8 @@ public sealed class ServerProcess : IAsyncDisposable
         wait "$server"
         """;
 
+    // Before the guard kills it.
+    private static readonly TimeSpan s_slowStop = TimeSpan.FromSeconds(4);
     private static readonly TimeSpan s_stopTimeout = TimeSpan.FromSeconds(10);
 
     private readonly Process _process;
@@ -83,8 +85,40 @@ public sealed class ServerProcess : IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         _process.StandardInput.Close();
-        await _process.WaitForExitAsync().WaitAsync(s_stopTimeout);
+        var exit = _process.WaitForExitAsync();
+        string? threads = null;
+        if (await Task.WhenAny(exit, Task.Delay(s_slowStop)) != exit)
+            threads = DescribeThreads();
+        try
+        {
+            await exit.WaitAsync(s_stopTimeout);
+        }
+        catch (TimeoutException)
+        {
+            throw new TimeoutException($"The server does not end. Its threads {s_slowStop} after it was told to:\n{threads}\n{Output}");
+        }
+
         _process.Dispose();
+    }
+
+    /// <summary>The threads of the server: the name, the state and the place in the system of each.</summary>
+    private string DescribeThreads()
+    {
+        var servers = Directory.GetDirectories("/proc").Where(folder => Read(folder, "stat").Split(") ")[^1].Split(' ') is [_, var parent, ..] && parent == $"{_process.Id}");
+        return string.Join('\n', servers.SelectMany(static server => Directory.GetDirectories(Path.Combine(server, "task")))
+            .Select(static thread => $"{Read(thread, "comm").Trim()} {Read(thread, "stat").Split(") ")[^1].Split(' ')[0]} {Read(thread, "wchan")}"));
+    }
+
+    private static string Read(string folder, string file)
+    {
+        try
+        {
+            return File.ReadAllText(Path.Combine(folder, file));
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            return string.Empty;
+        }
     }
 
     private void Append(string? line)
