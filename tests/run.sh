@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds everything and runs every test project, of the library and of the samples, three at a time, and checks the formatting.
+# Builds everything and runs every test project, of the library and of the samples, two at a time, and checks the formatting.
 #   tests/run.sh [PROJECT] [FILTER]
 # runs one project, by its short or full name (InMemoryTests), and of it the tests whose name has FILTER, or that a filter of dotnet test lets through.
 # Installs the web servers and clients that the tests start, if they are missing. The last line is "N passed, N failed, N skipped"; the exit code is 0
@@ -166,12 +166,12 @@ start() {
   set +m
 }
 
-# Runs two rows of jobs side by side: those that have clocks or wait, one after the other, beside those that compute. Three at a time, because with
-# two a machine of two processors has nothing to do for a third of the time.
+# Runs two rows of jobs side by side: those that have clocks or wait, one after the other, beside those that compute. When the first are done, the
+# others run two at a time.
 run_jobs() {
   local waiting_job='' job
   while [ ${#waiting[@]} -gt 0 ] || [ ${#computing[@]} -gt 0 ]; do
-    while [ "$(jobs -pr | wc -l)" -ge 3 ]; do wait -n; done
+    while [ "$(jobs -pr | wc -l)" -ge 2 ]; do wait -n; done
     if [ ${#waiting[@]} -gt 0 ] && ! { [ -n "$waiting_job" ] && kill -0 "$waiting_job" 2>/dev/null; }; then
       job=${waiting[0]} waiting=("${waiting[@]:1}")
       eval "start $job"
