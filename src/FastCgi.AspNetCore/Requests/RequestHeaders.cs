@@ -22,8 +22,6 @@ internal sealed class RequestHeaders(ResponseLock requestLock) : HeaderCollectio
     private RequestParameters _parameters = null!;
     private CgiMapping _mapping = null!;
     private long _knownContentLength;
-    // Empty if nothing can be made up.
-    private string? _madeUpHost;
     private bool _hidesTransferEncoding;
     private bool _isHttps;
     private bool _isPortUnusual;
@@ -56,7 +54,6 @@ internal sealed class RequestHeaders(ResponseLock requestLock) : HeaderCollectio
         _isHttps = head.IsHttps;
         _isPortUnusual = head.IsPortUnusual;
         _isPortToBeChecked = head.IsPortUnusual;
-        _madeUpHost = null;
         _isOver = false;
     }
 
@@ -143,8 +140,8 @@ internal sealed class RequestHeaders(ResponseLock requestLock) : HeaderCollectio
             return WithoutDefaultPort(host);
         }
 
-        _madeUpHost ??= MakeUpHost();
-        return _madeUpHost.Length > 0 ? _madeUpHost : sent;
+        // Not kept: a thread that comes late would leave it to the next request.
+        return MakeUpHost() ?? sent;
     }
 
     /// <summary>
@@ -179,11 +176,11 @@ internal sealed class RequestHeaders(ResponseLock requestLock) : HeaderCollectio
         _mapping.Misconfigurations?.ReportHostWithoutPort(host, _parameters.GetVariable("SERVER_PORT", _mapping));
     }
 
-    private string MakeUpHost()
+    private string? MakeUpHost()
     {
         var name = _parameters.GetVariable("SERVER_NAME", _mapping);
         if (string.IsNullOrEmpty(name) || Uri.CheckHostName(name) == UriHostNameType.Unknown)
-            return string.Empty;
+            return null;
 
         if (name.Contains(':', StringComparison.Ordinal) && name[0] != '[')
             name = $"[{name}]";
