@@ -27,17 +27,8 @@ public class RequestThreadTests
             if (isCompletedByTheApplication)
                 await Record.ExceptionAsync(context.Response.CompleteAsync);
         });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
 
-        for (var round = 0; round < FewRounds; round++)
-        {
-            frontEnd.Send(RecordBytes.Get());
-            var response = await frontEnd.ReadResponseAsync();
-            await setter!.Within("the other thread");
-
-            Assert.Equal(("0", ""), (response["Content-Length"], response.Text));
-        }
+        await AssertAnswersAsync(server, () => setter!, static response => Assert.Equal(("0", ""), (response["Content-Length"], response.Text)));
     }
 
     /// <summary>The answer to an application that has failed is the server's own, whatever a thread of it still sets.</summary>
@@ -51,17 +42,8 @@ public class RequestThreadTests
             Assert.True(isDeclaring.Wait(Waiting.Patience));
             throw new InvalidOperationException("on purpose");
         });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
 
-        for (var round = 0; round < FewRounds; round++)
-        {
-            frontEnd.Send(RecordBytes.Get());
-            var response = await frontEnd.ReadResponseAsync();
-            await setter!.Within("the other thread");
-
-            Assert.Equal((500, "0", ""), (response.Status, response["Content-Length"], response.Text));
-        }
+        await AssertAnswersAsync(server, () => setter!, static response => Assert.Equal((500, "0", ""), (response.Status, response["Content-Length"], response.Text)));
     }
 
     [Fact]
@@ -203,6 +185,22 @@ public class RequestThreadTests
         typeof(byte), typeof(sbyte), typeof(short), typeof(ushort), typeof(int), typeof(uint), typeof(long), typeof(ulong), typeof(float), typeof(double),
         typeof(decimal), typeof(char), typeof(bool), typeof(string), typeof(DateTime), typeof(TimeSpan),
     ];
+
+    /// <summary>Asks again and again, and looks at each answer once the other thread is done.</summary>
+    private static async Task AssertAnswersAsync(TestServer server, Func<Task> getSetter, Action<WireResponse> assert)
+    {
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+
+        for (var round = 0; round < FewRounds; round++)
+        {
+            frontEnd.Send(RecordBytes.Get());
+            var response = await frontEnd.ReadResponseAsync();
+            await getSetter().Within("the other thread");
+
+            assert(response);
+        }
+    }
 
     private static async Task AssertFineAsync(TestServer server)
     {
