@@ -3,7 +3,6 @@ using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
-using Microsoft.Extensions.Logging.Abstractions;
 using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
@@ -30,7 +29,7 @@ public sealed class SendFileOffloadThreadTests : SendFileOffloadTest
                 return Whole(context);
             }),
             options => UseNginx(options.SendFile),
-            services => services.AddSingleton<ILoggerProvider>(new OffloadProvider(() => seen = Record.Exception(() => Change(current!.Response, change)))));
+            services => services.AddSingleton<ILoggerProvider>(new EventProvider("FileOffloaded", () => seen = Record.Exception(() => Change(current!.Response, change)))));
         var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
@@ -114,26 +113,6 @@ public sealed class SendFileOffloadThreadTests : SendFileOffloadTest
             default:
                 response.HttpContext.Features.Get<Microsoft.AspNetCore.Http.Features.IHttpResponseFeature>()!.ReasonPhrase = "Mine";
                 break;
-        }
-    }
-
-    private sealed class OffloadProvider(Action log) : ILoggerProvider, ILogger
-    {
-        public ILogger CreateLogger(string categoryName) => categoryName.StartsWith("FastCgi", StringComparison.Ordinal) ? this : NullLogger.Instance;
-
-        public IDisposable? BeginScope<TState>(TState state)
-            where TState : notnull => null;
-
-        public bool IsEnabled(LogLevel logLevel) => true;
-
-        public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
-        {
-            if (eventId.Name == "FileOffloaded")
-                log();
-        }
-
-        public void Dispose()
-        {
         }
     }
 }

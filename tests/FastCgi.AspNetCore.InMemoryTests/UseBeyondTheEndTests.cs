@@ -5,7 +5,6 @@ using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
-using Microsoft.Extensions.Logging.Abstractions;
 using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
@@ -149,7 +148,7 @@ public class UseBeyondTheEndTests
             services: services => services
                 // Without hosting's log, which asks for the host.
                 .AddLogging(static logging => logging.AddFilter("Microsoft", LogLevel.None))
-                .AddSingleton<ILoggerProvider>(new SlowProvider(eventName, () =>
+                .AddSingleton<ILoggerProvider>(new EventProvider(eventName, () =>
                 {
                     isLogging.TrySetResult();
                     Assert.True(log.Wait(Waiting.Patience));
@@ -179,26 +178,6 @@ public class UseBeyondTheEndTests
             HasBytes.TrySetResult();
             await GoOn.Task;
             await base.WriteAsync(buffer, CancellationToken.None);
-        }
-    }
-
-    private sealed class SlowProvider(string eventName, Action log) : ILoggerProvider, ILogger
-    {
-        public ILogger CreateLogger(string categoryName) => categoryName.StartsWith("FastCgi", StringComparison.Ordinal) ? this : NullLogger.Instance;
-
-        public IDisposable? BeginScope<TState>(TState state)
-            where TState : notnull => null;
-
-        public bool IsEnabled(LogLevel logLevel) => true;
-
-        public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
-        {
-            if (eventId.Name == eventName)
-                log();
-        }
-
-        public void Dispose()
-        {
         }
     }
 }

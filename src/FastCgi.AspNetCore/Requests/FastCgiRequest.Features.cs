@@ -45,7 +45,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
             ArgumentNullException.ThrowIfNull(key);
             ThrowIfOver();
             if (!SetField(key, value))
-                SetOther(key, value);
+                Others.Set(key, value);
             OnChanged();
         }
     }
@@ -115,7 +115,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         else if (typeof(TFeature) == typeof(IHttpAuthenticationFeature))
             _authentication = As<IHttpAuthenticationFeature>(instance);
         else
-            SetOther(typeof(TFeature), instance);
+            Others.Set(typeof(TFeature), instance);
         OnChanged();
     }
 
@@ -201,9 +201,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         return true;
     }
 
-    private void SetOther(Type key, object? value) => Others.Set(key, value);
-
-    /// <summary>Behind the change: whoever has found a feature keeps it by the revision that was there before.</summary>
+    /// <summary>After the change, so that nobody caches the feature of before under the new revision.</summary>
     private void OnChanged() => Interlocked.Increment(ref _revision);
 
     private void BeginFeatures()

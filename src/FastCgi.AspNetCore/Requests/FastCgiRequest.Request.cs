@@ -212,7 +212,8 @@ internal abstract partial class FastCgiRequest :
     }
 
     /// <summary>
-    /// Keeps what was made of the params, without a lock because something is logged, for whoever asks next. All threads get the same one.
+    /// Stores what was made of the params. It is made without the lock, because that may write to the log; all threads get the one that was
+    /// stored first.
     /// </summary>
     /// <param name="kept">Where it is kept.</param>
     /// <param name="made">What was made.</param>

@@ -1,0 +1,27 @@
+using Microsoft.Extensions.Logging;
+using Microsoft.Extensions.Logging.Abstractions;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>A log provider that calls back when the server logs one event, so that a test can act at that very point.</summary>
+/// <param name="eventName">The event.</param>
+/// <param name="log">What is called.</param>
+internal sealed class EventProvider(string eventName, Action log) : ILoggerProvider, ILogger
+{
+    public ILogger CreateLogger(string categoryName) => categoryName.StartsWith("FastCgi", StringComparison.Ordinal) ? this : NullLogger.Instance;
+
+    public IDisposable? BeginScope<TState>(TState state)
+        where TState : notnull => null;
+
+    public bool IsEnabled(LogLevel logLevel) => true;
+
+    public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
+    {
+        if (eventId.Name == eventName)
+            log();
+    }
+
+    public void Dispose()
+    {
+    }
+}
