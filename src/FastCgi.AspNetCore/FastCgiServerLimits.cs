@@ -58,7 +58,10 @@ public sealed class FastCgiServerLimits
     private TimeSpan? _keepAliveTimeout;
 
     /// <summary>The most connections that are open at a time. A further one is closed without an answer.</summary>
-    /// <remarks>No limit by default, as in Kestrel. At least 1.</remarks>
+    /// <remarks>
+    /// No limit by default, as in Kestrel. At least 1. On Linux, connections also leave the last sixth of the descriptors, at most 1,024, to
+    /// threads and files: .NET ends a process whose thread pool has none.
+    /// </remarks>
     /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
     public long? MaxConcurrentConnections
     {

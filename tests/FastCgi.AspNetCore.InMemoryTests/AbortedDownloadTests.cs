@@ -53,7 +53,7 @@ public class AbortedDownloadTests
         // Handlers that have met the end return in a moment.
         var buffers = server.Context.Buffers;
         Assert.True(SpinWait.SpinUntil(() => server.Connections.Count == 0 && buffers.RentedCount == 0, s_patience), $"{buffers.RentedCount} blocks are lost.");
-        await listener.StopAsync(default).AsTask().WaitAsync(s_patience);
+        await listener.StopAsync(default).WaitAsync(s_patience);
         await server.StopAsync(new CancellationToken(canceled: true)).WaitAsync(s_patience);
         File.Delete(path);
     }

@@ -45,7 +45,7 @@ public sealed class QueuedConnectionTests : IDisposable
 
         using var queued = Connect(listener.EndPoint);
         queued.Send(RecordBytes.Get(uri: "/queued"));
-        await listener.StopAsync(default).AsTask().Within("the listener to stop");
+        await listener.StopAsync(default).Within("the listener to stop");
         _go.Set();
 
         Assert.Contains("GET /hold", await ReceiveAsync(holder), StringComparison.Ordinal);
@@ -71,7 +71,7 @@ public sealed class QueuedConnectionTests : IDisposable
         var listener = new SocketListener(listening, server.Connections, server.Scheduler);
         listener.Start();
 
-        await listener.StopAsync(default).AsTask().Within("the listener to stop");
+        await listener.StopAsync(default).Within("the listener to stop");
 
         Assert.Contains("GET /queued", await ReceiveAsync(queued!), StringComparison.Ordinal);
         queued!.Dispose();
@@ -127,7 +127,7 @@ public sealed class QueuedConnectionTests : IDisposable
             client.Send(RecordBytes.Get(uri: "/other", keepConnection: false));
 
         await Waiting.UntilAsync(() => clients.Skip(1).Count(static client => client.Available > 0) == Half, "the answers of the other loop");
-        var stopping = listener.StopAsync(default).AsTask();
+        var stopping = listener.StopAsync(default);
         _go.Set();
 
         foreach (var client in clients.Skip(1))

@@ -155,7 +155,8 @@ internal sealed class FastCgiServer : IServer
         if (plan.FastCgi.Count > 0 && string.Equals(configuration?["ForwardedHeaders_Enabled"], "true", StringComparison.OrdinalIgnoreCase))
             _log.ForwardedHeadersEnabled();
 
-        var server = ServerContext.Create(options, application, _log, _time, DescriptorLimit.Get());
+        var maxDescriptors = DescriptorLimit.Get();
+        var server = ServerContext.Create(options, application, _log, _time, maxDescriptors, DescriptorHeadroom.CountForConnections(maxDescriptors));
         server.Records = RecordLog.Create(_loggers);
         _connections = new ConnectionManager(server);
         _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(server.Log), _time, server.Log);
@@ -210,7 +211,7 @@ internal sealed class FastCgiServer : IServer
         await RunStepAsync("taking queues from handlers", () => _scheduler?.BeginStop()).ConfigureAwait(false);
         await Task.WhenAll(_listeners.Select(listener => RunStepAsync(
             "closing the endpoint " + listener.EndPoint,
-            () => listener.StopAsync(cancellationToken).AsTask()))).ConfigureAwait(false);
+            () => listener.StopAsync(cancellationToken)))).ConfigureAwait(false);
         await Task.WhenAll(
             RunStepAsync("finishing the requests", () => _connections?.StopAsync(cancellationToken)),
             RunStepAsync("stopping Kestrel", () => _httpServer.StopAsync(cancellationToken))).ConfigureAwait(false);

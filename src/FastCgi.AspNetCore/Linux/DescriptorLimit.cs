@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>How many descriptors, and so connections, the process can have.</summary>
+/// <summary>How many descriptors the process can have.</summary>
 internal static partial class DescriptorLimit
 {
     // What POSIX systems give a process unless they are told otherwise.

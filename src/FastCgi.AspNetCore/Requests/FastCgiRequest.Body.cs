@@ -90,12 +90,12 @@ internal abstract partial class FastCgiRequest :
         set
         {
             ThrowIfOver();
-            Lazy.MinBodyDataRate = (true, value);
+            Lazy.MinBodyDataRate = new(value);
         }
     }
 
     /// <summary>How fast the body must come, if it must.</summary>
-    public MinDataRate? MinBodyDataRate => _lazy?.MinBodyDataRate is (IsSet: true, var rate) ? rate : Server.Options.Limits.MinRequestBodyDataRate;
+    public MinDataRate? MinBodyDataRate => _lazy?.MinBodyDataRate is { } set ? set.Value : Server.Options.Limits.MinRequestBodyDataRate;
 
     /// <summary>The clock of the server.</summary>
     public TimeProvider Clock => Server.Time;

@@ -210,7 +210,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         OnChanged();
         _endpoint = null;
         _routeValues = null;
-        _traceIdentifier = null;
+        _traceName = null;
         _isOver = false;
     }
 

@@ -24,11 +24,11 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 
     CancellationToken IHttpRequestLifetimeFeature.RequestAborted
     {
-        get => _lazy?.AbortedToken ?? GetAbortedToken();
+        get => _lazy?.AbortedToken is { } replaced ? replaced.Value : GetAbortedToken();
         set
         {
             ThrowIfOver();
-            Lazy.AbortedToken = value;
+            Lazy.AbortedToken = new(value);
         }
     }
 

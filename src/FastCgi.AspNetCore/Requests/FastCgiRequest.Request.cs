@@ -13,7 +13,7 @@ internal abstract partial class FastCgiRequest :
     IBadRequestExceptionFeature
 {
     private LazyRequestState? _lazy;
-    private string? _traceIdentifier;
+    private TraceName? _traceName;
     private uint _sequence;
 
     string IHttpRequestFeature.Protocol
@@ -86,8 +86,8 @@ internal abstract partial class FastCgiRequest :
         get => TraceIdentifier;
         set
         {
-            ThrowIfOver();
-            _traceIdentifier = value;
+            using (EnterToChange())
+                _traceName = value is null ? null : new(Generation, value);
         }
     }
 
@@ -127,16 +127,22 @@ internal abstract partial class FastCgiRequest :
 
     Exception? IBadRequestExceptionFeature.Error => _lazy?.BadRequest;
 
-    /// <summary>The request's name in logs.</summary>
+    /// <summary>The request's name in logs. Without a lock: it is asked for with those of connections held.</summary>
     public override string TraceIdentifier
     {
         get
         {
-            // Of a request that is over nothing is kept: the object is the next one's.
+            var generation = Generation;
+            var before = Volatile.Read(ref _traceName);
+            if (before?.Generation == generation)
+                return before.Text;
             if (_isOver)
-                return _traceIdentifier ?? string.Empty;
+                return string.Empty;
 
-            return _traceIdentifier ??= GetFrontEndIdentifier() ?? $"{Connection.Id}:{_sequence:X8}";
+            var made = new TraceName(generation, GetFrontEndIdentifier() ?? $"{Connection.Id}:{_sequence:X8}");
+            // What another thread, or the next request, has put there meanwhile stays.
+            var there = Interlocked.CompareExchange(ref _traceName, made, before);
+            return there != before && there?.Generation == generation ? there.Text : made.Text;
         }
     }
 
@@ -243,6 +249,9 @@ internal abstract partial class FastCgiRequest :
     {
         _head = default;
         _lazy?.Clear();
-        _traceIdentifier = null;
+        _traceName = null;
     }
+
+    /// <summary>A name, and of which use of the object it is: a thread that comes late does not leave it to the next request.</summary>
+    private sealed record TraceName(int Generation, string Text);
 }

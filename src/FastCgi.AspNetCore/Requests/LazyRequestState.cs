@@ -1,4 +1,5 @@
 using System.IO.Pipelines;
+using System.Runtime.CompilerServices;
 using Microsoft.AspNetCore.Http;
 using MinDataRate = Microsoft.AspNetCore.Server.Kestrel.Core.MinDataRate;
 
@@ -36,11 +37,13 @@ internal sealed class LazyRequestState
     /// <summary>A reader over <see cref="Body"/>.</summary>
     public PipeReader? BodyReader { get; set; }
 
+    // In a box, what is more than a word: other threads read it while it is set.
+
     /// <summary>The token that middleware has put in place of the request's.</summary>
-    public CancellationToken? AbortedToken { get; set; }
+    public StrongBox<CancellationToken>? AbortedToken { get; set; }
 
     /// <summary>How fast the body must come, if the application has set it.</summary>
-    public (bool IsSet, MinDataRate? Rate) MinBodyDataRate { get; set; }
+    public StrongBox<MinDataRate?>? MinBodyDataRate { get; set; }
 
     /// <summary>The scheme that middleware has put in place of the request's.</summary>
     public string? Scheme { get; set; }
@@ -61,7 +64,7 @@ internal sealed class LazyRequestState
         Body = null;
         BodyReader = null;
         AbortedToken = null;
-        MinBodyDataRate = default;
+        MinBodyDataRate = null;
         Scheme = null;
         BadRequest = null;
         RawTarget = null;

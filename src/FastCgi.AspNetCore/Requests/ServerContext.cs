@@ -14,7 +14,8 @@ internal sealed class ServerContext
 
     /// <summary>Makes what a server needs to run an application.</summary>
     public static ServerContext Create<TContext>(
-        FastCgiServerOptions options, IHttpApplication<TContext> application, ILogger log, TimeProvider time, long maxDescriptors = 1_024)
+        FastCgiServerOptions options, IHttpApplication<TContext> application, ILogger log, TimeProvider time,
+        long maxDescriptors = 1_024, long maxConnections = 1_024)
         where TContext : notnull
     {
         var pool = new RequestPool<TContext>(application, options.Transport.LoopCount);
@@ -50,6 +51,7 @@ internal sealed class ServerContext
             FrontEnds = new FrontEnds(time),
             SlowRequests = new SlowRequests(time),
             MaxDescriptors = maxDescriptors,
+            MaxConnections = maxConnections,
         };
         return pool.Server;
     }
@@ -104,8 +106,11 @@ internal sealed class ServerContext
     /// <summary>Executes requests that have waited for their turn; set before the first connection.</summary>
     public RequestRunner Runner { get; set; } = new ThreadPoolRunner();
 
-    /// <summary>How many connections the process can have, for lack of a limit of its own.</summary>
+    /// <summary>How many descriptors the process can have.</summary>
     public required long MaxDescriptors { get; init; }
+
+    /// <summary>How many connections it can have with these, for lack of a limit of its own.</summary>
+    public required long MaxConnections { get; init; }
 
     public required TimeProvider Time { get; init; }
 

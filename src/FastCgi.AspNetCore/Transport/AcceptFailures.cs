@@ -18,6 +18,7 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
     private const int MaxClosedInARow = 64;
 
     private readonly DescriptorReserve? _reserve = OperatingSystem.IsLinux() ? new() : null;
+    private readonly DescriptorHeadroom? _headroom = OperatingSystem.IsLinux() ? new(DescriptorLimit.Get) : null;
     private readonly LogRateLimit _lost = new(server.Time);
     private readonly LogRateLimit _refused = new(server.Time);
     private readonly LogRateLimit _failed = new(server.Time);
@@ -61,6 +62,16 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
             Report(log => log.ConnectionNotWatched(endPoint, count, Libc.GetMessage(error), AdviseOnWatch(error)));
     }
 
+    /// <summary>Whether a connection that was accepted has one of the last descriptors, and is to be closed as if there were none.</summary>
+    public bool IsBeyondLimit(nint descriptor)
+    {
+        if (_headroom is null || !_headroom.Includes((int)descriptor))
+            return false;
+
+        Interlocked.Increment(ref _closed);
+        return true;
+    }
+
     /// <summary>
     /// The system cannot give us connections; the listener waits for <see cref="RetryDelay"/> now. Without descriptors, those that wait
     /// are closed, so that the web server learns of it at once.
@@ -85,11 +96,15 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
 
     private static string Advise(int error) => error switch
     {
-        Libc.ErrorTooManyOpenFiles => string.Create(CultureInfo.InvariantCulture, $"The process may have {DescriptorLimit.Get()} descriptors: raise LimitNOFILE= of the systemd unit, or ulimit -n."),
+        Libc.ErrorTooManyOpenFiles => AdviseOnDescriptors(DescriptorLimit.Get()),
         Libc.ErrorTooManyOpenFilesInSystem => "The system has no descriptor left for any process: raise fs.file-max (sysctl).",
         Libc.ErrorNoBuffers or Libc.ErrorOutOfMemory => "The system has no memory left for sockets: raise the memory of the machine or of the container (MemoryMax=), or net.ipv4.tcp_mem.",
         _ => "See accept(2) for the error; a sandbox (SystemCallFilter=, seccomp) may forbid the call.",
     };
+
+    private static string AdviseOnDescriptors(long limit) => string.Create(
+        CultureInfo.InvariantCulture,
+        $"The process may have {limit} descriptors, {DescriptorHeadroom.CountForConnections(limit)} of them for connections: raise LimitNOFILE= of the systemd unit, or ulimit -n.");
 
     private static string AdviseOnWatch(int error) => error == Libc.ErrorNoSpace
         ? "The user has as many connections in epoll as the system allows: raise fs.epoll.max_user_watches (sysctl)."

@@ -22,7 +22,7 @@ internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peer
     }
 
     /// <inheritdoc/>
-    public override async ValueTask StopAsync(CancellationToken cancellationToken)
+    protected override async Task StopCoreAsync(CancellationToken cancellationToken)
     {
         await listener.UnbindAsync(cancellationToken).AsTask().WaitAsync(cancellationToken).ConfigureAwait(false);
         await _accepting.WaitAsync(cancellationToken).ConfigureAwait(false);

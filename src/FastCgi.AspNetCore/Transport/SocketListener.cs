@@ -31,7 +31,7 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
     }
 
     /// <inheritdoc/>
-    public override async ValueTask StopAsync(CancellationToken cancellationToken)
+    protected override async Task StopCoreAsync(CancellationToken cancellationToken)
     {
         await _stop.CancelAsync().ConfigureAwait(false);
         if (_accepting is not null)
@@ -102,8 +102,15 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
     private async Task BackOffAsync()
         => await Task.Delay(AcceptFailures.RetryDelay, manager.Server.Time, _stop.Token).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
 
+    /// <exception cref="SocketException">No descriptor is left for connections.</exception>
     private void OnAccepted(Socket accepted)
     {
+        if (_failures.IsBeyondLimit(accepted.Handle))
+        {
+            accepted.Dispose();
+            throw new SocketException((int)SocketError.TooManyOpenSockets);
+        }
+
         try
         {
             if (!listeningSocket.Peers.Allows(accepted))

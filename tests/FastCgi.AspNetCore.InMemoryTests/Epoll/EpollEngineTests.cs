@@ -157,7 +157,7 @@ public sealed class EpollEngineTests
 
     private static async Task StopAsync(TestServer server, EpollEngine engine, EpollListener listener)
     {
-        await listener.StopAsync(default).AsTask().WaitAsync(s_patience);
+        await listener.StopAsync(default).WaitAsync(s_patience);
         await server.StopAsync(new CancellationToken(canceled: true)).WaitAsync(s_patience);
         engine.Stop();
     }

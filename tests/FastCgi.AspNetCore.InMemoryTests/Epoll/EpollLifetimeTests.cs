@@ -100,7 +100,7 @@ public sealed class EpollLifetimeTests
         hand.Connect(1);
         hand.Loop.TurnUntil(() => hand.Server.Connections.Count == 1, "the connection");
 
-        await hand.Listener.StopAsync(default).AsTask().Within("the end");
+        await hand.Listener.StopAsync(default).Within("the end");
 
         // The first failure that is told. With a spare descriptor it would accept connections of a socket that is closed.
         FailuresOf(hand.Listener).OnFailed(Libc.ErrorTooManyOpenFiles);
@@ -122,7 +122,7 @@ public sealed class EpollLifetimeTests
         await peers.IsAsked.Task.Within("the connection");
         using var patience = new CancellationTokenSource();
 
-        var stopping = hand.Listener.StopAsync(patience.Token).AsTask();
+        var stopping = hand.Listener.StopAsync(patience.Token);
         Assert.False(stopping.IsCompleted);
         if (isImpatient)
             await patience.CancelAsync();

@@ -173,7 +173,7 @@ public sealed class EpollListenerTests
         await using var hand = await HandListener.StartAsync(isPassedOn: isPassedOn);
         hand.Connect(100);
 
-        await hand.Listener.StopAsync(default).AsTask().Within("the end");
+        await hand.Listener.StopAsync(default).Within("the end");
 
         Assert.Equal(accepted, hand.Server.Connections.Count);
         Assert.True(hand.Socket.SafeHandle.IsClosed);
@@ -187,7 +187,7 @@ public sealed class EpollListenerTests
         await using var hand = await HandListener.StartAsync(starts: false);
         hand.Connect(1);
 
-        await hand.Listener.StopAsync(default).AsTask().Within("the end");
+        await hand.Listener.StopAsync(default).Within("the end");
 
         Assert.Equal(0, hand.Server.Connections.Count);
         Assert.True(hand.Socket.SafeHandle.IsClosed);
@@ -204,7 +204,7 @@ public sealed class EpollListenerTests
         });
         hand.Server.Logs.Expected.Add("ConnectionStartFailed");
 
-        await hand.Listener.StopAsync(default).AsTask().Within("the end");
+        await hand.Listener.StopAsync(default).Within("the end");
 
         Assert.IsType<ObjectDisposedException>((await hand.Server.Logs.SingleAsync("ConnectionStartFailed")).Exception);
     }

@@ -69,8 +69,7 @@ internal sealed class HandListener : IAsyncDisposable
     public async ValueTask DisposeAsync()
     {
         _clients.ForEach(static client => client.Dispose());
-        if (!Socket.SafeHandle.IsClosed)
-            await Listener.StopAsync(default);
+        await Listener.StopAsync(default);
         foreach (var loop in Engine.Loops.Where(static loop => !loop.GetEpoll().IsClosed))
             loop.Turn();
         Assert.Equal(0, Server.Connections.Count);

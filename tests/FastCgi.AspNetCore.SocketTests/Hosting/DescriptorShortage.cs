@@ -4,7 +4,7 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
-/// <summary>While it lasts, this process has no descriptor left.</summary>
+/// <summary>While it lasts, this process has no descriptor left, or some that are not for connections.</summary>
 internal sealed partial class DescriptorShortage : IDisposable
 {
     private const int DescriptorLimit = 7;
@@ -12,13 +12,14 @@ internal sealed partial class DescriptorShortage : IDisposable
     private readonly ResourceLimit _before;
     private readonly List<FileStream> _taken = [];
 
-    public DescriptorShortage()
+    /// <param name="left">How many descriptors it has.</param>
+    public DescriptorShortage(int left = 0)
     {
         LoadAssemblies();
         StartThreads();
         Assert.Equal(0, getrlimit(DescriptorLimit, out _before));
         var highest = Directory.EnumerateFileSystemEntries("/proc/self/fd").Max(static path => int.Parse(Path.GetFileName(path), CultureInfo.InvariantCulture));
-        Assert.Equal(0, setrlimit(DescriptorLimit, _before with { Soft = (nuint)highest + 1 }));
+        Assert.Equal(0, setrlimit(DescriptorLimit, _before with { Soft = (nuint)(highest + 1 + left) }));
         try
         {
             while (true)
@@ -27,6 +28,13 @@ internal sealed partial class DescriptorShortage : IDisposable
         catch (IOException)
         {
             // There is none left.
+        }
+
+        // The last ones.
+        for (; left > 0; left--)
+        {
+            _taken[^1].Dispose();
+            _taken.RemoveAt(_taken.Count - 1);
         }
     }
 

@@ -53,7 +53,7 @@ internal sealed class EpollListener : TransportListener
     }
 
     /// <inheritdoc/>
-    public override async ValueTask StopAsync(CancellationToken cancellationToken)
+    protected override async Task StopCoreAsync(CancellationToken cancellationToken)
     {
         Volatile.Write(ref _isWithdrawn, true);
         var acceptsRest = await _listeningSocket.WithdrawAsync(_server.Log).ConfigureAwait(false);
@@ -103,8 +103,7 @@ internal sealed class EpollListener : TransportListener
         if (descriptor >= 0)
         {
             _isEmpty = false;
-            OnAccepted(descriptor);
-            return AcceptOutcome.Taken;
+            return TryTake(descriptor) ? AcceptOutcome.Taken : AcceptOutcome.Failed;
         }
 
         var error = Libc.LastError;
@@ -136,6 +135,19 @@ internal sealed class EpollListener : TransportListener
         for (var i = 0; i < MaxRest && AcceptOne() == AcceptOutcome.Taken; i++)
         {
         }
+    }
+
+    private bool TryTake(int descriptor)
+    {
+        if (!_failures.IsBeyondLimit(descriptor))
+        {
+            OnAccepted(descriptor);
+            return true;
+        }
+
+        Libc.Close(descriptor);
+        _failures.OnFailed(Libc.ErrorTooManyOpenFiles);
+        return false;
     }
 
     private void OnAccepted(int descriptor)

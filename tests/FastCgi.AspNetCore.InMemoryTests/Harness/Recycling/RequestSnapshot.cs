@@ -19,7 +19,7 @@ internal static class RequestSnapshot
     // What changes with each request, or is kept for the next one because it is empty.
     private static readonly string[] s_kept =
     [
-        "_generation", "_wireGeneration", "_revision", "Version", "_traceIdentifier", "application",
+        "_generation", "_wireGeneration", "_revision", "Version", "_traceName", "application",
         // Of an array, what counts is how much of it is used; of a lease, its length.
         "_entries", "_isLeaseUsed",
         // Each read says it anew.
