@@ -126,24 +126,66 @@ public sealed class RequestReturnTests
         connection.Output.OnSent();
     }
 
-    private sealed class FailingTransport : ConnectionTransport
+    /// <summary>Each step of the end fails by itself; those behind it are taken all the same.</summary>
+    [Theory]
+    [InlineData("Send")]
+    [InlineData("Close")]
+    [InlineData("Reset")]
+    [InlineData("Send Close Reset")]
+    public async Task Transport_ThatFailsAtTheEnd_RequestIsOverAndItsObjectReturned(string failing)
+    {
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                await context.Response.WriteAsync("begun");
+                if (context.Request.Path == "/cut")
+                    throw new InvalidOperationException("on purpose");
+            },
+            static options => options.Limits.MaxRequestBufferSize = 1_000);
+        server.Logs.Expected.UnionWith(["ApplicationError", "RequestEndFailed"]);
+
+        foreach (var path in new[] { "/cut", "/body" })
+        {
+            var connection = new FastCgiConnection(server.Connections, new FailingTransport(failing));
+            Assert.True(server.Connections.TryAdd(connection));
+            var ready = new ReadyRequests();
+            connection.OnReceived([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", path, ("CONTENT_LENGTH", "9000")))], ref ready);
+            connection.OnReceived(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[5_000]), ref ready);
+            ready.RemoveFirst().Execute();
+
+            Assert.Equal((0, 0), (connection.RequestCount, server.Context.Requests.UsedCount));
+            Record.Exception(() => connection.OnClosed(new IOException("The connection is gone.")));
+            // The blocks are the outlet's again when the send is over.
+            if (failing.Contains("Send", StringComparison.Ordinal))
+                connection.Output.OnSent();
+        }
+    }
+
+    /// <param name="failing">What of it fails.</param>
+    private sealed class FailingTransport(string failing = nameof(FailingTransport.Send)) : ConnectionTransport
     {
         public override EndPoint? RemoteEndPoint => null;
 
         public override bool CanReset => true;
 
-        public override bool Send(BufferBlock chain) => throw new InvalidOperationException("on purpose");
-
-        public override void Close()
+        public override bool Send(BufferBlock chain)
         {
+            Fail(nameof(Send));
+            return true;
         }
 
-        public override void Reset()
-        {
-        }
+        public override void Close() => Fail(nameof(Close));
+
+        public override void Reset() => Fail(nameof(Reset));
 
         public override void ResumeReceiving()
         {
+        }
+
+        private void Fail(string what)
+        {
+            if (failing.Contains(what, StringComparison.Ordinal))
+                throw new InvalidOperationException("on purpose");
         }
     }
 }

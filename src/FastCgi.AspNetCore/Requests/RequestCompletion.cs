@@ -41,23 +41,33 @@ internal static class RequestCompletion
 
     private static async ValueTask CompleteAsync(FastCgiRequest request, Exception? exception)
     {
+        await AttemptAsync(request, EndResponseAsync(request, exception));
+        await AttemptAsync(request, LeaveConnectionAsync(request));
+        await AttemptAsync(request, new ValueTask(request.Response.FireOnCompletedAsync()));
+        Retire(request);
+    }
+
+    /// <summary>Whatever fails in a step, those behind it are taken: the request leaves its connection and comes into the pool.</summary>
+    private static async ValueTask AttemptAsync(FastCgiRequest request, ValueTask step)
+    {
         try
         {
-            await EndResponseAsync(request, exception);
+            await step;
         }
         catch (Exception failure)
         {
             request.Log.RequestEndFailed(request.ConnectionId, request.TraceIdentifier, failure);
         }
+    }
 
+    private static async ValueTask LeaveConnectionAsync(FastCgiRequest request)
+    {
         request.LeavePlace();
         // The last resort of a request that is still in the table, whatever has failed: what is left of it is dropped.
         if (request.State.IsInTable)
             request.Connection.TryAbort(request, request.Generation, new ConnectionAbortedException("The server failed to end the request."));
         request.CloseBodies();
         await request.Response.Output.DrainAsync();
-        await FireOnCompletedAsync(request);
-        Retire(request);
     }
 
     /// <summary>Ends the response: as it is, as an error, or cut.</summary>
@@ -142,18 +152,6 @@ internal static class RequestCompletion
             RequestRejection.CannotMultiplex => ProtocolStatus.CantMultiplexConnection,
             _ => ProtocolStatus.RequestComplete,
         });
-    }
-
-    private static async ValueTask FireOnCompletedAsync(FastCgiRequest request)
-    {
-        try
-        {
-            await request.Response.FireOnCompletedAsync();
-        }
-        catch (Exception failure)
-        {
-            request.Log.RequestEndFailed(request.ConnectionId, request.TraceIdentifier, failure);
-        }
     }
 
     private static void Retire(FastCgiRequest request)
