@@ -8,7 +8,8 @@
 set -uo pipefail
 cd "$(dirname "$0")/.."
 
-export DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 DEBIAN_FRONTEND=noninteractive
+# The lines of a run are in one language, whatever culture the tests run with.
+export DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 DOTNET_CLI_UI_LANGUAGE=en DEBIAN_FRONTEND=noninteractive
 # Warnings are errors.
 export CI=true
 # A process of the tests lives for a minute or two. To count what its code does, so that it is compiled better later, costs a sixth of the time.
