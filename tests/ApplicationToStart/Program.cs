@@ -46,6 +46,8 @@ app.MapGet("/bytes/{count}", async (int count, HttpContext context) =>
         await context.Response.Body.WriteAsync(block.AsMemory(0, Math.Min(count, block.Length)));
 });
 
+app.MapGet("/file", static (HttpContext context) => context.Response.SendFileAsync(typeof(FastCgiServer).Assembly.Location));
+
 app.MapGet("/block/{milliseconds}", (int milliseconds) =>
 {
     Thread.Sleep(milliseconds);

@@ -70,11 +70,30 @@ public class ListenerTests
         await listener.StopAsync(default);
     }
 
+    /// <summary>A factory of others may fail, or have no end. A listener is stopped once, so that it is disposed of then.</summary>
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Stop_UnbindFailsOrHasNoEnd_IsDisposedOf(bool fails)
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var listening = new QueueListener { Unbinding = fails ? Task.FromException(new IOException("on purpose")) : Waiting.Signal().Task };
+        var listener = new PipeListener(listening, PeerPolicy.Everybody, server.Connections, server.Scheduler);
+        listener.Start();
+
+        var error = await Record.ExceptionAsync(() => listener.StopAsync(new CancellationToken(canceled: !fails)).Within("the end"));
+
+        Assert.True(fails ? error is IOException : error is OperationCanceledException, error?.ToString());
+        Assert.True(listening.IsDisposed);
+    }
+
     private sealed class QueueListener : IConnectionListener
     {
         private readonly Channel<ConnectionContext> _connections = Channel.CreateUnbounded<ConnectionContext>();
 
         public EndPoint EndPoint { get; } = new IPEndPoint(IPAddress.Loopback, 9000);
+
+        public Task Unbinding { get; init; } = Task.CompletedTask;
 
         public bool IsUnbound { get; private set; }
 
@@ -94,7 +113,7 @@ public class ListenerTests
         {
             IsUnbound = true;
             _connections.Writer.TryComplete();
-            return ValueTask.CompletedTask;
+            return new ValueTask(Unbinding);
         }
 
         public ValueTask DisposeAsync()

@@ -22,6 +22,28 @@ public class ManagementRecordTests
         Assert.Equal("FCGI_MAX_CONNS=50 FCGI_MAX_REQS=20 FCGI_MPXS_CONNS=1", await ReadResultAsync(frontEnd));
     }
 
+    /// <summary>More than the descriptors allow are not to be had, whatever is configured; prlimit(1) may change it.</summary>
+    [Theory]
+    [InlineData(null, 854, 1_708)]
+    [InlineData(1_000L, 854, 1_000)]
+    [InlineData(50L, 50, 50)]
+    public async Task GET_VALUES_Connections_AreThoseThatThereCanBe(long? limit, int count, int raised)
+    {
+        if (!OperatingSystem.IsLinux())
+            return;
+
+        await using var server = await TestServer.StartAsync(Apps.Hello, options => options.Limits.MaxConcurrentConnections = limit);
+        foreach (var (descriptors, expected) in new[] { (1_024, count), (2_049, raised) })
+        {
+            server.Context.GetMaxDescriptors = () => descriptors;
+            var frontEnd = server.Connect();
+
+            frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MAX_CONNS", ""))));
+
+            Assert.Equal($"FCGI_MAX_CONNS={expected}", await ReadResultAsync(frontEnd));
+        }
+    }
+
     [Fact]
     public async Task GET_VALUES_MultiplexingOff_TheTruth()
     {

@@ -77,6 +77,32 @@ public sealed class QueuedConnectionTests : IDisposable
         queued!.Dispose();
     }
 
+    /// <summary>Each is closed at once, however many come, and the next is served as soon as there are descriptors: no time passes here.</summary>
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task AcceptSocket_BeyondTheDescriptors_ClosedAtOnceAndNextIsServed(bool isUnix)
+    {
+        await using var server = await StartAsync(loops: 1);
+        server.Context.GetMaxDescriptors = static () => 3;
+        var listener = new SocketListener(Listen(isUnix, isInherited: false), server.Connections, server.Scheduler);
+        listener.Start();
+        for (var i = 0; i < 200; i++)
+        {
+            using var refused = Connect(listener.EndPoint);
+            Assert.Empty(await ReceiveAsync(refused));
+        }
+
+        server.Context.GetMaxDescriptors = static () => int.MaxValue;
+        using var client = Connect(listener.EndPoint);
+        client.Send(RecordBytes.Get(uri: "/next"));
+        Assert.Contains("GET /next", await ReceiveAsync(client), StringComparison.Ordinal);
+        Assert.Equal(200, server.Context.Counters.RejectedConnections);
+        await server.Logs.SingleAsync("AcceptOutOfResources");
+        client.Dispose();
+        await listener.StopAsync(default);
+    }
+
     /// <summary>Epoll gives a part of the events at once; the others come with the next call.</summary>
     [Fact]
     public async Task Requests_MoreThanABatchOfEvents_AllAnswered()

@@ -87,7 +87,7 @@ internal sealed class ConnectionManager(ServerContext server)
             }
         }
 
-        server.Counters.OnConnectionRejected();
+        server.Counters.OnConnectionsRejected(1);
         if (_rejections.TryAcquire(out var count))
             Report(count);
         return false;

@@ -76,7 +76,7 @@ internal sealed partial class FastCgiConnection
         if (name.SequenceEqual(ProtocolConstants.MaxConnectionsName))
         {
             bit = MaxConnections;
-            return limits.MaxConcurrentConnections ?? _server.MaxConnections;
+            return Math.Min(limits.MaxConcurrentConnections ?? long.MaxValue, _server.MaxConnections);
         }
 
         if (name.SequenceEqual(ProtocolConstants.MaxRequestsName))

@@ -25,7 +25,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(1, LogLevel.Debug, "A connection to {EndPoint} was lost before it was accepted; {Count} since the last such message. Reported once a minute.", EventName = "AcceptFailed")]
     public static partial void AcceptFailed(this ILogger log, EndPoint endPoint, long count, Exception exception);
 
-    [LoggerMessage(2, LogLevel.Warning, "Connections to {EndPoint} cannot be accepted: {Reason}. Since the last such message {Attempts} attempts failed, and {Closed} connections were closed without an answer, for which the web server answers 502; the others wait in the backlog and are tried again every 100 ms. {Advice} See docs/troubleshooting.md#resource-temporarily-unavailable. Reported once a minute.", EventName = "AcceptOutOfResources")]
+    [LoggerMessage(2, LogLevel.Warning, "Connections to {EndPoint} cannot be accepted: {Reason}. Since the last such message {Attempts} attempts failed, and {Closed} connections were closed without an answer, for which the web server answers 502; those that cannot be closed either wait in the backlog and are tried again every 100 ms. {Advice} See docs/troubleshooting.md#resource-temporarily-unavailable. Reported once a minute.", EventName = "AcceptOutOfResources")]
     public static partial void AcceptOutOfResources(this ILogger log, EndPoint endPoint, string reason, long attempts, long closed, string advice);
 
     [LoggerMessage(3, LogLevel.Critical, "No further connection is accepted on {EndPoint}: its listener failed.", EventName = "AcceptLoopFailed")]

@@ -44,7 +44,7 @@ internal sealed class ServerCounters
     /// <summary>The connections that were closed because of what came on them.</summary>
     public IEnumerable<KeyValuePair<ProtocolError, long>> ProtocolErrors => _protocolErrors;
 
-    public void OnConnectionRejected() => Interlocked.Increment(ref _rejectedConnections);
+    public void OnConnectionsRejected(int count) => Interlocked.Add(ref _rejectedConnections, count);
 
     public void OnPeerRefused() => Interlocked.Increment(ref _refusedPeers);
 

@@ -135,7 +135,7 @@ internal sealed class Doctor(ConnectionManager connections, RequestScheduler sch
 
     private void LookAtDescriptors()
     {
-        var limit = connections.Server.MaxDescriptors;
+        var limit = connections.Server.GetMaxDescriptors();
         // To count them takes a call for each, so they are counted only where it may be close.
         if (!OperatingSystem.IsLinux() || (connections.Count < limit / 4 && !_findings.Contains(FastCgiLog.DescriptorsNearLimitId)))
             return;

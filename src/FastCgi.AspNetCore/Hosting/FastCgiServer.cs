@@ -155,8 +155,7 @@ internal sealed class FastCgiServer : IServer
         if (plan.FastCgi.Count > 0 && string.Equals(configuration?["ForwardedHeaders_Enabled"], "true", StringComparison.OrdinalIgnoreCase))
             _log.ForwardedHeadersEnabled();
 
-        var maxDescriptors = DescriptorLimit.Get();
-        var server = ServerContext.Create(options, application, _log, _time, maxDescriptors, DescriptorHeadroom.CountForConnections(maxDescriptors));
+        var server = ServerContext.Create(options, application, _log, _time);
         server.Records = RecordLog.Create(_loggers);
         _connections = new ConnectionManager(server);
         _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(server.Log), _time, server.Log);

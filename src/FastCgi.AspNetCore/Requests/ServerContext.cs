@@ -1,6 +1,7 @@
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.Extensions.Logging;
@@ -14,8 +15,7 @@ internal sealed class ServerContext
 
     /// <summary>Makes what a server needs to run an application.</summary>
     public static ServerContext Create<TContext>(
-        FastCgiServerOptions options, IHttpApplication<TContext> application, ILogger log, TimeProvider time,
-        long maxDescriptors = 1_024, long maxConnections = 1_024)
+        FastCgiServerOptions options, IHttpApplication<TContext> application, ILogger log, TimeProvider time)
         where TContext : notnull
     {
         var pool = new RequestPool<TContext>(application, options.Transport.LoopCount);
@@ -42,6 +42,7 @@ internal sealed class ServerContext
                 MaxStandardErrorSize = options.Limits.MaxStandardErrorSize,
                 EncodingSelector = options.ResponseHeaderEncodingSelector,
                 SendFileOffload = options.SendFile.Roots.Count > 0 ? new SendFileOffload(options.SendFile) : null,
+                GetMaxDescriptors = OperatingSystem.IsLinux() ? () => pool.Server.GetMaxDescriptors() : null,
             },
             Log = safeLog,
             Time = time,
@@ -50,8 +51,6 @@ internal sealed class ServerContext
             Statistics = new RequestStatistics(time),
             FrontEnds = new FrontEnds(time),
             SlowRequests = new SlowRequests(time),
-            MaxDescriptors = maxDescriptors,
-            MaxConnections = maxConnections,
         };
         return pool.Server;
     }
@@ -106,11 +105,11 @@ internal sealed class ServerContext
     /// <summary>Executes requests that have waited for their turn; set before the first connection.</summary>
     public RequestRunner Runner { get; set; } = new ThreadPoolRunner();
 
-    /// <summary>How many descriptors the process can have.</summary>
-    public required long MaxDescriptors { get; init; }
+    /// <summary>How many descriptors the process can have now: prlimit(1) may raise or lower it. A test may say otherwise.</summary>
+    public Func<long> GetMaxDescriptors { get; set; } = DescriptorLimit.Get;
 
     /// <summary>How many connections it can have with these, for lack of a limit of its own.</summary>
-    public required long MaxConnections { get; init; }
+    public long MaxConnections => OperatingSystem.IsLinux() ? DescriptorHeadroom.CountForConnections(GetMaxDescriptors()) : GetMaxDescriptors();
 
     public required TimeProvider Time { get; init; }
 

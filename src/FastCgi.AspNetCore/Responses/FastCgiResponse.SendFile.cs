@@ -1,6 +1,9 @@
 using System.Buffers;
+using System.Globalization;
 using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Linux;
 using Microsoft.AspNetCore.Http;
+using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Responses;
 
@@ -77,6 +80,7 @@ internal sealed partial class FastCgiResponse
     {
         // Not asynchronously: on Unix that is a read on another thread, for each of these that the cache answers in microseconds.
         using var file = File.OpenHandle(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite, FileOptions.SequentialScan);
+        ThrowIfForThreads(file, path);
         // Not memory of the response: a read that an application does not wait for could outlive it.
         var buffer = ArrayPool<byte>.Shared.Rent(ResponseStaging.MaxLeaseLength);
         try
@@ -103,6 +107,15 @@ internal sealed partial class FastCgiResponse
         {
             ArrayPool<byte>.Shared.Return(buffer);
         }
+    }
+
+    /// <summary>Clients that take files slowly keep them open, in any number: without the last descriptors .NET would end the process.</summary>
+    private void ThrowIfForThreads(SafeFileHandle file, string path)
+    {
+        if (_settings.GetMaxDescriptors?.Invoke() is { } limit && file.DangerousGetHandle() >= DescriptorHeadroom.CountForFiles(limit))
+            throw new IOException(string.Create(
+                CultureInfo.InvariantCulture,
+                $"The file '{path}' is not sent: Too many open files. The last of the {limit} descriptors that the process may have are left to threads. Raise LimitNOFILE= of the systemd unit, or ulimit -n."));
     }
 
     /// <summary>Without a count the end of the file is the end, wherever it is by now.</summary>

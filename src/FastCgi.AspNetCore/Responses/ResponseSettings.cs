@@ -20,6 +20,9 @@ internal sealed class ResponseSettings
     /// <summary>Which files the web server sends itself, if any.</summary>
     public SendFileOffload? SendFileOffload { get; init; }
 
+    /// <summary>How many descriptors the process can have; <see langword="null"/> where that does not matter.</summary>
+    public Func<long>? GetMaxDescriptors { get; init; }
+
     /// <summary>Who uncorks responses in time; <see langword="null"/> for nobody. Set before the first connection.</summary>
     public CorkDeadlines? Deadlines { get; set; }
 }

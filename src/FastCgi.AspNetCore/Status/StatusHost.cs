@@ -20,6 +20,9 @@ namespace FastCgi.AspNetCore.Status;
 /// </summary>
 internal sealed class StatusHost(IServiceProvider services, IOptions<FastCgiServerOptions> options, ILoggerFactory loggers) : IHostedLifecycleService, IAsyncDisposable
 {
+    // Of the machine's own programs, which could otherwise take all descriptors of the application.
+    private const int MaxHttpConnections = 32;
+
     // Behind the stop of the application, whose patience is not for this.
     private static readonly TimeSpan s_stopPatience = TimeSpan.FromSeconds(1);
 
@@ -77,7 +80,7 @@ internal sealed class StatusHost(IServiceProvider services, IOptions<FastCgiServ
         if (isHttp)
         {
             RequireLoopback(address);
-            builder.WebHost.UseKestrelCore().UseUrls(address);
+            builder.WebHost.UseKestrelCore().UseUrls(address).ConfigureKestrel(static kestrel => kestrel.Limits.MaxConcurrentConnections = MaxHttpConnections);
         }
         else
         {

@@ -20,7 +20,7 @@ internal static class StatusLimits
         yield return Gauge("MaxReservedRequests", limits.MaxReservedRequests, taken.Reserved);
         yield return Gauge("MaxApplicationThreads", options.Transport.MaxApplicationThreads, resources.KeptThreads);
         if (resources.Descriptors is { } descriptors)
-            yield return Gauge("descriptors of the process", connections.Server.MaxDescriptors, descriptors);
+            yield return Gauge("descriptors of the process", connections.Server.GetMaxDescriptors(), descriptors);
         yield return Number("MaxRequestsPerConnection", limits.MaxRequestsPerConnection);
         yield return Number("MaxRequestParametersTotalSize", limits.MaxRequestParametersTotalSize);
         yield return Number("MaxRequestParameterCount", limits.MaxRequestParameterCount);

@@ -18,7 +18,6 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
     private const int MaxClosedInARow = 64;
 
     private readonly DescriptorReserve? _reserve = OperatingSystem.IsLinux() ? new() : null;
-    private readonly DescriptorHeadroom? _headroom = OperatingSystem.IsLinux() ? new(DescriptorLimit.Get) : null;
     private readonly LogRateLimit _lost = new(server.Time);
     private readonly LogRateLimit _refused = new(server.Time);
     private readonly LogRateLimit _failed = new(server.Time);
@@ -65,12 +64,15 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
     /// <summary>Whether a connection that was accepted has one of the last descriptors, and is to be closed as if there were none.</summary>
     public bool IsBeyondLimit(nint descriptor)
     {
-        if (_headroom is null || !_headroom.Includes((int)descriptor))
+        if (!OperatingSystem.IsLinux() || descriptor < server.MaxConnections)
             return false;
 
-        Interlocked.Increment(ref _closed);
+        OnClosed(1);
         return true;
     }
+
+    /// <summary>A connection that <see cref="IsBeyondLimit"/> was closed. That makes room for the next, so that there is nothing to wait for.</summary>
+    public void OnBeyondLimit() => ReportFailed(Libc.ErrorTooManyOpenFiles);
 
     /// <summary>
     /// The system cannot give us connections; the listener waits for <see cref="RetryDelay"/> now. Without descriptors, those that wait
@@ -79,7 +81,21 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
     public void OnFailed(int error)
     {
         if (IsOutOfDescriptors(error) && _reserve is not null)
-            Interlocked.Add(ref _closed, CloseWaiting(_reserve));
+            OnClosed(CloseWaiting(_reserve));
+        ReportFailed(error);
+    }
+
+    /// <inheritdoc/>
+    public void Dispose() => _reserve?.Dispose();
+
+    private void OnClosed(int count)
+    {
+        server.Counters.OnConnectionsRejected(count);
+        Interlocked.Add(ref _closed, count);
+    }
+
+    private void ReportFailed(int error)
+    {
         if (!_failed.TryAcquire(out var attempts))
             return;
 
@@ -87,16 +103,13 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
         Report(log => log.AcceptOutOfResources(endPoint, Libc.GetMessage(error), attempts, closed, Advise(error)));
     }
 
-    /// <inheritdoc/>
-    public void Dispose() => _reserve?.Dispose();
-
     private void Report(Action<ILogger> report) => ThreadRoot.Report(server.Log, report);
 
     private static bool IsOutOfDescriptors(int error) => error is Libc.ErrorTooManyOpenFiles or Libc.ErrorTooManyOpenFilesInSystem;
 
-    private static string Advise(int error) => error switch
+    private string Advise(int error) => error switch
     {
-        Libc.ErrorTooManyOpenFiles => AdviseOnDescriptors(DescriptorLimit.Get()),
+        Libc.ErrorTooManyOpenFiles => AdviseOnDescriptors(server.GetMaxDescriptors()),
         Libc.ErrorTooManyOpenFilesInSystem => "The system has no descriptor left for any process: raise fs.file-max (sysctl).",
         Libc.ErrorNoBuffers or Libc.ErrorOutOfMemory => "The system has no memory left for sockets: raise the memory of the machine or of the container (MemoryMax=), or net.ipv4.tcp_mem.",
         _ => "See accept(2) for the error; a sandbox (SystemCallFilter=, seccomp) may forbid the call.",

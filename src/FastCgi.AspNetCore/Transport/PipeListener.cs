@@ -24,9 +24,16 @@ internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peer
     /// <inheritdoc/>
     protected override async Task StopCoreAsync(CancellationToken cancellationToken)
     {
-        await listener.UnbindAsync(cancellationToken).AsTask().WaitAsync(cancellationToken).ConfigureAwait(false);
-        await _accepting.WaitAsync(cancellationToken).ConfigureAwait(false);
-        await listener.DisposeAsync().AsTask().WaitAsync(cancellationToken).ConfigureAwait(false);
+        try
+        {
+            await listener.UnbindAsync(cancellationToken).AsTask().WaitAsync(cancellationToken).ConfigureAwait(false);
+            await _accepting.WaitAsync(cancellationToken).ConfigureAwait(false);
+        }
+        finally
+        {
+            // Also of one that fails or has no end: nobody stops it a second time.
+            await listener.DisposeAsync().AsTask().WaitAsync(cancellationToken).ConfigureAwait(false);
+        }
     }
 
     // On another thread: a log provider that blocks does not hold up those who may connect.

@@ -102,13 +102,17 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
     private async Task BackOffAsync()
         => await Task.Delay(AcceptFailures.RetryDelay, manager.Server.Time, _stop.Token).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
 
-    /// <exception cref="SocketException">No descriptor is left for connections.</exception>
+    /// <exception cref="SocketException">No descriptor is left for connections, and another process may have some.</exception>
     private void OnAccepted(Socket accepted)
     {
         if (_failures.IsBeyondLimit(accepted.Handle))
         {
             accepted.Dispose();
-            throw new SocketException((int)SocketError.TooManyOpenSockets);
+            if (listeningSocket.IsShared)
+                throw new SocketException((int)SocketError.TooManyOpenSockets);
+
+            _failures.OnBeyondLimit();
+            return;
         }
 
         try

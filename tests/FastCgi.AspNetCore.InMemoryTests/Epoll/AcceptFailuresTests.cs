@@ -101,11 +101,25 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
         Assert.Contains($" {MaxClosed} connections were closed", (await _server.Logs.SingleAsync("AcceptOutOfResources")).Message, StringComparison.Ordinal);
         _failures.OnFailed(error);
         Assert.All(_clients, static client => Assert.True(client.IsEnded()));
+        Assert.Equal(MaxClosed + 2, _server.Context.Counters.RejectedConnections);
 
         _server.Clock.Advance(TimeSpan.FromMinutes(1));
         _failures.OnFailed(error);
         await Waiting.UntilAsync(() => Messages("AcceptOutOfResources").Count == 2, "the second message");
         Assert.Contains(" 2 connections were closed", Messages("AcceptOutOfResources")[1], StringComparison.Ordinal);
+    }
+
+    /// <summary>Connections leave the last to threads. prlimit(1) may raise or lower the limit.</summary>
+    [Fact]
+    public void IsBeyondLimit_LimitChanges_IsThatOfNow()
+    {
+        foreach (var (limit, isBeyond) in new[] { (1_024, true), (1_026, false), (1_024, true), (256, true), (2_048, false) })
+        {
+            _server.Context.GetMaxDescriptors = () => limit;
+            Assert.Equal(isBeyond, _failures.IsBeyondLimit(854));
+        }
+
+        Assert.Equal(3, _server.Context.Counters.RejectedConnections);
     }
 
     [Theory]

@@ -36,6 +36,46 @@ public sealed class EpollListenerTests
         await hand.Server.Logs.SingleAsync("ConnectionRejected");
     }
 
+    /// <summary>
+    /// Each is closed at once, however many come, and the next is served as soon as there are descriptors. Of a socket that other processes have
+    /// too, those may take the rest, so that it waits.
+    /// </summary>
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Accept_BeyondTheDescriptors_ClosedAtOnceAndNextIsServed(bool isShared)
+    {
+        await using var hand = await HandListener.StartAsync(isShared: isShared);
+        hand.Server.Context.GetMaxDescriptors = static () => 3;
+        var clients = hand.Connect(200);
+        for (var i = 0; i < 4; i++)
+            hand.Loop.Turn();
+
+        Assert.Equal(isShared ? 65 : 200, clients.Count(static client => client.IsEnded()));
+        Assert.Equal(isShared ? 65 : 200, hand.Server.Context.Counters.RejectedConnections);
+        await hand.Server.Logs.SingleAsync("AcceptOutOfResources");
+        hand.Server.Context.GetMaxDescriptors = static () => int.MaxValue;
+        hand.Connect(1);
+        if (isShared)
+            hand.Server.Clock.Advance(AcceptFailures.RetryDelay);
+        hand.Loop.TurnUntil(() => hand.Server.Connections.Count == (isShared ? 136 : 1), "the next");
+    }
+
+    /// <summary>None of them is left to be reset.</summary>
+    [Fact]
+    public async Task Stop_BeyondTheDescriptors_AllAreClosed()
+    {
+        await using var hand = await HandListener.StartAsync();
+        hand.Server.Context.GetMaxDescriptors = static () => 3;
+        var clients = hand.Connect(200);
+
+        await hand.Listener.StopAsync(default).Within("the end");
+
+        Assert.All(clients, static client => Assert.True(client.IsEnded()));
+        Assert.Equal(200, hand.Server.Context.Counters.RejectedConnections);
+        await hand.Server.Logs.SingleAsync("AcceptOutOfResources");
+    }
+
     [Fact]
     public async Task Accept_PeerThatMayNotConnect_IsClosedAndToldOnce()
     {

@@ -23,8 +23,7 @@ internal sealed class FaultedServer : IAsyncDisposable
     private readonly ScratchFolder _folder = new();
     private readonly PortReservation _port = new();
     private readonly ServerProcess _process;
-    private string _processId = "";
-
+    
     private FaultedServer(ServerSetup setup, string[] environment, string[] arguments, bool isFaulted, (SystemCall Call, int Error)? fault)
     {
         Plan = new FaultPlan(_folder);
@@ -47,6 +46,8 @@ internal sealed class FaultedServer : IAsyncDisposable
     public FaultPlan Plan { get; }
 
     public string Address { get; }
+
+    public string ProcessId { get; private set; } = "";
 
     public string Output => _process.Output;
 
@@ -88,7 +89,7 @@ internal sealed class FaultedServer : IAsyncDisposable
             () => Task.FromResult(Output.Contains("Application started.", StringComparison.Ordinal)),
             () => HasExited ? Output : null,
             "the application to start");
-        _processId = (await FastCgiClient.GetAsync(Address, "/state")).Split(' ')[0];
+        ProcessId = (await FastCgiClient.GetAsync(Address, "/state")).Split(' ')[0];
     }
 
     public Task<int> WaitForExitAsync() => _process.WaitForExitAsync(Waiting.Patience);
@@ -99,12 +100,12 @@ internal sealed class FaultedServer : IAsyncDisposable
     public async Task<Usage> GetUsageAsync()
     {
         var state = (await FastCgiClient.GetAsync(Address, "/state")).Split(' ').Select(static text => int.Parse(text, CultureInfo.InvariantCulture)).ToArray();
-        var status = await File.ReadAllLinesAsync($"/proc/{_processId}/status");
+        var status = await File.ReadAllLinesAsync($"/proc/{ProcessId}/status");
         return new Usage(
             state[1] - 1,
             state[2] - 1,
             state[3],
-            Directory.EnumerateFileSystemEntries($"/proc/{_processId}/fd").Count(),
+            Directory.EnumerateFileSystemEntries($"/proc/{ProcessId}/fd").Count(),
             (int)GetNumber(status, "Threads:"),
             GetNumber(status, "VmRSS:") * 1024);
     }

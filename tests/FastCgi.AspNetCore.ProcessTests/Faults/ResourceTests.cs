@@ -1,3 +1,4 @@
+using System.Diagnostics;
 using System.Globalization;
 using System.Net.Sockets;
 using Xunit.Abstractions;
@@ -88,11 +89,49 @@ public sealed class ResourceTests(ITestOutputHelper output)
         await AssertServesAsync(server, kept);
         await Waiting.UntilAsync(
             () => Task.FromResult(server.Output.Contains("LimitNOFILE=", StringComparison.Ordinal)), () => server.HasExited ? server.Output : null, "the warning");
-        Assert.Equal("started", await kept.GetAsync("/start-threads"));
+        await AssertStartsThreadsAsync(server, kept);
         await AssertServesAsync(server, kept);
         clients.ForEach(static client => client.Dispose());
         await Waiting.UntilAsync(async () => await TryGetAsync(server), () => server.HasExited ? server.Output : null, "the server to recover");
         Assert.Equal(1, server.Output.Split("LimitNOFILE=").Length - 1);
+    }
+
+    /// <summary>As prlimit(1) does, while connections are few.</summary>
+    [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
+    public async Task Descriptors_LimitLowered_ThreadsHaveTheirs(ServerSetup setup)
+    {
+        await using var server = await FaultedServer.StartAsync(setup, ["sh", "-c", "ulimit -n 1024; exec env \"$@\"", "sh"], isFaulted: false);
+        using var kept = await server.ConnectAsync();
+        await AssertServesAsync(server, kept);
+        using (var change = Process.Start("prlimit", ["--nofile=400:1024", "--pid", server.ProcessId]))
+            await change.WaitForExitAsync();
+        var clients = new List<FastCgiClient>();
+        for (var i = 0; i < 500; i++)
+            clients.Add(await ConnectAsync(server));
+
+        await AssertStartsThreadsAsync(server, kept);
+        clients.ForEach(static client => client.Dispose());
+    }
+
+    /// <summary>Clients that take files slowly: a descriptor for the connection, and one for the file. TCP would hold the whole file.</summary>
+    [Theory]
+    [InlineData(FastCgiTransportEngine.Epoll)]
+    [InlineData(FastCgiTransportEngine.Socket)]
+    public async Task Descriptors_InUseByFiles_ThreadsHaveTheirs(FastCgiTransportEngine engine)
+    {
+        await using var server = await FaultedServer.StartAsync(new ServerSetup(engine, IsUnix: true), ["sh", "-c", "ulimit -n 640; exec env \"$@\"", "sh"], isFaulted: false);
+        using var kept = await server.ConnectAsync();
+        await AssertServesAsync(server, kept);
+        var clients = new List<FastCgiClient>();
+        for (var i = 0; i < 280; i++)
+            clients.Add(await ConnectAsync(server));
+        foreach (var client in clients)
+            await client.SendAsync("/file");
+
+        await Waiting.UntilAsync(
+            () => Task.FromResult(server.Output.Contains("Too many open files", StringComparison.Ordinal)), () => server.HasExited ? server.Output : null, "the last file");
+        await AssertStartsThreadsAsync(server, kept);
+        clients.ForEach(static client => client.Dispose());
     }
 
     /// <summary>
@@ -204,6 +243,18 @@ public sealed class ResourceTests(ITestOutputHelper output)
         try
         {
             Assert.Equal("awake", await client.GetAsync("/block/1"));
+        }
+        catch (IOException exception)
+        {
+            Assert.Fail($"{exception.Message} {server.Output}");
+        }
+    }
+
+    private static async Task AssertStartsThreadsAsync(FaultedServer server, FastCgiClient client)
+    {
+        try
+        {
+            Assert.Equal("started", await client.GetAsync("/start-threads"));
         }
         catch (IOException exception)
         {

@@ -114,6 +114,25 @@ public sealed class StatusAddressTests : IDisposable
         StatusSnapshot? Read() => StatusEndpoint.MakeReader((FastCgiServer)app!.Services.GetRequiredService<IServer>(), app.Services).Read();
     }
 
+    /// <summary>Programs of the machine could take all descriptors of the application, and so end it.</summary>
+    [Fact]
+    public async Task Http_ConnectionsBeyond32_AreClosed()
+    {
+        await using var app = await StartAsync("http://127.0.0.1:0");
+        var endPoint = new IPEndPoint(IPAddress.Loopback, new Uri(Find(app).Addresses.Single()).Port);
+        var clients = Enumerable.Range(0, 33).Select(_ =>
+        {
+            var client = new Socket(SocketType.Stream, ProtocolType.Tcp);
+            client.Connect(endPoint);
+            return client;
+        }).ToList();
+
+        // Kestrel begins those that come at once in any order.
+        var first = await Task.WhenAny(clients.Select(static client => client.ReceiveAsync(new byte[1]))).Within("the end of one");
+        Assert.Equal(0, await first);
+        clients.ForEach(static client => client.Dispose());
+    }
+
     /// <summary>It is part of the application, which starts and stops once, and whose environment it is not to tell.</summary>
     [Theory]
     [InlineData("http://127.0.0.1:0")]

@@ -15,35 +15,13 @@ public sealed class DescriptorHeadroomTests
     public void CountForConnections_LeavesASixthAndAtMost1024(long limit, long count)
         => Assert.Equal(count, DescriptorHeadroom.CountForConnections(limit));
 
+    /// <summary>Half of what connections leave.</summary>
     [Theory]
-    [InlineData(853, false)]
-    [InlineData(854, true)]
-    [InlineData(1_023, true)]
-    [InlineData(0, false)]
-    public void Includes_TheLastDescriptors(int descriptor, bool includes)
-        => Assert.Equal(includes, new DescriptorHeadroom(static () => 1_024).Includes(descriptor));
-
-    /// <summary>As prlimit(1) does. To ask is a system call, so it is asked only where it matters.</summary>
-    [Fact]
-    public void Includes_LimitChanges_IsThatOfNow()
-    {
-        var (limit, asked) = (1_024L, 0);
-        var headroom = new DescriptorHeadroom(() =>
-        {
-            asked++;
-            return limit;
-        });
-
-        limit = 2_048;
-        Assert.False(headroom.Includes(853));
-        Assert.Equal(1, asked);
-        Assert.False(headroom.Includes(1_000));
-        Assert.Equal(2, asked);
-        Assert.False(headroom.Includes(1_706));
-        Assert.Equal(2, asked);
-        Assert.True(headroom.Includes(1_707));
-        limit = 1_024;
-        Assert.True(headroom.Includes(1_800));
-        Assert.True(headroom.Includes(854));
-    }
+    [InlineData(5, 5)]
+    [InlineData(640, 587)]
+    [InlineData(1_024, 939)]
+    [InlineData(6_144, 5_632)]
+    [InlineData(524_288, 523_776)]
+    public void CountForFiles_LeavesATwelfthAndAtMost512(long limit, long count)
+        => Assert.Equal(count, DescriptorHeadroom.CountForFiles(limit));
 }

@@ -51,6 +51,24 @@ public sealed class ResponseSendFileTests : IDisposable
         Assert.Equal(File.ReadAllBytes(path).AsSpan((int)offset, (int)(count ?? length - offset)).ToArray(), System.Text.Encoding.Latin1.GetBytes(_rig.Body));
     }
 
+    /// <summary>.NET needs descriptors for threads.</summary>
+    [Theory]
+    [InlineData(1_000_000, false)]
+    [InlineData(2, true)]
+    public async Task SendFile_WithOneOfTheLastDescriptors_IsNotSent(long limit, bool isRefused)
+    {
+        var path = WriteFile(10);
+        _rig.Begin(new ResponseSettings { GetMaxDescriptors = () => limit });
+
+        var error = await Record.ExceptionAsync(() => Response.SendFileAsync(path, 0, null));
+
+        Assert.Equal(isRefused, error is IOException);
+        Assert.Equal(isRefused, error?.Message.Contains("Raise LimitNOFILE=", StringComparison.Ordinal) == true);
+        Assert.False(isRefused && Response.HasStarted);
+        // It is closed.
+        using var whole = File.Open(path, FileMode.Open, FileAccess.ReadWrite, FileShare.None);
+    }
+
     /// <summary>With a count all of it was promised; without one the end is wherever it is by now.</summary>
     [Theory]
     [InlineData(true)]

@@ -103,7 +103,7 @@ internal sealed class EpollListener : TransportListener
         if (descriptor >= 0)
         {
             _isEmpty = false;
-            return TryTake(descriptor) ? AcceptOutcome.Taken : AcceptOutcome.Failed;
+            return Take(descriptor);
         }
 
         var error = Libc.LastError;
@@ -137,17 +137,24 @@ internal sealed class EpollListener : TransportListener
         }
     }
 
-    private bool TryTake(int descriptor)
+    private AcceptOutcome Take(int descriptor)
     {
         if (!_failures.IsBeyondLimit(descriptor))
         {
             OnAccepted(descriptor);
-            return true;
+            return AcceptOutcome.Taken;
         }
 
         Libc.Close(descriptor);
+        if (!_listeningSocket.IsShared)
+        {
+            _failures.OnBeyondLimit();
+            return AcceptOutcome.Taken;
+        }
+
+        // Another process may have room: it is to be asked next.
         _failures.OnFailed(Libc.ErrorTooManyOpenFiles);
-        return false;
+        return AcceptOutcome.Failed;
     }
 
     private void OnAccepted(int descriptor)
