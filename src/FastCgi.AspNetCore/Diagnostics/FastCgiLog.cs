@@ -71,8 +71,8 @@ internal static partial class FastCgiLog
     [LoggerMessage(95, LogLevel.Error, "A loop cannot wait for its connections: {Reason}; {Count} times since the last such message. It tries again every 10 ms. Reported once a minute.", EventName = "WaitFailed")]
     public static partial void WaitFailed(this ILogger log, string reason, long count);
 
-    [LoggerMessage(19, LogLevel.Warning, "The system has no further thread for handlers that block or compute; requests wait for the {Count} that there are.", EventName = "ThreadsOutOfResources")]
-    public static partial void ThreadsOutOfResources(this ILogger log, int count, Exception exception);
+    [LoggerMessage(19, LogLevel.Warning, "The system has no further thread for handlers that block or compute, but the last, which are for .NET; requests wait for the {Count} that there are.", EventName = "ThreadsOutOfResources")]
+    public static partial void ThreadsOutOfResources(this ILogger log, int count, Exception? exception);
 
     [LoggerMessage(8, LogLevel.Warning, "The sockets that LISTEN_FDS tells of are not used: {Reason}.", EventName = "InheritedSocketsIgnored")]
     public static partial void InheritedSocketsIgnored(this ILogger log, string reason);

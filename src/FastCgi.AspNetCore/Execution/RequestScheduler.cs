@@ -134,6 +134,9 @@ internal sealed class RequestScheduler : RequestRunner
             ExecuteLater(request);
     }
 
+    /// <inheritdoc/>
+    public override bool TryLeave(FastCgiRequest request) => Workers.TryLeave(request);
+
     /// <summary>Goes on with a queue, on a thread that owns it from now on, until it ends or is taken.</summary>
     /// <returns>Whether it has ended; if not, it was taken, and this thread must not touch it any more.</returns>
     public bool Continue(RunQueue queue)

@@ -3,6 +3,12 @@ namespace FastCgi.AspNetCore.Execution;
 /// <summary>What the room for running the application needs of the system's threads; tests have threads of their own.</summary>
 internal abstract class ThreadPlatform
 {
+    /// <summary>
+    /// Whether the threads that the system still gives are to be left to .NET, which ends the process when its thread pool cannot start one. Asked
+    /// before a thread is started for a handler.
+    /// </summary>
+    public virtual bool AreThreadsScarce => false;
+
     /// <summary>Starts a thread.</summary>
     /// <param name="name">Its name.</param>
     /// <param name="body">What it does.</param>

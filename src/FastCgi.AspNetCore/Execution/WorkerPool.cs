@@ -12,24 +12,34 @@ namespace FastCgi.AspNetCore.Execution;
 /// A thread that executes a request which others need not wait for holds a reservation, of which there are as many as the option
 /// says: for a request that was predicted to keep its thread, or because its queue was taken from it. An endless queue runs on one
 /// thread more, which holds none. So there are never more threads in the application than reservations and endless queues.
-/// Requests without a reservation wait; so does a queue that is to be taken, which comes first when one is released.
+/// Requests without a reservation wait; so does a queue that is to be taken, which comes first when one is released. The same is so when
+/// the system has no thread left but those that .NET needs.
 /// </remarks>
 internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, int endlessQueues, ThreadPlatform platform, TimeProvider time, ILogger log)
 {
     // More at once only wait for each other: the system makes the threads of a process one by one.
     private const int MaxStartsAtOnce = 16;
 
+    // Threads of the thread pool, which are enough for queues to go on, and not so many that the pool lacks one.
+    private const int MaxGuests = 8;
+
     private static readonly TimeSpan s_reportInterval = TimeSpan.FromMinutes(1);
 
     private readonly Lock _lock = new();
     private readonly List<Worker> _idle = [];
     private readonly Queue<RunQueue> _waitingQueues = new();
-    private readonly Queue<FastCgiRequest> _waitingRequests = new();
+    private readonly LinkedList<FastCgiRequest> _waitingRequests = new();
+
+    // Here and not in the requests: few of them ever wait, and each that is held would pay for it.
+    private readonly Dictionary<FastCgiRequest, LinkedListNode<FastCgiRequest>> _waitingNodes = new(ReferenceEqualityComparer.Instance);
     private int _count;
     private int _startingCount;
     private int _endlessCount;
     private int _reservedCount;
+    private int _guestCount;
     private bool _isReservationWanted;
+    private bool _wasReservationRefused;
+    private bool _areThreadsScarce;
     private bool _isUnbounded;
     private bool _isStopping;
     private long _reportedAt;
@@ -104,7 +114,7 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
             }
             else
             {
-                _waitingRequests.Enqueue(request);
+                _waitingNodes.Add(request, _waitingRequests.AddLast(request));
             }
 
             isThreadComing = _startingCount > 0;
@@ -115,6 +125,24 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
             idle.Wake();
         else if (!isThreadComing)
             EnsureSpare();
+
+        // Whoever aborted it in this instant has not found it. It may be over, and the object another request by now, of which the same is true.
+        if (request.IsAborted && TryLeave(request))
+            ThreadRoot.Queue(request, static request => request.Execute(), log);
+    }
+
+    /// <summary>A request was aborted: if it waits, it does no longer, or what nobody waits for would use memory for as long as handlers block.</summary>
+    /// <returns>Whether it waited, so that nobody else will execute it, to its end.</returns>
+    public bool TryLeave(FastCgiRequest request)
+    {
+        lock (_lock)
+        {
+            if (!_waitingNodes.TryGetValue(request, out var node))
+                return false;
+
+            TakeWaiting(node);
+            return true;
+        }
     }
 
     /// <summary>Makes a reservation, for a thread whose queue is about to be taken.</summary>
@@ -123,14 +151,14 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
     {
         lock (_lock)
         {
-            // When the server stops, nothing may stand in its way.
-            if (_reservedCount < maxReserved || _isUnbounded)
+            if (CanReserve)
             {
                 _reservedCount++;
                 return true;
             }
 
             _isReservationWanted = true;
+            _wasReservationRefused = true;
             return false;
         }
     }
@@ -148,12 +176,14 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
         List<Worker>? woken = null;
         lock (_lock)
         {
-            if (_reservedCount < maxReserved)
+            // A queue whose handler has come back by itself asks no more, and nothing may wait for it: the next look may be far away.
+            if (!_wasReservationRefused || CanReserve)
                 _isReservationWanted = false;
+            _wasReservationRefused = false;
             while (HasReservation && _waitingRequests.Count > 0 && TakeIdle() is { } idle)
             {
                 _reservedCount++;
-                idle.Assign(queue: null, _waitingRequests.Dequeue());
+                idle.Assign(queue: null, TakeWaiting(_waitingRequests.First!));
                 (woken ??= []).Add(idle);
             }
         }
@@ -225,18 +255,23 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
                 return true;
             }
 
-            if (HasReservation && _waitingRequests.TryDequeue(out var request))
+            if (HasReservation && _waitingRequests.First is { } first)
             {
                 _reservedCount++;
-                worker.Assign(queue: null, request);
+                worker.Assign(queue: null, TakeWaiting(first));
                 return true;
             }
 
             isAtEnd = worker.IsGuest || _isStopping;
-            if (isAtEnd)
-                _count--;
-            else
+            if (!isAtEnd)
+            {
                 _idle.Add(worker);
+                return false;
+            }
+
+            _count--;
+            if (worker.IsGuest)
+                _guestCount--;
             return false;
         }
     }
@@ -255,6 +290,10 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
         }
     }
 
+    // When the server stops, nothing may stand in its way.
+    private bool CanReserve
+        => _isUnbounded || (_reservedCount < maxReserved && (!_areThreadsScarce || _idle.Count > 0 || _guestCount < MaxGuests));
+
     private bool HasReservation => _reservedCount < maxReserved && !_isReservationWanted;
 
     /// <summary>Counts a thread that is about to be started, if it is wanted and there may be one more.</summary>
@@ -271,6 +310,12 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
     /// <summary>Starts a thread that was counted.</summary>
     private void Start()
     {
+        if (platform.AreThreadsScarce)
+        {
+            OnStartFailed(exception: null);
+            return;
+        }
+
         try
         {
             platform.Start("FastCgi application", new Worker(this, scheduler));
@@ -278,25 +323,33 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
         catch (Exception exception) when (exception is OutOfMemoryException or ThreadStartException)
         {
             OnStartFailed(exception);
+            return;
         }
+
+        Volatile.Write(ref _areThreadsScarce, false);
     }
 
     /// <summary>
     /// What waits is for the threads that exist; but a queue cannot wait for handlers that block, nor a request for threads that never
     /// come back, so they go to the thread pool.
     /// </summary>
-    private void OnStartFailed(Exception exception)
+    private void OnStartFailed(Exception? exception)
     {
         int count;
         bool needsGuest;
         bool isReported;
         lock (_lock)
         {
+            _areThreadsScarce = true;
             _startingCount--;
             count = --_count;
             needsGuest = _idle.Count == 0 && (_waitingQueues.Count > 0 || (_waitingRequests.Count > 0 && _count - _endlessCount <= 0));
             if (needsGuest)
+            {
                 _count++;
+                _guestCount++;
+            }
+
             isReported = _reportedAt == 0 || time.GetElapsedTime(_reportedAt) >= s_reportInterval;
             if (isReported)
                 _reportedAt = time.GetTimestamp();
@@ -306,6 +359,13 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
             platform.StartOnThreadPool(new Worker(this, scheduler) { IsGuest = true });
         if (isReported)
             log.ThreadsOutOfResources(count, exception);
+    }
+
+    private FastCgiRequest TakeWaiting(LinkedListNode<FastCgiRequest> node)
+    {
+        _waitingRequests.Remove(node);
+        _waitingNodes.Remove(node.Value);
+        return node.Value;
     }
 
     /// <summary>The thread that has become idle last, whose stack and caches are warm.</summary>

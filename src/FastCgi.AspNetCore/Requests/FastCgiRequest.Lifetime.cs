@@ -73,7 +73,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         Input.Fail(reason);
         Response.Output.Drop();
         // Nobody else comes to a request that waited.
-        if (Server.Admission.TryLeaveQueue(this))
+        if (Server.Admission.TryLeaveQueue(this) || Server.Runner.TryLeave(this))
             ThreadRoot.Queue(this, static request => request.Execute(), Server.Log);
         if (Volatile.Read(ref _abortedSource) is { } source && !IsAnswered)
             Cancel(source);

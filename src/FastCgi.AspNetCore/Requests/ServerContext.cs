@@ -1,7 +1,6 @@
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.Extensions.Logging;
@@ -105,8 +104,8 @@ internal sealed class ServerContext
     /// <summary>Executes requests that have waited for their turn; set before the first connection.</summary>
     public RequestRunner Runner { get; set; } = new ThreadPoolRunner();
 
-    /// <summary>How many descriptors the process can have now: prlimit(1) may raise or lower it. A test may say otherwise.</summary>
-    public Func<long> GetMaxDescriptors { get; set; } = DescriptorLimit.Get;
+    /// <summary>How many descriptors the process can have now: prlimit(1) may raise or lower it. Set before the first connection; without a limit till then.</summary>
+    public Func<long> GetMaxDescriptors { get; set; } = static () => int.MaxValue;
 
     /// <summary>How many connections it can have with these, for lack of a limit of its own.</summary>
     public long MaxConnections => OperatingSystem.IsLinux() ? DescriptorHeadroom.CountForConnections(GetMaxDescriptors()) : GetMaxDescriptors();

@@ -1,7 +1,6 @@
 using System.Buffers;
 using System.Globalization;
 using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Linux;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Win32.SafeHandles;
 

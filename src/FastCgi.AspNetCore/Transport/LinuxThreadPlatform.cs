@@ -10,6 +10,11 @@ internal sealed class LinuxThreadPlatform(ILogger log) : SystemThreadPlatform(lo
     [ThreadStatic]
     private static Probe? t_probe;
 
+    private readonly ThreadHeadroom _headroom = new("/proc", "/sys/fs/cgroup", ThreadLimit.Get, TimeProvider.System);
+
+    /// <inheritdoc/>
+    public override bool AreThreadsScarce => _headroom.IsReached();
+
     /// <summary>What the room needs of the threads of this system.</summary>
     public static ThreadPlatform Create(ILogger log) => OperatingSystem.IsLinux() ? new LinuxThreadPlatform(log) : new SystemThreadPlatform(log);
 

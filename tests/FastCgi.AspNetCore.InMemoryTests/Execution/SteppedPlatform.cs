@@ -14,6 +14,11 @@ internal sealed class SteppedPlatform : ThreadPlatform
     /// <summary>Whether the system has threads.</summary>
     public bool HasThreads { get; set; } = true;
 
+    /// <summary>Whether the threads that the system has are for .NET.</summary>
+    public bool IsScarce { get; set; }
+
+    public override bool AreThreadsScarce => IsScarce;
+
     /// <summary>What the thread that asks shows of itself.</summary>
     public FakeProbe? Probe { get; set; } = new();
 

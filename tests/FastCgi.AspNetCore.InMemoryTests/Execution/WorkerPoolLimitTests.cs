@@ -202,6 +202,110 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
         await frontEnd.ReadResponseAsync();
     }
 
+    /// <summary>
+    /// The handler of a queue that wanted a reservation came back by itself. When one is released nobody may look any more, so that a request
+    /// that waits would wait for the next one that comes.
+    /// </summary>
+    [Fact]
+    public async Task Release_QueueWantsNoneAnyMore_RequestThatWaitsRunsWithoutAnotherLook()
+    {
+        await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
+        var (frontEnd, ready) = Receive(server);
+        var queue = new TestQueue();
+        queue.OnContinue = () =>
+        {
+            for (var i = 0; i < MaxThreads; i++)
+                Assert.True(Workers.TryReserve());
+            Assert.False(Workers.TryReserve());
+            Workers.Run(ready.RemoveFirst());
+            Workers.OnLooked();
+            Workers.OnLooked();
+            Workers.Release();
+            return true;
+        };
+
+        Workers.Run(queue);
+        Step();
+
+        Assert.Equal(0, Workers.WaitingCount);
+        await frontEnd.ReadResponseAsync();
+    }
+
+    /// <summary>Else what clients who have gone had sent would stay in memory for as long as handlers block, however many they are.</summary>
+    [Fact]
+    public async Task Run_RequestIsAbortedWhileItWaits_IsOverThoughNoThreadIsFree()
+    {
+        await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
+        server.Context.Runner = Scheduler;
+        for (var i = 0; i < MaxThreads; i++)
+            Assert.True(Workers.TryReserve());
+        var (frontEnd, ready) = Receive(server);
+        Workers.Run(ready.RemoveFirst());
+        Assert.Equal(1, Workers.WaitingCount);
+
+        frontEnd.Transport.Connection.OnClosed(new IOException("gone"));
+
+        Assert.Equal(0, Workers.WaitingCount);
+        // The end of the server waits until all request objects are back.
+    }
+
+    /// <summary>As the request before, but the connection was closed in the instant in which a thread was looked for.</summary>
+    [Fact]
+    public async Task Run_RequestIsAbortedAlready_IsOverThoughNoThreadIsFree()
+    {
+        await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
+        for (var i = 0; i < MaxThreads; i++)
+            Assert.True(Workers.TryReserve());
+        var (frontEnd, ready) = Receive(server);
+        frontEnd.Transport.Connection.OnClosed(new IOException("gone"));
+
+        Workers.Run(ready.RemoveFirst());
+
+        Assert.Equal(0, Workers.WaitingCount);
+    }
+
+    /// <summary>.NET ends the process when its thread pool cannot start a thread: the last ones are left to it.</summary>
+    [Fact]
+    public void Run_ThreadsAreScarce_StartsNoneAndGoesOnOnTheThreadPool()
+    {
+        Platform.IsScarce = true;
+
+        Workers.Run(new TestQueue());
+
+        Assert.Empty(Platform.Started);
+        Assert.Single(Platform.OnThreadPool);
+        Platform.IsScarce = false;
+        Workers.EnsureSpare();
+        Assert.Single(Platform.Started);
+    }
+
+    /// <summary>Else handlers that block would take one thread of the pool after another, to the last.</summary>
+    [Fact]
+    public void TryReserve_ThreadsAreScarce_OnlyForSoManyThreadsOfThePool()
+    {
+        const int MaxGuests = 8;
+        var options = new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = 100 };
+        var workers = new RequestScheduler(options, Platform, TimeProvider.System, NullLogger.Instance).Workers;
+        Platform.IsScarce = true;
+        for (var i = 0; i < MaxGuests; i++)
+        {
+            Assert.True(workers.TryReserve());
+            workers.Run(new TestQueue(isEndless: false));
+        }
+
+        Assert.Equal(MaxGuests, Platform.OnThreadPool.Count);
+        Assert.False(workers.TryReserve());
+
+        while (Platform.OnThreadPool[0].Step() is not null)
+        {
+        }
+
+        Assert.True(workers.TryReserve());
+        Platform.IsScarce = false;
+        workers.Run(new TestQueue(isEndless: false));
+        Assert.True(workers.TryReserve());
+    }
+
     [Fact]
     public void Start_Fails_IsTriedAgain()
     {

@@ -13,6 +13,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
 {
     // Of a heap that has grown, some stays with the process.
     private const long MemoryMargin = 60_000_000;
+    private const string Bodies = "bodies that are not read";
     private const int LargeLength = 10 * 1024 * 1024;
 
     private static readonly bool s_isLong = Environment.GetEnvironmentVariable("FASTCGI_RESOURCES") == "1";
@@ -135,6 +136,57 @@ public sealed class ResourceTests(ITestOutputHelper output)
     }
 
     /// <summary>
+    /// Handlers that block leave the last threads to .NET, which ends the process when its pool cannot start one: clients that ask for what blocks,
+    /// more than there are threads, do not end it.
+    /// </summary>
+    [ThreadGroupTheory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
+    [Trait("Category", "Users")]
+    public async Task Threads_AllInUse_ThePoolHasSomeLeft(ServerSetup setup)
+    {
+        using var group = ControlGroup.TryCreateOfThreads(200)!;
+        await using var server = await FaultedServer.StartAsync(setup, group.Starter, isFaulted: false);
+        using var kept = await server.ConnectAsync();
+        await AssertServesAsync(server, kept);
+        var clients = new List<FastCgiClient>();
+        for (var i = 0; i < 300; i++)
+        {
+            clients.Add(await ConnectAsync(server));
+            await clients[i].SendAsync("/block/2000");
+        }
+
+        await Waiting.UntilAsync(
+            () => Task.FromResult(server.Output.Contains("no further thread", StringComparison.Ordinal)), () => server.HasExited ? server.Output : null, "the warning");
+        Assert.Equal("started", await kept.GetAsync("/start-threads"));
+        foreach (var client in clients)
+            Assert.Equal("awake", (await client.ReadTextAsync()));
+        await AssertServesAsync(server, kept);
+        clients.ForEach(static client => client.Dispose());
+    }
+
+    /// <summary>The most that a connection of a hostile peer can hold at the default limits: docs/reliability.md has the figures, which it prints.</summary>
+    [Theory]
+    [InlineData("parameters that do not end", 10, 20_000_000)]
+    [InlineData(Bodies, 2, 200_000_000)]
+    public async Task Connection_AHundredRequests_HoldsNoMoreThanSo(string what, int connections, long most)
+    {
+        await using var server = await FaultedServer.StartAsync(new ServerSetup(FastCgiTransportEngine.Epoll, IsUnix: false), isFaulted: false);
+        await RunAsync(server, 100, 20, static client => client.GetAsync("/bytes/100"));
+        var before = await server.GetUsageAsync();
+        var clients = new List<FastCgiClient>();
+        for (var i = 0; i < connections; i++)
+        {
+            clients.Add(await ConnectAsync(server));
+            await SendAtTheLimitsAsync(clients[i], what);
+        }
+
+        var held = ((await server.GetUsageAsync()).ResidentBytes - before.ResidentBytes) / connections;
+        output.WriteLine($"{what}: {held} bytes a connection");
+        Assert.InRange(held, 0, most);
+        clients.ForEach(static client => client.Dispose());
+        await server.SettleAsync(before, descriptors: 40, threads: s_threads);
+    }
+
+    /// <summary>
     /// A heap that is a few times what the readers wait for. One that is full is not the server's to bear: .NET may end the process.
     /// </summary>
     [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
@@ -153,7 +205,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
     [Trait("Category", "Users")]
     public async Task Memory_150MB_PeersAreServed(ServerSetup setup)
     {
-        using var group = MemoryGroup.TryCreate(150_000_000)!;
+        using var group = ControlGroup.TryCreateOfMemory(150_000_000)!;
         await using var server = await FaultedServer.StartAsync(setup, group.Starter, isFaulted: false);
         var before = await server.GetUsageAsync();
         await RunAsync(server, s_isLong ? 20_000 : 500, 50, static client => client.GetAsync("/bytes/1000"));
@@ -208,6 +260,24 @@ public sealed class ResourceTests(ITestOutputHelper output)
                 await Task.Yield();
             }
         }
+    }
+
+    private static async Task SendAtTheLimitsAsync(FastCgiClient client, string what)
+    {
+        const int Requests = 100;
+        const int Length = 64_000;
+        var content = new byte[Length];
+        for (var id = 1; id <= Requests; id++)
+        {
+            byte[] begin = what == Bodies
+                ? [.. RecordBytes.Begin(id), .. RecordBytes.ParamsStream(id, RecordBytes.RequestParams("POST", "/block/4000", ("CONTENT_LENGTH", "20000000")))]
+                // One pair that is longer than all of them may be, and what there is of it.
+                : [.. RecordBytes.Begin(id), .. RecordBytes.Record(RecordBytes.Params, id, RecordBytes.Pair([], new byte[4 * Length])[..Length]), .. RecordBytes.Record(RecordBytes.Params, id, content)];
+            await client.SendAsync(begin);
+        }
+
+        for (var i = 0; what == Bodies && i < 16 * Requests; i++)
+            await client.SendAsync(RecordBytes.Record(RecordBytes.Stdin, 1 + (i % Requests), content));
     }
 
     /// <summary>Each record waits for the ones of all the others.</summary>

@@ -1,4 +1,4 @@
-namespace FastCgi.AspNetCore.Linux;
+namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>
 /// The last descriptors that the process may have: connections leave them to everything else. .NET needs two for each thread, and ends the

@@ -1,6 +1,6 @@
-using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Diagnostics;
 
-namespace FastCgi.AspNetCore.UnitTests.Linux;
+namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
 
 public sealed class DescriptorHeadroomTests
 {
