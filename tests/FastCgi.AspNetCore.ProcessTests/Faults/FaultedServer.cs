@@ -23,7 +23,7 @@ internal sealed class FaultedServer : IAsyncDisposable
     private readonly ScratchFolder _folder = new();
     private readonly PortReservation _port = new();
     private readonly ServerProcess _process;
-    
+
     private FaultedServer(ServerSetup setup, string[] environment, string[] arguments, bool isFaulted, (SystemCall Call, int Error)? fault)
     {
         Plan = new FaultPlan(_folder);

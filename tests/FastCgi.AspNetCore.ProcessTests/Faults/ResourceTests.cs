@@ -272,7 +272,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
             byte[] begin = what == Bodies
                 ? [.. RecordBytes.Begin(id), .. RecordBytes.ParamsStream(id, RecordBytes.RequestParams("POST", "/block/4000", ("CONTENT_LENGTH", "20000000")))]
                 // One pair that is longer than all of them may be, and what there is of it.
-                : [.. RecordBytes.Begin(id), .. RecordBytes.Record(RecordBytes.Params, id, RecordBytes.Pair([], new byte[4 * Length])[..Length]), .. RecordBytes.Record(RecordBytes.Params, id, content)];
+                : [.. RecordBytes.Begin(id), .. RecordBytes.Record(RecordBytes.Params, id, RecordBytes.Pair([], new byte[4 * Length]).AsSpan(..Length)), .. RecordBytes.Record(RecordBytes.Params, id, content)];
             await client.SendAsync(begin);
         }
 
