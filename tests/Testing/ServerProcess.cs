@@ -25,9 +25,10 @@ public sealed class ServerProcess : IAsyncDisposable
         wait "$server"
         """;
 
-    // Before the guard kills it.
+    // Before the guard kills it. Behind that, only the system has work to do: to take back the memory of a process has been seen to take ten seconds,
+    // of a machine that is busy.
     private static readonly TimeSpan s_slowStop = TimeSpan.FromSeconds(4);
-    private static readonly TimeSpan s_stopTimeout = TimeSpan.FromSeconds(10);
+    private static readonly TimeSpan s_stopTimeout = TimeSpan.FromMinutes(1);
 
     private readonly Process _process;
     private readonly StringBuilder _output = new();
