@@ -71,7 +71,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(95, LogLevel.Error, "A loop cannot wait for its connections: {Reason}; {Count} times since the last such message. It tries again every 10 ms. Reported once a minute.", EventName = "WaitFailed")]
     public static partial void WaitFailed(this ILogger log, string reason, long count);
 
-    [LoggerMessage(19, LogLevel.Warning, "The system has no further thread for handlers that block or compute, but the last, which are for .NET; requests wait for the {Count} that there are.", EventName = "ThreadsOutOfResources")]
+    [LoggerMessage(19, LogLevel.Warning, "The system has no further thread for handlers that block or compute, but the last, which are for .NET; requests wait for the {Count} that there are. Raise TasksMax= of the systemd unit, the limit of the container (--pids-limit) or ulimit -u, or lower FastCgi:Transport:MaxApplicationThreads. Reported once a minute.", EventName = "ThreadsOutOfResources")]
     public static partial void ThreadsOutOfResources(this ILogger log, int count, Exception? exception);
 
     [LoggerMessage(8, LogLevel.Warning, "The sockets that LISTEN_FDS tells of are not used: {Reason}.", EventName = "InheritedSocketsIgnored")]
