@@ -156,7 +156,7 @@ internal sealed class FastCgiServer : IServer
             _log.ForwardedHeadersEnabled();
 
         var server = ServerContext.Create(options, application, _log, _time);
-        server.GetMaxDescriptors = DescriptorLimit.Get;
+        server.GetMaxDescriptors = ResourceLimits.GetDescriptors;
         server.Records = RecordLog.Create(_loggers);
         _connections = new ConnectionManager(server);
         _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(server.Log), _time, server.Log);

@@ -10,7 +10,7 @@ internal sealed class LinuxThreadPlatform(ILogger log) : SystemThreadPlatform(lo
     [ThreadStatic]
     private static Probe? t_probe;
 
-    private readonly ThreadHeadroom _headroom = new("/proc", "/sys/fs/cgroup", ThreadLimit.Get, TimeProvider.System);
+    private readonly ThreadHeadroom _headroom = new("/proc", "/sys/fs/cgroup", ResourceLimits.GetThreadsOfUser, TimeProvider.System);
 
     /// <inheritdoc/>
     public override bool AreThreadsScarce => _headroom.IsReached();

@@ -158,7 +158,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
             () => Task.FromResult(server.Output.Contains("no further thread", StringComparison.Ordinal)), () => server.HasExited ? server.Output : null, "the warning");
         Assert.Equal("started", await kept.GetAsync("/start-threads"));
         foreach (var client in clients)
-            Assert.Equal("awake", (await client.ReadTextAsync()));
+            Assert.Equal("awake", await client.ReadTextAsync());
         await AssertServesAsync(server, kept);
         clients.ForEach(static client => client.Dispose());
     }
