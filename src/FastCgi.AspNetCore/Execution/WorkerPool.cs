@@ -126,12 +126,12 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
         else if (!isThreadComing)
             EnsureSpare();
 
-        // Whoever aborted it in this instant has not found it. It may be over, and the object another request by now, of which the same is true.
+        // A thread that aborted it in this instant has not found it here. The object may serve another request by now; the same is true of that one.
         if (request.IsAborted && TryLeave(request))
             ThreadRoot.Queue(request, static request => request.Execute(), log);
     }
 
-    /// <summary>A request was aborted: if it waits, it does no longer, or what nobody waits for would use memory for as long as handlers block.</summary>
+    /// <summary>A request was aborted: it waits no longer, because it would use memory that nobody needs as long as handlers block.</summary>
     /// <returns>Whether it waited, so that nobody else will execute it, to its end.</returns>
     public bool TryLeave(FastCgiRequest request)
     {
