@@ -15,8 +15,10 @@ internal static class DescriptorHeadroom
     /// How many descriptors of a limit connections can have. A descriptor of this number, or a higher one, is among the last: the system gives
     /// the lowest that is free, so that all before it are in use then.
     /// </summary>
-    public static long CountForConnections(long limit) => limit - Math.Min(limit / Share, Largest);
+    public static long CountForConnections(long limit) => limit - Get(limit);
 
     /// <summary>How many descriptors of a limit connections and the files that the server sends can have. The rest is for threads.</summary>
-    public static long CountForFiles(long limit) => limit - Math.Min(limit / Share, Largest) / 2;
+    public static long CountForFiles(long limit) => limit - (Get(limit) / 2);
+
+    private static long Get(long limit) => Math.Min(limit / Share, Largest);
 }

@@ -80,7 +80,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
     [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
     public async Task Descriptors_AllInUse_ServerRecoversWhenTheyAreFree(ServerSetup setup)
     {
-        await using var server = await FaultedServer.StartAsync(setup, ["sh", "-c", "ulimit -n 640; exec env \"$@\"", "sh"], isFaulted: false);
+        await using var server = await FaultedServer.StartAsync(setup, LimitDescriptors(640), isFaulted: false);
         using var kept = await server.ConnectAsync();
         await AssertServesAsync(server, kept);
         var clients = new List<FastCgiClient>();
@@ -101,7 +101,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
     [Theory, MemberData(nameof(ServerSetup.All), MemberType = typeof(ServerSetup))]
     public async Task Descriptors_LimitLowered_ThreadsHaveTheirs(ServerSetup setup)
     {
-        await using var server = await FaultedServer.StartAsync(setup, ["sh", "-c", "ulimit -n 1024; exec env \"$@\"", "sh"], isFaulted: false);
+        await using var server = await FaultedServer.StartAsync(setup, LimitDescriptors(1024), isFaulted: false);
         using var kept = await server.ConnectAsync();
         await AssertServesAsync(server, kept);
         using (var change = Process.Start("prlimit", ["--nofile=400:1024", "--pid", server.ProcessId]))
@@ -120,7 +120,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
     [InlineData(FastCgiTransportEngine.Socket)]
     public async Task Descriptors_InUseByFiles_ThreadsHaveTheirs(FastCgiTransportEngine engine)
     {
-        await using var server = await FaultedServer.StartAsync(new ServerSetup(engine, IsUnix: true), ["sh", "-c", "ulimit -n 640; exec env \"$@\"", "sh"], isFaulted: false);
+        await using var server = await FaultedServer.StartAsync(new ServerSetup(engine, IsUnix: true), LimitDescriptors(640), isFaulted: false);
         using var kept = await server.ConnectAsync();
         await AssertServesAsync(server, kept);
         var clients = new List<FastCgiClient>();
@@ -319,6 +319,9 @@ public sealed class ResourceTests(ITestOutputHelper output)
             Assert.Fail($"{exception.Message} {server.Output}");
         }
     }
+
+    /// <summary>The command that starts a server with so many descriptors.</summary>
+    private static string[] LimitDescriptors(int count) => ["sh", "-c", $"ulimit -n {count}; exec env \"$@\"", "sh"];
 
     private static async Task AssertStartsThreadsAsync(FaultedServer server, FastCgiClient client)
     {
