@@ -19,6 +19,9 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     private int _generation;
     private bool _isCancellationPrevented;
 
+    // Set by whoever comes first: who executes the request, or who aborts it.
+    private bool _isTaken;
+
     // The source may be left of a request before, which did not use it up.
     private bool _isTokenTaken;
 
@@ -72,12 +75,25 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     {
         Input.Fail(reason);
         Response.Output.Drop();
+        // It waits for a thread, which may take as long as handlers block, and nobody will read what has come.
+        if (TryTake())
+        {
+            Input.Discard();
+            Parameters.End();
+        }
+
         // Nobody else comes to a request that waited.
         if (Server.Admission.TryLeaveQueue(this) || Server.Runner.TryLeave(this))
             ThreadRoot.Queue(this, static request => request.Execute(), Server.Log);
         if (Volatile.Read(ref _abortedSource) is { } source && !IsAnswered)
             Cancel(source);
     }
+
+    /// <summary>
+    /// Takes the request, to execute it. Once it is aborted it cannot be taken: it has nothing left that the application could read.
+    /// </summary>
+    /// <returns>Whether this call did it.</returns>
+    protected bool TryTake() => !Interlocked.Exchange(ref _isTaken, true);
 
     /// <summary>Throws if the application uses the features of a request that is over.</summary>
     private void ThrowIfOver() => ObjectDisposedException.ThrowIf(_isOver, typeof(HttpContext));
@@ -145,5 +161,6 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
             _abortedSource = null;
         _isCancellationPrevented = false;
         _isTokenTaken = false;
+        Volatile.Write(ref _isTaken, false);
     }
 }

@@ -24,7 +24,7 @@ internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplic
     public override bool Execute()
     {
         // Refused, or aborted while it waited for its turn.
-        if (Rejection != RequestRejection.None || IsAborted)
+        if (!TryTake() || Rejection != RequestRejection.None || IsAborted)
         {
             RequestCompletion.Complete(this, exception: null);
             return true;

@@ -172,6 +172,13 @@ internal sealed partial class RequestInput(FastCgiRequest request)
         _data?.Fail(exception);
     }
 
+    /// <summary>Nobody will read: what has come is released. Behind <see cref="Fail"/>, with the lock of the connection held.</summary>
+    public void Discard()
+    {
+        Body?.CompleteReader();
+        _data?.End();
+    }
+
     /// <summary>Throws unless the application may use synchronous reads.</summary>
     public void ThrowIfSynchronousIONotAllowed()
     {
