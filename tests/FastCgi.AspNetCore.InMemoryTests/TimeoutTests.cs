@@ -98,6 +98,10 @@ public class TimeoutTests
         Assert.False(frontEnd.Transport.IsClosed);
     }
 
+    /// <summary>With the limit that the tests of other things are without.</summary>
+    private static Task<TestServer> StartWithDefaultAsync(RequestDelegate application)
+        => TestServer.StartAsync(application, static options => options.Limits.UnsentResponseTimeout = new FastCgiServerLimits().UnsentResponseTimeout);
+
     private static byte[] BytesOf(string what) => what switch
     {
         "half a header" => RecordBytes.Get()[..4],
@@ -134,7 +138,7 @@ public class TimeoutTests
     [Fact]
     public async Task UnsentResponse_NothingTakenInTime_ResetAndRequestsAborted()
     {
-        await using var server = await TestServer.StartAsync(static context => context.Response.Body.WriteAsync(new byte[200_000]).AsTask());
+        await using var server = await StartWithDefaultAsync(static context => context.Response.Body.WriteAsync(new byte[200_000]).AsTask());
         var frontEnd = server.Connect();
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Get());
@@ -154,7 +158,7 @@ public class TimeoutTests
     [InlineData(false)]
     public async Task UnsentResponse_SomethingTakenNowAndThen_GoesOn(bool isWholeSend)
     {
-        await using var server = await TestServer.StartAsync(static context => context.Response.Body.WriteAsync(new byte[2_000_000]).AsTask());
+        await using var server = await StartWithDefaultAsync(static context => context.Response.Body.WriteAsync(new byte[2_000_000]).AsTask());
         var frontEnd = server.Connect();
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Get());
@@ -178,7 +182,7 @@ public class TimeoutTests
     public async Task UnsentResponse_OfOneAmongOthers_AllAreAbortedAndOtherConnectionsGoOn()
     {
         var aborted = new System.Collections.Concurrent.ConcurrentQueue<string>();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var server = await StartWithDefaultAsync(async context =>
         {
             var path = context.Request.Path.Value!;
             context.RequestAborted.Register(() => aborted.Enqueue(path));
@@ -221,7 +225,7 @@ public class TimeoutTests
     [Fact]
     public async Task UnsentAnswer_OfManagement_ResetToo()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
+        await using var server = await StartWithDefaultAsync(Apps.Hello);
         var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
         await frontEnd.ReadResponseAsync();
@@ -239,7 +243,7 @@ public class TimeoutTests
     public async Task UnsentResponse_NothingToSend_WaitsAsLongAsTheApplication()
     {
         var finish = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var server = await StartWithDefaultAsync(async context =>
         {
             await context.Response.Body.FlushAsync();
             await finish.Task;
