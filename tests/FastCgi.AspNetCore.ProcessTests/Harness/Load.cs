@@ -14,7 +14,7 @@ internal sealed class Load : IAsyncDisposable
     private const int ClientsOfAKind = 2;
 
     // As people and web pages do. Without it, the clients take the processors from the instances that start.
-    private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(4);
+    private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(10);
 
     private readonly CancellationTokenSource _end = new();
     private readonly ConcurrentQueue<Failure> _failures = new();
