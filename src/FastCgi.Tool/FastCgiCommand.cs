@@ -43,7 +43,8 @@ internal static class FastCgiCommand
 
         try
         {
-            var code = await result.InvokeAsync(new InvocationConfiguration { Output = console.Out, Error = console.Error, EnableDefaultExceptionHandler = false }, cancellationToken);
+            var configuration = new InvocationConfiguration { Output = console.Out, Error = console.Error, EnableDefaultExceptionHandler = false, ProcessTerminationTimeout = null };
+            var code = await result.InvokeAsync(configuration, cancellationToken);
             await console.Out.FlushAsync(CancellationToken.None);
             return code;
         }

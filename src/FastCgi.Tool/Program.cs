@@ -1,4 +1,5 @@
 using FastCgi.Tool;
 using FastCgi.Tool.Terminal;
 
-return await FastCgiCommand.RunAsync(args, new ToolConsole(Console.Out, Console.Error, Console.OpenStandardOutput()), CancellationToken.None);
+var console = new ToolConsole(Console.Out, Console.Error, Console.OpenStandardOutput());
+return await Interruption.RunAsync(interrupted => FastCgiCommand.RunAsync(args, console, interrupted));

@@ -1,0 +1,46 @@
+using System.Diagnostics;
+using FastCgi.Tool.Terminal;
+
+namespace FastCgi.Tool.Tests;
+
+/// <summary>SIGTERM to this process, which would end it where nobody listens. SIGINT is ignored in the background of a shell.</summary>
+public sealed class InterruptionTests
+{
+    [Fact]
+    public async Task Signal_BeforeTheFirstWait_TellsTheCommand()
+    {
+        var code = await Interruption.RunAsync(token =>
+        {
+            SendTerm();
+            return Task.FromResult(token.WaitHandle.WaitOne(Waiting.Patience) ? 7 : 8);
+        });
+
+        Assert.Equal(7, code);
+    }
+
+    [Fact]
+    public async Task Signal_CommandDoesNotEnd_EndsWithItsCode()
+    {
+        var never = new TaskCompletionSource<int>();
+
+        var code = await Interruption.RunAsync(
+            _ =>
+            {
+                SendTerm();
+                return never.Task;
+            },
+            patience: TimeSpan.FromMilliseconds(1)).Within("the end");
+
+        Assert.Equal(128 + 15, code);
+    }
+
+    [Fact]
+    public async Task Command_ThatFails_FailsWithItsException()
+        => await Assert.ThrowsAsync<NotSupportedException>(() => Interruption.RunAsync(static _ => throw new NotSupportedException()));
+
+    private static void SendTerm()
+    {
+        using var kill = Process.Start("kill", ["-TERM", $"{Environment.ProcessId}"]);
+        kill.WaitForExit();
+    }
+}
