@@ -1,7 +1,9 @@
+using System.Runtime.CompilerServices;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
 using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
@@ -65,6 +67,29 @@ public sealed class WaitingAbortTests
         Assert.Equal(0, server.Context.Requests.UsedCount);
     }
 
+    /// <summary>What was made of the params is as long as they are, and its characters take two bytes.</summary>
+    [Theory]
+    [InlineData(Leaving.AbortRequest)]
+    [InlineData(Leaving.ConnectionLost)]
+    [InlineData(Leaving.Reset)]
+    public async Task Request_AbortedBeforeItIsExecuted_KeepsNoTarget(Leaving how)
+    {
+        await using var server = await StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+        var ready = new ReadyRequests();
+        frontEnd.Transport.Connection.OnReceived(RecordBytes.Get(1, $"/{new string('p', 20_000)}?{new string('q', 20_000)}"), ref ready);
+        var request = ready.RemoveFirst();
+        var (path, query) = GetTarget(request);
+        Assert.True(path.IsAlive && query.IsAlive);
+
+        Leave(frontEnd, how);
+
+        GC.Collect();
+        var isKept = path.IsAlive || query.IsAlive;
+        request.Execute();
+        Assert.False(isKept);
+    }
+
     /// <summary>The object serves the next request, whose application reads all of it.</summary>
     [Theory]
     [InlineData(Leaving.AbortRequest)]
@@ -118,6 +143,10 @@ public sealed class WaitingAbortTests
         Assert.Equal(1_000, header?.Length);
         Assert.True(failure is IOException or ConnectionAbortedException, $"{failure}");
     }
+
+    // Apart, so that no local variable keeps them.
+    [MethodImpl(MethodImplOptions.NoInlining)]
+    private static (WeakReference Path, WeakReference Query) GetTarget(IHttpRequestFeature request) => (new(request.Path), new(request.QueryString));
 
     private static Task<TestServer> StartAsync(RequestDelegate application)
         => TestServer.StartAsync(application, static options => options.Roles.Add(FastCgiRole.Filter));

@@ -80,6 +80,8 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         {
             Input.Discard();
             Parameters.End();
+            // Its path and its query may be as long as all params, at two bytes a character.
+            _head = default;
         }
 
         // Nobody else comes to a request that waited.

@@ -1,0 +1,137 @@
+using System.Globalization;
+using System.Text;
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>
+/// One thread executes a request and another one aborts it in the same instant, while a third one looks at it: the application has all of it,
+/// or is not called, and the object serves the next request.
+/// </summary>
+public sealed class WaitingAbortStressTests
+{
+    private const int Steps = 600;
+    private const int Filter = 3;
+
+    private static readonly byte[] s_content = Apps.Pattern(20_000);
+
+    private int _calls;
+    private string? _wrong;
+
+    [Theory]
+    [InlineData(false, false)]
+    [InlineData(true, false)]
+    [InlineData(false, true)]
+    [InlineData(true, true)]
+    public async Task Request_ExecutedAndAbortedAtOnce_IsWholeOrNotCalled(bool isFilter, bool isDecoded)
+    {
+        await using var server = await TestServer.StartAsync(context => RunAsync(context, isFilter), options =>
+        {
+            options.Roles.Add(FastCgiRole.Filter);
+            options.TraceIdentifierParameter = "HTTP_X_TRACE";
+            options.SlowRequestThreshold = TimeSpan.FromMilliseconds(1);
+            if (isDecoded)
+                options.RequestHeaderEncodingSelector = static _ => Encoding.UTF8;
+        });
+        var random = new Random(1);
+        var leftBefore = 0;
+        for (var step = 0; step < Steps; step++)
+        {
+            var (frontEnd, ready) = Receive(server, isFilter);
+            var request = ready.RemoveFirst();
+            var how = random.Next(3);
+            var (delay, other) = (random.Next(200), random.Next(200));
+            using var start = new Barrier(3);
+            var calls = _calls;
+            var leaving = Task.Run(() =>
+            {
+                start.SignalAndWait();
+                Thread.SpinWait(delay);
+                Leave(frontEnd, how);
+            });
+            var looking = Task.Run(() =>
+            {
+                start.SignalAndWait();
+                for (var i = 0; i < 5; i++)
+                {
+                    _ = frontEnd.Transport.Connection.DescribeRequest(1, 1);
+                    frontEnd.Transport.Connection.OnTick();
+                }
+            });
+            start.SignalAndWait();
+            Thread.SpinWait(other);
+            request.Execute();
+            await leaving;
+            await looking;
+            server.Clock.Advance(TimeSpan.FromSeconds(1));
+            if (_calls == calls)
+                leftBefore++;
+        }
+
+        await Waiting.UntilAsync(() => server.Context.Requests.UsedCount == 0, "all requests to end");
+        Assert.Null(_wrong);
+        Assert.True(leftBefore is > 0 and < Steps, string.Create(CultureInfo.InvariantCulture, $"{leftBefore} of {Steps}"));
+    }
+
+    private async Task RunAsync(HttpContext context, bool isFilter)
+    {
+        _calls++;
+        for (var i = 0; i < 2; i++)
+        {
+            if (context.Request.Headers["X-Long"].ToString().Length != 1_000 || context.TraceIdentifier != "trace")
+                _wrong ??= "The parameters are not all there.";
+            if (context.Request.QueryString.Value?.Length != 2_001)
+                _wrong ??= "The query is not all there.";
+            if (context.Features.Get<IFastCgiRequestFeature>()!.Parameters.Count < 5)
+                _wrong ??= "The variables are not all there.";
+            await ReadAsync(context.Request.Body);
+            if (isFilter)
+                await ReadAsync(context.Features.Get<IFastCgiFilterFeature>()!.Data);
+        }
+    }
+
+    private async Task ReadAsync(Stream stream)
+    {
+        try
+        {
+            var read = new MemoryStream();
+            await stream.CopyToAsync(read);
+            if (read.Length is not 0 && !read.ToArray().AsSpan().SequenceEqual(s_content))
+                _wrong ??= "The body is another one.";
+        }
+        catch (Exception exception) when (exception is IOException or ConnectionAbortedException)
+        {
+            // Aborted meanwhile.
+        }
+    }
+
+    private static (FrontEnd FrontEnd, ReadyRequests Ready) Receive(TestServer server, bool isFilter)
+    {
+        var length = s_content.Length.ToString(CultureInfo.InvariantCulture);
+        var parameters = RecordBytes.RequestParams(
+            "POST", "/?" + new string('q', 2_000), ("CONTENT_LENGTH", length), ("HTTP_X_LONG", new string('x', 1_000)), ("HTTP_X_TRACE", "trace"),
+            ("FCGI_DATA_LENGTH", length), ("SERVER_SOFTWARE", "nginx/1.28"));
+        byte[] bytes = [.. RecordBytes.Begin(role: isFilter ? Filter : 1), .. RecordBytes.ParamsStream(1, parameters), .. RecordBytes.Record(RecordBytes.Stdin, 1, s_content)];
+        if (isFilter)
+            bytes = [.. bytes, .. RecordBytes.Record(RecordBytes.Data, 1, s_content)];
+        var frontEnd = server.Connect();
+        var ready = new ReadyRequests();
+        frontEnd.Transport.Connection.OnReceived(bytes, ref ready);
+        return (frontEnd, ready);
+    }
+
+    private static void Leave(FrontEnd frontEnd, int how)
+    {
+        if (how == 0)
+            frontEnd.Send(RecordBytes.Abort());
+        else if (how == 1)
+            frontEnd.Transport.Connection.OnClosed(new IOException("The connection is gone."));
+        else
+            frontEnd.Transport.Connection.Reset();
+    }
+}
