@@ -66,6 +66,10 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
         var startedAt = time.GetTimestamp();
         var before = platform.GetUsageOfThisThread();
         var hasReturned = request.Execute();
+        // Aborted while it waited: the application was not called.
+        if (!path.IsPath)
+            return;
+
         var isLong = time.GetElapsedTime(startedAt) > shortTime;
         OnExecuted(path, isLong && platform.GetUsageOfThisThread().HasKeptThread(before));
         OnReturned(path, isAwaiting: !hasReturned);

@@ -166,10 +166,9 @@ internal sealed class RequestScheduler : RequestRunner
         while (!queue.IsEmpty)
         {
             var request = queue.RemoveFirst();
-            // What the server answers itself needs no thread of the application's, for which it would wait just when there is none.
-            var isRejected = request.Rejection != RequestRejection.None;
-            var path = isRejected ? default : new PathKey(request.Path);
-            if (!TryDispatch(request, path, isRejected) && !Call(queue, request, path, output))
+            // What the server ends itself needs no thread of the application's, for which it would wait just when there is none.
+            var path = request is { Rejection: RequestRejection.None, IsAborted: false } ? new PathKey(request.Path) : default;
+            if (!(path.IsPath && TryDispatch(request, path)) && !Call(queue, request, path, output))
                 return false;
         }
 
@@ -205,9 +204,13 @@ internal sealed class RequestScheduler : RequestRunner
 
         var hasReturned = Execute(request, response, generation);
 
-        _coldStart.OnReturned();
+        // Else the application has not been called, and nothing is known of it.
         if (path.IsPath)
+        {
+            _coldStart.OnReturned();
             Predictor.OnReturned(path, isAwaiting: !hasReturned);
+        }
+
         var isOurs = queue.TryLeave(call);
         if (!hasReturned)
             response.Yield(generation);
@@ -234,9 +237,9 @@ internal sealed class RequestScheduler : RequestRunner
 
     /// <summary>Gives a request to another thread, if this one is not for it.</summary>
     /// <returns>Whether it was.</returns>
-    private bool TryDispatch(FastCgiRequest request, PathKey path, bool isRejected)
+    private bool TryDispatch(FastCgiRequest request, PathKey path)
     {
-        if (_scheduling == FastCgiApplicationScheduling.Inline || isRejected)
+        if (_scheduling == FastCgiApplicationScheduling.Inline)
             return false;
         if (_scheduling == FastCgiApplicationScheduling.ThreadPool)
         {

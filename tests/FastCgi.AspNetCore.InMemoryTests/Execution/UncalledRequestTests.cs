@@ -1,0 +1,63 @@
+using FastCgi.AspNetCore.Execution;
+using FastCgi.AspNetCore.Testing;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Execution;
+
+/// <summary>A request for which the application is not called, because it is refused or was aborted, tells nothing of the application.</summary>
+public sealed class UncalledRequestTests : SchedulerTest
+{
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public void Execute_AbortedWhileItWaited_NothingIsLearnt(bool awaits)
+    {
+        var path = new PathKey("/");
+        if (!awaits)
+            Scheduler.Predictor.OnStalled(path);
+        // What is known of no path is shared with paths that have the same entry.
+        foreach (var taught in new[] { path, default })
+        {
+            for (var i = 0; i < 3; i++)
+                Scheduler.Predictor.OnReturned(taught, awaits);
+        }
+
+        for (var id = 1; id <= 3; id++)
+        {
+            var request = Receive(RecordBytes.Get(id)).RemoveFirst();
+            FrontEnd.Send(RecordBytes.Abort(id));
+            Scheduler.Predictor.Execute(request, TimeSpan.Zero);
+        }
+
+        Assert.Equal(awaits ? PathBehaviour.Awaits : PathBehaviour.KeepsThread, Scheduler.Predictor.Predict(path));
+        Assert.Equal(awaits ? PathBehaviour.Awaits : PathBehaviour.Returns, Scheduler.Predictor.Predict(default));
+    }
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task Run_BeforeTheFirstRequest_ThatStillRunsAlone(bool isAborted)
+    {
+        var called = new List<string>();
+        Application = context =>
+        {
+            called.Add(context.Request.Path.Value!);
+            if (context.Request.Path == "/first")
+                Run(Scheduler, new TestQueue(), RecordBytes.Get(3, "/second"));
+            return Task.CompletedTask;
+        };
+
+        // Without a method it is refused.
+        if (isAborted)
+            Run(Scheduler, [.. RecordBytes.Get(1), .. RecordBytes.Abort(1)]);
+        else
+            Run(Scheduler, RecordBytes.Get(1, method: string.Empty));
+        Run(Scheduler, RecordBytes.Get(2, "/first"));
+
+        var alone = called.ToList();
+        Step();
+        await Waiting.UntilAsync(() => FrontEnd.Transport.Connection.RequestCount == 0, "all answers");
+        Assert.Equal(["/first"], alone);
+        Assert.Equal(["/first", "/second"], called);
+    }
+}
