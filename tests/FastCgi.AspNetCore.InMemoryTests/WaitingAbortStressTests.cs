@@ -20,7 +20,6 @@ public sealed class WaitingAbortStressTests
 
     private static readonly byte[] s_content = Apps.Pattern(20_000);
 
-    private int _calls;
     private string? _wrong;
 
     [Theory]
@@ -39,7 +38,6 @@ public sealed class WaitingAbortStressTests
                 options.RequestHeaderEncodingSelector = static _ => Encoding.UTF8;
         });
         var random = new Random(1);
-        var leftBefore = 0;
         for (var step = 0; step < Steps; step++)
         {
             var (frontEnd, ready) = Receive(server, isFilter);
@@ -47,7 +45,6 @@ public sealed class WaitingAbortStressTests
             var how = random.Next(3);
             var (delay, other) = (random.Next(200), random.Next(200));
             using var start = new Barrier(3);
-            var calls = _calls;
             var leaving = Task.Run(() =>
             {
                 start.SignalAndWait();
@@ -69,18 +66,14 @@ public sealed class WaitingAbortStressTests
             await leaving;
             await looking;
             server.Clock.Advance(TimeSpan.FromSeconds(1));
-            if (_calls == calls)
-                leftBefore++;
         }
 
         await Waiting.UntilAsync(() => server.Context.Requests.UsedCount == 0, "all requests to end");
         Assert.Null(_wrong);
-        Assert.True(leftBefore is > 0 and < Steps, string.Create(CultureInfo.InvariantCulture, $"{leftBefore} of {Steps}"));
     }
 
     private async Task RunAsync(HttpContext context, bool isFilter)
     {
-        _calls++;
         for (var i = 0; i < 2; i++)
         {
             if (context.Request.Headers["X-Long"].ToString().Length != 1_000 || context.TraceIdentifier != "trace")
