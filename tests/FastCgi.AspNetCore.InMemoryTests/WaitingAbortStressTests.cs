@@ -16,7 +16,6 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public sealed class WaitingAbortStressTests
 {
     private const int Steps = 600;
-    private const int Filter = 3;
 
     private static readonly byte[] s_content = Apps.Pattern(20_000);
 
@@ -40,29 +39,28 @@ public sealed class WaitingAbortStressTests
         var random = new Random(1);
         for (var step = 0; step < Steps; step++)
         {
-            var (frontEnd, ready) = Receive(server, isFilter);
-            var request = ready.RemoveFirst();
-            var how = random.Next(3);
+            var waiting = WaitingRequest.Receive(server, s_content, isFilter);
+            var how = (Leaving)random.Next(3);
             var (delay, other) = (random.Next(200), random.Next(200));
             using var start = new Barrier(3);
             var leaving = Task.Run(() =>
             {
                 start.SignalAndWait();
                 Thread.SpinWait(delay);
-                Leave(frontEnd, how);
+                waiting.Leave(how);
             });
             var looking = Task.Run(() =>
             {
                 start.SignalAndWait();
                 for (var i = 0; i < 5; i++)
                 {
-                    _ = frontEnd.Transport.Connection.DescribeRequest(1, 1);
-                    frontEnd.Transport.Connection.OnTick();
+                    _ = waiting.FrontEnd.Transport.Connection.DescribeRequest(1, 1);
+                    waiting.FrontEnd.Transport.Connection.OnTick();
                 }
             });
             start.SignalAndWait();
             Thread.SpinWait(other);
-            request.Execute();
+            waiting.Request.Execute();
             await leaving;
             await looking;
             server.Clock.Advance(TimeSpan.FromSeconds(1));
@@ -101,30 +99,5 @@ public sealed class WaitingAbortStressTests
         {
             // Aborted meanwhile.
         }
-    }
-
-    private static (FrontEnd FrontEnd, ReadyRequests Ready) Receive(TestServer server, bool isFilter)
-    {
-        var length = s_content.Length.ToString(CultureInfo.InvariantCulture);
-        var parameters = RecordBytes.RequestParams(
-            "POST", "/?" + new string('q', 2_000), ("CONTENT_LENGTH", length), ("HTTP_X_LONG", new string('x', 1_000)), ("HTTP_X_TRACE", "trace"),
-            ("FCGI_DATA_LENGTH", length), ("SERVER_SOFTWARE", "nginx/1.28"));
-        byte[] bytes = [.. RecordBytes.Begin(role: isFilter ? Filter : 1), .. RecordBytes.ParamsStream(1, parameters), .. RecordBytes.Record(RecordBytes.Stdin, 1, s_content)];
-        if (isFilter)
-            bytes = [.. bytes, .. RecordBytes.Record(RecordBytes.Data, 1, s_content)];
-        var frontEnd = server.Connect();
-        var ready = new ReadyRequests();
-        frontEnd.Transport.Connection.OnReceived(bytes, ref ready);
-        return (frontEnd, ready);
-    }
-
-    private static void Leave(FrontEnd frontEnd, int how)
-    {
-        if (how == 0)
-            frontEnd.Send(RecordBytes.Abort());
-        else if (how == 1)
-            frontEnd.Transport.Connection.OnClosed(new IOException("The connection is gone."));
-        else
-            frontEnd.Transport.Connection.Reset();
     }
 }

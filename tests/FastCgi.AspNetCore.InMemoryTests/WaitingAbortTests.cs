@@ -1,5 +1,4 @@
 using System.Runtime.CompilerServices;
-using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Http;
@@ -14,16 +13,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// </summary>
 public sealed class WaitingAbortTests
 {
-    private const int Filter = 3;
-
     private static readonly byte[] s_content = Apps.Pattern(30_000);
-
-    public enum Leaving
-    {
-        AbortRequest,
-        ConnectionLost,
-        Reset,
-    }
 
     public static TheoryData<Leaving, bool, bool> Cases
     {
@@ -52,12 +42,12 @@ public sealed class WaitingAbortTests
             isCalled = true;
             return Task.CompletedTask;
         });
-        var (frontEnd, ready) = Receive(server, isFilter, isOver);
-        var request = ready.RemoveFirst();
+        var waiting = WaitingRequest.Receive(server, s_content, isFilter, s_content.Length + (isOver ? 0 : 1));
+        var request = waiting.Request;
         Assert.True(request.Parameters.HasMemory);
         Assert.Equal(s_content.Length, request.Input.ReceivedLength);
 
-        Leave(frontEnd, how);
+        waiting.Leave(how);
 
         Assert.False(request.Parameters.HasMemory);
         await Waiting.UntilAsync(() => server.Context.Buffers.RentedCount == 0, "all buffers to be returned");
@@ -75,14 +65,12 @@ public sealed class WaitingAbortTests
     public async Task Request_AbortedBeforeItIsExecuted_KeepsNoTarget(Leaving how)
     {
         await using var server = await StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
-        var ready = new ReadyRequests();
-        frontEnd.Transport.Connection.OnReceived(RecordBytes.Get(1, $"/{new string('p', 20_000)}?{new string('q', 20_000)}"), ref ready);
-        var request = ready.RemoveFirst();
+        var waiting = WaitingRequest.Receive(server, RecordBytes.Get(1, $"/{new string('p', 20_000)}?{new string('q', 20_000)}"));
+        var request = waiting.Request;
         var (path, query) = GetTarget(request);
         Assert.True(path.IsAlive && query.IsAlive);
 
-        Leave(frontEnd, how);
+        waiting.Leave(how);
 
         GC.Collect();
         var isKept = path.IsAlive || query.IsAlive;
@@ -98,21 +86,17 @@ public sealed class WaitingAbortTests
     public async Task Object_OfSuchARequest_ServesTheNextOne(Leaving how)
     {
         await using var server = await StartAsync(Apps.BodyHash);
-        var (frontEnd, ready) = Receive(server, isFilter: false, isOver: false);
-        var request = ready.RemoveFirst();
-        Leave(frontEnd, how);
-        request.Execute();
+        var waiting = WaitingRequest.Receive(server, s_content, isFilter: false, s_content.Length + 1);
+        waiting.Leave(how);
+        waiting.Request.Execute();
 
         var isUsedAgain = false;
         for (var i = 0; i < 100 && !isUsedAgain; i++)
         {
-            var next = server.Connect();
-            var following = new ReadyRequests();
-            next.Transport.Connection.OnReceived(RecordBytes.Post(1, "/", s_content), ref following);
-            var second = following.RemoveFirst();
-            isUsedAgain = second == request;
-            second.Execute();
-            Assert.Equal(Apps.HashOf(s_content), (await next.ReadResponseAsync()).Text);
+            var next = WaitingRequest.Receive(server, RecordBytes.Post(1, "/", s_content));
+            isUsedAgain = next.Request == waiting.Request;
+            next.Request.Execute();
+            Assert.Equal(Apps.HashOf(s_content), (await next.FrontEnd.ReadResponseAsync()).Text);
         }
 
         Assert.True(isUsedAgain);
@@ -133,10 +117,10 @@ public sealed class WaitingAbortTests
             var failure = await Record.ExceptionAsync(() => context.Request.Body.CopyToAsync(Stream.Null));
             seen.SetResult((context.Request.Headers["X-Long"], failure));
         });
-        var (frontEnd, ready) = Receive(server, isFilter: false, isOver: false);
-        ready.RemoveFirst().Execute();
+        var waiting = WaitingRequest.Receive(server, s_content, isFilter: false, s_content.Length + 1);
+        waiting.Request.Execute();
 
-        Leave(frontEnd, how);
+        waiting.Leave(how);
         go.SetResult();
 
         var (header, failure) = await seen.Task;
@@ -150,28 +134,4 @@ public sealed class WaitingAbortTests
 
     private static Task<TestServer> StartAsync(RequestDelegate application)
         => TestServer.StartAsync(application, static options => options.Roles.Add(FastCgiRole.Filter));
-
-    private static (FrontEnd FrontEnd, ReadyRequests Ready) Receive(TestServer server, bool isFilter, bool isOver)
-    {
-        var length = $"{s_content.Length + (isOver ? 0 : 1)}";
-        var parameters = RecordBytes.RequestParams(
-            "POST", "/", ("CONTENT_LENGTH", length), ("HTTP_X_LONG", new string('x', 1_000)), ("FCGI_DATA_LENGTH", length));
-        byte[] bytes = [.. RecordBytes.Begin(role: isFilter ? Filter : 1), .. RecordBytes.ParamsStream(1, parameters), .. RecordBytes.Record(RecordBytes.Stdin, 1, s_content)];
-        if (isFilter)
-            bytes = [.. bytes, .. RecordBytes.Record(RecordBytes.Data, 1, s_content)];
-        var frontEnd = server.Connect();
-        var ready = new ReadyRequests();
-        frontEnd.Transport.Connection.OnReceived(bytes, ref ready);
-        return (frontEnd, ready);
-    }
-
-    private static void Leave(FrontEnd frontEnd, Leaving how)
-    {
-        if (how == Leaving.AbortRequest)
-            frontEnd.Send(RecordBytes.Abort());
-        else if (how == Leaving.ConnectionLost)
-            frontEnd.Transport.Connection.OnClosed(new IOException("The connection is gone."));
-        else
-            frontEnd.Transport.Connection.Reset();
-    }
 }

@@ -19,7 +19,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     private int _generation;
     private bool _isCancellationPrevented;
 
-    // Set by whoever comes first: who executes the request, or who aborts it.
+    // Set by the first of the two: the thread that executes the request, or the one that aborts it.
     private bool _isTaken;
 
     // The source may be left of a request before, which did not use it up.
@@ -91,10 +91,8 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
             Cancel(source);
     }
 
-    /// <summary>
-    /// Takes the request, to execute it. Once it is aborted it cannot be taken: it has nothing left that the application could read.
-    /// </summary>
-    /// <returns>Whether this call did it.</returns>
+    /// <summary>Takes the request and what it has received, to execute it, or to release that because it is aborted.</summary>
+    /// <returns>Whether this call did it: only the first one does.</returns>
     protected bool TryTake() => !Interlocked.Exchange(ref _isTaken, true);
 
     /// <summary>Throws if the application uses the features of a request that is over.</summary>

@@ -25,9 +25,7 @@ public abstract class WorkerPoolTest
     private protected static (FrontEnd FrontEnd, ReadyRequests Ready) Receive(TestServer server)
     {
         var frontEnd = server.Connect();
-        var ready = new ReadyRequests();
-        frontEnd.Transport.Connection.OnReceived(RecordBytes.Get(), ref ready);
-        return (frontEnd, ready);
+        return (frontEnd, frontEnd.Receive(RecordBytes.Get()));
     }
 
     /// <summary>Lets each thread do what there is to do, once.</summary>

@@ -48,9 +48,17 @@ internal sealed class FrontEnd
     /// <summary>Pushes bytes as one receive.</summary>
     public void Send(params byte[][] parts)
     {
-        var ready = new ReadyRequests();
-        IsPaused = !_connection.OnReceived(parts.SelectMany(static part => part).ToArray(), ref ready);
+        var ready = Receive([.. parts.SelectMany(static part => part)]);
         _scheduler.Run(ref ready, _connection.Output);
+    }
+
+    /// <summary>Pushes bytes as one receive, and runs nothing.</summary>
+    /// <returns>What there is to run.</returns>
+    public ReadyRequests Receive(byte[] bytes)
+    {
+        var ready = new ReadyRequests();
+        IsPaused = !_connection.OnReceived(bytes, ref ready);
+        return ready;
     }
 
     /// <summary>Pushes bytes one receive each.</summary>

@@ -1,0 +1,60 @@
+using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.Testing;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>How a client leaves.</summary>
+public enum Leaving
+{
+    AbortRequest,
+    ConnectionLost,
+    Reset,
+}
+
+/// <summary>A request that has come and waits to be executed, which is up to the test.</summary>
+internal sealed class WaitingRequest
+{
+    private const int Filter = 3;
+
+    private WaitingRequest(FrontEnd frontEnd, FastCgiRequest request) => (FrontEnd, Request) = (frontEnd, request);
+
+    public FrontEnd FrontEnd { get; }
+
+    public FastCgiRequest Request { get; }
+
+    /// <summary>Pushes the bytes of one request, on a connection of its own.</summary>
+    public static WaitingRequest Receive(TestServer server, params byte[] bytes)
+    {
+        var frontEnd = server.Connect();
+        var ready = frontEnd.Receive(bytes);
+        return new WaitingRequest(frontEnd, ready.RemoveFirst());
+    }
+
+    /// <summary>Pushes a request with a query of 2,001 characters, a header X-Long of 1,000, a trace id and a body.</summary>
+    /// <param name="server">The server.</param>
+    /// <param name="content">The body, and the file of a filter.</param>
+    /// <param name="isFilter">Whether it has the role Filter.</param>
+    /// <param name="length">The declared length of both, if it is another.</param>
+    public static WaitingRequest Receive(TestServer server, byte[] content, bool isFilter, int? length = null)
+    {
+        var declared = $"{length ?? content.Length}";
+        var parameters = RecordBytes.RequestParams(
+            "POST", "/?" + new string('q', 2_000), ("CONTENT_LENGTH", declared), ("HTTP_X_LONG", new string('x', 1_000)), ("HTTP_X_TRACE", "trace"),
+            ("FCGI_DATA_LENGTH", declared), ("SERVER_SOFTWARE", "nginx/1.28"));
+        byte[] data = isFilter ? RecordBytes.Record(RecordBytes.Data, 1, content) : [];
+        return Receive(
+            server,
+            [.. RecordBytes.Begin(role: isFilter ? Filter : 1), .. RecordBytes.ParamsStream(1, parameters), .. RecordBytes.Record(RecordBytes.Stdin, 1, content), .. data]);
+    }
+
+    /// <summary>The client leaves.</summary>
+    public void Leave(Leaving how)
+    {
+        if (how == Leaving.AbortRequest)
+            FrontEnd.Send(RecordBytes.Abort());
+        else if (how == Leaving.ConnectionLost)
+            FrontEnd.Transport.Connection.OnClosed(new IOException("The connection is gone."));
+        else
+            FrontEnd.Transport.Connection.Reset();
+    }
+}
