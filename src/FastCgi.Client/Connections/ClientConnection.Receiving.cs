@@ -140,7 +140,7 @@ internal sealed partial class ClientConnection
             _abandoned.Remove(exchange.Id);
             // Alone on its connection, a request whose input is not all sent leaves it behind: not every application skips what is left.
             isKept = (_options.KeepConnections || _reserved > 1) && (exchange.Sender.IsEndSent || _reserved > 1) && !(isWanted && _exchanges.Count == 0 && _abandoned.Count > 0);
-            _isRetired |= !isKept;
+            _isClosing |= !isKept;
         }
 
         exchange.OnEnd(BinaryPrimitives.ReadInt32BigEndian(_fixedBody), (FastCgiProtocolStatus)_fixedBody[4]);

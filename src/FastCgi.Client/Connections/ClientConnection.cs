@@ -21,8 +21,10 @@ internal sealed partial class ClientConnection : IDisposable
     private int _reserved;
     private int _served;
     private ushort _lastId;
+
+    // Set in the moment in which it is decided to close the connection: no request begins on it from then on, so that none is closed with it.
+    private bool _isClosing;
     private bool _isClosed;
-    private bool _isRetired;
 
     public ClientConnection(Socket socket, ConnectionPool pool, FastCgiClientOptions options, int number)
     {
@@ -33,12 +35,12 @@ internal sealed partial class ClientConnection : IDisposable
         _idleTimer = options.TimeProvider.CreateTimer(static state => ((ClientConnection)state!).OnIdleTimeout(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
     }
 
-    public bool IsClosed
+    public bool IsClosing
     {
         get
         {
             lock (_lock)
-                return _isClosed;
+                return _isClosing;
         }
     }
 
@@ -51,7 +53,7 @@ internal sealed partial class ClientConnection : IDisposable
     {
         lock (_lock)
         {
-            if (_isClosed || _isRetired || _reserved >= capacity)
+            if (_isClosing || _reserved >= capacity)
                 return false;
 
             if (_reserved++ == 0)
@@ -65,7 +67,7 @@ internal sealed partial class ClientConnection : IDisposable
     {
         lock (_lock)
         {
-            if (--_reserved == 0 && !_isClosed)
+            if (--_reserved == 0 && !_isClosing)
                 _idleTimer.Change(_options.IdleTimeout, Timeout.InfiniteTimeSpan);
         }
     }
@@ -76,16 +78,16 @@ internal sealed partial class ClientConnection : IDisposable
     public Exchange Begin(FastCgiRequest request, bool isShared)
     {
         Exchange exchange;
-        bool isClosed;
+        bool isClosing;
         lock (_lock)
         {
-            isClosed = _isClosed;
-            exchange = new Exchange(this, request, isShared ? GetFreeId() : (ushort)1, _served++ > 0, _options) { IsUnsent = isClosed };
-            if (!isClosed)
+            isClosing = _isClosing;
+            exchange = new Exchange(this, request, isShared ? GetFreeId() : (ushort)1, _served++ > 0, _options) { IsUnsent = isClosing };
+            if (!isClosing)
                 _exchanges.Add(exchange.Id, exchange);
         }
 
-        if (isClosed)
+        if (isClosing)
             exchange.OnConnectionEnded(new FastCgiProtocolException(FastCgiProtocolError.ConnectionClosed, "The connection was closed before the request was sent."));
         else
             exchange.Sending = SendAsync(exchange, keepsConnection: isShared || _options.KeepConnections);
@@ -104,10 +106,11 @@ internal sealed partial class ClientConnection : IDisposable
 
             _exchanges.Remove(exchange.Id);
             _abandoned.Add(exchange.Id, exchange);
+            // Alone on its connection, an abort that may not be heard costs more than a new connection.
             isLast = _reserved == _abandoned.Count;
+            _isClosing |= isLast;
         }
 
-        // Alone on its connection, an abort that may not be heard costs more than a new connection.
         if (isLast)
             Dispose();
         else
@@ -169,7 +172,7 @@ internal sealed partial class ClientConnection : IDisposable
             if (_isClosed)
                 return;
 
-            _isClosed = true;
+            _isClosed = _isClosing = true;
             exchanges = [.. _exchanges.Values];
             _exchanges.Clear();
         }
@@ -257,7 +260,7 @@ internal sealed partial class ClientConnection : IDisposable
             if (_reserved > 0)
                 return;
 
-            _isRetired = true;
+            _isClosing = true;
         }
 
         Dispose();

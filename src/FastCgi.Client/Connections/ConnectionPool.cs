@@ -78,7 +78,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         {
             if (!_isDisposed)
             {
-                if (!connection.IsClosed)
+                if (!connection.IsClosing)
                     _alone.Add(connection);
                 return connection;
             }
@@ -267,7 +267,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
             {
                 _connecting--;
                 // One that was closed meanwhile is told of to nobody again, and would keep its room for ever.
-                if (!connection.IsClosed)
+                if (!connection.IsClosing)
                     _connections.Add(connection);
                 GiveToWaiting();
                 return connection;

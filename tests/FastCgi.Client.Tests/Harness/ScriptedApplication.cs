@@ -19,9 +19,9 @@ internal sealed class ScriptedApplication : IDisposable
 
     public string Address { get; }
 
-    public async Task<ScriptedConnection> AcceptAsync()
+    public async Task<ScriptedConnection> AcceptAsync(CancellationToken cancellationToken = default)
     {
-        var connection = new ScriptedConnection(await _listener.AcceptAsync().Within("a connection"));
+        var connection = new ScriptedConnection(await _listener.AcceptAsync(cancellationToken).AsTask().Within("a connection"));
         _connections.Add(connection);
         return connection;
     }
