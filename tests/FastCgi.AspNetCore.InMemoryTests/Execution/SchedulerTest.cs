@@ -49,12 +49,7 @@ public abstract class SchedulerTest : IAsyncLifetime
         return scheduler;
     }
 
-    private protected ReadyRequests Receive(params byte[][] requests)
-    {
-        var ready = new ReadyRequests();
-        FrontEnd.Transport.Connection.OnReceived(requests.SelectMany(static request => request).ToArray(), ref ready);
-        return ready;
-    }
+    private protected ReadyRequests Receive(params byte[][] requests) => FrontEnd.Receive(requests);
 
     private protected bool Run(RequestScheduler scheduler, params byte[][] requests) => Run(scheduler, Queue, requests);
 

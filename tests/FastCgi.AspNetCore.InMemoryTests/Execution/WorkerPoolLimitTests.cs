@@ -97,8 +97,7 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
         await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
         Assert.True(Workers.TryReserve());
         var frontEnd = server.Connect();
-        var ready = new ReadyRequests();
-        frontEnd.Transport.Connection.OnReceived([.. RecordBytes.Get(1), .. RecordBytes.Get(2), .. RecordBytes.Get(3)], ref ready);
+        var ready = frontEnd.Receive([.. RecordBytes.Get(1), .. RecordBytes.Get(2), .. RecordBytes.Get(3)]);
         while (!ready.IsEmpty)
             Workers.Run(ready.RemoveFirst());
 
@@ -127,8 +126,7 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
         for (var i = 0; i < MaxThreads; i++)
             Assert.True(Workers.TryReserve());
         var frontEnd = server.Connect();
-        var ready = new ReadyRequests();
-        frontEnd.Transport.Connection.OnReceived([.. RecordBytes.Get(1, "/1"), .. RecordBytes.Get(2, "/2")], ref ready);
+        var ready = frontEnd.Receive([.. RecordBytes.Get(1, "/1"), .. RecordBytes.Get(2, "/2")]);
         Workers.Run(ready.RemoveFirst());
         Workers.Release();
 

@@ -48,16 +48,17 @@ internal sealed class FrontEnd
     /// <summary>Pushes bytes as one receive.</summary>
     public void Send(params byte[][] parts)
     {
-        var ready = Receive([.. parts.SelectMany(static part => part)]);
+        var ready = Receive(parts);
         _scheduler.Run(ref ready, _connection.Output);
     }
 
     /// <summary>Pushes bytes as one receive, and runs nothing.</summary>
     /// <returns>What there is to run.</returns>
-    public ReadyRequests Receive(byte[] bytes)
+    public ReadyRequests Receive(params byte[][] parts)
     {
+        Transport.Settle();
         var ready = new ReadyRequests();
-        IsPaused = !_connection.OnReceived(bytes, ref ready);
+        IsPaused = !_connection.OnReceived(parts.SelectMany(static part => part).ToArray(), ref ready);
         return ready;
     }
 
@@ -83,6 +84,7 @@ internal sealed class FrontEnd
     /// <summary>All records that are there and were not read.</summary>
     public List<WireRecord> ReadAvailable()
     {
+        Transport.Settle();
         var records = new List<WireRecord>();
         while (TryPeek(out var record))
         {

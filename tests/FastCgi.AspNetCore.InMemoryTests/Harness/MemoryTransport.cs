@@ -1,7 +1,10 @@
 using System.Net;
+using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Responses;
+using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
@@ -15,6 +18,7 @@ internal sealed class MemoryTransport : ConnectionTransport
     private bool _holdsSends;
     private bool _hasPendingSend;
     private bool _isLost;
+    private int _senderId;
     private int _capacity = int.MaxValue;
 
     public override EndPoint? RemoteEndPoint => null;
@@ -45,6 +49,15 @@ internal sealed class MemoryTransport : ConnectionTransport
     /// <summary>How often receiving was resumed.</summary>
     public int ResumeCount { get; private set; }
 
+    private bool IsHeld
+    {
+        get
+        {
+            lock (_lock)
+                return _hasPendingSend;
+        }
+    }
+
     /// <summary>What was sent so far.</summary>
     public byte[] Sent
     {
@@ -65,6 +78,7 @@ internal sealed class MemoryTransport : ConnectionTransport
     public override bool Send(BufferBlock chain)
     {
         bool isComplete;
+        Volatile.Write(ref _senderId, Environment.CurrentManagedThreadId);
         lock (_lock)
         {
             SendCount++;
@@ -160,14 +174,33 @@ internal sealed class MemoryTransport : ConnectionTransport
             Task change;
             lock (_lock)
             {
-                if (condition())
-                    return;
                 change = _change.Task;
+                if (condition())
+                    break;
             }
 
             await change.Within(what);
         }
+
+        Settle();
     }
+
+    /// <summary>
+    /// Waits until no thread stands between a send and what it does behind it, so that a test does not depend on how far it is: what the test makes
+    /// the server send would be sent by that thread, and a send that seems to be under way is overdue when the clock goes on. One that is held stays.
+    /// </summary>
+    public void Settle()
+    {
+        if (IsSettled())
+            return;
+        SpinWait.SpinUntil(IsSettled, Waiting.Patience);
+    }
+
+    private bool IsSettled()
+        => Connection is null || !Volatile.Read(ref IsSending(Connection.Output)) || IsHeld || Volatile.Read(ref _senderId) == Environment.CurrentManagedThreadId;
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isSending")]
+    private static extern ref bool IsSending(RecordOutput output);
 
     private void Change(Action change)
     {
