@@ -12,13 +12,15 @@ public sealed class SourceReferenceTests : IDisposable
 
     public void Dispose() => _folder.Dispose();
 
-    /// <summary>A newer SDK has more analyzers, and a copy may lack the file that has their settings.</summary>
+    /// <summary>A newer SDK has more warnings, and a copy may lack the file that has the settings of the analyzers.</summary>
     [Fact]
-    public async Task SourceReference_MoreAnalyzersAndNoSettingsOfThem_NoError()
+    public async Task SourceReference_AWarningOfANewerSdk_NoError()
     {
         await CreateAsync();
+        await File.WriteAllTextAsync(Path.Combine(Clone, "src/FastCgi.AspNetCore/Newer.cs"), "#warning This is new.\n");
 
-        Assert.Contains("warning CA", await BuildAsync("-p:AnalysisLevel=latest-all", "-p:EnforceCodeStyleInBuild=false"), StringComparison.Ordinal);
+        // The analyzers have run when the repository was built.
+        Assert.Contains("warning CS1030: #warning: 'This is new.'", await BuildAsync("-p:RunAnalyzers=false"), StringComparison.Ordinal);
     }
 
     private async Task CreateAsync()
