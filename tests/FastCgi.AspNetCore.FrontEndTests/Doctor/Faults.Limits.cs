@@ -126,9 +126,10 @@ internal static partial class Faults
 
     private static Func<HttpClient, Task> UploadAsync(int size) => async client => (await client.PostAsync("/", new ByteArrayContent(new byte[size]))).Dispose();
 
-    /// <summary>At least 20 requests of each of the server's seconds, for a whole interval of its doctor.</summary>
+    /// <summary>At least 20 requests of each of the server's seconds, for a whole interval of its doctor. Many more would only take time from other tests.</summary>
     private static async Task AskOftenAsync(HttpClient client)
     {
+        var pause = TimeSpan.FromMilliseconds(15);
         var end = DateTime.UtcNow + TimeSpan.FromSeconds(7);
         await Task.WhenAll(Enumerable.Range(0, 4).Select(async _ =>
         {
@@ -142,6 +143,8 @@ internal static partial class Faults
                 {
                     // nginx closes a connection of HTTP/2 after a thousand requests. What was asked just then is asked again.
                 }
+
+                await Task.Delay(pause);
             }
         }));
     }
