@@ -124,6 +124,9 @@ public sealed class ServerProcess : IAsyncDisposable
 
     private void Append(string? line)
     {
+        // The end of one of the two, while the other may go on.
+        if (line is null)
+            return;
         lock (_output)
             _output.AppendLine(line);
     }
