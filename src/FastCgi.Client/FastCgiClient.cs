@@ -56,8 +56,7 @@ public sealed class FastCgiClient : IDisposable
         for (var attempt = 1; ; attempt++)
         {
             cancellationToken.ThrowIfCancellationRequested();
-            var connection = await _pool.AcquireAsync(cancellationToken).ConfigureAwait(false);
-            var isShared = _pool.IsShared;
+            var (connection, isShared) = await _pool.AcquireAsync(cancellationToken).ConfigureAwait(false);
             var exchange = connection.Begin(request, isShared);
             try
             {
@@ -67,6 +66,9 @@ public sealed class FastCgiClient : IDisposable
             {
                 // On another connection, once nobody reads the body for this one any more.
                 await exchange.Sending.WaitAsync(cancellationToken).ConfigureAwait(false);
+                // Something may have been sent or read in the meantime.
+                if (!MayRetry(exchange, exception, isShared))
+                    throw;
             }
         }
     }

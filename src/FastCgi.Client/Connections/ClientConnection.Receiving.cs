@@ -138,8 +138,12 @@ internal sealed partial class ClientConnection
         {
             var isWanted = _exchanges.Remove(exchange.Id);
             _abandoned.Remove(exchange.Id);
+            var isAlone = _reserved <= 1;
             // Alone on its connection, a request whose input is not all sent leaves it behind: not every application skips what is left.
-            isKept = (_options.KeepConnections || _reserved > 1) && (exchange.Sender.IsEndSent || _reserved > 1) && !(isWanted && _exchanges.Count == 0 && _abandoned.Count > 0);
+            isKept = !isAlone || (_options.KeepConnections && exchange.Sender.IsEndSent);
+            // Nothing can be sent on it, or those that are left are given up.
+            if (_exchanges.Count == 0 && (_isClosing || (isWanted && _abandoned.Count > 0)))
+                isKept = false;
             _isClosing |= !isKept;
         }
 

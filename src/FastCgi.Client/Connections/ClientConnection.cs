@@ -26,6 +26,9 @@ internal sealed partial class ClientConnection : IDisposable
     private bool _isClosing;
     private bool _isClosed;
 
+    // Nothing more can be sent. What the application has answered can still be received.
+    private volatile bool _isSendingLost;
+
     public ClientConnection(Socket socket, ConnectionPool pool, FastCgiClientOptions options, int number)
     {
         _socket = socket;
@@ -82,13 +85,13 @@ internal sealed partial class ClientConnection : IDisposable
         lock (_lock)
         {
             isClosing = _isClosing;
-            exchange = new Exchange(this, request, isShared ? GetFreeId() : (ushort)1, _served++ > 0, _options) { IsUnsent = isClosing };
+            exchange = new Exchange(this, request, isShared ? GetFreeId() : (ushort)1, _served++ > 0, _options);
             if (!isClosing)
                 _exchanges.Add(exchange.Id, exchange);
         }
 
         if (isClosing)
-            exchange.OnConnectionEnded(new FastCgiProtocolException(FastCgiProtocolError.ConnectionClosed, "The connection was closed before the request was sent."));
+            exchange.OnConnectionEnded(Unsent());
         else
             exchange.Sending = SendAsync(exchange, keepsConnection: isShared || _options.KeepConnections);
         return exchange;
@@ -128,7 +131,7 @@ internal sealed partial class ClientConnection : IDisposable
         {
             if (begun is not null)
                 begun.IsBegun = true;
-            await SendLockedAsync(records).ConfigureAwait(false);
+            await SendLockedAsync(records, begun).ConfigureAwait(false);
         }
         finally
         {
@@ -153,12 +156,28 @@ internal sealed partial class ClientConnection : IDisposable
         }
     }
 
-    private async ValueTask SendLockedAsync(ReadOnlyMemory<byte> records)
+    private async ValueTask SendLockedAsync(ReadOnlyMemory<byte> records, Exchange? begun = null)
     {
         TraceSent(records.Span);
-        // From here on it is sent whole: half a record would spoil the connection for the others.
-        while (!records.IsEmpty)
-            records = records[await _socket.SendAsync(records, SocketFlags.None, CancellationToken.None).ConfigureAwait(false)..];
+        try
+        {
+            // From here on it is sent whole: half a record would spoil the connection for the others.
+            while (!records.IsEmpty)
+            {
+                var sending = _socket.SendAsync(records, SocketFlags.None, CancellationToken.None);
+                // One that fails at once has sent nothing.
+                if (begun is not null && !sending.IsFaulted)
+                    begun.IsUnsent = false;
+                records = records[await sending.ConfigureAwait(false)..];
+            }
+        }
+        catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+        {
+            _isSendingLost = true;
+            lock (_lock)
+                _isClosing = true;
+            throw;
+        }
     }
 
     /// <summary>Closes the connection and ends what is on it.</summary>
@@ -191,9 +210,12 @@ internal sealed partial class ClientConnection : IDisposable
         {
             await exchange.Sender.SendAsync(keepsConnection).ConfigureAwait(false);
         }
-        catch (Exception exception) when (exception is SocketException or ObjectDisposedException || exchange.SendingToken.IsCancellationRequested)
+        catch (Exception) when (_isSendingLost || exchange.SendingToken.IsCancellationRequested)
         {
-            // The application is gone, or wants no more: what it has answered, or why the connection ended, comes by the receiving loop.
+            // The application is gone, or wants no more: what it has answered, or why the connection ended, comes by the receiving loop. The exception
+            // does not tell: a source of a body wraps it, or has one of the same type.
+            if (_isSendingLost && exchange.IsUnsent)
+                EndUnsent(exchange);
         }
         catch (Exception exception)
         {
@@ -206,6 +228,23 @@ internal sealed partial class ClientConnection : IDisposable
         }
     }
 
+    /// <summary>The application does not know this one: its end does not wait for what else comes on the connection.</summary>
+    private void EndUnsent(Exchange exchange)
+    {
+        lock (_lock)
+        {
+            if (_exchanges.GetValueOrDefault(exchange.Id) != exchange)
+                return;
+
+            _exchanges.Remove(exchange.Id);
+        }
+
+        exchange.OnConnectionEnded(Unsent());
+        Finish(exchange);
+    }
+
+    private static FastCgiProtocolException Unsent() => new(FastCgiProtocolError.ConnectionClosed, "The connection was closed before the request was sent.");
+
     /// <summary>Called when the input of a request has been sent and when its end has come; the second gives its slot back.</summary>
     private void Finish(Exchange exchange)
     {
@@ -216,6 +255,16 @@ internal sealed partial class ClientConnection : IDisposable
     private void ReleaseSlot()
     {
         ReleaseUnused();
+        bool isLast;
+        lock (_lock)
+        {
+            // Those that are left are given up, it is not to be kept, or nothing can be sent on it.
+            isLast = _reserved == _abandoned.Count && (_isClosing || _reserved > 0 || !_options.KeepConnections);
+            _isClosing |= isLast;
+        }
+
+        if (isLast)
+            Dispose();
         _pool.OnSlotFree(this);
     }
 

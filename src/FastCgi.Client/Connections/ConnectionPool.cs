@@ -5,6 +5,11 @@ using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.Client.Connections;
 
+/// <summary>Room for a request on a connection.</summary>
+/// <param name="Connection">The connection.</param>
+/// <param name="IsShared">Whether others may be on it at the same time, decided when the room was taken.</param>
+internal readonly record struct ConnectionSlot(ClientConnection Connection, bool IsShared);
+
 /// <summary>The connections to one address, and who waits for one.</summary>
 internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOptions options) : IDisposable
 {
@@ -15,7 +20,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
 
     // The one that was used last is at the end, and is taken first, so that the others become idle.
     private readonly List<ClientConnection> _connections = [];
-    private readonly Queue<TaskCompletionSource<ClientConnection?>> _waiting = new();
+    private readonly Queue<TaskCompletionSource<ConnectionSlot?>> _waiting = new();
     private readonly SemaphoreSlim _askLock = new(1);
 
     // Those that are not of the pool: only Dispose comes to them.
@@ -28,29 +33,19 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
 
     private bool _isDisposed;
 
-    /// <summary>Whether requests may share connections.</summary>
-    public bool IsShared
-    {
-        get
-        {
-            lock (_lock)
-                return _capacity > 1;
-        }
-    }
-
     /// <summary>Takes a slot of a connection; waits for one if there are as many as there may be.</summary>
-    public async Task<ClientConnection> AcquireAsync(CancellationToken cancellationToken)
+    public async Task<ConnectionSlot> AcquireAsync(CancellationToken cancellationToken)
     {
-        TaskCompletionSource<ClientConnection?>? waiter = null;
+        TaskCompletionSource<ConnectionSlot?>? waiter = null;
         lock (_lock)
         {
             ObjectDisposedException.ThrowIf(_isDisposed, typeof(FastCgiClient));
-            if (_waiting.Count == 0 && TryTakeSlot() is { } connection)
-                return connection;
+            if (_waiting.Count == 0 && TryTakeSlot() is { } slot)
+                return slot;
 
             if (_connections.Count + _connecting >= options.MaxConnections)
             {
-                waiter = new TaskCompletionSource<ClientConnection?>(TaskCreationOptions.RunContinuationsAsynchronously);
+                waiter = new TaskCompletionSource<ConnectionSlot?>(TaskCreationOptions.RunContinuationsAsynchronously);
                 _waiting.Enqueue(waiter);
             }
             else
@@ -62,7 +57,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         if (waiter is null)
             return await OpenAsync(cancellationToken).ConfigureAwait(false);
 
-        await using (cancellationToken.UnsafeRegister(static (state, token) => ((TaskCompletionSource<ClientConnection?>)state!).TrySetCanceled(token), waiter).ConfigureAwait(false))
+        await using (cancellationToken.UnsafeRegister(static (state, token) => ((TaskCompletionSource<ConnectionSlot?>)state!).TrySetCanceled(token), waiter).ConfigureAwait(false))
         {
             var given = await waiter.Task.ConfigureAwait(false);
             // None: there is room for a new one, which is counted already.
@@ -118,7 +113,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
     public void Dispose()
     {
         ClientConnection[] connections;
-        TaskCompletionSource<ClientConnection?>[] waiting;
+        TaskCompletionSource<ConnectionSlot?>[] waiting;
         lock (_lock)
         {
             _isDisposed = true;
@@ -135,13 +130,13 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
             connection.Dispose();
     }
 
-    private ClientConnection? TryTakeSlot()
+    private ConnectionSlot? TryTakeSlot()
     {
         var capacity = _capacity ?? 1;
         for (var i = _connections.Count - 1; i >= 0; i--)
         {
             if (_connections[i].TryReserve(capacity))
-                return _connections[i];
+                return new ConnectionSlot(_connections[i], IsShared: capacity > 1);
         }
 
         return null;
@@ -158,28 +153,28 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
                 continue;
             }
 
-            var connection = TryTakeSlot();
-            if (connection is null && _connections.Count + _connecting >= options.MaxConnections)
+            var slot = TryTakeSlot();
+            if (slot is null && _connections.Count + _connecting >= options.MaxConnections)
                 return;
 
-            if (connection is null)
+            if (slot is null)
                 _connecting++;
             _waiting.Dequeue();
-            if (!waiter.TrySetResult(connection))
-                GiveBack(connection);
+            if (!waiter.TrySetResult(slot))
+                GiveBack(slot);
         }
     }
 
     /// <summary>A waiter gave up in the moment in which it was served.</summary>
-    private void GiveBack(ClientConnection? connection)
+    private void GiveBack(ConnectionSlot? slot)
     {
-        if (connection is null)
+        if (slot is null)
             _connecting--;
         else
-            connection.ReleaseUnused();
+            slot.Value.Connection.ReleaseUnused();
     }
 
-    private async Task<ClientConnection> OpenAsync(CancellationToken cancellationToken)
+    private async Task<ConnectionSlot> OpenAsync(CancellationToken cancellationToken)
     {
         try
         {
@@ -198,7 +193,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
     }
 
     /// <summary>Does what a cancellation ends, by the caller or because the client is disposed of, and says which it was.</summary>
-    private async Task<ClientConnection> WhileInUseAsync(Func<CancellationToken, Task<ClientConnection>> open, CancellationToken cancellationToken)
+    private async Task<T> WhileInUseAsync<T>(Func<CancellationToken, Task<T>> open, CancellationToken cancellationToken)
     {
         using var use = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _disposal.Token);
         try
@@ -223,7 +218,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         return connection;
     }
 
-    private async Task<ClientConnection> OpenAndAskAsync(CancellationToken cancellationToken)
+    private async Task<ConnectionSlot> OpenAndAskAsync(CancellationToken cancellationToken)
     {
         var connection = await StartAsync(cancellationToken).ConfigureAwait(false);
         try
@@ -238,7 +233,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
     }
 
     /// <summary>Asks once whether requests may share connections, and adds the connection, or another if it did not survive the question.</summary>
-    private async Task<ClientConnection> AskAsync(ClientConnection connection, CancellationToken cancellationToken)
+    private async Task<ConnectionSlot> AskAsync(ClientConnection connection, CancellationToken cancellationToken)
     {
         await _askLock.WaitAsync(cancellationToken).ConfigureAwait(false);
         try
@@ -270,7 +265,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
                 if (!connection.IsClosing)
                     _connections.Add(connection);
                 GiveToWaiting();
-                return connection;
+                return new ConnectionSlot(connection, IsShared: _capacity > 1);
             }
         }
 

@@ -22,6 +22,7 @@ internal sealed class Exchange
     private volatile Exception? _failure;
     private FastCgiProtocolException? _cut;
     private bool _isStdoutEnded;
+    private volatile bool _isUnsent = true;
     private int _finished;
 
     public Exchange(ClientConnection connection, FastCgiRequest request, ushort id, bool isReused, FastCgiClientOptions options)
@@ -45,8 +46,12 @@ internal sealed class Exchange
     /// <summary>Whether the connection has served a request before.</summary>
     public bool IsReused { get; }
 
-    /// <summary>Whether its connection was closed before anything was sent.</summary>
-    public bool IsUnsent { get; init; }
+    /// <summary>Whether nothing of it has been sent.</summary>
+    public bool IsUnsent
+    {
+        get => _isUnsent;
+        set => _isUnsent = value;
+    }
 
     public RecordSender Sender { get; }
 
@@ -139,7 +144,17 @@ internal sealed class Exchange
     /// <returns>Whether both are so.</returns>
     public bool FinishOne() => Interlocked.Increment(ref _finished) == 2;
 
-    public void StopSending() => _sending.Cancel();
+    public void StopSending()
+    {
+        try
+        {
+            _sending.Cancel();
+        }
+        catch (AggregateException)
+        {
+            // What the source of the body has registered for its end fails. The end of the exchange goes on.
+        }
+    }
 
     public void OnStdout(ReadOnlySpan<byte> content, bool isEmptyRecord)
     {
