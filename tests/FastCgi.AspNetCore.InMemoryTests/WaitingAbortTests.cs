@@ -15,6 +15,8 @@ public sealed class WaitingAbortTests
 {
     private static readonly byte[] s_content = Apps.Pattern(30_000);
 
+    public static TheoryData<Leaving> Ways => [.. Enum.GetValues<Leaving>()];
+
     public static TheoryData<Leaving, bool, bool> Cases
     {
         get
@@ -58,10 +60,7 @@ public sealed class WaitingAbortTests
     }
 
     /// <summary>What was made of the params is as long as they are, and its characters take two bytes.</summary>
-    [Theory]
-    [InlineData(Leaving.AbortRequest)]
-    [InlineData(Leaving.ConnectionLost)]
-    [InlineData(Leaving.Reset)]
+    [Theory, MemberData(nameof(Ways))]
     public async Task Request_AbortedBeforeItIsExecuted_KeepsNoTarget(Leaving how)
     {
         await using var server = await StartAsync(Apps.Hello);
@@ -79,10 +78,7 @@ public sealed class WaitingAbortTests
     }
 
     /// <summary>The object serves the next request, whose application reads all of it.</summary>
-    [Theory]
-    [InlineData(Leaving.AbortRequest)]
-    [InlineData(Leaving.ConnectionLost)]
-    [InlineData(Leaving.Reset)]
+    [Theory, MemberData(nameof(Ways))]
     public async Task Object_OfSuchARequest_ServesTheNextOne(Leaving how)
     {
         await using var server = await StartAsync(Apps.BodyHash);
@@ -103,10 +99,7 @@ public sealed class WaitingAbortTests
     }
 
     /// <summary>An application that has been called has what it was given, and is told by what it reads.</summary>
-    [Theory]
-    [InlineData(Leaving.AbortRequest)]
-    [InlineData(Leaving.ConnectionLost)]
-    [InlineData(Leaving.Reset)]
+    [Theory, MemberData(nameof(Ways))]
     public async Task Request_AbortedWhileItIsExecuted_KeepsItsParametersAndFailsItsReads(Leaving how)
     {
         var go = Waiting.Signal();

@@ -61,7 +61,7 @@ public sealed class LostConnectionTests : IDisposable
     private FastCgiClient CreateClient(FastCgiMultiplexing multiplexing, int maxConnections)
         => new(_application.Address, new FastCgiClientOptions { MaxConnections = maxConnections, MaxRequestsPerConnection = 10, Multiplexing = multiplexing, MaxResponseBufferSize = 10_000 });
 
-    /// <summary>A stream whose reads fail.</summary>
+    /// <summary>A stream that cannot be copied.</summary>
     private sealed class FailingStream(Exception failure) : MemoryStream
     {
         public override Task CopyToAsync(Stream destination, int bufferSize, CancellationToken cancellationToken) => Task.FromException(failure);

@@ -141,8 +141,8 @@ internal sealed partial class ClientConnection
             var isAlone = _reserved <= 1;
             // Alone on its connection, a request whose input is not all sent leaves it behind: not every application skips what is left.
             isKept = !isAlone || (_options.KeepConnections && exchange.Sender.IsEndSent);
-            // Nothing can be sent on it, or those that are left are given up.
-            if (_exchanges.Count == 0 && (_isClosing || (isWanted && _abandoned.Count > 0)))
+            // Those that are left are given up.
+            if (isWanted && _exchanges.Count == 0 && _abandoned.Count > 0)
                 isKept = false;
             _isClosing |= !isKept;
         }

@@ -25,7 +25,7 @@ public sealed class ColdStartTests : IAsyncLifetime
         _coldStart = new ColdStart(_scheduler.Workers, _clock);
         _server = await TestServer.StartAsync(Apps.Target);
         _frontEnd = _server.Connect();
-        var ready = _frontEnd.Receive([.. RecordBytes.Get(1, "/1"), .. RecordBytes.Get(2, "/2")]);
+        var ready = _frontEnd.Receive(RecordBytes.Get(1, "/1"), RecordBytes.Get(2, "/2"));
         _first = ready.RemoveFirst();
         _second = ready.RemoveFirst();
     }

@@ -97,7 +97,7 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
         await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
         Assert.True(Workers.TryReserve());
         var frontEnd = server.Connect();
-        var ready = frontEnd.Receive([.. RecordBytes.Get(1), .. RecordBytes.Get(2), .. RecordBytes.Get(3)]);
+        var ready = frontEnd.Receive(RecordBytes.Get(1), RecordBytes.Get(2), RecordBytes.Get(3));
         while (!ready.IsEmpty)
             Workers.Run(ready.RemoveFirst());
 
@@ -126,7 +126,7 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
         for (var i = 0; i < MaxThreads; i++)
             Assert.True(Workers.TryReserve());
         var frontEnd = server.Connect();
-        var ready = frontEnd.Receive([.. RecordBytes.Get(1, "/1"), .. RecordBytes.Get(2, "/2")]);
+        var ready = frontEnd.Receive(RecordBytes.Get(1, "/1"), RecordBytes.Get(2, "/2"));
         Workers.Run(ready.RemoveFirst());
         Workers.Release();
 
