@@ -5,10 +5,8 @@ using FastCgi.AspNetCore.Connections;
 namespace FastCgi.AspNetCore.Benchmarks;
 
 /// <summary>A transport that takes what is sent and remembers how much it was, and the bytes if they are wanted.</summary>
-internal sealed class BenchmarkTransport(int loop = 0) : ConnectionTransport
+internal sealed class BenchmarkTransport : ConnectionTransport
 {
-    public override int Loop => loop;
-
     public override EndPoint? RemoteEndPoint => null;
 
     public override bool CanReset => true;
@@ -28,9 +26,7 @@ internal sealed class BenchmarkTransport(int loop = 0) : ConnectionTransport
         return true;
     }
 
-    public override void Close() => throw new InvalidOperationException("The connection is kept.");
-
-    public override void Reset() => throw new InvalidOperationException("Nothing goes wrong here.");
+    public override void End() => throw new InvalidOperationException("The connection is kept, and nothing goes wrong.");
 
     public override void ResumeReceiving()
     {

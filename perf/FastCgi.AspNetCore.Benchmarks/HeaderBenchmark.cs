@@ -1,6 +1,5 @@
 using BenchmarkDotNet.Attributes;
 using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Testing;
 
@@ -14,8 +13,6 @@ namespace FastCgi.AspNetCore.Benchmarks;
 public class HeaderBenchmark
 {
     private readonly CgiMapping _mapping = new();
-    private readonly RequestParameters _parameters = new();
-    private readonly RequestHeaders _headers = new(new ResponseLock());
     private byte[] _params = [];
     private string[] _names = [];
 
@@ -37,13 +34,13 @@ public class HeaderBenchmark
     [Benchmark]
     public int Ask()
     {
-        _parameters.Append(_params, isWhole: true);
-        _parameters.Open();
-        _headers.Begin(_parameters, _mapping, default);
+        var parameters = new RequestParameters(_mapping);
+        parameters.Append(_params, isWhole: true);
+        parameters.Complete();
+        var headers = new RequestHeaders(new RequestLock(), parameters, _mapping, default);
         var length = 0;
         for (var i = 0; i < Asked; i++)
-            length += _headers[_names[i]].Count;
-        _parameters.End();
+            length += headers[_names[i]].Count;
         return length;
     }
 }

@@ -54,7 +54,7 @@ public class LoopsBenchmark
 
     private sealed class Server
     {
-        private readonly ServerContext _context = ServerContext.Create(CreateOptions(), new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System);
+        private readonly ServerContext _context;
         private readonly RequestScheduler _scheduler;
 
         private static FastCgiServerOptions CreateOptions()
@@ -66,29 +66,30 @@ public class LoopsBenchmark
 
         public Server()
         {
-            _scheduler = new RequestScheduler(_context.Options.Transport, LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
-            _context.Runner = _scheduler;
-            _context.Responses.Deadlines = _scheduler.Watchdog;
+            var options = CreateOptions();
+            _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
+            _context = ServerContext.Create(options, new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, _scheduler, _scheduler.Watchdog);
             _scheduler.EndColdStart();
         }
 
         public void Answer(int number)
         {
-            var loop = new Loop();
-            var connection = new FastCgiConnection(new ConnectionManager(_context), new BenchmarkTransport(number));
+            var queue = new RunQueue(new Loop());
+            var connection = new FastCgiConnection(new ConnectionManager(_context), new BenchmarkTransport());
             for (var i = 0; i < Requests; i++)
             {
                 var ready = new ReadyRequests();
                 connection.OnReceived(s_get, ref ready);
-                _scheduler.Run(loop, ref ready, connection.Output);
+                queue.Begin(ref ready, connection.Output);
+                _scheduler.RunBatch(queue);
             }
         }
     }
 
-    private sealed class Loop : RunQueue
+    private sealed class Loop : IBatchSource
     {
-        public override bool IsEndless => true;
+        public bool IsEndless => true;
 
-        public override bool Continue() => true;
+        public bool TryBeginNext(RunQueue queue) => false;
     }
 }

@@ -28,10 +28,9 @@ public class RequestBenchmark
     {
         _get = RecordBytes.Get(uri: "/plaintext?a=b");
         _post = RecordBytes.Post(1, "/upload", new byte[1_024]);
-        var context = ServerContext.Create(new FastCgiServerOptions(), new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System);
-        _scheduler = new RequestScheduler(context.Options.Transport, LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
-        context.Runner = _scheduler;
-        context.Responses.Deadlines = _scheduler.Watchdog;
+        var options = new FastCgiServerOptions();
+        _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
+        var context = ServerContext.Create(options, new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, _scheduler, _scheduler.Watchdog);
         // Without its watchdog, which would send the first answers early: the runtime still compiles what they run.
         _scheduler.EndColdStart();
         _transport = new BenchmarkTransport { Kept = [] };

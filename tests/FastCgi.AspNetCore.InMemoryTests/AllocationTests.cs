@@ -15,24 +15,24 @@ public sealed class AllocationTests
     private const int WarmUp = 2_000;
     private const int Requests = 1_000;
 
-    // What the application writes to and reads from is made for each request, so that one that is kept cannot touch the next.
-    private const int BodyObject = 40;
+    // All that belongs to a request is made for it, so that what is kept cannot touch the next.
+    private const int MaxGet = 1_328;
+    private const int MaxPost = 2_312;
 
     [Fact]
-    public void Get_OnAKeptConnection_AllocatesItsBodyWriterOnly() => Assert.Equal(BodyObject, MeasurePerRequest(RecordBytes.Get(uri: "/plaintext?a=b")));
+    public void Get_OnAKeptConnection_AllocatesOneRequest() => Assert.InRange(MeasurePerRequest(RecordBytes.Get(uri: "/plaintext?a=b")), 1, MaxGet);
 
     [Fact]
-    public void Post_WithABodyThatIsRead_AllocatesItsBodyReaderAndWriterOnly()
-        => Assert.Equal(2 * BodyObject, MeasurePerRequest(RecordBytes.Post(1, "/upload", new byte[1_024])));
+    public void Post_WithABodyThatIsRead_AllocatesOneRequestAndItsBody()
+        => Assert.InRange(MeasurePerRequest(RecordBytes.Post(1, "/upload", new byte[1_024])), 1, MaxPost);
 
     private static long MeasurePerRequest(byte[] request)
     {
-        var server = ServerContext.Create(new FastCgiServerOptions(), new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System);
         var scheduler = new RequestScheduler(
             new FastCgiTransportOptions { ApplicationScheduling = FastCgiApplicationScheduling.Inline },
             LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
-        server.Runner = scheduler;
-        server.Responses.Deadlines = scheduler.Watchdog;
+        var server = ServerContext.Create(
+            new FastCgiServerOptions(), new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, scheduler, scheduler.Watchdog);
         var connection = new FastCgiConnection(new ConnectionManager(server), new BenchmarkTransport());
 
         // Tiered compilation may not be over: what it allocates is not the server's.

@@ -78,27 +78,6 @@ public class ConnectionListTests
         Assert.Equal(count, server.Logs.All.Count(static log => log.EventName == "StopTimedOut"));
     }
 
-    [Fact]
-    public async Task Ready_RequestsTakenOut_HaveNoSuccessor()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var requests = Enumerable.Range(0, 3).Select(_ => server.Context.Requests.Rent(loop: 0)).ToArray();
-        var ready = new ReadyRequests();
-        foreach (var request in requests)
-            ready.Add(request);
-
-        foreach (var request in requests)
-        {
-            Assert.Equal(request == requests[2], ready.HasAtMostOne);
-            Assert.Same(request, ready.RemoveFirst());
-            Assert.Null(request.NextReady);
-        }
-
-        Assert.True(ready.IsEmpty);
-        foreach (var request in requests)
-            server.Context.Requests.Return(request, loop: 0);
-    }
-
     /// <summary>Whoever executes it does not wait for it, and learns from what it says.</summary>
     [Theory]
     [InlineData("rejected")]

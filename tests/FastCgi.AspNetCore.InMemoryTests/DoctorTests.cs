@@ -154,7 +154,7 @@ public sealed class DoctorTests
             return;
 
         await using var run = await DoctorRun.StartAsync();
-        run.Server.Context.GetMaxDescriptors = static () => 1_024;
+        run.Server.GetMaxDescriptors = static () => 1_024;
         var all = Enumerable.Range(0, 256).Select(_ => run.Server.Connect()).ToList();
 
         run.Descriptors = count;

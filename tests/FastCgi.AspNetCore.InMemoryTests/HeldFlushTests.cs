@@ -1,5 +1,5 @@
 using System.Buffers;
-using FastCgi.AspNetCore.Responses;
+using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
@@ -154,9 +154,8 @@ public class HeldFlushTests
         Assert.Equal("hello"u8, outcome.Body);
     }
 
-    /// <summary>The one that is reset is alone, because the request behind it was aborted before it began.</summary>
     [Fact]
-    public async Task Exception_BehindAHeldFlushInABatch_FlushIsSentBeforeTheReset()
+    public async Task Exception_BehindAHeldFlushInABatch_FlushIsSentAndTheOtherAnswerIsWhole()
     {
         await using var server = await TestServer.StartAsync(static async context =>
         {
@@ -168,10 +167,12 @@ public class HeldFlushTests
 
         frontEnd.Send(RecordBytes.Get(1), RecordBytes.Get(2), RecordBytes.Abort(2));
 
-        Assert.True(frontEnd.Transport.IsReset);
-        Assert.Equal(frontEnd.Transport.LengthAtReset, frontEnd.Transport.Sent.Length);
-        var record = Assert.Single(frontEnd.ReadAvailable(), static record => record.Id == 1);
-        Assert.EndsWith("hello", Text(record), StringComparison.Ordinal);
+        Assert.False(frontEnd.Transport.IsReset);
+        var records = frontEnd.ReadAvailable();
+        Assert.Single(records, static record => record is { Id: 2, Type: RecordBytes.EndRequest });
+        Assert.Equal([RecordBytes.Stdout, RecordBytes.EndRequest], records.Where(static record => record.Id == 1).Select(static record => record.Type));
+        Assert.EndsWith("hello", Text(records.First(static record => record.Id == 1)), StringComparison.Ordinal);
+        Assert.Equal(1, records.Single(static record => record is { Id: 1, Type: RecordBytes.EndRequest }).Content[3]);
     }
 
     [Fact]
@@ -236,7 +237,7 @@ public class HeldFlushTests
 
     private FrontEnd Request(TestServer server)
     {
-        server.Context.Responses.Deadlines = _deadlines;
+        server.Deadlines = _deadlines;
         var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
         // The thread that called the application sends what was flushed until then.
@@ -247,14 +248,14 @@ public class HeldFlushTests
     /// <summary>Deadlines that come when the test says so.</summary>
     private sealed class ManualDeadlines : CorkDeadlines
     {
-        private readonly List<(ResponseOutput Response, int Generation)> _corked = [];
+        private readonly List<ResponseOutput> _corked = [];
 
         public bool AreKept { get; set; } = true;
 
-        public override bool TryAdd(ResponseOutput response, int generation)
+        public override bool TryAdd(ResponseOutput response)
         {
             if (AreKept)
-                _corked.Add((response, generation));
+                _corked.Add(response);
             return AreKept;
         }
 
@@ -262,7 +263,7 @@ public class HeldFlushTests
         {
             var corked = _corked.ToList();
             _corked.Clear();
-            corked.ForEach(static entry => entry.Response.Uncork(entry.Generation));
+            corked.ForEach(static response => response.Uncork());
             return corked.Count;
         }
     }

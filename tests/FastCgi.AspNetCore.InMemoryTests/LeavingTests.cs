@@ -60,11 +60,7 @@ public sealed class LeavingTests
             return true;
         }
 
-        public override void Close() => Decisions.Add(Connection.DecideEnd());
-
-        public override void Reset()
-        {
-        }
+        public override void End() => Decisions.Add(Connection.DecideEnd());
 
         public override void ResumeReceiving()
         {

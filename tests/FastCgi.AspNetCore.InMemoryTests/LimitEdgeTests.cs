@@ -239,14 +239,16 @@ public class LimitEdgeTests
         const int Limit = 1_000, RecordHeader = 8;
         FrontEnd frontEnd = null!;
         var seen = Waiting.Signal<bool>();
+        var length = 0;
         await using var server = await StartAsync(
             async context =>
             {
                 context.Features.GetRequiredFeature<IHttpResponseBodyFeature>().DisableBuffering();
-                // Taken by the send that does not end.
+                // Carried by the send that does not end, and held until it does.
                 await context.Response.Body.WriteAsync(new byte[1]);
                 await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount == 1, "the first send");
-                var write = context.Response.Body.WriteAsync(new byte[Limit - RecordHeader + excess]).AsTask();
+                length = Limit - frontEnd.Transport.Sent.Length - RecordHeader + excess;
+                var write = context.Response.Body.WriteAsync(new byte[length]).AsTask();
                 seen.SetResult(write.IsCompleted);
                 await write;
             },
@@ -258,7 +260,7 @@ public class LimitEdgeTests
 
         Assert.Equal(isComplete, await seen.Task.Within("the write"));
         frontEnd.Transport.ReleaseSend(goesOn: false);
-        Assert.Equal(Limit - RecordHeader + excess + 1, (await frontEnd.ReadResponseAsync()).Body.Length);
+        Assert.Equal(length + 1, (await frontEnd.ReadResponseAsync()).Body.Length);
     }
 
     [Theory]

@@ -35,7 +35,7 @@ public class ManagementRecordTests
         await using var server = await TestServer.StartAsync(Apps.Hello, options => options.Limits.MaxConcurrentConnections = limit);
         foreach (var (descriptors, expected) in new[] { (1_024, count), (2_049, raised) })
         {
-            server.Context.GetMaxDescriptors = () => descriptors;
+            server.GetMaxDescriptors = () => descriptors;
             var frontEnd = server.Connect();
 
             frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MAX_CONNS", ""))));

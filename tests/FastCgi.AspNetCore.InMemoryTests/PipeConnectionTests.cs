@@ -86,8 +86,8 @@ public class PipeConnectionTests
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, "/", new byte[20_000]).AsMemory()[..10_000]);
         await Waiting.UntilAsync(() => connection.Connection.IsReceivePaused, "the pause");
 
-        connection.Reset();
-        connection.Reset();
+        connection.Connection.Reset();
+        connection.Connection.Reset();
 
         await running.Within("the end of the connection");
         Assert.Equal(1, pipes.AbortCount);

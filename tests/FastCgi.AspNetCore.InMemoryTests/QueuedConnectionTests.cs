@@ -84,7 +84,7 @@ public sealed class QueuedConnectionTests : IDisposable
     public async Task AcceptSocket_BeyondTheDescriptors_ClosedAtOnceAndNextIsServed(bool isUnix)
     {
         await using var server = await StartAsync(loops: 1);
-        server.Context.GetMaxDescriptors = static () => 3;
+        server.GetMaxDescriptors = static () => 3;
         var listener = new SocketListener(Listen(isUnix, isInherited: false), server.Connections, server.Scheduler);
         listener.Start();
         for (var i = 0; i < 200; i++)
@@ -93,7 +93,7 @@ public sealed class QueuedConnectionTests : IDisposable
             Assert.Empty(await ReceiveAsync(refused));
         }
 
-        server.Context.GetMaxDescriptors = static () => int.MaxValue;
+        server.GetMaxDescriptors = static () => int.MaxValue;
         using var client = Connect(listener.EndPoint);
         client.Send(RecordBytes.Get(uri: "/next"));
         Assert.Contains("GET /next", await ReceiveAsync(client), StringComparison.Ordinal);

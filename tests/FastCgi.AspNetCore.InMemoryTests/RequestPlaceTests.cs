@@ -1,3 +1,4 @@
+using System.Buffers;
 using System.Collections.Concurrent;
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Http;
@@ -101,16 +102,22 @@ public class RequestPlaceTests
 
     /// <summary>A web server that does not take the answer holds up the request, and not the place.</summary>
     [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
-    public async Task Place_IsFreeThoughTheAnswerIsNotTaken(bool isCompleted)
+    [InlineData(false, 5)]
+    [InlineData(true, 5)]
+    [InlineData(false, 1_000_000)]
+    [InlineData(true, 1_000_000)]
+    public async Task Place_IsFreeThoughTheAnswerIsNotTaken(bool isCompleted, int length)
     {
+        var isFirst = true;
         await using var server = await TestServer.StartAsync(
-            async context =>
+            context =>
             {
-                await context.Response.WriteAsync("Hello");
+                // Not flushed: a write beyond the limit would wait.
+                context.Response.BodyWriter.Write(new byte[isFirst ? length : 5]);
+                isFirst = false;
                 if (isCompleted)
                     _ = context.Response.CompleteAsync();
+                return Task.CompletedTask;
             },
             static options => options.Limits.MaxConcurrentRequests = 1);
         var first = server.Connect();
@@ -118,9 +125,9 @@ public class RequestPlaceTests
         first.Send(RecordBytes.Get());
 
         Assert.Equal((0, 0), server.Context.Admission.TakenCount);
-        Assert.Equal("Hello", (await Send(server).ReadResponseAsync()).Text);
+        Assert.Equal(5, (await Send(server).ReadResponseAsync()).Body.Length);
         first.Transport.ReleaseSend(goesOn: false);
-        Assert.Equal("Hello", (await first.ReadResponseAsync()).Text);
+        Assert.Equal(length, (await first.ReadResponseAsync()).Body.Length);
     }
 
     /// <summary>Headers that cannot be decoded are found out when the request has its place.</summary>

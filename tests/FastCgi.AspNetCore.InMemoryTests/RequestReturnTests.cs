@@ -120,7 +120,7 @@ public sealed class RequestReturnTests
         ready.RemoveFirst().Execute();
 
         Assert.IsType<InvalidOperationException>(Assert.Single(server.Logs.All, static log => log.EventName == "RequestEndFailed").Exception);
-        Assert.Equal((0, 0), (connection.RequestCount, server.Context.Requests.UsedCount));
+        Assert.Equal((0, 0), (connection.RequestCount, TestServer.CountUnfinished(connection)));
         // The blocks are the outlet's again when the send is over.
         connection.OnClosed(new IOException("The connection is gone."));
         connection.Output.OnSent();
@@ -129,10 +129,9 @@ public sealed class RequestReturnTests
     /// <summary>Each step of the end fails by itself; those behind it are taken all the same.</summary>
     [Theory]
     [InlineData("Send")]
-    [InlineData("Close")]
-    [InlineData("Reset")]
-    [InlineData("Send Close Reset")]
-    public async Task Transport_ThatFailsAtTheEnd_RequestIsOverAndItsObjectReturned(string failing)
+    [InlineData("End")]
+    [InlineData("Send End")]
+    public async Task Transport_ThatFailsAtTheEnd_RequestIsOver(string failing)
     {
         await using var server = await TestServer.StartAsync(
             async context =>
@@ -153,7 +152,7 @@ public sealed class RequestReturnTests
             connection.OnReceived(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[5_000]), ref ready);
             ready.RemoveFirst().Execute();
 
-            Assert.Equal((0, 0), (connection.RequestCount, server.Context.Requests.UsedCount));
+            Assert.Equal((0, 0), (connection.RequestCount, TestServer.CountUnfinished(connection)));
             Record.Exception(() => connection.OnClosed(new IOException("The connection is gone.")));
             // The blocks are the outlet's again when the send is over.
             if (failing.Contains("Send", StringComparison.Ordinal))
@@ -174,9 +173,7 @@ public sealed class RequestReturnTests
             return true;
         }
 
-        public override void Close() => Fail(nameof(Close));
-
-        public override void Reset() => Fail(nameof(Reset));
+        public override void End() => Fail(nameof(End));
 
         public override void ResumeReceiving()
         {

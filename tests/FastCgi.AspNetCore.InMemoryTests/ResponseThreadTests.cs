@@ -1,6 +1,6 @@
 using System.Globalization;
 using System.Text;
-using FastCgi.AspNetCore.Responses;
+using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Http;
@@ -171,15 +171,19 @@ public class ResponseThreadTests
         await using var server = await TestServer.StartAsync(async context =>
         {
             var called = 0;
+            // The framework's own cache of features is not for two threads that fill it.
+            var response = context.Features.GetRequiredFeature<IHttpResponseFeature>();
             await Task.WhenAll(Enumerable.Range(0, 2).Select(_ => Task.Run(() =>
             {
                 for (var i = 0; i < Count; i++)
                 {
-                    context.Response.OnStarting(() =>
-                    {
-                        called++;
-                        return Task.CompletedTask;
-                    });
+                    response.OnStarting(
+                        _ =>
+                        {
+                            called++;
+                            return Task.CompletedTask;
+                        },
+                        response);
                 }
             })));
             await context.Response.StartAsync();

@@ -30,6 +30,26 @@ public sealed class ServerStartTests
         Assert.Contains("00:05:00", log.Message, StringComparison.Ordinal);
     }
 
+    /// <summary>A handler that blocks must not keep the rest from ending, whatever the options say of queues that are taken.</summary>
+    [Fact]
+    public async Task Stop_BeginsWithTheScheduler()
+    {
+        var go = Waiting.Signal();
+        await using var run = await ServerRun.StartAsync(Apps.HelloAfter(go.Task));
+        var frontEnd = run.Connect();
+        frontEnd.Send(RecordBytes.Get());
+        Assert.False(run.Server.Scheduler!.Watchdog.TakesQueues);
+
+        var stopping = run.Server.StopAsync(CancellationToken.None);
+
+        Assert.True(run.Server.Scheduler.Watchdog.TakesQueues);
+        Assert.False(stopping.IsCompleted);
+        go.SetResult();
+        await frontEnd.ReadResponseAsync();
+        frontEnd.Close();
+        await stopping.Within("the stop");
+    }
+
     [Fact]
     public async Task EndPoint_OfManyFactories_GoesToTheLastThatCanBindIt()
     {

@@ -112,10 +112,10 @@ public sealed class SlowRequestTests
     [Fact]
     public async Task Records_SwitchedOn_AreLoggedBothWaysInOrder()
     {
-        await using var server = await TestServer.StartAsync(static context => context.Response.WriteAsync("Hello"));
         using var logs = new CollectedLogs();
         using var loggers = LoggerFactory.Create(builder => builder.AddProvider(logs).SetMinimumLevel(LogLevel.Trace));
-        server.Context.Records = RecordLog.Create(loggers);
+        await using var server = await TestServer.StartAsync(
+            static app => Microsoft.AspNetCore.Builder.RunExtensions.Run(app, static context => context.Response.WriteAsync("Hello")), records: RecordLog.Create(loggers));
         var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());

@@ -27,7 +27,7 @@ public sealed class SocketConnectionEventTests
         Assert.Equal(isTcp, pair.Connection.CanReset);
         Assert.Contains(
             isTcp ? pair.Peer.LocalEndPoint!.ToString()! : $"process {Environment.ProcessId} (", pair.Connection.DescribePeer(), StringComparison.Ordinal);
-        pair.Connection.Reset();
+        pair.Connection.Connection.Reset();
 
         Assert.Null(pair.Connection.RemoteEndPoint);
         Assert.Equal("an unknown peer", pair.Connection.DescribePeer());
@@ -67,7 +67,7 @@ public sealed class SocketConnectionEventTests
         pair.Peer.Send(RecordBytes.Post(1, "/", new byte[20_000]).AsSpan()[..10_000]);
         await Waiting.UntilAsync(() => TurnOf(pair.Connection) == Paused, "the pause");
 
-        pair.Connection.Reset();
+        pair.Connection.Connection.Reset();
 
         await Waiting.UntilAsync(() => pair.Server.Connections.Count == 0, "the end of the connection");
         Assert.Equal(SocketError.ConnectionReset, pair.Peer.GetError());
@@ -154,7 +154,7 @@ public sealed class SocketConnectionEventTests
         var stopping = pair.Server.StopAsync();
         Assert.Equal(0, IsClosed(pair.Connection));
         HoldsInput(pair.Connection) = false;
-        pair.Connection.Close();
+        pair.Connection.End();
 
         Assert.Equal(1, IsClosed(pair.Connection));
         await stopping.Within("the end");
@@ -226,7 +226,7 @@ public sealed class SocketConnectionEventTests
 
         public async ValueTask DisposeAsync()
         {
-            Connection.Reset();
+            Connection.Connection.Reset();
             await Server.DisposeAsync();
             Peer.Dispose();
         }

@@ -27,7 +27,7 @@ public sealed class SocketConnectionTests : IAsyncLifetime, IDisposable
 
     public async Task DisposeAsync()
     {
-        _connection.Reset();
+        _connection.Connection.Reset();
         await _server.DisposeAsync();
     }
 
@@ -53,8 +53,8 @@ public sealed class SocketConnectionTests : IAsyncLifetime, IDisposable
         Assert.True(_connection.CanReset);
         Assert.Equal(_peer.LocalEndPoint, _connection.RemoteEndPoint);
 
-        _connection.Reset();
-        _connection.Reset();
+        _connection.Connection.Reset();
+        _connection.Connection.Reset();
 
         await AssertResetAsync();
     }

@@ -216,7 +216,9 @@ public class StderrTests
         frontEnd.Send(RecordBytes.Get());
 
         var records = await ReadRequestAsync(frontEnd);
-        Assert.Equal(Math.Min(20, 2 * length), records.Where(static record => record.Type == RecordBytes.Stderr).Sum(static record => record.Content.Length));
+        var text = string.Concat(Texts(records, RecordBytes.Stderr));
+        var note = length > 10 ? "The rest of this request's standard error is dropped: MaxStandardErrorSize is 20 bytes.\n" : "";
+        Assert.Equal(string.Concat(Enumerable.Repeat("x\n", Math.Min(10, length))) + note, text);
         Assert.Equal("Hello", string.Concat(Texts(records, RecordBytes.Stdout)).Split("\r\n\r\n")[1]);
     }
 
@@ -271,7 +273,7 @@ public class StderrTests
 
         Assert.Throws<ObjectDisposedException>(() => kept!.WriteLine("stale"));
         Assert.Throws<ObjectDisposedException>(() => feature!.StandardError);
-        Assert.Throws<ObjectDisposedException>(() => feature!.Parameters);
+        Assert.NotEmpty(feature!.Parameters);
         frontEnd.Send(RecordBytes.Get());
 
         Assert.Empty(Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));

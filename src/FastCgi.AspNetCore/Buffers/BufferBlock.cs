@@ -36,6 +36,12 @@ internal sealed class BufferBlock : IMemoryOwner<byte>
     /// <summary>Whether the block is out of its pool.</summary>
     internal bool IsRented { get; set; } = true;
 
+    /// <summary>
+    /// Whether the application may still write to the block: memory of it was handed out and not advanced. Then nobody else gets it: when it is
+    /// returned, it is left to the garbage collector.
+    /// </summary>
+    public bool IsLeased { get; set; }
+
     /// <summary>The bytes of the block.</summary>
     public int Capacity { get; }
 
@@ -85,7 +91,7 @@ internal sealed class BufferBlock : IMemoryOwner<byte>
         End += bytes.Length;
     }
 
-    /// <summary>Returns the block to its pool. Nothing may use it afterwards.</summary>
+    /// <summary>Returns the block to its pool, or leaves a leased one to the garbage collector. The server may not use it afterwards.</summary>
     /// <exception cref="InvalidOperationException">The block is in its pool already.</exception>
     public void Return()
     {
@@ -99,7 +105,10 @@ internal sealed class BufferBlock : IMemoryOwner<byte>
         Next = null;
         Start = 0;
         End = 0;
-        Slab.Pool.Return(this);
+        if (IsLeased)
+            Slab.Pool.Abandon(this);
+        else
+            Slab.Pool.Return(this);
     }
 
     /// <summary>Returns every block of the chain that begins with <paramref name="head"/>.</summary>

@@ -10,11 +10,13 @@ internal sealed class Slab
 {
     private readonly BufferBlock[] _free;
     private int _freeCount;
+    private int _blockCount;
 
     public Slab(SlabPool pool, int blockSize, int blockCount)
     {
         Pool = pool;
         _free = new BufferBlock[blockCount];
+        _blockCount = blockCount;
         var array = GC.AllocateUninitializedArray<byte>(blockSize * blockCount, pinned: true);
         for (var i = blockCount - 1; i >= 0; i--)
             Push(new BufferBlock(this, array, i * blockSize, blockSize) { IsRented = false });
@@ -24,7 +26,10 @@ internal sealed class Slab
 
     public bool IsEmpty => _freeCount == 0;
 
-    public bool IsWhole => _freeCount == _free.Length;
+    public bool IsWhole => _freeCount == _blockCount;
+
+    /// <summary>Counts a block that will not come back: its memory is the application's as long as anything refers to it.</summary>
+    public void Abandon() => _blockCount--;
 
     public BufferBlock Pop() => _free[--_freeCount];
 

@@ -71,6 +71,19 @@ internal sealed class SlabPool
             ReturnToSlab(block);
     }
 
+    /// <summary>Forgets a block that nobody may have again. Its slab is freed without it.</summary>
+    internal void Abandon(BufferBlock block)
+    {
+        block.IsRented = false;
+        lock (_lock)
+        {
+            block.Slab!.Abandon();
+            _rentedCount--;
+            if (block.Slab is { IsWhole: true, IsEmpty: true })
+                _slabCount--;
+        }
+    }
+
     /// <summary>Lets go of half of the slabs that nothing uses, rounded up, but one. Call it every few seconds.</summary>
     public void Trim()
     {

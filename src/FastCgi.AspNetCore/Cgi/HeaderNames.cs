@@ -55,27 +55,6 @@ internal static class HeaderNames
         return HttpCharacters.IsToken(variable);
     }
 
-    /// <summary>
-    /// A hash of the header that a variable is, as <see cref="Hash(string)"/> has it. Those that bring headers without the prefix have
-    /// one too: CONTENT_TYPE, and REDIRECT_HTTP_AUTHORIZATION by its own name.
-    /// </summary>
-    /// <returns>Whether it can be a header.</returns>
-    public static bool TryHashVariable(ReadOnlySpan<byte> variable, out uint hash)
-    {
-        var name = variable;
-        if (variable.StartsWith("HTTP_"u8))
-            name = variable[5..];
-        else if (!variable.SequenceEqual("CONTENT_TYPE"u8) && !IsRenamedAuthorization(variable))
-            name = default;
-
-        hash = name.IsEmpty ? 0 : Mix(name.Length, name[0], name[name.Length / 2], name[^1], name[Math.Max(0, name.Length - 2)]);
-        return !name.IsEmpty;
-    }
-
-    /// <summary>A hash of a header's name, without regard to case; all its bits are good, the high ones best.</summary>
-    public static uint Hash(string header)
-        => header.Length == 0 ? 0 : Mix(header.Length, header[0], header[header.Length / 2], header[^1], header[Math.Max(0, header.Length - 2)]);
-
     /// <summary>Whether a variable is Authorization as Apache names it when it rewrites internally.</summary>
     public static bool IsRenamedAuthorization(ReadOnlySpan<byte> variable)
         => variable.Length == RenamedAuthorization.Length && Ascii.EqualsIgnoreCase(variable, RenamedAuthorization);
@@ -108,15 +87,6 @@ internal static class HeaderNames
 
     private static bool IsSame(byte inVariable, char inHeader)
         => inVariable == '_' ? inHeader == '-' : inVariable == inHeader || ((inVariable ^ inHeader) == 0x20 && char.IsAsciiLetter(inHeader));
-
-    // The length, both ends and the middle tell names apart well enough: a wrong guess costs a comparison.
-    private static uint Mix(int length, uint first, uint middle, uint last, uint lastButOne)
-    {
-        var text = Fold(first) | (Fold(middle) << 8) | (Fold(last) << 16) | (Fold(lastButOne) << 24);
-        return (text ^ ((uint)length * 0x85EB_CA6B)) * 0x9E37_79B1;
-    }
-
-    private static uint Fold(uint character) => character == '_' ? '-' : (character | 0x20) & 0xFF;
 
     private static string? Find(ReadOnlySpan<byte> variable)
     {

@@ -25,13 +25,6 @@ internal struct RequestHead
         set => _contentLengthPlusOne = value + 1 ?? 0;
     }
 
-    /// <summary>Where the last pair of HTTP_HOST begins in the params; <see langword="null"/> if there is none.</summary>
-    public int? HostOffset
-    {
-        readonly get => _hostOffsetPlusOne == 0 ? null : _hostOffsetPlusOne - 1;
-        set => _hostOffsetPlusOne = value + 1 ?? 0;
-    }
-
     /// <summary>Whether the client talks TLS to the front-end.</summary>
     public bool IsHttps;
 
@@ -46,6 +39,4 @@ internal struct RequestHead
 
     // Half the size of a long that may be null; there is one for each request that waits.
     private long _contentLengthPlusOne;
-
-    private int _hostOffsetPlusOne;
 }

@@ -26,9 +26,6 @@ internal ref struct RequestVariables
     /// <summary>Whether PATH_INFO was sent, be it empty: the front-end splits the path.</summary>
     public bool HasPathInfo;
 
-    /// <summary>Where the pair of HTTP_HOST begins: nearly every application asks for the host.</summary>
-    public int? HostOffset;
-
     /// <summary>Whether the client's message was chunked. The body has been de-chunked, so it says only that there is one.</summary>
     public bool HasTransferEncoding;
 
@@ -41,12 +38,12 @@ internal ref struct RequestVariables
         variables = default;
         var reader = new NameValuePairReader(stream);
         var count = 0;
-        for (var offset = 0; reader.TryRead(out var name, out var value); offset = reader.Offset)
+        while (reader.TryRead(out var name, out var value))
         {
             if (++count > mapping.MaxParameterCount)
                 return RequestRejection.TooManyParameters;
 
-            var rejection = variables.Take(name, value, offset, mapping);
+            var rejection = variables.Take(name, value, mapping);
             if (rejection != RequestRejection.None)
                 return rejection;
         }
@@ -54,16 +51,14 @@ internal ref struct RequestVariables
         return reader.IsMalformed ? RequestRejection.MalformedParameters : RequestRejection.None;
     }
 
-    private RequestRejection Take(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, int offset, CgiMapping mapping)
+    private RequestRejection Take(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value, CgiMapping mapping)
     {
         if (name.StartsWith("HTTP_"u8))
         {
             if (HttpCharacters.IsSuspect(value) && !mapping.CanDecodeHeader(value))
                 return RequestRejection.InvalidHeaderValue;
 
-            if (name.Length == 9 && Ascii.EqualsIgnoreCase(name[5..], "HOST"u8))
-                HostOffset = offset;
-            else if (name.Length == 22 && name.SequenceEqual("HTTP_TRANSFER_ENCODING"u8))
+            if (name.Length == 22 && name.SequenceEqual("HTTP_TRANSFER_ENCODING"u8))
                 HasTransferEncoding = !value.IsEmpty;
             return RequestRejection.None;
         }

@@ -1,3 +1,5 @@
+using FastCgi.AspNetCore.Requests;
+
 namespace FastCgi.AspNetCore.Connections;
 
 /// <summary>How far a connection has come to its end.</summary>
@@ -6,7 +8,7 @@ internal enum ConnectionPhase : byte
     /// <summary>It takes requests.</summary>
     Open,
 
-    /// <summary>It is closed behind the answer to the last of its requests.</summary>
+    /// <summary>It is closed after the answer to the last of its requests.</summary>
     Closing,
 
     /// <summary>It is idle and about to be closed, though the web server may be about to use it: a request that comes first is answered.</summary>
@@ -15,7 +17,10 @@ internal enum ConnectionPhase : byte
     /// <summary>The server sends nothing more, and drops what it receives until the web server closes too, within bounds.</summary>
     Draining,
 
-    /// <summary>It is gone, or about to be: nothing more is sent or looked at.</summary>
+    /// <summary>It is about to be reset: nothing more is sent or looked at.</summary>
+    Resetting,
+
+    /// <summary>It is closed, or about to be.</summary>
     Closed,
 }
 
@@ -41,43 +46,65 @@ internal enum EndAction : byte
     HalfClose,
 }
 
+/// <summary>How a request leaves its connection on the wire.</summary>
+internal enum RequestEnding : byte
+{
+    /// <summary>With the end of STDOUT and END_REQUEST.</summary>
+    Complete,
+
+    /// <summary>
+    /// The same, and a farewell, because the connection is closed although the web server means to keep it. The close comes
+    /// too late for a web server that sends the next request at once; but one that finds anything after END_REQUEST does not use the
+    /// connection again: here, an empty record of management.
+    /// </summary>
+    CompleteWithFarewell,
+
+    /// <summary>Without the end of STDOUT: END_REQUEST with appStatus 1, because the connection has other answers to deliver.</summary>
+    CutByEndRequest,
+
+    /// <summary>
+    /// Without the end of STDOUT, and the connection is closed: a close alone looks to nginx like the end of a response without
+    /// Content-Length, but a record that only a web server sends (ABORT_REQUEST) is an error to all front-ends.
+    /// </summary>
+    CutByClose,
+
+    /// <summary>The connection is reset, which the web server sees as an error.</summary>
+    CutByReset,
+}
+
 /// <summary>
-/// Decides alone when and how a connection ends: Open → Closing or Leaving → Draining → Closed. It is told what happens, and answers
-/// what the transport is to do; transports only carry it out. Pure; guarded by the lock of the connection. A mutable struct: keep it
+/// Decides alone when and how a connection ends: Open → Closing or Leaving → Draining → Closed, or Resetting → Closed from each of them. It
+/// is told what happens, and answers what is to be done; the connection and its transport carry it out. Pure. A mutable struct: keep it
 /// in a field, do not copy it.
 /// </summary>
 internal struct ConnectionLifetime
 {
-    // What is read and dropped of a peer that goes on sending behind its last answer.
+    // What is read and dropped of a peer that goes on sending after its last answer.
     private const long MaxDrainLength = 64 * 1024 * 1024;
 
     private long _drainSince;
     private long _drainedLength;
-    private bool _isInputMissing;
-    private bool _isInputComplete;
     private bool _dropsInput;
 
-    /// <summary>The phase.</summary>
+    // Whether the requests that have left had all of their input, so that nothing more comes that a reset would answer.
+    private bool? _isInputComplete;
+
     public ConnectionPhase Phase { get; private set; }
 
     /// <summary>When the last request left the connection, by the clock of its manager.</summary>
     public long IdleSince { get; private set; }
 
-    /// <summary>
-    /// Whether the web server has sent all of its requests, so that nothing more comes that a reset could answer, and the connection can be
-    /// closed without waiting for it.
-    /// </summary>
-    public readonly bool IsInputComplete => _isInputComplete;
+    /// <summary>Whether nothing more is sent or looked at.</summary>
+    public readonly bool IsOver => Phase >= ConnectionPhase.Resetting;
 
     /// <summary>Whether what is received is dropped, within the bounds of <see cref="OnDrained"/>.</summary>
     public readonly bool DropsInput => _dropsInput || Phase == ConnectionPhase.Draining;
 
-    /// <summary>Begins.</summary>
     public void Begin(long now) => IdleSince = now;
 
     /// <summary>BEGIN_REQUEST has come.</summary>
     /// <param name="hasRequests">Whether requests live on the connection.</param>
-    /// <returns>Whether the request is taken; if not, the last answer is on its way, and the connection is closed behind it.</returns>
+    /// <returns>Whether the request is taken; if not, the last answer is on its way, and the connection is closed after it.</returns>
     public bool TryBeginRequest(bool hasRequests)
     {
         switch (Phase)
@@ -92,29 +119,57 @@ internal struct ConnectionLifetime
         }
     }
 
-    /// <summary>The connection is closed behind the answer to the last of its requests.</summary>
-    public void CloseBehindLast()
+    /// <summary>The connection is closed after the answer to the last of its requests.</summary>
+    public void CloseAfterLast()
     {
         if (Phase == ConnectionPhase.Open)
             Phase = ConnectionPhase.Closing;
     }
 
     /// <summary>What was received is no FastCGI: one answer is sent, and nothing more is looked at.</summary>
-    public void CloseBehindRefusal()
+    public void CloseAfterRefusal()
     {
-        CloseBehindLast();
+        CloseAfterLast();
         _dropsInput = true;
+    }
+
+    /// <summary>A response is complete, and its request about to leave.</summary>
+    /// <param name="keepsConnection">Whether the web server means to keep the connection.</param>
+    /// <param name="isStopping">Whether the server stops.</param>
+    /// <param name="isLast">Whether no other request lives on the connection.</param>
+    public RequestEnding OnComplete(bool keepsConnection, bool isStopping, bool isLast)
+    {
+        if (!keepsConnection || isStopping)
+            CloseAfterLast();
+        return isLast && keepsConnection && Phase == ConnectionPhase.Closing ? RequestEnding.CompleteWithFarewell : RequestEnding.Complete;
+    }
+
+    /// <summary>A request leaves with a response that is cut, or without one, because the application or this server has failed.</summary>
+    /// <param name="harmsOthers">Whether the connection has other answers to deliver, which its end would destroy.</param>
+    /// <param name="canReset">Whether a reset is seen by the peer as an error, and not as the end.</param>
+    /// <param name="canSend">Whether a record can be sent before the connection is closed.</param>
+    public RequestEnding OnCut(bool harmsOthers, bool canReset, bool canSend)
+    {
+        if (harmsOthers)
+            return RequestEnding.CutByEndRequest;
+
+        if (canReset || !canSend)
+        {
+            TryReset();
+            return RequestEnding.CutByReset;
+        }
+
+        CloseAfterLast();
+        return RequestEnding.CutByClose;
     }
 
     /// <summary>A request has left the table, and its end, if it has one, is queued.</summary>
     /// <param name="isInputOver">Whether the end of its input has come.</param>
     /// <param name="hasRequests">Whether requests live on the connection.</param>
-    /// <param name="now">The time.</param>
-    /// <returns>Whether the connection is to be closed behind what is queued.</returns>
+    /// <returns>Whether the connection is to be closed after what is queued.</returns>
     public bool OnRequestLeft(bool isInputOver, bool hasRequests, long now)
     {
-        _isInputMissing |= !isInputOver;
-        _isInputComplete = !_isInputMissing;
+        _isInputComplete = isInputOver && _isInputComplete != false;
         if (hasRequests)
             return false;
 
@@ -123,7 +178,7 @@ internal struct ConnectionLifetime
     }
 
     /// <summary>The connection is idle for too long, or the server stops.</summary>
-    /// <returns>Whether the connection is to be closed behind what is queued.</returns>
+    /// <returns>Whether the connection is to be closed after what is queued.</returns>
     public bool TryLeave()
     {
         if (Phase != ConnectionPhase.Open)
@@ -133,25 +188,33 @@ internal struct ConnectionLifetime
         return true;
     }
 
-    /// <summary>All is sent that stood before the close.</summary>
-    /// <param name="hasRequests">Whether requests live on the connection.</param>
-    /// <param name="now">The time.</param>
-    public EndAction OnAllSent(bool hasRequests, long now)
+    /// <summary>The connection cannot go on: for a protocol error, a deadline, the end of the server's patience, or a failure of the transport.</summary>
+    /// <returns>Whether this call decided that.</returns>
+    public bool TryReset()
     {
-        if (hasRequests)
-            return EndAction.None;
+        if (IsOver)
+            return false;
 
+        Phase = ConnectionPhase.Resetting;
+        return true;
+    }
+
+    public void OnClosed() => Phase = ConnectionPhase.Closed;
+
+    /// <summary>What the transport is to do now.</summary>
+    /// <param name="isIdle">Whether nothing is queued or being sent, and no request lives on the connection.</param>
+    public EndAction Decide(bool isIdle, long now)
+    {
         switch (Phase)
         {
-            case ConnectionPhase.Leaving:
+            case ConnectionPhase.Resetting:
+                return EndAction.Reset;
+            case ConnectionPhase.Leaving when isIdle:
                 return EndAction.ResetUnlessInput;
-            case ConnectionPhase.Closing when !_isInputComplete:
+            case ConnectionPhase.Closing when isIdle:
                 Phase = ConnectionPhase.Draining;
                 _drainSince = now;
-                return EndAction.HalfClose;
-            case ConnectionPhase.Closing:
-                Phase = ConnectionPhase.Closed;
-                return EndAction.Close;
+                return _isInputComplete == true ? EndAction.Close : EndAction.HalfClose;
             default:
                 return EndAction.None;
         }
@@ -159,24 +222,13 @@ internal struct ConnectionLifetime
 
     /// <summary>The transport has looked for input of a connection that is leaving, and found none.</summary>
     /// <returns>Whether to reset it; if not, a request has come all the same.</returns>
-    public bool TryEndLeaving() => Phase == ConnectionPhase.Leaving && TryClose();
+    public bool TryEndLeaving() => Phase == ConnectionPhase.Leaving && TryReset();
 
-    /// <summary>Bytes have come behind the last answer.</summary>
-    /// <returns>Whether to receive on; if not, the connection is reset.</returns>
+    /// <summary>Bytes have come after the last answer.</summary>
+    /// <returns>Whether to receive on; if not, the connection must be reset.</returns>
     public bool OnDrained(int length) => (_drainedLength += length) <= MaxDrainLength;
 
     /// <summary>Whether the peer has not closed in time, so that the connection is reset.</summary>
     public readonly bool IsDrainOverdue(TimeProvider time, long now, TimeSpan timeout)
         => Phase == ConnectionPhase.Draining && time.GetElapsedTime(_drainSince, now) >= timeout;
-
-    /// <summary>The connection is reset, or gone.</summary>
-    /// <returns>Whether this call did it.</returns>
-    public bool TryClose()
-    {
-        if (Phase == ConnectionPhase.Closed)
-            return false;
-
-        Phase = ConnectionPhase.Closed;
-        return true;
-    }
 }

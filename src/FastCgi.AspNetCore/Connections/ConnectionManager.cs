@@ -9,8 +9,6 @@ internal sealed class ConnectionManager(ServerContext server)
 {
     private const int MinTickListLength = 64;
 
-    private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
-
     // What aborted connections may take to wind up.
     private static readonly TimeSpan s_abortGrace = TimeSpan.FromSeconds(1);
 
@@ -19,7 +17,6 @@ internal sealed class ConnectionManager(ServerContext server)
     private int _count;
     private readonly LogRateLimit _rejections = new(server.Time);
     private int _reportedRoles;
-    private long _now = server.Time.GetTimestamp();
     private ITimer? _timer;
     private TaskCompletionSource? _allGone;
     private bool _isStopping;
@@ -31,7 +28,6 @@ internal sealed class ConnectionManager(ServerContext server)
     // Kept from one tick to the next: with thousands of connections a new one each second would go to the large object heap.
     private List<FastCgiConnection>? _tickList;
 
-    /// <summary>What the connections share.</summary>
     public ServerContext Server => server;
 
     /// <summary>Where the durations of connections go; <see langword="null"/> where there are no meters. Set before the first connection.</summary>
@@ -41,7 +37,7 @@ internal sealed class ConnectionManager(ServerContext server)
     public WrongProtocolReport WrongProtocol { get; } = new(server.Time);
 
     /// <summary>The time of the last tick: near enough for what is counted in seconds, and free.</summary>
-    public long Now => Volatile.Read(ref _now);
+    public long Now => server.Time.LastTick;
 
     /// <summary>The seconds since the server was made, by <see cref="Now"/>.</summary>
     public int Second => (int)server.Time.GetElapsedTime(_startedAt, Now).TotalSeconds;
@@ -53,10 +49,9 @@ internal sealed class ConnectionManager(ServerContext server)
     public TimeSpan IdleGrace { get; } = server.Options.Limits.IdleGrace switch
     {
         { Ticks: 0 } => TimeSpan.Zero,
-        var grace => grace < TimeSpan.MaxValue - s_tick ? grace + s_tick : TimeSpan.MaxValue,
+        var grace => grace < TimeSpan.MaxValue - ServerClock.Interval ? grace + ServerClock.Interval : TimeSpan.MaxValue,
     };
 
-    /// <summary>The open connections.</summary>
     public int Count => Volatile.Read(ref _count);
 
     /// <summary>Counts the requests that are under way on all connections, or wait to be.</summary>
@@ -67,7 +62,7 @@ internal sealed class ConnectionManager(ServerContext server)
     public void Start(Action onIdle)
     {
         _onIdle = server.Options.IdleExit is null ? null : onIdle;
-        _timer = ThreadRoot.StartTimer(server.Time, this, static manager => manager.OnTick(), s_tick, s_tick, server.Log);
+        _timer = ThreadRoot.StartTimer(server.Time, this, static manager => manager.OnTick(), ServerClock.Interval, ServerClock.Interval, server.Log);
     }
 
     /// <summary>Adds a connection that was accepted.</summary>
@@ -96,7 +91,6 @@ internal sealed class ConnectionManager(ServerContext server)
     // On another thread, because this one may be a loop's, which no log provider may hold up. Apart, so that only this allocates the closure.
     private void Report(long count) => ThreadRoot.Report(server.Log, log => log.ConnectionRejected(count));
 
-    /// <summary>Removes a connection that is closed.</summary>
     public void Remove(FastCgiConnection connection)
     {
         var lastUse = connection.LastUse;
@@ -142,7 +136,7 @@ internal sealed class ConnectionManager(ServerContext server)
             allGone = _allGone.Task;
         }
 
-        Volatile.Write(ref _now, server.Time.GetTimestamp());
+        server.Time.Tick();
         Volatile.Write(ref _isStopping, true);
         foreach (var connection in ToList())
             connection.Stop();
@@ -181,7 +175,7 @@ internal sealed class ConnectionManager(ServerContext server)
 
     private void OnTick()
     {
-        Volatile.Write(ref _now, server.Time.GetTimestamp());
+        server.Time.Tick();
         TickConnections();
         server.Admission.EndOverdue();
         server.Buffers.Trim();

@@ -1,7 +1,7 @@
+using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
 using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Connections;
@@ -10,173 +10,202 @@ namespace FastCgi.AspNetCore.Connections;
 internal sealed partial class FastCgiConnection
 {
     /// <inheritdoc/>
-    public override ResponseEnd OnRequestEnding(FastCgiRequest request, bool isComplete)
+    public override EndedRequest End(FastCgiRequest request, BufferChain records, ProtocolStatus? status, bool sends)
     {
-        if (!TryTakeOut(request, isComplete ? RequestPhase.Ended : RequestPhase.Cut))
-            return ResponseEnd.None;
-
-        _surplus = 0;
-        if (isComplete)
-            Interlocked.Increment(ref _unsentCount);
-        if (isComplete && (!request.KeepConnection || _manager.IsStopping))
-            _lifetime.CloseBehindLast();
-
-        var isAlone = _requests.Count == 0;
-        if (!isComplete && isAlone)
+        using var scope = EnterLock();
+        var output = request.Response.Output;
+        if (!TryRemove(scope, request, status is null ? RequestPhase.Cut : RequestPhase.Ended, out _))
         {
-            if (_transport.CanReset)
-                return ResponseEnd.CutByReset;
-
-            _lifetime.CloseBehindLast();
+            BufferBlock.ReturnChain(records.Head);
+            return default;
         }
 
-        OnRequestLeft(request.Input.IsOver);
-        if (!isComplete)
-            return isAlone ? ResponseEnd.CutByClose : ResponseEnd.CutByEndRequest;
-
-        return isAlone && _lifetime.Phase == ConnectionPhase.Closing && request.KeepConnection ? ResponseEnd.CompleteWithFarewell : ResponseEnd.Complete;
+        var ending = status is null
+            ? DecideCut(scope, request, canSend: true)
+            : _lifetime.OnComplete(request.KeepConnection, _manager.IsStopping, isLast: _requests.Count == 0);
+        if (GetLength(ending) is > 0 and var length)
+            WriteEnding(records.Write(Output.Pool, length), request.Id, ending, status.GetValueOrDefault());
+        output.Queue(scope, records.Head);
+        OnRequestLeft(scope, request.IsInputOver);
+        var chain = sends ? Output.Collect(scope) : null;
+        return new EndedRequest(this, chain, EndsTransport: ending == RequestEnding.CutByReset);
     }
 
     /// <inheritdoc/>
-    public override bool TryAbort(FastCgiRequest request, int generation, Exception reason)
+    public override bool TryAbort(FastCgiRequest request, Exception reason)
     {
-        var resets = false;
-        using (Output.EnterLock())
+        RequestEnding ending;
+        using (var scope = EnterLock())
         {
-            // The object may have been given to another request, of this or of another connection.
-            if (_requests.Find(request.Id) != request || request.Generation != generation || !request.HasAllParameters)
+            if (!request.HasAllParameters || !TryDrop(scope, request, reason, AbortCause.Application))
                 return false;
 
-            Drop(request, reason, AbortCause.Application);
-            var isAlone = _requests.Count == 0;
-            if (!isAlone)
-                Output.WriteEndRequest(request.Id, appStatus: 1, ProtocolStatus.RequestComplete);
-            else if (!_transport.CanReset && Output.IsIdle)
-                CutByRecord(request.Id);
-            else
-                resets = true;
+            ending = DecideCut(scope, request, canSend: Output.IsIdle(scope));
+            if (GetLength(ending) is > 0 and var length)
+                WriteEnding(Output.WriteControl(scope, length), request.Id, ending, status: default);
+            OnRequestLeft(scope, request.IsInputOver);
         }
 
-        if (resets)
-            Reset();
+        if (ending == RequestEnding.CutByReset)
+            _transport.End();
         else
             Output.FlushNow();
         ResumeReceiving();
         return true;
     }
 
-    /// <inheritdoc/>
-    public override void Reset()
+    /// <summary>
+    /// Ends the connection at once, and what it carries, so that the peer sees an error: nothing that follows can be trusted, or be waited for.
+    /// </summary>
+    public void Reset()
     {
-        using (Output.EnterLock())
+        using (var scope = EnterLock())
         {
-            _lifetime.TryClose();
+            if (!_lifetime.TryReset())
+                return;
             // Now, not when the transport comes to it: what is written until then is lost, and no handler may take its response for sent.
-            foreach (var request in _requests.ToList())
-            {
-                if (request.HasAllParameters)
-                    Drop(request, new ConnectionAbortedException("The connection was closed by the server."), AbortCause.Server);
-            }
+            DropAll(scope, new ConnectionAbortedException("The connection was closed by the server."), AbortCause.Server);
         }
 
-        _transport.Reset();
+        _transport.End();
     }
 
-    /// <summary>Asked by the transport when all is sent that stood before the close.</summary>
+    /// <inheritdoc/>
+    public override void EndTransport() => _transport.End();
+
+    /// <summary>Asked by the transport what it is to do.</summary>
     public EndAction DecideEnd()
     {
-        using (Output.EnterLock())
-        {
-            if (Output.IsIdle)
-                return _lifetime.OnAllSent(hasRequests: _requests.Count > 0, _manager.Now);
-
-            // A request has come since, and its answer is being sent: the transport is told again behind it.
-            Output.CloseWhenSent();
-            return EndAction.None;
-        }
+        using var scope = EnterLock();
+        var isIdle = Output.IsIdle(scope);
+        var action = _lifetime.Decide(isIdle && _requests.Count == 0, _manager.Now);
+        // A request has come since, and its answer is being sent: the transport asks again after it.
+        if (action == EndAction.None && !isIdle)
+            Output.EndWhenSent(scope);
+        return action;
     }
 
     /// <inheritdoc cref="ConnectionLifetime.TryEndLeaving"/>
     public bool TryEndLeaving()
     {
-        using (Output.EnterLock())
+        using (EnterLock())
             return _lifetime.TryEndLeaving();
     }
 
+    /// <summary>The connection is gone: closed by the web server, lost, or ended as <see cref="DecideEnd"/> said.</summary>
+    /// <param name="error">What the application's reads fail with.</param>
+    public void OnClosed(Exception error)
+    {
+        using (var scope = EnterLock())
+        {
+            if (_lifetime.Phase == ConnectionPhase.Closed)
+                return;
+
+            _lifetime.OnClosed();
+            DropAll(scope, error, AbortCause.ConnectionLost);
+            _partialContent.Return();
+            Output.Abandon(scope);
+        }
+
+        _manager.Remove(this);
+        _manager.OnClosed(_openedSecond);
+    }
+
     /// <inheritdoc/>
-    public override void OnRequestReleased(FastCgiRequest request)
+    public override void OnRequestOver() => Interlocked.Decrement(ref _lingeringCount);
+
+    /// <summary>The one way of a request out of the table.</summary>
+    /// <returns>Whether this call took it; whoever comes later does nothing.</returns>
+    private bool TryRemove(ConnectionScope scope, FastCgiRequest request, RequestPhase how, out RequestPhase before)
     {
-        if (Invariants.AreChecked)
-            Invariants.Require(!request.State.IsInTable, "A request that is over has not left its connection.");
-
-        if (request.State.Phase == RequestPhase.Ended)
-        {
-            Interlocked.Decrement(ref _unsentCount);
-            ResumeReceiving();
-            return;
-        }
-
-        using (Output.EnterLock())
-            _lingeringCount--;
-    }
-
-    /// <inheritdoc/>
-    public override void OnBodyConsumed() => ResumeReceiving();
-
-    /// <summary>Takes a request that nobody waits for off the connection.</summary>
-    private void Drop(FastCgiRequest request, Exception reason, AbortCause cause)
-    {
-        if (!request.HasAllParameters)
-        {
-            _requests.Remove(request);
-            _halfOpenCount--;
-            request.Forget();
-            OnRequestLeft(isInputOver: false);
-        }
-        else if (TryTakeOut(request, RequestPhase.Aborted))
-        {
-            if (cause is AbortCause.WebServer or AbortCause.ConnectionLost)
-                request.CountGivenUp();
-            request.OnAborted(reason);
-            _server.Counters.OnRequestAborted(cause);
-            OnRequestLeft(request.Input.IsOver);
-        }
-    }
-
-    /// <summary>Where nobody sees a reset, a record that only a web server sends shows that the response is cut.</summary>
-    private void CutByRecord(ushort id)
-    {
-        _lifetime.CloseBehindLast();
-        RecordWriter.WriteHeader(Output.WriteControl(ProtocolConstants.HeaderLength), RecordType.AbortRequest, id, contentLength: 0);
-        Output.CloseWhenSent();
-    }
-
-    private void OnRequestLeft(bool isInputOver)
-    {
-        if (_lifetime.OnRequestLeft(isInputOver, hasRequests: _requests.Count > 0, _manager.Now))
-            Output.CloseWhenSent();
-    }
-
-    /// <summary>The one way of a running request out of the table.</summary>
-    private bool TryTakeOut(FastCgiRequest request, RequestPhase how)
-    {
-        if (!request.State.TryLeave(how))
+        if (!request.TryLeave(scope, how, out before))
             return false;
 
         var wasThere = _requests.Remove(request);
         if (Invariants.AreChecked)
-            Invariants.Require(wasThere, "A running request is not in the table of its connection.");
-        if (how != RequestPhase.Ended)
-            _lingeringCount++;
+            Invariants.Require(wasThere, "A request that has not left is not in the table of its connection.");
+        _surplus = 0;
+        if (how == RequestPhase.Over)
+            _halfOpenCount--;
+        else
+            Interlocked.Increment(ref _lingeringCount);
         return true;
     }
 
+    /// <summary>Takes a request whose answer nobody waits for off the connection.</summary>
+    private bool TryDrop(ConnectionScope scope, FastCgiRequest request, Exception reason, AbortCause cause)
+    {
+        if (!request.HasAllParameters)
+            return TryRemove(scope, request, RequestPhase.Over, out _);
+
+        if (!TryRemove(scope, request, RequestPhase.Aborted, out var before))
+            return false;
+
+        if (cause is AbortCause.WebServer or AbortCause.ConnectionLost)
+            request.CountGivenUp();
+        request.OnAborted(scope, reason, isUnclaimed: before == RequestPhase.Waiting);
+        _server.Counters.OnRequestAborted(cause);
+        return true;
+    }
+
+    private void DropAll(ConnectionScope scope, Exception reason, AbortCause cause)
+    {
+        foreach (var request in _requests.ToList())
+        {
+            TryDrop(scope, request, reason, cause);
+            OnRequestLeft(scope, request.IsInputOver);
+        }
+    }
+
+    private RequestEnding DecideCut(ConnectionScope scope, FastCgiRequest request, bool canSend)
+    {
+        var harmsOthers = _requests.Count > 0 || Output.HasOtherAnswers(scope, request.Response.Output, _isShared);
+        var ending = _lifetime.OnCut(harmsOthers, _transport.CanReset, canSend);
+        if (ending == RequestEnding.CutByEndRequest && !request.KeepConnection)
+            _lifetime.CloseAfterLast();
+        return ending;
+    }
+
+    private static int GetLength(RequestEnding ending) => ending switch
+    {
+        RequestEnding.Complete => ProtocolConstants.HeaderLength + RecordWriter.FixedRecordLength,
+        RequestEnding.CompleteWithFarewell => ProtocolConstants.HeaderLength + RecordWriter.FixedRecordLength + ProtocolConstants.HeaderLength,
+        RequestEnding.CutByEndRequest => RecordWriter.FixedRecordLength,
+        RequestEnding.CutByClose => ProtocolConstants.HeaderLength,
+        _ => 0,
+    };
+
+    private static void WriteEnding(Span<byte> destination, ushort id, RequestEnding ending, ProtocolStatus status)
+    {
+        switch (ending)
+        {
+            case RequestEnding.Complete or RequestEnding.CompleteWithFarewell:
+                RecordWriter.WriteHeader(destination, RecordType.Stdout, id, contentLength: 0);
+                RecordWriter.WriteEndRequest(destination[ProtocolConstants.HeaderLength..], id, appStatus: 0, status);
+                if (ending == RequestEnding.CompleteWithFarewell)
+                    RecordWriter.WriteHeader(destination[^ProtocolConstants.HeaderLength..], RecordType.GetValuesResult, ProtocolConstants.NullRequestId, contentLength: 0);
+                break;
+            case RequestEnding.CutByEndRequest:
+                RecordWriter.WriteEndRequest(destination, id, appStatus: 1, ProtocolStatus.RequestComplete);
+                break;
+            case RequestEnding.CutByClose:
+                RecordWriter.WriteHeader(destination, RecordType.AbortRequest, id, contentLength: 0);
+                break;
+        }
+    }
+
+    private void OnRequestLeft(ConnectionScope scope, bool isInputOver)
+    {
+        if (_lifetime.OnRequestLeft(isInputOver, hasRequests: _requests.Count > 0, _manager.Now))
+            Output.EndWhenSent(scope);
+    }
+
     /// <summary>A request has ended that never ran to its end: the connection is closed if it was the last.</summary>
-    private void CloseIfIdle(bool keepConnection)
+    private void CloseIfIdle(ConnectionScope scope, bool keepConnection)
     {
         if (!keepConnection)
-            _lifetime.CloseBehindLast();
+            _lifetime.CloseAfterLast();
         if (_requests.Count == 0 && _lifetime.Phase == ConnectionPhase.Closing)
-            Output.CloseWhenSent();
+            Output.EndWhenSent(scope);
     }
 }

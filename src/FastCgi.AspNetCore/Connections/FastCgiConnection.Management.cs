@@ -1,5 +1,6 @@
 using System.Buffers.Text;
 using FastCgi.AspNetCore.Protocol;
+using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Connections;
 
@@ -13,7 +14,7 @@ internal sealed partial class FastCgiConnection
 
     private bool CanMultiplex => _server.Options.Limits.MaxRequestsPerConnection > 1;
 
-    private ProtocolError OnManagementPiece(in RecordPiece piece)
+    private ProtocolError OnManagementPiece(ConnectionScope scope, in RecordPiece piece)
     {
         if (piece.IsStart)
             _unfinishedSince = _manager.Now;
@@ -21,7 +22,7 @@ internal sealed partial class FastCgiConnection
         switch (piece.Header.Type)
         {
             case RecordType.GetValues:
-                return OnGetValues(in piece);
+                return OnGetValues(scope, in piece);
 
             // Answers, which nobody asked for.
             case RecordType.GetValuesResult:
@@ -33,12 +34,12 @@ internal sealed partial class FastCgiConnection
         }
 
         if (piece.IsEnd)
-            RecordWriter.WriteUnknownType(Output.WriteControl(RecordWriter.FixedRecordLength), piece.Header.Type);
+            RecordWriter.WriteUnknownType(Output.WriteControl(scope, RecordWriter.FixedRecordLength), piece.Header.Type);
         return ProtocolError.None;
     }
 
     /// <summary>Answers the names that are understood, each once, with the truth about the limits in force; the others are left out.</summary>
-    private ProtocolError OnGetValues(in RecordPiece piece)
+    private ProtocolError OnGetValues(ConnectionScope scope, in RecordPiece piece)
     {
         if (!_partialContent.TryComplete(in piece, piece.Header.ContentLength, out var content))
             return ProtocolError.None;
@@ -65,7 +66,7 @@ internal sealed partial class FastCgiConnection
         _isShared |= (answered & Multiplexes) != 0 && CanMultiplex;
 
         RecordWriter.WriteHeader(result, RecordType.GetValuesResult, ProtocolConstants.NullRequestId, length - ProtocolConstants.HeaderLength);
-        result[..length].CopyTo(Output.WriteControl(length));
+        result[..length].CopyTo(Output.WriteControl(scope, length));
         return ProtocolError.None;
     }
 

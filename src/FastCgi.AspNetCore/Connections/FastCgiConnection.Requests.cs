@@ -9,11 +9,11 @@ namespace FastCgi.AspNetCore.Connections;
 /// <content>The life of a request on its connection, from BEGIN_REQUEST to END_REQUEST.</content>
 internal sealed partial class FastCgiConnection
 {
-    // Requests that were aborted while their application still runs. Without a bound a peer could begin and abort without end
+    // Requests that have left the connection while their application still runs. Without a bound a peer could begin and abort without end
     // (HTTP/2's rapid reset, CVE-2023-44487).
     private const int MaxLingeringRequests = 100;
 
-    private ProtocolError OnBeginRequest(in RecordPiece piece, ref ReadyRequests ready)
+    private ProtocolError OnBeginRequest(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
         if (!_partialContent.TryComplete(in piece, ProtocolConstants.FixedBodyLength, out var content))
             return piece.Header.ContentLength == ProtocolConstants.FixedBodyLength ? ProtocolError.None : ProtocolError.BeginRequestLength;
@@ -33,7 +33,7 @@ internal sealed partial class FastCgiConnection
         if (!_server.IsServed(role))
         {
             ReportRole(role, ref ready);
-            Refuse(id, body.KeepConnection, ProtocolStatus.UnknownRole);
+            Refuse(scope, id, body.KeepConnection, ProtocolStatus.UnknownRole);
             return ProtocolError.None;
         }
 
@@ -41,16 +41,15 @@ internal sealed partial class FastCgiConnection
         var limit = _server.Options.Limits.MaxRequestsPerConnection;
         if (_requests.Count >= 2 * limit)
         {
-            Refuse(id, body.KeepConnection, limit == 1 ? ProtocolStatus.CantMultiplexConnection : ProtocolStatus.Overloaded);
+            Refuse(scope, id, body.KeepConnection, limit == 1 ? ProtocolStatus.CantMultiplexConnection : ProtocolStatus.Overloaded);
             return ProtocolError.None;
         }
 
         _isShared |= _requests.Count > 0;
         if (_surplus > 0)
-            RefuseUnreadBodies(ref ready);
-        var request = _server.Requests.Rent(Loop);
-        request.Begin(this, id, role, body.KeepConnection, _requestCount);
-        request.BeganAt = _server.NeedsExactTimes ? _server.Time.GetTimestamp() : _manager.Now;
+            RefuseUnreadBodies(scope, ref ready);
+        var beganAt = _server.NeedsExactTimes ? _server.Time.GetTimestamp() : _manager.Now;
+        var request = _server.CreateRequest(_server, this, new RequestStart(id, role, body.KeepConnection, _requestCount, beganAt));
         _halfOpenCount++;
         if (_requests.Count >= limit)
             request.Reject(limit == 1 ? RequestRejection.CannotMultiplex : RequestRejection.TooManyRequestsOnConnection);
@@ -63,18 +62,18 @@ internal sealed partial class FastCgiConnection
     // Apart, so that a request whose role is served allocates nothing for the closure.
     private void ReportRole(FastCgiRole role, ref ReadyRequests ready) => ready.Report(() => _manager.ReportRole(role));
 
-    private void OnParams(in RecordPiece piece, ref ReadyRequests ready)
+    private void OnParams(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
         if (_requests.Find(piece.Header.RequestId) is not { HasAllParameters: false } request)
             return;
 
         if (piece.IsEmptyRecord)
-            MakeReady(request, ref ready);
+            MakeReady(scope, request, ref ready);
         else
             request.AppendParameters(piece.Content, isWhole: piece.IsStart && piece.IsEnd);
     }
 
-    private void OnStdin(in RecordPiece piece, ref ReadyRequests ready)
+    private void OnStdin(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
         if (_requests.Find(piece.Header.RequestId) is not { } request)
             return;
@@ -82,30 +81,30 @@ internal sealed partial class FastCgiConnection
         if (!request.HasAllParameters)
         {
             request.Reject(RequestRejection.StdinBeforeEndOfParameters);
-            MakeReady(request, ref ready);
+            MakeReady(scope, request, ref ready);
         }
         else if (piece.IsEmptyRecord)
         {
-            request.Input.EndStdin();
+            request.Input.EndStdin(scope);
         }
         else
         {
-            request.Input.AppendStdin(piece.Content);
+            request.Input.AppendStdin(scope, piece.Content);
         }
     }
 
-    private void OnData(in RecordPiece piece)
+    private void OnData(ConnectionScope scope, in RecordPiece piece)
     {
         if (_requests.Find(piece.Header.RequestId) is not { HasAllParameters: true } request)
             return;
 
         if (piece.IsEmptyRecord)
-            request.Input.EndData();
+            request.Input.EndData(scope);
         else
-            request.Input.AppendData(piece.Content);
+            request.Input.AppendData(scope, piece.Content);
     }
 
-    private void OnAbortRequest(in RecordPiece piece, ref ReadyRequests ready)
+    private void OnAbortRequest(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
         if (!piece.IsEnd || _requests.Find(piece.Header.RequestId) is not { } request)
             return;
@@ -113,24 +112,23 @@ internal sealed partial class FastCgiConnection
         var id = request.Id;
         ready.Report(() => _server.Log.AbortRequestReceived(Id, id));
         var keepConnection = request.KeepConnection;
-        Drop(request, new ConnectionResetException("The web server aborted the request."), AbortCause.WebServer);
-        Output.WriteEndRequest(id, appStatus: 0, ProtocolStatus.RequestComplete);
-        CloseIfIdle(keepConnection);
+        TryDrop(scope, request, new ConnectionResetException("The web server aborted the request."), AbortCause.WebServer);
+        OnRequestLeft(scope, request.IsInputOver);
+        Output.WriteEndRequest(scope, id, appStatus: 0, ProtocolStatus.RequestComplete);
+        CloseIfIdle(scope, keepConnection);
     }
 
     /// <summary>Ends a request at its beginning. What follows with its id is ignored.</summary>
-    private void Refuse(ushort id, bool keepConnection, ProtocolStatus status)
+    private void Refuse(ConnectionScope scope, ushort id, bool keepConnection, ProtocolStatus status)
     {
-        Output.WriteEndRequest(id, appStatus: 0, status);
-        CloseIfIdle(keepConnection);
+        Output.WriteEndRequest(scope, id, appStatus: 0, status);
+        CloseIfIdle(scope, keepConnection);
     }
 
-    private void MakeReady(FastCgiRequest request, ref ReadyRequests ready)
+    private void MakeReady(ConnectionScope scope, FastCgiRequest request, ref ReadyRequests ready)
     {
         _halfOpenCount--;
-        if (_server.FrontEnds.TryAcquire(_manager.Now))
-            _server.FrontEnds.Look(request.Parameters.Span, request.KeepConnection);
-        request.Prepare();
+        request.Prepare(scope);
         var admission = request.Rejection == RequestRejection.None ? _server.Admission.Admit(request) : AdmissionResult.Admitted;
         if (admission == AdmissionResult.Refused)
             request.Reject(RequestRejection.TooManyRequests);

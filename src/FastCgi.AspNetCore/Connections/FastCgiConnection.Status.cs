@@ -8,20 +8,18 @@ internal sealed partial class FastCgiConnection
 {
     private string? _peer;
 
-    /// <summary>What the connection has carried.</summary>
     public Totals GetTotals()
     {
-        using (Output.EnterLock())
-            return new Totals(1, _requestCount, _receivedLength, Output.SentLength);
+        using (var scope = EnterLock())
+            return new Totals(1, _requestCount, _receivedLength, Output.GetSentLength(scope));
     }
 
-    /// <summary>Describes the connection.</summary>
     public ConnectionDescription Describe()
     {
         // It asks the system: once, and not with the lock held.
         var peer = _peer ??= _transport.DescribePeer();
         var id = Id;
-        using (Output.EnterLock())
+        using (var scope = EnterLock())
         {
             return new ConnectionDescription(
                 id,
@@ -32,14 +30,14 @@ internal sealed partial class FastCgiConnection
                 _requests.Count,
                 _isReceivePaused,
                 _receivedLength,
-                Output.SentLength);
+                Output.GetSentLength(scope));
         }
     }
 
     /// <summary>Adds the requests that are under way to those that somebody wants to know the oldest of.</summary>
     public void AddTo(OldestRequests oldest)
     {
-        using (Output.EnterLock())
+        using (EnterLock())
         {
             if (_requests.Count == 0)
                 return;
@@ -53,12 +51,12 @@ internal sealed partial class FastCgiConnection
     /// <returns><see langword="null"/> if it is over.</returns>
     public RequestDescription? DescribeRequest(ushort id, uint sequence)
     {
-        using (Output.EnterLock())
-            return _requests.Find(id) is { } request && request.Sequence == sequence ? request.Describe(_server.Time.GetTimestamp()) : null;
+        using (var scope = EnterLock())
+            return _requests.Find(id) is { } request && request.Sequence == sequence ? request.Describe(scope, _server.Time.GetTimestamp()) : null;
     }
 
-    /// <summary>Reports the requests that have taken too long, once each. With the lock held.</summary>
-    private void FindSlow(TimeSpan threshold, ref ReadyRequests ready)
+    /// <summary>Reports the requests that have taken too long, once each.</summary>
+    private void FindSlow(ConnectionScope scope, TimeSpan threshold, ref ReadyRequests ready)
     {
         var now = _server.Time.GetTimestamp();
         foreach (var request in _requests.ToList())
@@ -70,7 +68,7 @@ internal sealed partial class FastCgiConnection
             if (!_server.SlowRequests.TryAcquire(out var suppressed))
                 continue;
 
-            var slow = request.Describe(now);
+            var slow = request.Describe(scope, now);
             ready.Report(() => _server.Log.SlowRequest(
                 Id, slow.Sequence, slow.Method, slow.Path, slow.Client ?? "an unknown client", slow.Age.TotalSeconds, slow.Activity.GetText(), slow.BytesRead, slow.BytesWritten, suppressed));
         }

@@ -1,5 +1,6 @@
 using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Connections;
 
@@ -11,7 +12,7 @@ internal sealed partial class FastCgiConnection
     {
         get
         {
-            using (Output.EnterLock())
+            using (EnterLock())
             {
                 if (_requestCount == 0)
                     return 0;
@@ -28,28 +29,27 @@ internal sealed partial class FastCgiConnection
         var ready = new ReadyRequests();
         bool isOverdue;
         bool isStuck;
-        using (Output.EnterLock())
+        using (var scope = EnterLock())
         {
             var limits = _server.Options.Limits;
             if (_halfOpenCount > 0)
-                RejectOverdue(now, limits.RequestParametersTimeout, ref ready);
+                RejectOverdue(scope, now, limits.RequestParametersTimeout, ref ready);
 
             if (_isReceivePaused && _server.Time.GetElapsedTime(_pausedSince, now) >= limits.UnreadBodyTimeout)
-                EndPause(ref ready);
+                EndPause(scope, ref ready);
             if (_requests.HasTimedBody())
-                FailSlowBodies(now, ref ready);
+                FailSlowBodies(scope, now, ref ready);
 
             if (_server.Options.SlowRequestThreshold is { } threshold)
-                FindSlow(threshold, ref ready);
-            LeaveIfIdle(now, limits.KeepAliveTimeout);
-            isStuck = Output.IsSendOverdue(_server.Time, now, limits.UnsentResponseTimeout);
+                FindSlow(scope, threshold, ref ready);
+            LeaveIfIdle(scope, now, limits.KeepAliveTimeout);
+            isStuck = Output.IsSendOverdue(scope, _server.Time, now, limits.UnsentResponseTimeout);
             isOverdue = _lifetime.IsDrainOverdue(_server.Time, now, limits.DrainTimeout) || IsRecordOverdue(now, limits.RequestParametersTimeout)
                 || IsUnusedTwiceAsLong(now, limits.RequestParametersTimeout);
         }
 
-        // Rejected requests only: none of them runs the application.
         while (!ready.IsEmpty)
-            ready.RemoveFirst().Execute();
+            ready.RemoveFirst().RunLater();
         foreach (var report in ready.TakeReports())
             ThreadRoot.Run(report, static report => report(), _server.Log);
         ResumeReceiving();
@@ -61,13 +61,13 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>
-    /// The server stops: the connection is closed behind the answer to the last of its requests, or, if it is idle, to one more; but
+    /// The server stops: the connection is closed after the answer to the last of its requests, or, if it is idle, to one more; but
     /// not later than when it has been idle for the grace.
     /// </summary>
     public void Stop()
     {
-        using (Output.EnterLock())
-            LeaveIfIdle(_manager.Now, limit: null);
+        using (var scope = EnterLock())
+            LeaveIfIdle(scope, _manager.Now, limit: null);
         Output.FlushNow();
     }
 
@@ -78,7 +78,7 @@ internal sealed partial class FastCgiConnection
         Reset();
     }
 
-    private void RejectOverdue(long now, TimeSpan timeout, ref ReadyRequests ready)
+    private void RejectOverdue(ConnectionScope scope, long now, TimeSpan timeout, ref ReadyRequests ready)
     {
         foreach (var request in _requests.ToList())
         {
@@ -86,8 +86,8 @@ internal sealed partial class FastCgiConnection
                 continue;
 
             request.Reject(RequestRejection.ParametersTimeout);
-            _lifetime.CloseBehindLast();
-            MakeReady(request, ref ready);
+            _lifetime.CloseAfterLast();
+            MakeReady(scope, request, ref ready);
         }
     }
 
@@ -102,11 +102,11 @@ internal sealed partial class FastCgiConnection
     private bool IsUnusedTwiceAsLong(long now, TimeSpan timeout)
         => _requestCount == 0 && _lifetime.Phase == ConnectionPhase.Leaving && _server.Time.GetElapsedTime(_lifetime.IdleSince, now) / 2 >= timeout;
 
-    private void FailSlowBodies(long now, ref ReadyRequests ready)
+    private void FailSlowBodies(ConnectionScope scope, long now, ref ReadyRequests ready)
     {
         foreach (var request in _requests.ToList())
         {
-            if (request.Input.FailIfSlow(now, _isReceivePaused) is { } report)
+            if (request.IsBodyTimed && request.Input.FailIfSlow(scope, now, _isReceivePaused) is { } report)
                 ready.Report(report);
         }
     }
@@ -116,21 +116,21 @@ internal sealed partial class FastCgiConnection
     /// that has carried one request at a time so far is looked at further, within bounds, and where nothing comes it waits as long as
     /// the application does.
     /// </summary>
-    private void EndPause(ref ReadyRequests ready)
+    private void EndPause(ConnectionScope scope, ref ReadyRequests ready)
     {
         if (_isShared)
-            RefuseUnreadBodies(ref ready);
+            RefuseUnreadBodies(scope, ref ready);
         else if (_requests.ToList() is [{ KeepConnection: true }])
             _surplus = MaxSurplus;
     }
 
-    private void RefuseUnreadBodies(ref ReadyRequests ready)
+    private void RefuseUnreadBodies(ConnectionScope scope, ref ReadyRequests ready)
     {
         _surplus = 0;
         foreach (var request in _requests.ToList())
         {
-            if (request.Input.UnreadLength > BodyWindow)
-                ready.Report(request.Input.Refuse());
+            if (request.UnreadBodyLength > BodyWindow)
+                ready.Report(request.Input.Refuse(scope));
         }
     }
 
@@ -138,7 +138,7 @@ internal sealed partial class FastCgiConnection
     /// Closes the connection if it has been idle for the limit, or, when the server stops, for the grace; or if no request has begun on
     /// it in the time that its params would have had.
     /// </summary>
-    private void LeaveIfIdle(long now, TimeSpan? limit)
+    private void LeaveIfIdle(ConnectionScope scope, long now, TimeSpan? limit)
     {
         if (_requests.Count > 0)
             return;
@@ -148,6 +148,6 @@ internal sealed partial class FastCgiConnection
         var isIdle = idle >= limit || (_manager.IsStopping && idle >= _manager.IdleGrace);
         // One that is leaving already had input, which turned out not to be a request.
         if (((isUnused || isIdle) && _lifetime.TryLeave()) || _lifetime.Phase == ConnectionPhase.Leaving)
-            Output.CloseWhenSent();
+            Output.EndWhenSent(scope);
     }
 }

@@ -1,7 +1,6 @@
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
 using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Responses;
 
 namespace FastCgi.AspNetCore.Connections;
 
@@ -10,7 +9,7 @@ namespace FastCgi.AspNetCore.Connections;
 /// became ready are handed out to be executed; what they write leaves through <see cref="Output"/>.
 /// </summary>
 /// <remarks>
-/// Everything is guarded by the lock of the outlet. Neither the application nor a log provider is called with it held. The parts:
+/// The lock of the outlet guards all of it. Neither the application nor a log provider is called with it held. The parts:
 /// <c>.Requests</c> is the life of a request on the connection, <c>.Ending</c> how requests and the connection end, <c>.Management</c>
 /// the records with id 0, <c>.Timeouts</c> what happens by the clock, <c>.Status</c> what is shown of it.
 /// </remarks>
@@ -19,8 +18,8 @@ internal sealed partial class FastCgiConnection : RequestConnection
     // Answers to GET_VALUES and the like that wait for a peer that does not read: thousands, which no front-end gets near.
     private const int MaxControlLength = 256 * 1024;
 
-    // Complete responses that wait for a peer that goes on sending requests. Whoever counts them, as HAProxy does, stays below.
-    private const int MaxUnsentResponses = 100;
+    // Complete responses that wait for a peer that goes on sending requests. A front-end that counts them, as HAProxy does, stays below.
+    private const int MaxPendingResponses = 100;
 
     // What is received beyond the window to see whether other requests wait behind a body: what the buffers of HAProxy and of the
     // system hold between them.
@@ -37,11 +36,9 @@ internal sealed partial class FastCgiConnection : RequestConnection
     private uint _requestCount;
     private int _halfOpenCount;
     private int _lingeringCount;
-    private int _unsentCount;
     private long _surplus;
     private bool _isShared;
     private bool _isReceivePaused;
-    private bool _isDetached;
     private long _pausedSince;
     private long _unfinishedSince;
     private long _receivedLength;
@@ -55,7 +52,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
         _lifetime.Begin(manager.Now);
         _unfinishedSince = manager.Now;
         _openedSecond = manager.Second;
-        Output = new RecordOutput(_server.Buffers);
+        Output = new RecordOutput(_server.Buffers, this);
         Output.Attach(_server.Records is { } records ? new LoggedTransport(transport, records, Id) : transport);
     }
 
@@ -70,7 +67,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
     {
         get
         {
-            using (Output.EnterLock())
+            using (EnterLock())
                 return _requests.Count - _halfOpenCount;
         }
     }
@@ -79,27 +76,21 @@ internal sealed partial class FastCgiConnection : RequestConnection
     public override string Id => Volatile.Read(ref _id) ?? Interlocked.CompareExchange(ref _id, ConnectionId.Next(), null) ?? _id;
 
     /// <inheritdoc/>
-    public override int Loop => _transport.Loop;
-
-    /// <inheritdoc/>
     public override RecordOutput Output { get; }
 
     /// <summary>Whether receiving is paused, until <see cref="ConnectionTransport.ResumeReceiving"/> is called.</summary>
     public bool IsReceivePaused => Volatile.Read(ref _isReceivePaused);
 
-    /// <inheritdoc cref="ConnectionLifetime.IsInputComplete"/>
-    public bool IsInputComplete => _lifetime.IsInputComplete;
-
     /// <summary>Takes bytes that were received: all of them are parsed, and nothing refers to them afterwards.</summary>
     /// <param name="data">The bytes, cut anywhere.</param>
-    /// <param name="ready">Gets the requests that became ready, and what is to be reported, for the room that runs the application.</param>
+    /// <param name="ready">Gets the requests that became ready, and what is to be reported, for the stage that runs the application.</param>
     /// <returns>Whether to go on receiving; if not, <see cref="ConnectionTransport.ResumeReceiving"/> will be called.</returns>
     public bool OnReceived(ReadOnlySpan<byte> data, ref ReadyRequests ready)
     {
         var error = ProtocolError.None;
         if (_server.Records is not null && Output.Transport is LoggedTransport logged)
             logged.OnReceived(data);
-        using (Output.EnterLock())
+        using (var scope = EnterLock())
         {
             _receivedLength += data.Length;
             if (_lifetime.DropsInput)
@@ -107,7 +98,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
                 if (_lifetime.OnDrained(data.Length))
                     return true;
             }
-            else if ((error = Parse(data, ref ready)) == ProtocolError.None)
+            else if ((error = Parse(scope, data, ref ready)) == ProtocolError.None)
             {
                 return !_isReceivePaused;
             }
@@ -120,39 +111,18 @@ internal sealed partial class FastCgiConnection : RequestConnection
         return true;
     }
 
-    /// <summary>The connection is gone: closed by the web server, lost, or reset by ourselves.</summary>
-    /// <param name="error">What the application's reads fail with.</param>
-    public void OnClosed(Exception error)
+    private ProtocolError Parse(ConnectionScope scope, ReadOnlySpan<byte> data, ref ReadyRequests ready)
     {
-        using (Output.EnterLock())
-        {
-            if (_isDetached)
-                return;
-
-            _isDetached = true;
-            _lifetime.TryClose();
-            foreach (var request in _requests.ToList())
-                Drop(request, error, AbortCause.ConnectionLost);
-            _partialContent.Return();
-            Output.Abandon();
-        }
-
-        _manager.Remove(this);
-        _manager.OnClosed(_openedSecond);
-    }
-
-    private ProtocolError Parse(ReadOnlySpan<byte> data, ref ReadyRequests ready)
-    {
-        while (_lifetime.Phase != ConnectionPhase.Closed)
+        while (!_lifetime.IsOver)
         {
             var result = _reader.Read(ref data, out var piece);
             if (result == RecordReadResult.NeedMore)
             {
-                PauseIfMust();
-                return Output.ControlLength <= MaxControlLength ? ProtocolError.None : ProtocolError.AnswersNotRead;
+                PauseIfMust(scope);
+                return Output.GetControlLength(scope) <= MaxControlLength ? ProtocolError.None : ProtocolError.AnswersNotRead;
             }
 
-            var error = result == RecordReadResult.Piece ? OnPiece(in piece, ref ready) : GetVersionError(data[0]);
+            var error = result == RecordReadResult.Piece ? OnPiece(scope, in piece, ref ready) : GetVersionError(data[0]);
             if (error != ProtocolError.None)
                 return error;
         }
@@ -160,28 +130,28 @@ internal sealed partial class FastCgiConnection : RequestConnection
         return ProtocolError.None;
     }
 
-    /// <summary>What each type of record does. Those that only a server sends, and those that nobody knows, are ignored.</summary>
-    private ProtocolError OnPiece(in RecordPiece piece, ref ReadyRequests ready)
+    /// <summary>What each type of record does. Those that only a server sends, and unknown ones, are ignored.</summary>
+    private ProtocolError OnPiece(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
         var header = piece.Header;
         if (header.RequestId == ProtocolConstants.NullRequestId)
-            return OnManagementPiece(in piece);
+            return OnManagementPiece(scope, in piece);
 
         switch (header.Type)
         {
             case RecordType.BeginRequest:
-                return OnBeginRequest(in piece, ref ready);
+                return OnBeginRequest(scope, in piece, ref ready);
             case RecordType.Params:
-                OnParams(in piece, ref ready);
+                OnParams(scope, in piece, ref ready);
                 break;
             case RecordType.Stdin:
-                OnStdin(in piece, ref ready);
+                OnStdin(scope, in piece, ref ready);
                 break;
             case RecordType.Data:
-                OnData(in piece);
+                OnData(scope, in piece);
                 break;
             case RecordType.AbortRequest:
-                OnAbortRequest(in piece, ref ready);
+                OnAbortRequest(scope, in piece, ref ready);
                 break;
         }
 
@@ -192,32 +162,32 @@ internal sealed partial class FastCgiConnection : RequestConnection
     /// Receiving pauses while an application leaves more of a body unread than the limit, and while the web server does not take what
     /// is answered.
     /// </summary>
-    private void PauseIfMust()
+    private void PauseIfMust(ConnectionScope scope)
     {
-        if (_isReceivePaused || CanReceive())
+        if (_isReceivePaused || CanReceive(scope))
             return;
 
         _pausedSince = _manager.Now;
         _isReceivePaused = true;
         // An application that has read meanwhile has not seen the pause, and will not end it.
         Interlocked.MemoryBarrier();
-        _isReceivePaused = !CanReceive();
+        _isReceivePaused = !CanReceive(scope);
     }
 
-    private bool CanReceive()
-        => Volatile.Read(ref _unsentCount) <= MaxUnsentResponses && _requests.GetMaxUnreadBodyLength() - _surplus <= BodyWindow;
+    private bool CanReceive(ConnectionScope scope)
+        => Output.CountAnswers(scope) <= MaxPendingResponses && _requests.GetMaxUnreadBodyLength() - _surplus <= BodyWindow;
 
     private long BodyWindow => _server.Options.Limits.MaxRequestBufferSize ?? long.MaxValue;
 
-    /// <summary>Receiving goes on, if it was paused and nothing stands against it any more.</summary>
-    private void ResumeReceiving()
+    /// <inheritdoc/>
+    public override void ResumeReceiving()
     {
         if (!Volatile.Read(ref _isReceivePaused))
             return;
 
-        using (Output.EnterLock())
+        using (var scope = EnterLock())
         {
-            if (!_isReceivePaused || !CanReceive())
+            if (!_isReceivePaused || !CanReceive(scope))
                 return;
             _isReceivePaused = false;
         }
@@ -236,14 +206,14 @@ internal sealed partial class FastCgiConnection : RequestConnection
         return char.IsAsciiLetterUpper((char)firstByte) ? ProtocolError.HttpOnFastCgiPort : ProtocolError.UnsupportedVersion;
     }
 
-    /// <summary>Nothing that follows can be trusted: the connection is closed, after one line to whoever speaks HTTP.</summary>
+    /// <summary>Nothing that follows can be trusted: the connection is closed, after one line to a peer that speaks HTTP.</summary>
     private void Fail(ProtocolError error, ref ReadyRequests ready)
     {
         _server.Counters.OnProtocolError(error);
         if (error == ProtocolError.HttpOnFastCgiPort)
         {
-            using (Output.EnterLock())
-                _lifetime.CloseBehindRefusal();
+            using (EnterLock())
+                _lifetime.CloseAfterRefusal();
         }
         else
         {
@@ -262,11 +232,11 @@ internal sealed partial class FastCgiConnection : RequestConnection
         if (error != ProtocolError.HttpOnFastCgiPort)
             return;
 
-        using (Output.EnterLock())
+        using (var scope = EnterLock())
         {
             var answer = WrongProtocolReport.HttpAnswer;
-            answer.CopyTo(Output.WriteControl(answer.Length));
-            Output.CloseWhenSent();
+            answer.CopyTo(Output.WriteControl(scope, answer.Length));
+            Output.EndWhenSent(scope);
         }
 
         Output.FlushNow();

@@ -1,6 +1,6 @@
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Responses;
+using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Connections;
 
@@ -22,5 +22,8 @@ internal sealed class LoggedTransport(OutputTransport transport, RecordLog log, 
     }
 
     /// <inheritdoc/>
-    public override void Close() => transport.Close();
+    public override void End() => transport.End();
+
+    /// <inheritdoc/>
+    public override long? UndeliveredLength => transport.UndeliveredLength;
 }

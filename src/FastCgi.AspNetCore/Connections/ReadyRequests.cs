@@ -12,19 +12,15 @@ internal struct ReadyRequests
     private FastCgiRequest? _last;
     private List<Action>? _reports;
 
-    /// <summary>Whether there is no request.</summary>
     public readonly bool IsEmpty => _first is null;
 
-    /// <summary>Whether there is no more than one request.</summary>
     public readonly bool HasAtMostOne => _first == _last;
 
-    /// <summary>Whether there is anything to report.</summary>
     public readonly bool HasReports => _reports is not null;
 
     /// <summary>Whether there is anything to do: requests, or reports.</summary>
     public readonly bool HasWork => !IsEmpty || HasReports;
 
-    /// <summary>Adds a request.</summary>
     public void Add(FastCgiRequest request)
     {
         if (_last is null)
@@ -34,7 +30,6 @@ internal struct ReadyRequests
         _last = request;
     }
 
-    /// <summary>Takes the first request.</summary>
     public FastCgiRequest RemoveFirst()
     {
         var first = _first!;

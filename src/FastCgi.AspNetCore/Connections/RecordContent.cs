@@ -52,7 +52,6 @@ internal struct RecordContent
         _buffer = larger;
     }
 
-    /// <summary>Returns the buffer to its pool.</summary>
     public void Return()
     {
         if (_buffer is not null)

@@ -11,10 +11,8 @@ internal struct RequestTable
     private FastCgiRequest? _single;
     private Dictionary<ushort, FastCgiRequest>? _others;
 
-    /// <summary>The requests that are in the table.</summary>
     public readonly int Count => (_single is null ? 0 : 1) + (_others?.Count ?? 0);
 
-    /// <summary>Finds the request of an id.</summary>
     public readonly FastCgiRequest? Find(ushort id)
     {
         if (_single is { } single && single.Id == id)
@@ -32,8 +30,6 @@ internal struct RequestTable
             (_others ??= [])[request.Id] = request;
     }
 
-    /// <summary>Removes a request.</summary>
-    /// <returns>Whether it was there.</returns>
     public bool Remove(FastCgiRequest request)
     {
         if (_single == request)
@@ -48,11 +44,11 @@ internal struct RequestTable
     /// <summary>The most bytes that one of the requests has left unread.</summary>
     public readonly long GetMaxUnreadBodyLength()
     {
-        var length = _single?.Input.UnreadLength ?? 0;
+        var length = _single?.UnreadBodyLength ?? 0;
         if (_others is { Count: > 0 })
         {
             foreach (var request in _others.Values)
-                length = Math.Max(length, request.Input.UnreadLength);
+                length = Math.Max(length, request.UnreadBodyLength);
         }
 
         return length;
@@ -61,14 +57,14 @@ internal struct RequestTable
     /// <summary>Whether the application waits for a body that must come at some rate.</summary>
     public readonly bool HasTimedBody()
     {
-        if (_single is { Input.IsTimed: true })
+        if (_single is { IsBodyTimed: true })
             return true;
 
         if (_others is { Count: > 0 })
         {
             foreach (var request in _others.Values)
             {
-                if (request.Input.IsTimed)
+                if (request.IsBodyTimed)
                     return true;
             }
         }
@@ -76,7 +72,6 @@ internal struct RequestTable
         return false;
     }
 
-    /// <summary>The requests, as they are now.</summary>
     public readonly List<FastCgiRequest> ToList()
     {
         var requests = new List<FastCgiRequest>(Count);

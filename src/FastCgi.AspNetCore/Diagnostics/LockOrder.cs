@@ -6,15 +6,15 @@ internal enum LockRank : byte
     /// <summary>No such lock.</summary>
     None,
 
-    /// <summary>Of one response: what is written, and the request's body. The application may use both from several threads.</summary>
-    Response,
+    /// <summary>Of one request: its headers, what is written, and its body. The application may use both from several threads.</summary>
+    Request,
 
     /// <summary>Of one connection: its parser, its table of requests, its lifetime, and what waits to be sent.</summary>
     Connection,
 }
 
 /// <summary>
-/// The order of locks: a response, then a connection, then one of the leaf locks, which are taken for a few instructions and never
+/// The order of locks: a request, then a connection, then one of the leaf locks, which are taken for a few instructions and never
 /// with another inside (pools, queues, lists of connections and of sources). A thread never holds two of one rank. Code of the
 /// application, of the framework, of log providers and of listeners is called with none of them held.
 /// </summary>
@@ -27,13 +27,13 @@ internal static class LockOrder
     private static int t_depth;
 
     [ThreadStatic]
-    private static int t_responseCount;
+    private static int t_requestCount;
 
     [ThreadStatic]
     private static int t_connectionCount;
 
-    /// <summary>How often this thread has taken the lock of a response, and that of a connection.</summary>
-    public static (int Response, int Connection) Counts => (t_responseCount, t_connectionCount);
+    /// <summary>How often this thread has taken the lock of a request, and that of a connection.</summary>
+    public static (int Request, int Connection) Counts => (t_requestCount, t_connectionCount);
 
     /// <summary>A lock is about to be taken.</summary>
     /// <param name="rank">Its rank.</param>
@@ -46,8 +46,8 @@ internal static class LockOrder
         var before = t_held;
         t_held = rank;
         t_depth++;
-        if (rank == LockRank.Response)
-            t_responseCount++;
+        if (rank == LockRank.Request)
+            t_requestCount++;
         else
             t_connectionCount++;
         return before;

@@ -28,9 +28,6 @@ internal static class ThreadRoot
     /// <summary>Writes to the log on the thread pool, for a thread that no log provider may hold up.</summary>
     public static void Report(ILogger log, Action<ILogger> report) => Queue(log, report, log);
 
-    /// <summary>Puts a reused work item into the queue of the thread pool; its Execute begins with <see cref="Run"/>.</summary>
-    public static void Queue(IThreadPoolWorkItem work) => ThreadPool.UnsafeQueueUserWorkItem(work, preferLocal: false);
-
     /// <summary>Runs an asynchronous method on the thread pool, without the execution context of the caller.</summary>
     /// <returns>A task that never fails.</returns>
     public static Task Start(Func<Task> main, ILogger log, Action<Exception>? fail = null)

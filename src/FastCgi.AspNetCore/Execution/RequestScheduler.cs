@@ -2,7 +2,6 @@ using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Responses;
 using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Execution;
@@ -15,6 +14,9 @@ internal sealed class RequestScheduler : RequestRunner
 {
     // Whoever waits on the thread pool for less has met a lock, or the garbage collector.
     private static readonly TimeSpan s_shortWait = TimeSpan.FromMilliseconds(1);
+
+    // What fails again and again must not keep a processor busy.
+    private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(10);
 
     private readonly FastCgiApplicationScheduling _scheduling;
     private readonly ThreadPlatform _platform;
@@ -32,7 +34,7 @@ internal sealed class RequestScheduler : RequestRunner
         Workers = new WorkerPool(this, options.MaxApplicationThreads, options.LoopCount, platform, time, log);
         _coldStart = new ColdStart(Workers, time);
         Watchdog = new StallWatchdog(Workers, Predictor, _coldStart, platform, log) { TakesQueues = _scheduling == FastCgiApplicationScheduling.Auto };
-        _receiveQueues = new ReceiveQueuePool(this, Watchdog);
+        _receiveQueues = new ReceiveQueuePool(Watchdog);
         _executeOnThreadPool = ExecuteOnThreadPool;
     }
 
@@ -74,25 +76,6 @@ internal sealed class RequestScheduler : RequestRunner
         Workers.Stop();
     }
 
-    /// <summary>Runs requests on the thread of a queue that is endless, and sends what they wrote.</summary>
-    /// <param name="queue">The queue, whose batch before has ended.</param>
-    /// <param name="ready">The requests; empty afterwards.</param>
-    /// <param name="output">The outlet of their connection.</param>
-    /// <returns>
-    /// Whether this thread still owns the queue. If not, another thread goes on with it, and this one must leave it at once.
-    /// </returns>
-    public bool Run(RunQueue queue, ref ReadyRequests ready, RecordOutput output)
-    {
-        if (!ready.HasWork)
-        {
-            output.FlushNow();
-            return true;
-        }
-
-        queue.Begin(ref ready, output);
-        return RunBatch(queue);
-    }
-
     /// <summary>Runs requests on the thread that received them, and sends what they wrote.</summary>
     /// <param name="ready">The requests; empty afterwards.</param>
     /// <param name="output">The outlet of their connection.</param>
@@ -122,31 +105,43 @@ internal sealed class RequestScheduler : RequestRunner
 
         var queue = _receiveQueues.Rent();
         queue.Begin(ref ready, output);
-        ThreadRoot.Queue(queue);
+        ThreadRoot.Queue((Scheduler: this, Queue: queue), static state => state.Scheduler.Continue(state.Queue), _log);
     }
 
     /// <summary>Runs a request that has waited for its turn, on another thread.</summary>
     public override void Run(FastCgiRequest request)
     {
-        if (_scheduling == FastCgiApplicationScheduling.Auto && Predictor.Predict(new PathKey(request.Path)) == PathBehaviour.KeepsThread)
+        // What the server answers itself needs no thread of the application's, for which it would wait just when there is none.
+        if (request.Rejection == RequestRejection.None && _scheduling == FastCgiApplicationScheduling.Auto && Predictor.Predict(new PathKey(request.Path)) == PathBehaviour.KeepsThread)
             Workers.Run(request);
         else
             ExecuteLater(request);
     }
 
     /// <inheritdoc/>
-    public override bool TryLeave(FastCgiRequest request) => Workers.TryLeave(request);
+    public override void Leave(FastCgiRequest request) => Workers.Leave(request);
 
-    /// <summary>Goes on with a queue, on a thread that owns it from now on, until it ends or is taken.</summary>
+    /// <summary>Continues with a queue, on a thread that owns it from now on, until it ends or is taken. Whatever fails, the queue keeps a thread.</summary>
     /// <returns>Whether it has ended; if not, it was taken, and this thread must not touch it any more.</returns>
     public bool Continue(RunQueue queue)
     {
-        queue.Probe = Watchdog.TakesQueues ? _platform.ProbeThisThread() : null;
-        return RunBatch(queue) && queue.Continue();
+        queue.Probe = GetProbe();
+        while (true)
+        {
+            try
+            {
+                if (!RunBatch(queue))
+                    return false;
+                if (!queue.Source.TryBeginNext(queue))
+                    return true;
+            }
+            catch (Exception exception)
+            {
+                OnFailed(exception);
+                _platform.Pause(s_pauseAfterFailure);
+            }
+        }
     }
-
-    /// <summary>Begins with a queue on the thread pool.</summary>
-    public void ContinueOnThreadPool(RunQueue queue) => ThreadRoot.Run((Scheduler: this, Queue: queue), static state => state.Scheduler.Continue(state.Queue), _log);
 
     /// <summary>Executes a request on a thread of its own.</summary>
     public void Execute(FastCgiRequest request)
@@ -157,8 +152,9 @@ internal sealed class RequestScheduler : RequestRunner
         Restore(context, synchronizationContext);
     }
 
-    /// <returns>Whether this thread still owns the queue.</returns>
-    private bool RunBatch(RunQueue queue)
+    /// <summary>Runs the batch of a queue. An exception leaves it to the thread that owns it.</summary>
+    /// <returns>Whether this thread still owns the queue; if not, another thread continues with it.</returns>
+    public bool RunBatch(RunQueue queue)
     {
         if (queue.Output is not { } output)
             return true;
@@ -184,8 +180,8 @@ internal sealed class RequestScheduler : RequestRunner
     /// <returns>Whether this thread still owns the queue.</returns>
     private bool Report(RunQueue queue, IReadOnlyList<Action> reports)
     {
-        var call = queue.Enter(response: null, generation: 0, path: default);
-        Watchdog.OnActivity();
+        var call = queue.Enter(response: null, path: default);
+        WakeWatchdog();
         foreach (var report in reports)
             ThreadRoot.Run(report, static report => report(), _log);
         return queue.TryLeave(call);
@@ -195,49 +191,80 @@ internal sealed class RequestScheduler : RequestRunner
     private bool Call(RunQueue queue, FastCgiRequest request, PathKey path, RecordOutput output)
     {
         var response = request.Response.Output;
-        var generation = response.Generation;
         response.Cork(sendsAtEnd: queue.IsEmpty);
         var context = ExecutionContext.Capture();
         var synchronizationContext = SynchronizationContext.Current;
-        var call = queue.Enter(response, generation, path);
-        Watchdog.OnActivity();
-
-        var hasReturned = Execute(request, response, generation);
-
-        // Else the application has not been called, and nothing is known of it.
-        if (path.IsPath)
-        {
-            _coldStart.OnReturned();
-            Predictor.OnReturned(path, isAwaiting: !hasReturned);
-        }
-
+        var call = queue.Enter(response, path);
+        WakeWatchdog();
+        var hasReturned = request.Execute();
         var isOurs = queue.TryLeave(call);
-        if (!hasReturned)
-            response.Yield(generation);
-        Restore(context, synchronizationContext);
-        // Whoever took the queue may have sent before this request queued the last of its own.
-        if (!isOurs)
-            output.FlushNow();
-        return isOurs;
-    }
-
-    private bool Execute(FastCgiRequest request, ResponseOutput response, int generation)
-    {
+        // From here on nothing may throw: the caller would not know whose the queue is.
         try
         {
-            return request.Execute();
+            if (!hasReturned)
+                response.Yield();
+            Restore(context, synchronizationContext);
+            // The thread that took the queue may have sent before this request queued the last of its own.
+            if (!isOurs)
+                output.FlushNow();
+            // Otherwise the application has not been called, and nothing is known of it.
+            if (path.IsPath)
+            {
+                _coldStart.OnReturned();
+                Predictor.OnReturned(path, isAwaiting: !hasReturned);
+            }
         }
         catch (Exception exception)
         {
-            _log.ServerFailed(exception);
-            response.Uncork(generation);
-            return true;
+            OnFailed(exception);
+        }
+
+        return isOurs;
+    }
+
+    private ThreadProbe? GetProbe()
+    {
+        try
+        {
+            return Watchdog.TakesQueues ? _platform.ProbeThisThread() : null;
+        }
+        catch (Exception exception)
+        {
+            OnFailed(exception);
+            return null;
         }
     }
 
+    private void WakeWatchdog()
+    {
+        try
+        {
+            Watchdog.OnActivity();
+        }
+        catch (Exception exception)
+        {
+            OnFailed(exception);
+        }
+    }
+
+    private void OnFailed(Exception exception) => _log.ServerFailed(exception);
+
     /// <summary>Gives a request to another thread, if this one is not for it.</summary>
-    /// <returns>Whether it was.</returns>
+    /// <returns>Whether it was; if that fails, it is this thread's.</returns>
     private bool TryDispatch(FastCgiRequest request, PathKey path)
+    {
+        try
+        {
+            return Dispatch(request, path);
+        }
+        catch (Exception exception)
+        {
+            OnFailed(exception);
+            return false;
+        }
+    }
+
+    private bool Dispatch(FastCgiRequest request, PathKey path)
     {
         if (_scheduling == FastCgiApplicationScheduling.Inline)
             return false;
@@ -269,15 +296,18 @@ internal sealed class RequestScheduler : RequestRunner
     /// <summary>The pool has few threads: a handler that blocks there gets one of ours before long.</summary>
     private void ExecuteOnThreadPool(FastCgiRequest request)
     {
-        if (_scheduling == FastCgiApplicationScheduling.Auto)
-            Predictor.Execute(request, s_shortWait);
-        else
-            request.Execute();
+        Predictor.Execute(request, s_shortWait);
     }
 
-    /// <summary>What the application set in its execution context ends with its call.</summary>
+    /// <summary>What the application has set on this thread, or in its execution context, ends with its call.</summary>
     private static void Restore(ExecutionContext? context, SynchronizationContext? synchronizationContext)
     {
+        var thread = Thread.CurrentThread;
+        if (thread.Priority != ThreadPriority.Normal)
+            thread.Priority = ThreadPriority.Normal;
+        if (!thread.IsBackground)
+            thread.IsBackground = true;
+
         if (context is not null)
             ExecutionContext.Restore(context);
         if (SynchronizationContext.Current != synchronizationContext)

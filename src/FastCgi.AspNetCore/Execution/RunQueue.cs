@@ -1,14 +1,24 @@
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Responses;
 
 namespace FastCgi.AspNetCore.Execution;
 
+/// <summary>Where a queue gets its batches from.</summary>
+internal interface IBatchSource
+{
+    /// <summary>Whether batches come until the server stops, so that the thread of the queue does not count among those that the application keeps.</summary>
+    bool IsEndless { get; }
+
+    /// <summary>Begins the next batch of a queue, on the thread that owns it, and waits for one if need be.</summary>
+    /// <returns>Whether there is one; if not, the queue has ended, and its thread must not touch it any more.</returns>
+    bool TryBeginNext(RunQueue queue);
+}
+
 /// <summary>
-/// The requests that one receive made ready, the batch, and what is to be done behind them. It belongs to one thread at a time: when
-/// the application keeps that thread, the watchdog takes the queue, and another thread goes on with it.
+/// The requests that one receive made ready: the batch. The queue belongs to one thread at a time: when the application keeps that thread, the
+/// watchdog takes the queue, and another thread continues with it.
 /// </summary>
-internal abstract class RunQueue
+internal sealed class RunQueue(IBatchSource source)
 {
     // 0, or the number of the call that the thread of the queue is in. Whoever sets it back owns the queue.
     private long _call;
@@ -17,7 +27,6 @@ internal abstract class RunQueue
 
     // Of the call.
     private ResponseOutput? _response;
-    private int _generation;
 
     // The batch.
     private ReadyRequests _ready;
@@ -26,8 +35,11 @@ internal abstract class RunQueue
     /// <summary>Shows what the thread of the queue is doing; <see langword="null"/> where the system does not tell.</summary>
     public ThreadProbe? Probe { get; set; }
 
-    /// <summary>Whether the queue goes on for ever, so that its thread is not to be counted among those that the application keeps.</summary>
-    public abstract bool IsEndless { get; }
+    /// <summary>Where the batches come from.</summary>
+    public IBatchSource Source => source;
+
+    /// <summary>The next free queue of <see cref="ReceiveQueuePool"/>.</summary>
+    public RunQueue? NextFree { get; set; }
 
     /// <summary>Whether no request is left in the batch.</summary>
     public bool IsEmpty => _ready.IsEmpty;
@@ -50,12 +62,6 @@ internal abstract class RunQueue
     /// <summary>The path of the request that the application was called for last.</summary>
     public PathKey Path { get; private set; }
 
-    /// <summary>
-    /// Goes on with what is behind the batch, on the thread that owns the queue, until it ends or is taken.
-    /// </summary>
-    /// <returns>Whether it has ended; if not, it was taken, and this thread must not touch it any more.</returns>
-    public abstract bool Continue();
-
     /// <summary>Begins a batch. The one before has ended.</summary>
     public void Begin(ref ReadyRequests ready, RecordOutput output)
     {
@@ -76,14 +82,12 @@ internal abstract class RunQueue
 
     /// <summary>The thread of the queue is about to call the application.</summary>
     /// <param name="response">The response of the request, if there is one.</param>
-    /// <param name="generation">Which use of the response object it is.</param>
     /// <param name="path">The path of the request.</param>
     /// <returns>The number of the call.</returns>
-    public long Enter(ResponseOutput? response, int generation, PathKey path)
+    public long Enter(ResponseOutput? response, PathKey path)
     {
         var call = _lastCall + 1;
         _response = response;
-        _generation = generation;
         Path = path;
         Volatile.Write(ref _lastCall, call);
         Volatile.Write(ref _call, call);
@@ -100,10 +104,9 @@ internal abstract class RunQueue
 
     /// <summary>What a call may hold back. From any thread: by the time it is used another call may have begun, which does no harm.</summary>
     /// <returns>Whether the call was not over yet.</returns>
-    public bool TryGetCall(long call, out ResponseOutput? response, out int generation)
+    public bool TryGetCall(long call, out ResponseOutput? response)
     {
         response = Volatile.Read(ref _response);
-        generation = Volatile.Read(ref _generation);
         return CurrentCall == call;
     }
 }

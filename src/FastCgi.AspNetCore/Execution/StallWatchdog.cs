@@ -1,5 +1,5 @@
 using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Responses;
+using FastCgi.AspNetCore.Requests;
 using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Execution;
@@ -40,8 +40,8 @@ internal sealed class StallWatchdog : CorkDeadlines
 
     // Under the lock.
     private Watched[] _queues = [];
-    private List<(ResponseOutput Response, int Generation)> _corked = [];
-    private List<(ResponseOutput Response, int Generation)> _overdue = [];
+    private List<ResponseOutput> _corked = [];
+    private List<ResponseOutput> _overdue = [];
     private bool _hasDeadlines;
 
     private bool _takesQueues;
@@ -112,13 +112,13 @@ internal sealed class StallWatchdog : CorkDeadlines
     }
 
     /// <inheritdoc/>
-    public override bool TryAdd(ResponseOutput response, int generation)
+    public override bool TryAdd(ResponseOutput response)
     {
         lock (_lock)
         {
             if (_hasDeadlines)
             {
-                _corked.Add((response, generation));
+                _corked.Add(response);
                 return true;
             }
         }
@@ -200,13 +200,13 @@ internal sealed class StallWatchdog : CorkDeadlines
 
     private bool TryTake(RunQueue queue, long call)
     {
-        if (!queue.TryGetCall(call, out var response, out var generation))
+        if (!queue.TryGetCall(call, out var response))
             return true;
 
         var output = queue.Output;
         var path = queue.Path;
         // Nothing is left to do for a queue that ends with this call.
-        var needsThread = queue.IsEndless || queue.IsUnfinished;
+        var needsThread = queue.Source.IsEndless || queue.IsUnfinished;
         if (needsThread && !_workers.TryReserve())
             return false;
 
@@ -224,7 +224,7 @@ internal sealed class StallWatchdog : CorkDeadlines
             _workers.Run(queue);
         else
             Abandon(queue);
-        response?.Uncork(generation);
+        response?.Uncork();
         output?.FlushNow();
         if (needsThread)
             _workers.EnsureSpare();
@@ -234,16 +234,16 @@ internal sealed class StallWatchdog : CorkDeadlines
     private static void Abandon(RunQueue queue)
     {
         queue.End();
-        queue.Continue();
+        queue.Source.TryBeginNext(queue);
     }
 
     private static void Uncork(RunQueue queue, long call)
     {
         var output = queue.Output;
-        if (!queue.TryGetCall(call, out var response, out var generation))
+        if (!queue.TryGetCall(call, out var response))
             return;
 
-        response?.Uncork(generation);
+        response?.Uncork();
         output?.FlushNow();
     }
 
@@ -253,11 +253,11 @@ internal sealed class StallWatchdog : CorkDeadlines
         lock (_lock)
             (_corked, _overdue) = (_overdue, _corked);
 
-        foreach (var (response, generation) in _overdue)
+        foreach (var response in _overdue)
         {
             try
             {
-                response.Uncork(generation);
+                response.Uncork();
             }
             catch (Exception exception)
             {

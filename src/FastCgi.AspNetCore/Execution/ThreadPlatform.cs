@@ -25,6 +25,19 @@ internal abstract class ThreadPlatform
     /// <summary>What this thread has used so far.</summary>
     public abstract ThreadUsage GetUsageOfThisThread();
 
+    /// <summary>Waits a little on this thread, which an application may have interrupted.</summary>
+    public virtual void Pause(TimeSpan time)
+    {
+        try
+        {
+            Thread.Sleep(time);
+        }
+        catch (ThreadInterruptedException)
+        {
+            // The handler that was meant is over.
+        }
+    }
+
     /// <summary>A memory barrier on all processors, so that other threads need none.</summary>
     public virtual void SetBarrierForAllThreads() => Interlocked.MemoryBarrierProcessWide();
 }

@@ -68,7 +68,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
 
     private void Run(RunQueue queue)
     {
-        var isEndless = queue.IsEndless;
+        var isEndless = queue.Source.IsEndless;
         if (isEndless)
             pool.CountEndless(1);
         // The reservation was made when the queue was taken: an endless one from this thread, another one from the thread before.

@@ -126,22 +126,18 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
         else if (!isThreadComing)
             EnsureSpare();
 
-        // A thread that aborted it in this instant has not found it here. The object may serve another request by now; the same is true of that one.
-        if (request.IsAborted && TryLeave(request))
-            ThreadRoot.Queue(request, static request => request.Execute(), log);
+        // A thread that aborted it in this instant has not found it here.
+        if (request.IsAborted)
+            Leave(request);
     }
 
-    /// <summary>A request was aborted: it waits no longer, because it would use memory that nobody needs as long as handlers block.</summary>
-    /// <returns>Whether it waited, so that nobody else will execute it, to its end.</returns>
-    public bool TryLeave(FastCgiRequest request)
+    /// <summary>A request is aborted: it waits no longer, because it would use memory that nobody needs as long as handlers block.</summary>
+    public void Leave(FastCgiRequest request)
     {
         lock (_lock)
         {
-            if (!_waitingNodes.TryGetValue(request, out var node))
-                return false;
-
-            TakeWaiting(node);
-            return true;
+            if (_waitingNodes.TryGetValue(request, out var node))
+                TakeWaiting(node);
         }
     }
 
@@ -320,7 +316,7 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
         {
             platform.Start("FastCgi application", new Worker(this, scheduler));
         }
-        catch (Exception exception) when (exception is OutOfMemoryException or ThreadStartException)
+        catch (Exception exception)
         {
             OnStartFailed(exception);
             return;

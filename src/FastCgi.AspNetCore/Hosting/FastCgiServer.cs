@@ -51,7 +51,7 @@ internal sealed class FastCgiServer : IServer
         _services = services;
         _httpServer = httpServer;
         _loggers = loggerFactory;
-        _time = services.GetService<TimeProvider>() ?? TimeProvider.System;
+        _time = services.GetService<ServerTime>()?.Provider ?? TimeProvider.System;
         Journal = new EventJournal(loggerFactory.CreateLogger("FastCgi.AspNetCore"), _time);
         _log = SafeLogger.Wrap(Journal);
         Features.Set<IServerAddressesFeature>(_addresses);
@@ -65,6 +65,9 @@ internal sealed class FastCgiServer : IServer
 
     /// <summary>How long ago that was, whatever has become of the clock of the day since.</summary>
     public TimeSpan Uptime => _time.GetElapsedTime(_startedAt);
+
+    /// <summary>The time of day.</summary>
+    public DateTimeOffset Now => _time.GetUtcNow();
 
     /// <summary>The warnings and errors so far.</summary>
     public EventJournal Journal { get; }
@@ -155,13 +158,10 @@ internal sealed class FastCgiServer : IServer
         if (plan.FastCgi.Count > 0 && string.Equals(configuration?["ForwardedHeaders_Enabled"], "true", StringComparison.OrdinalIgnoreCase))
             _log.ForwardedHeadersEnabled();
 
-        var server = ServerContext.Create(options, application, _log, _time);
-        server.GetMaxDescriptors = ResourceLimits.GetDescriptors;
-        server.Records = RecordLog.Create(_loggers);
-        _connections = new ConnectionManager(server);
-        _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(server.Log), _time, server.Log);
-        server.Runner = _scheduler;
-        server.Responses.Deadlines = _scheduler.Watchdog;
+        var log = SafeLogger.Wrap(_log);
+        _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(log), _time, log);
+        _connections = new ConnectionManager(ServerContext.Create(
+            options, application, log, _time, _scheduler, _scheduler.Watchdog, RecordLog.Create(_loggers), ResourceLimits.GetDescriptors));
         if (_services.GetService<IMeterFactory>() is { } meters)
             ServerMetrics.Observe(meters, _connections, _scheduler);
         if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))

@@ -49,6 +49,7 @@ internal static unsafe partial class Libc
     private const int NonBlocking = 0x800;
     private const int SocketLevel = 1;
     private const int LingerOption = 13;
+    private const nuint UnsentLength = 0x5411;
 
     /// <summary>The error of the last call on this thread.</summary>
     public static int LastError => Marshal.GetLastPInvokeError();
@@ -68,6 +69,20 @@ internal static unsafe partial class Libc
     {
         byte first;
         return Receive(socket, &first, 1, MessagePeek) > 0;
+    }
+
+    /// <summary>The bytes that were sent and that the peer has not acknowledged; 0 if the system does not tell.</summary>
+    public static int GetUndeliveredLength(int socket)
+    {
+        var length = 0;
+        return ioctl(socket, UnsentLength, &length) < 0 ? 0 : length;
+    }
+
+    /// <inheritdoc cref="GetUndeliveredLength(int)"/>
+    public static int GetUndeliveredLength(SafeSocketHandle socket)
+    {
+        var length = 0;
+        return ioctl(socket, UnsentLength, &length) < 0 ? 0 : length;
     }
 
     /// <summary>Whether a socket was shut down, so that nothing comes any more.</summary>
@@ -121,6 +136,12 @@ internal static unsafe partial class Libc
 
     [LibraryImport(Library, SetLastError = true)]
     private static partial int setsockopt(int socket, int level, int name, void* value, int length);
+
+    [LibraryImport(Library)]
+    private static partial int ioctl(int socket, nuint request, int* value);
+
+    [LibraryImport(Library)]
+    private static partial int ioctl(SafeSocketHandle socket, nuint request, int* value);
 
     /// <summary>struct pollfd.</summary>
     [StructLayout(LayoutKind.Sequential)]

@@ -15,7 +15,6 @@ internal sealed class BodyDataRate(MinDataRate required, long now)
     private long _lastLook = now;
     private bool _hasWaited;
 
-    /// <summary>The rate.</summary>
     public MinDataRate Required => required;
 
     /// <summary>The application begins to wait. From its thread.</summary>

@@ -14,8 +14,8 @@ internal abstract partial class FastCgiRequest :
     IHttpMaxRequestBodySizeFeature,
     IHttpMinRequestBodyDataRateFeature
 {
-    /// <summary>What comes behind the params.</summary>
-    public RequestInput Input { get; }
+    /// <summary>What comes behind the params; from when all of them have come.</summary>
+    public RequestInput Input { get; private set; } = null!;
 
     // While the end of STDIN is still to come: front-ends that stream tell of a body by the header, HTTP/2 clients not at all.
     bool IHttpRequestBodyDetectionFeature.CanHaveBody => Input.HasBody ?? (_head.HasTransferEncoding || IsMethodWithBody(_head.Method));
@@ -24,25 +24,15 @@ internal abstract partial class FastCgiRequest :
     {
         get
         {
-            var generation = Generation;
-            while (_lazy?.Body is { } replaced)
+            while (_lazy?.Body is { } body)
             {
-                if (_lazy.BodyReader is { } reader)
-                    return reader;
+                var before = Volatile.Read(ref _lazy.BodyReader);
+                if (before?.Body == body)
+                    return before.Reader;
 
-                // Without the lock, because it asks the stream.
-                reader = PipeReader.Create(replaced);
-                using (EnterToChange())
-                {
-                    ObjectDisposedException.ThrowIf(generation != Generation, typeof(HttpContext));
-                    if (!ReferenceEquals(_lazy.Body, replaced))
-                        continue;
-                    if (_lazy.BodyReader is { } earlier)
-                        return earlier;
-
-                    Response.OnCompleted(static async reader => await ((PipeReader)reader).CompleteAsync(), reader);
-                    return _lazy.BodyReader = reader;
-                }
+                var made = new ReplacedReader(body, PipeReader.Create(body));
+                if (Interlocked.CompareExchange(ref _lazy.BodyReader, made, before) == before)
+                    Response.OnCompleted(static async reader => await ((PipeReader)reader).CompleteAsync(), made.Reader);
             }
 
             return Input.Reader;
@@ -52,24 +42,13 @@ internal abstract partial class FastCgiRequest :
     Stream IHttpRequestFeature.Body
     {
         get => _lazy?.Body ?? Input.Stream;
-        set
-        {
-            using (EnterToChange())
-            {
-                Lazy.Body = ReferenceEquals(value, Input.Stream) ? null : value;
-                Lazy.BodyReader = null;
-            }
-        }
+        set => Lazy.Body = ReferenceEquals(value, Input.Stream) ? null : value;
     }
 
     bool IHttpBodyControlFeature.AllowSynchronousIO
     {
         get => Response.AllowSynchronousIO;
-        set
-        {
-            ThrowIfOver();
-            Response.AllowSynchronousIO = value;
-        }
+        set => Response.AllowSynchronousIO = value;
     }
 
     bool IHttpMaxRequestBodySizeFeature.IsReadOnly => Input.HasStartedReading;
@@ -77,27 +56,18 @@ internal abstract partial class FastCgiRequest :
     long? IHttpMaxRequestBodySizeFeature.MaxRequestBodySize
     {
         get => Input.MaxBodySize;
-        set
-        {
-            ThrowIfOver();
-            Input.MaxBodySize = value;
-        }
+        set => Input.MaxBodySize = value;
     }
 
     MinDataRate? IHttpMinRequestBodyDataRateFeature.MinDataRate
     {
         get => MinBodyDataRate;
-        set
-        {
-            ThrowIfOver();
-            Lazy.MinBodyDataRate = new(value);
-        }
+        set => Lazy.MinBodyDataRate = new(value);
     }
 
     /// <summary>How fast the body must come, if it must.</summary>
     public MinDataRate? MinBodyDataRate => _lazy?.MinBodyDataRate is { } set ? set.Value : Server.Options.Limits.MinRequestBodyDataRate;
 
-    /// <summary>The clock of the server.</summary>
     public TimeProvider Clock => Server.Time;
 
     private static bool IsMethodWithBody(string method)

@@ -4,13 +4,7 @@ namespace FastCgi.AspNetCore.Requests;
 internal abstract partial class FastCgiRequest : IFastCgiRequestFeature
 {
     IReadOnlyList<KeyValuePair<string, string>> IFastCgiRequestFeature.Parameters
-    {
-        get
-        {
-            var generation = Generation;
-            return _lazy?.ParameterList ?? Keep(ref Lazy.ParameterList, Parameters.GetVariables(Server.Mapping), generation);
-        }
-    }
+        => _lazy?.ParameterList ?? Keep(ref Lazy.ParameterList, Parameters.GetVariables());
 
     TextWriter IFastCgiRequestFeature.StandardError => Response.OpenStandardError();
 }

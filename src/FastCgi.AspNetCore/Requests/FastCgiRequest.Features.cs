@@ -23,7 +23,6 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     private Endpoint? _endpoint;
     private RouteValueDictionary? _routeValues;
     private int _revision;
-    private volatile bool _isOver = true;
 
     /// <inheritdoc/>
     public bool IsReadOnly => false;
@@ -43,7 +42,6 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         set
         {
             ArgumentNullException.ThrowIfNull(key);
-            ThrowIfOver();
             if (!SetField(key, value))
                 Others.Set(key, value);
             OnChanged();
@@ -53,29 +51,13 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     Endpoint? IEndpointFeature.Endpoint
     {
         get => _endpoint;
-        set
-        {
-            ThrowIfOver();
-            _endpoint = value;
-        }
+        set => _endpoint = value;
     }
 
     RouteValueDictionary IRouteValuesFeature.RouteValues
     {
-        get
-        {
-            if (_routeValues is { } values)
-                return values;
-
-            using (Response.Output.EnterLock())
-                return _isOver ? [] : _routeValues ??= [];
-        }
-
-        set
-        {
-            ThrowIfOver();
-            _routeValues = value;
-        }
+        get => _routeValues ?? Keep(ref _routeValues, []);
+        set => _routeValues = value;
     }
 
     /// <inheritdoc/>
@@ -105,7 +87,6 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     /// <inheritdoc/>
     public void Set<TFeature>(TFeature? instance)
     {
-        ThrowIfOver();
         if (typeof(TFeature) == typeof(IItemsFeature))
             _items = As<IItemsFeature>(instance);
         else if (typeof(TFeature) == typeof(IServiceProvidersFeature))
@@ -204,32 +185,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     /// <summary>After the change, so that nobody caches the feature of before under the new revision.</summary>
     private void OnChanged() => Interlocked.Increment(ref _revision);
 
-    private void BeginFeatures()
-    {
-        // DefaultHttpContext keeps features by revision: it must not take those of the request before for ours.
-        OnChanged();
-        _endpoint = null;
-        _routeValues = null;
-        _traceName = null;
-        _isOver = false;
-    }
-
-    /// <summary>With the lock held.</summary>
-    private void EndFeatures()
-    {
-        _isOver = true;
-        OnChanged();
-        _others?.Clear();
-        _items = null;
-        _serviceProviders = null;
-        _query = null;
-        _authentication = null;
-        _endpoint = null;
-        _routeValues = null;
-    }
-
-    // As of Lazy.
-    private FeatureList Others => _others ?? Interlocked.CompareExchange(ref _others, new FeatureList(), null) ?? _others;
+    private FeatureList Others => _others ?? Keep(ref _others, new FeatureList());
 
     private static T? As<T>(object? feature) => Unsafe.As<object?, T?>(ref feature);
 }

@@ -12,135 +12,158 @@ namespace FastCgi.AspNetCore.Requests;
 /// </content>
 internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 {
-    // Not readonly: a struct that changes. With the lock of the connection held.
-    public RequestState State;
+    // Of a request that was aborted, and of one whose answer is written, so that nothing is cancelled any more: whichever comes first.
+    private static readonly CancellationTokenSource s_canceled = CreateCanceled();
+    private static readonly CancellationTokenSource s_answered = new();
 
+    private int _phase;
     private CancellationTokenSource? _abortedSource;
-    private int _generation;
-    private bool _isCancellationPrevented;
-
-    // Set by the first of the two: the thread that executes the request, or the one that aborts it.
-    private bool _isTaken;
-
-    // The source may be left of a request before, which did not use it up.
-    private bool _isTokenTaken;
 
     CancellationToken IHttpRequestLifetimeFeature.RequestAborted
     {
         get => _lazy?.AbortedToken is { } replaced ? replaced.Value : GetAbortedToken();
-        set
-        {
-            ThrowIfOver();
-            Lazy.AbortedToken = new(value);
-        }
+        set => Lazy.AbortedToken = new(value);
     }
 
-    /// <inheritdoc/>
-    public override int Generation => Volatile.Read(ref _generation);
+    /// <summary>How far the request has come.</summary>
+    public RequestPhase Phase => (RequestPhase)Volatile.Read(ref _phase);
+
+    /// <summary>Whether all params have come.</summary>
+    public bool HasAllParameters => Phase != RequestPhase.Receiving;
+
+    /// <summary>Whether the request has left its connection: nothing more of its response is taken.</summary>
+    public bool HasLeft => Phase >= RequestPhase.Ended;
 
     /// <summary>Whether the request was aborted before its response was complete.</summary>
-    public bool IsAborted => State.Phase == RequestPhase.Aborted;
+    public bool IsAborted => Phase == RequestPhase.Aborted;
+
+    /// <summary>Whether nothing can be read or written any more.</summary>
+    public bool IsOver => Phase == RequestPhase.Over;
+
+    /// <summary>Whether the application has written all that the client waits for.</summary>
+    public bool IsAnswered => Volatile.Read(ref _abortedSource) == s_answered;
+
+    /// <summary>Whether the end of what the web server sends of the request has come.</summary>
+    public bool IsInputOver => Input is { IsOver: true };
+
+    /// <summary>The bytes of the body that the application has not examined, while there are more to come.</summary>
+    public long UnreadBodyLength => Input is { } input ? input.UnreadLength : 0;
+
+    /// <summary>Whether the application has waited for the body, and it must come at some rate.</summary>
+    public bool IsBodyTimed => Input is { IsTimed: true };
 
     /// <inheritdoc/>
-    void IHttpRequestLifetimeFeature.Abort()
+    public void Abort()
     {
-        // In this order: a thread that comes late, when the object serves another request, is found out by the generation.
-        var generation = Generation;
-        ThrowIfOver();
-        Abort(generation);
-    }
-
-    /// <inheritdoc/>
-    public override void Abort(int generation)
-    {
-        var connection = Connection;
-        var traceIdentifier = TraceIdentifier;
         var reason = new ConnectionAbortedException("The connection was aborted by the application via HttpContext.Abort().");
-        if (connection.TryAbort(this, generation, reason))
-            Server.Log.ApplicationAborted(connection.Id, traceIdentifier);
+        if (Connection.TryAbort(this, reason))
+            Log.ApplicationAborted(Connection.Id, TraceIdentifier);
     }
 
-    /// <inheritdoc/>
-    public override void OnAnswered()
+    /// <summary>All that the client waits for is written: an abort cancels nothing any more.</summary>
+    public void OnAnswered()
     {
-        if (!IsAborted)
-            Volatile.Write(ref _isCancellationPrevented, true);
-    }
-
-    /// <summary>
-    /// The request was aborted: reads fail, what is written is dropped, and the application is told. With the lock of the connection held,
-    /// which has just taken the request out of its table.
-    /// </summary>
-    public void OnAborted(Exception reason)
-    {
-        Input.Fail(reason);
-        Response.Output.Drop();
-        // It waits for a thread, which may take as long as handlers block, and nobody will read what has come.
-        if (TryTake())
+        CancellationTokenSource? source;
+        do
         {
-            Input.Discard();
-            Parameters.End();
-            // Its path and its query may be as long as all params, at two bytes a character.
+            source = Volatile.Read(ref _abortedSource);
+            if (source == s_canceled || source == s_answered)
+                return;
+        }
+        while (Interlocked.CompareExchange(ref _abortedSource, s_answered, source) != source);
+    }
+
+    /// <summary>Takes the request to execute it.</summary>
+    /// <returns>Whether this call did it: only one does, and none if the request is aborted before.</returns>
+    public bool TryClaim()
+        => Interlocked.CompareExchange(ref _phase, (int)RequestPhase.Running, (int)RequestPhase.Waiting) == (int)RequestPhase.Waiting;
+
+    /// <summary>The request leaves its connection.</summary>
+    /// <param name="how">How.</param>
+    /// <param name="before">The phase before.</param>
+    /// <returns>Whether this call did it; if not, it has left before.</returns>
+    public bool TryLeave(ConnectionScope connection, RequestPhase how, out RequestPhase before)
+    {
+        do
+        {
+            before = Phase;
+            if (before >= RequestPhase.Ended)
+                return false;
+        }
+        while (Interlocked.CompareExchange(ref _phase, (int)how, (int)before) != (int)before);
+
+        return true;
+    }
+
+    /// <summary>The request was aborted: reads fail, what is written is dropped, and the application is told.</summary>
+    /// <param name="reason">What reads fail with.</param>
+    /// <param name="isUnclaimed">Whether no thread has taken the request, and so none will.</param>
+    public void OnAborted(ConnectionScope connection, Exception reason, bool isUnclaimed)
+    {
+        Input.Fail(connection, reason);
+        Response.Output.Drop(connection);
+        if (isUnclaimed)
+        {
+            // Whoever has it in a queue may come to it when handlers that block return: until then it would keep what the client has sent.
+            Input.Close(connection);
+            Parameters = new RequestParameters(Server.Mapping);
             _head = default;
+            Server.Admission.LeaveQueue(this);
+            Server.Runner.Leave(this);
+            ThreadRoot.Queue(this, static request => RequestCompletion.Complete(request, exception: null), Log);
         }
 
-        // Nobody else comes to a request that waited.
-        if (Server.Admission.TryLeaveQueue(this) || Server.Runner.TryLeave(this))
-            ThreadRoot.Queue(this, static request => request.Execute(), Server.Log);
-        if (Volatile.Read(ref _abortedSource) is { } source && !IsAnswered)
-            Cancel(source);
+        CancelToken();
     }
 
-    /// <summary>Takes the request and what it has received, to execute it, or to release that because it is aborted.</summary>
-    /// <returns>Whether this call did it: only the first one does.</returns>
-    protected bool TryTake() => !Interlocked.Exchange(ref _isTaken, true);
-
-    /// <summary>Throws if the application uses the features of a request that is over.</summary>
-    private void ThrowIfOver() => ObjectDisposedException.ThrowIf(_isOver, typeof(HttpContext));
-
-    /// <summary>Takes the lock of the request, to change what may be changed until it is over.</summary>
-    private ResponseLock.LockScope EnterToChange()
+    /// <summary>The application has returned, or was not called: from now on nothing can be read or written.</summary>
+    public void Close()
     {
-        var scope = Response.Output.EnterLock();
-        if (!_isOver)
-            return scope;
+        using var scope = EnterLock();
+        Volatile.Write(ref _phase, (int)RequestPhase.Over);
+        Response.Output.Close(scope);
+        if (!Input.IsUsed)
+            return;
 
-        scope.Dispose();
-        throw new ObjectDisposedException(typeof(HttpContext).FullName);
+        using var connection = Connection.EnterLock();
+        Input.Close(connection);
     }
+
+    private static CancellationTokenSource CreateCanceled()
+    {
+        var source = new CancellationTokenSource();
+        source.Cancel();
+        return source;
+    }
+
+    private void BecomeReady(ConnectionScope connection) => Volatile.Write(ref _phase, (int)RequestPhase.Waiting);
 
     private CancellationToken GetAbortedToken()
     {
-        if (IsAnswered)
-            return CancellationToken.None;
+        var source = Volatile.Read(ref _abortedSource);
+        if (source is null && (!HasLeft || IsAborted))
+            source = Keep(ref _abortedSource, new CancellationTokenSource());
+        return source is null || source == s_answered ? CancellationToken.None : source.Token;
+    }
 
-        switch (State.Phase)
+    private void CancelToken()
+    {
+        CancellationTokenSource? source;
+        do
         {
-            case RequestPhase.Aborted when _abortedSource is null || !_isTokenTaken:
-                return new CancellationToken(canceled: true);
-            case RequestPhase.Running or RequestPhase.Aborted:
-                break;
-            default:
-                return CancellationToken.None;
+            source = Volatile.Read(ref _abortedSource);
+            if (source == s_answered)
+                return;
         }
+        while (Interlocked.CompareExchange(ref _abortedSource, s_canceled, source) != source);
 
-        _isTokenTaken = true;
-        var source = _abortedSource;
-        if (source is null)
-        {
-            source = new CancellationTokenSource();
-            source = Interlocked.CompareExchange(ref _abortedSource, source, null) ?? source;
-            // Whoever aborted the request in this instant has not seen the source.
-            if (IsAborted)
-                Cancel(source);
-        }
-
-        return source.Token;
+        if (source is not null)
+            Cancel(source);
     }
 
     /// <summary>What is registered with the token is code of the application: it runs on the thread pool, with none of our locks held.</summary>
     private void Cancel(CancellationTokenSource source) => ThreadRoot.Queue(
-        (source, log: Server.Log),
+        (source, log: Log),
         static state =>
         {
             try
@@ -152,15 +175,5 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
                 state.log.CancellationCallbackFailed(exception);
             }
         },
-        Server.Log);
-
-    private void ResetLifetime()
-    {
-        // A source that is being cancelled, or was, is not used again. Not disposed: the application may still have its token.
-        if (_abortedSource is { } source && (IsAborted || !source.TryReset()))
-            _abortedSource = null;
-        _isCancellationPrevented = false;
-        _isTokenTaken = false;
-        Volatile.Write(ref _isTaken, false);
-    }
+        Log);
 }

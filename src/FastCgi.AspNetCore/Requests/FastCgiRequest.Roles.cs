@@ -5,11 +5,10 @@ namespace FastCgi.AspNetCore.Requests;
 /// <content>What is different about requests in the other roles than Responder.</content>
 internal abstract partial class FastCgiRequest : IFastCgiFilterFeature
 {
-    /// <inheritdoc/>
-    public override bool CanAnswerOk
-        => Role != FastCgiRole.Authorizer || _endpoint?.Metadata.GetMetadata<FastCgiRoleAttribute>()?.Role == FastCgiRole.Authorizer;
+    /// <summary>Whether the endpoint is one that may allow an authorizer's request.</summary>
+    public bool IsAuthorizerEndpoint => _endpoint?.Metadata.GetMetadata<FastCgiRoleAttribute>()?.Role == FastCgiRole.Authorizer;
 
-    Stream IFastCgiFilterFeature.Data => Input.Data ?? throw new ObjectDisposedException(nameof(IFastCgiFilterFeature));
+    Stream IFastCgiFilterFeature.Data => _lazy?.Data ?? Keep(ref Lazy.Data, new FilterData(Input, Input.Data!));
 
     long? IFastCgiFilterFeature.DataLength => GetNumber("FCGI_DATA_LENGTH");
 
@@ -18,17 +17,16 @@ internal abstract partial class FastCgiRequest : IFastCgiFilterFeature
             ? DateTimeOffset.FromUnixTimeSeconds(seconds)
             : null;
 
-    private void BeginInput()
+    private RequestInput CreateInput()
     {
         // The body goes to whoever answers the request; an authorizer gets none, whatever its params say.
         if (Role == FastCgiRole.Authorizer)
             _head.ContentLength = null;
 
-        Input.Begin(_head.ContentLength, Server.Options.Limits.MaxRequestBodySize);
-        if (Role == FastCgiRole.Filter)
-            Input.BeginData(GetNumber("FCGI_DATA_LENGTH"));
+        var dataLength = Role == FastCgiRole.Filter ? GetNumber("FCGI_DATA_LENGTH") : null;
+        return new RequestInput(this, _head.ContentLength, Server.Options.Limits.MaxRequestBodySize, dataLength);
     }
 
     private long? GetNumber(string name)
-        => long.TryParse(GetVariable(name), NumberStyles.None, CultureInfo.InvariantCulture, out var number) ? number : null;
+        => long.TryParse(Parameters.GetVariable(name), NumberStyles.None, CultureInfo.InvariantCulture, out var number) ? number : null;
 }

@@ -9,36 +9,31 @@ internal abstract partial class FastCgiRequest
     private const int MaxPath = 500;
     private const int MaxShortText = 50;
 
-    /// <summary>Which request of its connection it is.</summary>
-    public uint Sequence => _sequence;
-
-    /// <summary>Describes the request. With the lock of the connection held, while it is in the table.</summary>
-    /// <param name="now">The time.</param>
-    public RequestDescription Describe(long now)
+    public RequestDescription Describe(ConnectionScope connection, long now)
     {
         var age = Server.Time.GetElapsedTime(BeganAt, now);
         if (!HasAllParameters)
-            return new RequestDescription(ConnectionId, Id, _sequence, string.Empty, string.Empty, null, age, RequestActivity.ReceivingParameters, 0, 0);
+            return new RequestDescription(Connection.Id, Id, Sequence, string.Empty, string.Empty, null, age, RequestActivity.ReceivingParameters, 0, 0);
 
         // The path without the query, in which there may be a secret.
         return new RequestDescription(
-            ConnectionId,
+            Connection.Id,
             Id,
-            _sequence,
+            Sequence,
             LogText.Clean(_head.Method ?? string.Empty, MaxShortText),
             LogText.Clean(_head.Path ?? string.Empty, MaxPath),
-            GetVariable("REMOTE_ADDR") is { } client ? LogText.Clean(client, MaxShortText) : null,
+            Parameters.GetVariable("REMOTE_ADDR") is { } client ? LogText.Clean(client, MaxShortText) : null,
             age,
-            GetActivity(),
+            GetActivity(connection),
             Input.ReceivedLength,
             Response.BytesWritten);
     }
 
-    private RequestActivity GetActivity()
+    private RequestActivity GetActivity(ConnectionScope connection)
     {
         if (Place == RequestPlace.Queued)
             return RequestActivity.Queued;
-        if (Response.Output.IsFlushWaiting)
+        if (Response.Output.IsFlushWaiting(connection))
             return RequestActivity.WaitingForClient;
 
         return Input.IsReading ? RequestActivity.WaitingForBody : RequestActivity.Running;

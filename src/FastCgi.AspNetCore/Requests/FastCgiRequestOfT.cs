@@ -1,45 +1,37 @@
 using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Hosting.Server;
-using Microsoft.AspNetCore.Hosting.Server.Abstractions;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// Runs the application for a request, and ends it. It is the container of hosting's context too, so that hosting uses that
-/// context, and the <c>HttpContext</c> in it, again.
-/// </summary>
-internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplication<TContext> application)
-    : FastCgiRequest(server), IHostContextContainer<TContext>
+/// <summary>Runs the application for a request, and ends it.</summary>
+/// <remarks>
+/// It is no <c>IHostContextContainer</c>: hosting would keep its <c>HttpContext</c> for the next request, where an application that has kept it
+/// would read and change what belongs to another client.
+/// </remarks>
+internal sealed class FastCgiRequest<TContext>(
+    ServerContext server, IHttpApplication<TContext> application, RequestConnection connection, in RequestStart start)
+    : FastCgiRequest(server, connection, in start)
     where TContext : notnull
 {
     private TContext? _context;
-    private Task? _applicationTask;
-    private Action? _onApplicationReturned;
-    private ExecutionContext? _executionContext;
     private bool _hasContext;
-
-    TContext? IHostContextContainer<TContext>.HostContext { get; set; }
 
     public override bool Execute()
     {
-        // Refused, or aborted while it waited for its turn.
-        if (!TryTake() || Rejection != RequestRejection.None || IsAborted)
-        {
-            RequestCompletion.Complete(this, exception: null);
+        if (!TryClaim())
             return true;
-        }
 
         Task? task;
         try
         {
-            if (!TryDecodeHeaders())
+            if (Rejection != RequestRejection.None || !TryDecodeHeaders())
             {
                 RequestCompletion.Complete(this, exception: null);
                 return true;
             }
 
-            _context = CreateContext();
+            _context = application.CreateContext(this);
             _hasContext = true;
             task = application.ProcessRequestAsync(_context);
         }
@@ -56,10 +48,7 @@ internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplic
             return true;
         }
 
-        // The rest runs in the application's execution context, where its log scopes and its activity are.
-        _executionContext = ExecutionContext.Capture();
-        _applicationTask = task;
-        task.GetAwaiter().UnsafeOnCompleted(_onApplicationReturned ??= OnApplicationReturned);
+        _ = AwaitAsync(task);
         return false;
     }
 
@@ -74,32 +63,9 @@ internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplic
         }
         catch (Exception failure)
         {
-            ForgetHostContext();
-            Server.Log.DisposeContextFailed(Connection.Id, TraceIdentifier, failure);
-        }
-
-        _context = default;
-        _hasContext = false;
-    }
-
-    private TContext CreateContext()
-    {
-        try
-        {
-            return application.CreateContext(this);
-        }
-        catch
-        {
-            ForgetHostContext();
-            throw;
+            Log.DisposeContextFailed(Connection.Id, TraceIdentifier, failure);
         }
     }
-
-    /// <summary>
-    /// What hosting did not clean up, because a log provider or a listener threw, belongs to this request: the next one gets a context of its
-    /// own.
-    /// </summary>
-    private void ForgetHostContext() => ((IHostContextContainer<TContext>)this).HostContext = default;
 
     private static Exception? GetException(Task? task)
     {
@@ -124,18 +90,10 @@ internal sealed class FastCgiRequest<TContext>(ServerContext server, IHttpApplic
         }
     }
 
-    private void OnApplicationReturned() => ThreadRoot.Run(this, static request => request.CompleteInItsContext(), Server.Log);
-
-    private void CompleteInItsContext()
+    /// <summary>The rest runs in the application's execution context, where its log scopes and its activity are.</summary>
+    private async Task AwaitAsync(Task task)
     {
-        var task = _applicationTask!;
-        _applicationTask = null;
-        var own = ExecutionContext.Capture();
-        if (_executionContext is { } context)
-            ExecutionContext.Restore(context);
-        _executionContext = null;
-        RequestCompletion.Complete(this, GetException(task));
-        if (own is not null)
-            ExecutionContext.Restore(own);
+        await task.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing | ConfigureAwaitOptions.ContinueOnCapturedContext);
+        ThreadRoot.Run((Request: this, Task: task), static state => RequestCompletion.Complete(state.Request, GetException(state.Task)), Log);
     }
 }

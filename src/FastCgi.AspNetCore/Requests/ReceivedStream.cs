@@ -93,7 +93,6 @@ internal abstract class ReceivedStream : Stream
             var result = await ReadResultAsync(cancellationToken).ConfigureAwait(false);
             ThrowIfCanceled(result);
             var consumed = result.Buffer.Start;
-            var body = Hold();
             try
             {
                 var next = consumed;
@@ -111,7 +110,7 @@ internal abstract class ReceivedStream : Stream
             finally
             {
                 // Where the destination fails, the rest can be read again.
-                Advance(consumed, body);
+                Advance(consumed);
             }
 
             if (result.IsCompleted)
@@ -119,34 +118,11 @@ internal abstract class ReceivedStream : Stream
         }
     }
 
-    /// <summary>
-    /// Has the memory of the last result stay what it is while a destination reads it, though the request may end meanwhile: the
-    /// application need not wait for a copy.
-    /// </summary>
-    /// <returns>The body that is held, if there is one.</returns>
-    /// <exception cref="ObjectDisposedException">The request has ended.</exception>
-    protected abstract RequestBody? Hold();
-
-    /// <summary>Reads what is there, or waits for it.</summary>
     protected abstract ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken);
 
-    /// <summary>Says how far the result of the last read was used.</summary>
     protected abstract void Advance(SequencePosition consumed);
 
-    /// <summary>Throws unless the application may use synchronous reads.</summary>
     protected abstract void ThrowIfSynchronousIONotAllowed();
-
-    private void Advance(SequencePosition consumed, RequestBody? held)
-    {
-        try
-        {
-            Advance(consumed);
-        }
-        finally
-        {
-            held?.Unhold();
-        }
-    }
 
     private int Take(ReadResult result, Span<byte> buffer)
     {

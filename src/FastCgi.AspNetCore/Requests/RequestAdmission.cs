@@ -1,5 +1,4 @@
 using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Diagnostics;
 
 namespace FastCgi.AspNetCore.Requests;
 
@@ -51,7 +50,6 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
     private long _ordinaryCount;
     private int _reservedCount;
 
-    /// <summary>The requests that wait.</summary>
     public int QueuedCount
     {
         get
@@ -96,7 +94,7 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
             }
         }
 
-        ExecuteLater(overdue);
+        RunLater(overdue);
         return result;
     }
 
@@ -125,24 +123,20 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         }
 
         next?.RunLater();
-        ExecuteLater(overdue);
+        RunLater(overdue);
     }
 
-    /// <summary>A request has left its connection: if it waits, it does no longer, and its place in the queue is free.</summary>
-    /// <returns>Whether it waited, so that nobody else will execute it, to its end.</returns>
-    public bool TryLeaveQueue(FastCgiRequest request)
+    /// <summary>A request is aborted: if it waits, it does no longer, and its place in the queue is free.</summary>
+    public void LeaveQueue(FastCgiRequest request)
     {
         // Read without the lock: it becomes that with the lock of the connection held, as now.
         if (request.Place != RequestPlace.Queued)
-            return false;
+            return;
 
         lock (_lock)
         {
-            if (!_nodes.TryGetValue(request, out var node))
-                return false;
-
-            Take(node, RequestPlace.None);
-            return true;
+            if (_nodes.TryGetValue(request, out var node))
+                Take(node, RequestPlace.None);
         }
     }
 
@@ -156,8 +150,7 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         lock (_lock)
             overdue = TakeOverdue();
 
-        // Rejected: none of them runs the application.
-        overdue?.ForEach(static request => ThreadRoot.Run(request, static request => request.Execute(), request.Log));
+        RunLater(overdue);
     }
 
     private bool TryTakePlace(FastCgiRequest request)
@@ -189,8 +182,7 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         return true;
     }
 
-    private static void ExecuteLater(List<FastCgiRequest>? requests)
-        => requests?.ForEach(static request => ThreadRoot.Queue(request, static request => request.Execute(), request.Log));
+    private static void RunLater(List<FastCgiRequest>? requests) => requests?.ForEach(static request => request.RunLater());
 
     private List<FastCgiRequest>? TakeOverdue()
     {

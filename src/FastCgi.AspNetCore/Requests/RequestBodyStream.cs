@@ -3,14 +3,8 @@ using System.IO.Pipelines;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>What the application has as <c>Request.Body</c>: another view of what <see cref="RequestBodyReader"/> reads.</summary>
-internal sealed class RequestBodyStream(RequestInput input, int generation) : ReceivedStream
+internal sealed class RequestBodyStream(RequestInput input) : ReceivedStream
 {
-    /// <summary>The request that it was given out for.</summary>
-    public int Generation => generation;
-
-    /// <summary>Makes the stream of a request.</summary>
-    public static RequestBodyStream Open(RequestInput input, int generation) => new(input, generation);
-
     /// <summary>Copies the rest of the body, until the destination is completed.</summary>
     public Task CopyToAsync(PipeWriter destination, CancellationToken cancellationToken) => CopyAsync(
         async segment =>
@@ -20,12 +14,9 @@ internal sealed class RequestBodyStream(RequestInput input, int generation) : Re
         },
         cancellationToken);
 
-    protected override RequestBody? Hold() => input.Hold(generation);
+    protected override ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken) => input.ReadAsync(cancellationToken);
 
-    protected override ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken)
-        => input.ReadAsync(generation, cancellationToken);
-
-    protected override void Advance(SequencePosition consumed) => input.AdvanceTo(generation, consumed, consumed);
+    protected override void Advance(SequencePosition consumed) => input.AdvanceTo(consumed, consumed);
 
     protected override void ThrowIfSynchronousIONotAllowed() => input.ThrowIfSynchronousIONotAllowed();
 }

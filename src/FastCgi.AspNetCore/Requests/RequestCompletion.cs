@@ -1,99 +1,84 @@
 using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
-using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Http;
 
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// The one way from "the application was called" to "in the pool". Whatever the application did or threw, the request leaves its
-/// connection exactly once: ended, aborted or cut; then its output is sent or dropped; then its callbacks are called and its context
-/// is disposed of; then, and only then, the object is put into the pool.
+/// The one way from "the application was called" to the end. Whatever the application did or threw, the request gives its place to another one
+/// and leaves its connection exactly once: ended, aborted or cut; then its callbacks are called, reports are made, and its context is disposed of.
+/// Whatever fails in a step, the next is taken.
 /// </summary>
 internal static class RequestCompletion
 {
-    /// <summary>Completes a request whose application has returned, or was not called.</summary>
+    /// <summary>Completes a request whose application has returned, or was not called. It never throws.</summary>
     /// <param name="request">The request.</param>
     /// <param name="exception">What the application threw.</param>
     public static void Complete(FastCgiRequest request, Exception? exception)
     {
         // Most requests end here, without a state machine.
-        if (exception is null && CanFinishAtOnce(request))
+        if (exception is not null || HasUnfinishedWork(request.Response))
         {
-            request.LeavePlace();
-            if (TryFinish(request, out var isDrained) && isDrained && !request.Response.HasOnCompleted)
-            {
-                Retire(request);
-                return;
-            }
+            _ = CompleteAsync(request, exception);
+            return;
         }
 
-        var completion = CompleteAsync(request, exception);
-        if (completion.IsCompleted)
-            completion.GetAwaiter().GetResult();
+        End(request);
+        if (request.Response.HasOnCompleted)
+            _ = RetireAsync(request);
+        else
+            Retire(request);
     }
 
-    private static bool CanFinishAtOnce(FastCgiRequest request)
-        => request is { Rejection: RequestRejection.None, ApplicationError: null, IsAborted: false, Response: { IsCompleted: false, Completion: null, Starting: null or { IsCompleted: true } } response }
-            && (response.HasStarted || !response.HasOnStarting);
+    private static bool HasUnfinishedWork(FastCgiResponse response)
+        => response.Starting is { IsCompleted: false } || response is { HasStarted: false, HasOnStarting: true };
 
-    private static async ValueTask CompleteAsync(FastCgiRequest request, Exception? exception)
+    private static async Task CompleteAsync(FastCgiRequest request, Exception? exception)
     {
-        await AttemptAsync(request, EndResponseAsync(request, exception));
-        await AttemptAsync(request, LeaveConnectionAsync(request));
+        await AttemptAsync(request, FinishWorkAsync(request, exception));
+        End(request);
+        await RetireAsync(request);
+    }
+
+    private static async Task RetireAsync(FastCgiRequest request)
+    {
+        // The client need not wait for the callbacks.
+        Attempt(request, static request => request.Connection.Output.FlushNow());
         await AttemptAsync(request, new ValueTask(request.Response.FireOnCompletedAsync()));
         Retire(request);
     }
 
-    /// <summary>Whatever fails in a step, those behind it are taken: the request leaves its connection and comes into the pool.</summary>
-    private static async ValueTask AttemptAsync(FastCgiRequest request, ValueTask step)
+    /// <summary>Callbacks that the application has registered, or begun and not awaited, are its work too; what they fail with is recorded.</summary>
+    private static async ValueTask FinishWorkAsync(FastCgiRequest request, Exception? exception)
     {
-        try
-        {
-            await step;
-        }
-        catch (Exception failure)
-        {
-            request.Log.RequestEndFailed(request.ConnectionId, request.TraceIdentifier, failure);
-        }
+        if (exception is not null)
+            request.TakeApplicationException(exception);
+        if (request.Response.Starting is { IsCompleted: false } starting)
+            await starting.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing | ConfigureAwaitOptions.ContinueOnCapturedContext);
+        if (request is { ApplicationError: null, HasLeft: false, Response: { HasStarted: false, HasOnStarting: true } response })
+            await response.FireOnStartingAsync();
     }
 
-    private static async ValueTask LeaveConnectionAsync(FastCgiRequest request)
+    /// <summary>
+    /// Gives the request's place to another one, ends its response, and takes it off its connection. The place first: the client's next request may
+    /// come as soon as the end is sent, and must find it free, and a client that reads nothing must not keep it.
+    /// </summary>
+    private static void End(FastCgiRequest request)
     {
-        request.LeavePlace();
+        Attempt(request, static request => request.Server.Admission.Release(request));
+        Attempt(request, static request => EndResponse(request));
         // The last resort of a request that is still in the table, whatever has failed: what is left of it is dropped.
-        if (request.State.IsInTable)
-            request.Connection.TryAbort(request, request.Generation, new ConnectionAbortedException("The server failed to end the request."));
-        request.CloseBodies();
-        await request.Response.Output.DrainAsync();
+        if (!request.HasLeft)
+            Attempt(request, static request => request.Connection.TryAbort(request, new ConnectionAbortedException("The server failed to end the request.")));
+        Attempt(request, static request => request.Close());
+        Attempt(request, static request => request.Connection.OnRequestOver());
     }
 
     /// <summary>Ends the response: as it is, as an error, or cut.</summary>
-    private static async ValueTask EndResponseAsync(FastCgiRequest request, Exception? exception)
+    private static void EndResponse(FastCgiRequest request)
     {
         var response = request.Response;
-        if (request.Rejection != RequestRejection.None)
-        {
-            request.LeavePlace();
-            Refuse(request);
-            return;
-        }
-
-        if (exception is not null)
-            request.TakeApplicationException(exception);
-        // Callbacks that the application has begun and not awaited are its work too; what they fail with is recorded.
-        if (response.Starting is { IsCompleted: false } starting)
-            await CatchAsync(starting);
-        if (request.ApplicationError is null && response is { HasStarted: false, HasOnStarting: true } && !request.IsAborted)
-            await response.FireOnStartingAsync();
-        // Where the application has completed the response, its end has been sent, or waits for the web server.
-        if (response.IsCompleted)
-            request.LeavePlace();
-        if (response.Completion is { } completion && await CatchAsync(completion) is { } failure)
-            request.ReportApplicationError(failure);
-        request.LeavePlace();
         if (request.IsAborted)
         {
             if (!response.HasStarted)
@@ -101,26 +86,28 @@ internal static class RequestCompletion
             return;
         }
 
-        if (request.ApplicationError is null && TryFinish(request, out _))
+        if (request.Rejection != RequestRejection.None)
+        {
+            Refuse(request);
             return;
-        if (request.ApplicationError is not null && !response.IsCompleted)
-            Fail(request);
-    }
+        }
 
-    /// <summary>Ends a response that nothing is wrong with; an application that made it so that it cannot be ended is in error.</summary>
-    private static bool TryFinish(FastCgiRequest request, out bool isDrained)
-    {
-        isDrained = false;
-        try
+        if (request.ApplicationError is null)
         {
-            isDrained = request.Response.Finish();
-            return true;
+            try
+            {
+                response.Finish();
+                return;
+            }
+            catch (Exception exception)
+            {
+                // The application has made it so that it cannot be ended.
+                request.ReportApplicationError(exception);
+            }
         }
-        catch (Exception exception)
-        {
-            request.ReportApplicationError(exception);
-            return false;
-        }
+
+        if (!request.HasLeft)
+            Fail(request);
     }
 
     private static void Fail(FastCgiRequest request)
@@ -129,15 +116,11 @@ internal static class RequestCompletion
         if (response.TryFinishAsError(request.ErrorStatusCode))
             return;
 
+        // Where all of it is written, what fails after that does not make it a wrong response.
         if (request.IsAnswered)
-        {
-            // All of it is written: what fails after that does not make it a wrong response.
             response.Finish();
-        }
-        else if (response.Cut() == ResponseEnd.CutByReset)
-        {
-            request.Connection.Reset();
-        }
+        else
+            response.Cut();
     }
 
     private static void Refuse(FastCgiRequest request)
@@ -154,24 +137,41 @@ internal static class RequestCompletion
         });
     }
 
+    /// <summary>Nobody waits for the request any longer.</summary>
     private static void Retire(FastCgiRequest request)
     {
-        request.ReportLargeHead();
-        request.ReportAnswer();
-        request.DisposeContext();
-        request.Release();
+        Attempt(request, static request => request.SampleFrontEnd());
+        Attempt(request, static request => request.ReportLargeHead());
+        Attempt(request, static request => request.ReportAnswer());
+        Attempt(request, static request => request.DisposeContext());
+        if (request.Server.Statistics.IsWatched)
+            Attempt(request, static request => request.Server.Statistics.Add(request.BeganAt));
     }
 
-    private static async ValueTask<Exception?> CatchAsync(Task task)
+    private static void Attempt(FastCgiRequest request, Action<FastCgiRequest> step)
     {
         try
         {
-            await task;
-            return null;
+            step(request);
         }
-        catch (Exception exception)
+        catch (Exception failure)
         {
-            return exception;
+            Report(request, failure);
         }
     }
+
+    private static async ValueTask AttemptAsync(FastCgiRequest request, ValueTask step)
+    {
+        try
+        {
+            await step;
+        }
+        catch (Exception failure)
+        {
+            Report(request, failure);
+        }
+    }
+
+    private static void Report(FastCgiRequest request, Exception failure)
+        => request.Log.RequestEndFailed(request.Connection.Id, request.TraceIdentifier, failure);
 }

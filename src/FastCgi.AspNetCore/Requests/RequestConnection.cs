@@ -1,4 +1,5 @@
-using FastCgi.AspNetCore.Responses;
+using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Requests;
 
@@ -8,34 +9,49 @@ internal abstract class RequestConnection
     /// <summary>The connection's name in logs and in <c>HttpContext.Connection.Id</c>.</summary>
     public abstract string Id { get; }
 
-    /// <summary>The number of the loop that receives from it; 0 with engines that have none.</summary>
-    public abstract int Loop { get; }
-
-    /// <summary>The outlet, whose lock guards the connection's side of each request.</summary>
     public abstract RecordOutput Output { get; }
 
-    /// <summary>
-    /// The response is about to be queued as ended or cut: the request leaves the table. With the lock held.
-    /// </summary>
-    /// <returns>How it leaves; <see cref="ResponseEnd.None"/> if it has left before.</returns>
-    public abstract ResponseEnd OnRequestEnding(FastCgiRequest request, bool isComplete);
+    /// <summary>Takes the lock of the connection: of its parser, its table of requests, its lifetime and its outlet.</summary>
+    public ConnectionScope EnterLock() => Output.EnterLock();
 
     /// <summary>
-    /// Aborts a request, so that the client sees that its response is cut: the connection is reset, or, if other requests live on it,
-    /// END_REQUEST tells of the failure.
+    /// Ends a request, with a complete response or a cut one, in one step: it leaves the table, the ending that suits the connection is
+    /// appended, and all of it is queued.
     /// </summary>
     /// <param name="request">The request.</param>
-    /// <param name="generation">Which use of the object is meant.</param>
+    /// <param name="records">The rest of its response.</param>
+    /// <param name="status">What END_REQUEST says; <see langword="null"/> for a response that is cut.</param>
+    /// <param name="sends">Whether to collect what is to be sent now.</param>
+    public abstract EndedRequest End(FastCgiRequest request, BufferChain records, ProtocolStatus? status, bool sends);
+
+    /// <summary>Aborts a request, so that the client sees that its response is cut, without harm to the other answers of the connection.</summary>
+    /// <param name="request">The request.</param>
     /// <param name="reason">What reads fail with.</param>
     /// <returns>Whether this call did it.</returns>
-    public abstract bool TryAbort(FastCgiRequest request, int generation, Exception reason);
+    public abstract bool TryAbort(FastCgiRequest request, Exception reason);
 
-    /// <summary>Resets the connection.</summary>
-    public abstract void Reset();
+    /// <summary>Has the transport end the connection as its lifetime has decided.</summary>
+    public abstract void EndTransport();
 
-    /// <summary>The application is done with a request that has left the table.</summary>
-    public abstract void OnRequestReleased(FastCgiRequest request);
+    /// <summary>The application is done with a request that has left the connection.</summary>
+    public abstract void OnRequestOver();
 
-    /// <summary>The application has read from the body: receiving may go on.</summary>
-    public abstract void OnBodyConsumed();
+    /// <summary>Receives on, if that was paused and nothing stands against it any more: the application has read, or the web server has.</summary>
+    public abstract void ResumeReceiving();
+}
+
+/// <summary>A request that has left its connection: what is left to do without the locks.</summary>
+/// <param name="Connection">The connection; <see langword="null"/> if the request had left it before.</param>
+/// <param name="Chain">What to send now.</param>
+/// <param name="EndsTransport">Whether the connection ends with it.</param>
+internal readonly record struct EndedRequest(RequestConnection? Connection, BufferBlock? Chain, bool EndsTransport)
+{
+    /// <summary>Sends what was collected.</summary>
+    public void Send()
+    {
+        if (Chain is not null)
+            Connection!.Output.SendCollected(Chain);
+        if (EndsTransport)
+            Connection!.EndTransport();
+    }
 }

@@ -3,7 +3,6 @@ using System.Diagnostics.CodeAnalysis;
 using System.Globalization;
 using System.Text;
 using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 using Known = Microsoft.Net.Http.Headers.HeaderNames;
@@ -15,20 +14,19 @@ namespace FastCgi.AspNetCore.Requests;
 /// changed.
 /// </summary>
 /// <param name="requestLock">The lock of the request.</param>
-internal sealed class RequestHeaders(ResponseLock requestLock) : HeaderCollection(requestLock)
+/// <param name="parameters">Its params.</param>
+/// <param name="mapping">What the requests of the server share.</param>
+/// <param name="head">What the params say of the request.</param>
+internal sealed class RequestHeaders(RequestLock requestLock, RequestParameters parameters, CgiMapping mapping, in RequestHead head)
+    : HeaderCollection(requestLock)
 {
     private const int MaxSharedHostLength = 128;
 
-    private RequestParameters _parameters = null!;
-    private CgiMapping _mapping = null!;
-    private long _knownContentLength;
-    private bool _hidesTransferEncoding;
-    private bool _isHttps;
-    private bool _isPortUnusual;
-    private bool _isPortToBeChecked;
+    private readonly long _knownContentLength = head.ContentLength ?? UnknownLength;
+    private readonly bool _isHttps = head.IsHttps;
+    private readonly bool _isPortUnusual = head.IsPortUnusual;
+    private string? _host;
     private volatile bool _isLoaded;
-    private volatile bool _isOver = true;
-    private volatile int _generation;
 
     public override long? ContentLength
     {
@@ -36,35 +34,7 @@ internal sealed class RequestHeaders(ResponseLock requestLock) : HeaderCollectio
         set => base.ContentLength = value;
     }
 
-    protected override bool IsLoaded => _isLoaded;
-
     private long? KnownContentLength => _knownContentLength == UnknownLength ? null : _knownContentLength;
-
-    /// <summary>Begins with another request. Without the lock: nobody can have changed what <see cref="End"/> has left.</summary>
-    /// <param name="parameters">Its params.</param>
-    /// <param name="mapping">How values are decoded.</param>
-    /// <param name="head">What they say of it.</param>
-    public void Begin(RequestParameters parameters, CgiMapping mapping, in RequestHead head)
-    {
-        _parameters = parameters;
-        _mapping = mapping;
-        _knownContentLength = head.ContentLength ?? UnknownLength;
-        // The body was de-chunked by the front-end; a length beside the header would look like an attack.
-        _hidesTransferEncoding = head.ContentLength is not null;
-        _isHttps = head.IsHttps;
-        _isPortUnusual = head.IsPortUnusual;
-        _isPortToBeChecked = head.IsPortUnusual;
-        _isOver = false;
-    }
-
-    /// <summary>Ends with the request: what still refers to the collection gets an <see cref="ObjectDisposedException"/>. With the lock held.</summary>
-    public void End()
-    {
-        _isOver = true;
-        _generation++;
-        _isLoaded = false;
-        Reset();
-    }
 
     public override bool TryGetValue(string key, [MaybeNullWhen(false)] out StringValues value)
     {
@@ -80,29 +50,24 @@ internal sealed class RequestHeaders(ResponseLock requestLock) : HeaderCollectio
         if (_isLoaded)
             return;
 
-        // Without the lock, because it may be logged that it lacks its port. The collection may serve another request when that is done.
-        var generation = _generation;
+        // Without the lock, because it may be logged that it lacks its port.
         var host = GetHost();
-        using (EnterLock())
+        using var scope = EnterLock();
+        if (_isLoaded)
+            return;
+
+        foreach (var (name, value) in parameters.GetHeaders())
         {
-            ObjectDisposedException.ThrowIf(_isOver || generation != _generation, typeof(HttpRequest));
-            if (_isLoaded)
-                return;
-
-            Reset();
-            _parameters.ReadHeaders(_mapping, this, static (headers, name, value) =>
-            {
-                if (!headers.IsHidden(name))
-                    headers.Append(name, value, name.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase) ? "; " : null);
-            });
-            if (KnownContentLength is { } contentLength)
-                StoreContentLength(contentLength);
-
-            Supplement(Known.ContentType, _parameters.GetHeader(Known.ContentType, _mapping));
-            Supplement(Known.Host, host);
-            Supplement(Known.Authorization, GetAuthorization());
-            _isLoaded = true;
+            if (!IsHidden(name))
+                Append(scope, name, value, name.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase) ? "; " : null);
         }
+
+        if (KnownContentLength is { } contentLength)
+            StoreContentLength(scope, contentLength);
+        Supplement(scope, Known.ContentType, parameters.GetHeader(Known.ContentType));
+        Supplement(scope, Known.Host, host);
+        Supplement(scope, Known.Authorization, GetAuthorization());
+        _isLoaded = true;
     }
 
     protected override Exception InvalidContentLength(string value) => new BadHttpRequestException($"Invalid content length: {value}");
@@ -118,30 +83,31 @@ internal sealed class RequestHeaders(ResponseLock requestLock) : HeaderCollectio
         if (name.Equals(Known.Authorization, StringComparison.OrdinalIgnoreCase))
             return GetAuthorization();
 
-        return IsHidden(name) ? StringValues.Empty : _parameters.GetHeader(name, _mapping);
+        return IsHidden(name) ? StringValues.Empty : parameters.GetHeader(name);
     }
 
-    private void Supplement(string name, StringValues value)
+    private void Supplement(RequestScope scope, string name, StringValues value)
     {
         if (value.Count > 0)
-            Store(name, value);
+            Store(scope, name, value);
     }
 
-    private bool IsHidden(string name) => _hidesTransferEncoding && name.Equals(Known.TransferEncoding, StringComparison.OrdinalIgnoreCase);
+    /// <summary>The body was de-chunked by the front-end; a length beside Transfer-Encoding would look like an attack.</summary>
+    private bool IsHidden(string name) => _knownContentLength != UnknownLength && name.Equals(Known.TransferEncoding, StringComparison.OrdinalIgnoreCase);
 
     /// <summary>HTTP/1.0 clients send no Host, and nginx before 1.29.4 forgets HTTP_HOST over HTTP/3: then it is the server's own name.</summary>
     private StringValues GetHost()
     {
-        var sent = _parameters.GetHost(_mapping);
-        if (sent is { Length: > 0 } host)
-        {
-            if (_isPortToBeChecked)
-                CheckPort(host);
-            return WithoutDefaultPort(host);
-        }
+        if (_host is not null)
+            return _host;
 
-        // Not kept: a thread that comes late would leave it to the next request.
-        return MakeUpHost() ?? sent;
+        var sent = parameters.GetHost();
+        if (sent is not { Length: > 0 } host)
+            return MakeUpHost() ?? sent;
+
+        if (_isPortUnusual)
+            CheckPort(host);
+        return _host = WithoutDefaultPort(host);
     }
 
     /// <summary>
@@ -158,7 +124,7 @@ internal sealed class RequestHeaders(ResponseLock requestLock) : HeaderCollectio
         var name = host.AsSpan(0, host.Length - port.Length);
         Span<byte> bytes = stackalloc byte[MaxSharedHostLength];
         return name.Length <= bytes.Length && Ascii.FromUtf16(name, bytes, out var length) == OperationStatus.Done
-            ? _mapping.Strings.GetString(bytes[..length])
+            ? mapping.Strings.GetString(bytes[..length])
             : name.ToString();
     }
 
@@ -171,25 +137,23 @@ internal sealed class RequestHeaders(ResponseLock requestLock) : HeaderCollectio
         if (host.AsSpan(host.LastIndexOf(']') + 1).Contains(':') || Uri.CheckHostName(host) == UriHostNameType.Unknown)
             return;
 
-        // Once for a request.
-        _isPortToBeChecked = false;
-        _mapping.Misconfigurations?.ReportHostWithoutPort(host, _parameters.GetVariable("SERVER_PORT", _mapping));
+        mapping.Misconfigurations?.ReportHostWithoutPort(host, parameters.GetVariable("SERVER_PORT"));
     }
 
     private string? MakeUpHost()
     {
-        var name = _parameters.GetVariable("SERVER_NAME", _mapping);
+        var name = parameters.GetVariable("SERVER_NAME");
         if (string.IsNullOrEmpty(name) || Uri.CheckHostName(name) == UriHostNameType.Unknown)
             return null;
 
         if (name.Contains(':', StringComparison.Ordinal) && name[0] != '[')
             name = $"[{name}]";
-        return _isPortUnusual ? $"{name}:{_parameters.GetVariable("SERVER_PORT", _mapping)}" : name;
+        return _isPortUnusual ? $"{name}:{parameters.GetVariable("SERVER_PORT")}" : name;
     }
 
     private StringValues GetAuthorization()
     {
-        var sent = _parameters.GetHeader(Known.Authorization, _mapping);
-        return sent.Count > 0 ? sent : _parameters.GetRenamedAuthorization(_mapping);
+        var sent = parameters.GetHeader(Known.Authorization);
+        return sent.Count > 0 ? sent : parameters.GetRenamedAuthorization();
     }
 }

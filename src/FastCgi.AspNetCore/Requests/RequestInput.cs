@@ -1,47 +1,52 @@
 using System.Buffers;
 using System.IO.Pipelines;
-using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Http;
 
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// What the web server sends of a request behind its params: STDIN, which is the request body, and DATA in the role Filter. The
-/// connection puts it in with its own lock held. What the application calls for the body has the generation it was given out for and
-/// takes the lock of the response, and that of the connection inside it; the stream of DATA is made for one request and takes none.
-/// The object serves one request after another.
+/// What the web server sends of a request after its params: STDIN, which is the request body, and DATA in the role Filter. The
+/// connection puts it in with its own lock; what the application calls takes the lock of the request, and that of the connection inside it.
 /// </summary>
-internal sealed partial class RequestInput(FastCgiRequest request)
+internal sealed partial class RequestInput
 {
     private const long UnknownLength = -1;
 
-    // Kept for the next request; this one's own only if there is one.
-    private RequestBody? _pooledBody;
-    private FilterData? _data;
+    private readonly FastCgiRequest _request;
+    private readonly long _declaredLength;
+    private readonly RequestBody? _data;
+    private RequestBody? _body;
     private RequestBodyReader? _reader;
     private RequestBodyStream? _stream;
     private Exception? _error;
     private long _maxBodySize;
-    private long _declaredLength;
-    private int _generation;
-    private bool _hasBody;
-    private bool _isOpen;
     private bool _isStdinOver;
-    private bool _isReaderOver;
     private bool _hasStartedReading;
+
+    /// <param name="request">The request.</param>
+    /// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if only the end of STDIN tells.</param>
+    /// <param name="maxBodySize">The most bytes of the body that may be read, unless the application changes it.</param>
+    /// <param name="dataLength">FCGI_DATA_LENGTH, if it is known.</param>
+    public RequestInput(FastCgiRequest request, long? declaredLength, long? maxBodySize, long? dataLength)
+    {
+        _request = request;
+        _declaredLength = declaredLength ?? UnknownLength;
+        _maxBodySize = maxBodySize ?? UnknownLength;
+        // No web server sends STDIN to an authorizer, and most not even its end.
+        _isStdinOver = request.Role == FastCgiRole.Authorizer;
+        if (request.Role == FastCgiRole.Filter)
+            _data = CreateBody(dataLength);
+    }
 
     /// <summary>Whether the end of the streams has come, or none is to come.</summary>
     public bool IsOver => _isStdinOver && _data is null or { IsInputOver: true };
 
-    /// <summary>The bytes that the application has not examined, while there are more to come. With the lock of the connection held.</summary>
     public long UnreadLength => Math.Max(Body?.UnreadLength ?? 0, _data?.UnreadLength ?? 0);
 
-    /// <summary>The bytes of the body that have come. With the lock of the connection held.</summary>
+    /// <summary>The bytes of the body that have come.</summary>
     public long ReceivedLength => Body?.ReceivedLength ?? 0;
 
-    /// <summary>Whether the application waits for more of the body. With the lock of the connection held.</summary>
+    /// <summary>Whether the application waits for more of the body.</summary>
     public bool IsReading => Body is { IsReading: true };
 
     /// <summary>Whether there is a body, as far as is known; <see langword="null"/> while nothing of STDIN has come.</summary>
@@ -77,155 +82,89 @@ internal sealed partial class RequestInput(FastCgiRequest request)
     }
 
     /// <summary>The body, to read from.</summary>
-    public RequestBodyReader Reader
-    {
-        get
-        {
-            // Without the lock: the generation in it decides what it may do. The generation first, because it changes last.
-            var generation = Volatile.Read(ref _generation);
-            if (!Volatile.Read(ref _isOpen))
-                return new RequestBodyReader(this, generation - 1);
-
-            return _reader is { } reader && reader.Generation == generation ? reader : _reader = new RequestBodyReader(this, generation);
-        }
-    }
+    public RequestBodyReader Reader => _reader ?? Interlocked.CompareExchange(ref _reader, new RequestBodyReader(this), null) ?? _reader;
 
     /// <inheritdoc cref="Reader"/>
-    public RequestBodyStream Stream
-    {
-        get
-        {
-            var generation = Volatile.Read(ref _generation);
-            if (!Volatile.Read(ref _isOpen))
-                return RequestBodyStream.Open(this, generation - 1);
-
-            return _stream is { } stream && stream.Generation == generation ? stream : _stream = RequestBodyStream.Open(this, generation);
-        }
-    }
+    public RequestBodyStream Stream => _stream ?? Interlocked.CompareExchange(ref _stream, new RequestBodyStream(this), null) ?? _stream;
 
     /// <summary>The file that a web server gives to a filter.</summary>
-    public FilterData? Data => _data;
+    public RequestBody? Data => _data;
 
-    // The side of the application looks without the lock of the connection: a thread that sees the flag sees a body that has begun.
-    private RequestBody? Body => Volatile.Read(ref _hasBody) ? _pooledBody : null;
+    // The application's side looks without the lock of the connection.
+    private RequestBody? Body => Volatile.Read(ref _body);
 
-    // What is used behind the lock, such as the connection, is taken with it held: the object may serve another request then.
-    // One lock for all that the application does to a request and its response: one more object would be one for each that waits.
-    private ResponseOutput ResponseLock => request.Response.Output;
+    private RequestConnection Connection => _request.Connection;
 
     private static ReadResult EmptyBody => new(ReadOnlySequence<byte>.Empty, isCanceled: false, isCompleted: true);
 
-    /// <summary>Begins with the input of another request. With the lock of the connection held.</summary>
-    /// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if only the end of STDIN tells.</param>
-    /// <param name="maxBodySize">The most bytes of the body that may be read, unless the application changes it.</param>
-    public void Begin(long? declaredLength, long? maxBodySize)
-    {
-        _declaredLength = declaredLength ?? UnknownLength;
-        _maxBodySize = maxBodySize ?? UnknownLength;
-        // No web server sends STDIN to an authorizer, and most not even its end.
-        _isStdinOver = request.Role == FastCgiRole.Authorizer;
-        _isReaderOver = false;
-        _hasStartedReading = false;
-        // Without the lock of the response: nobody has the new generation yet.
-        Volatile.Write(ref _isOpen, true);
-    }
-
-    /// <summary>Begins with the file of a filter, too. With the lock of the connection held.</summary>
-    /// <param name="length">FCGI_DATA_LENGTH, if it is known.</param>
-    public void BeginData(long? length)
-    {
-        var body = new RequestBody(request.Connection.Output.Pool);
-        body.Begin(length);
-        _data = FilterData.Open(this, body);
-    }
-
-    /// <summary>Takes content of STDIN. With the lock of the connection held.</summary>
-    public void AppendStdin(ReadOnlySpan<byte> content)
+    public void AppendStdin(ConnectionScope connection, ReadOnlySpan<byte> content)
     {
         if (!_isStdinOver && _declaredLength != 0)
-            (Body ?? CreateBody()).Append(content);
+            GetOrCreateBody(connection).Append(connection, content);
     }
 
-    /// <summary>STDIN has ended. With the lock of the connection held.</summary>
-    public void EndStdin()
+    public void EndStdin(ConnectionScope connection)
     {
         if (_isStdinOver)
             return;
 
         _isStdinOver = true;
-        if (!_hasBody && _declaredLength > 0)
-            CreateBody();
-        Body?.EndInput();
+        if (_declaredLength > 0)
+            GetOrCreateBody(connection);
+        _body?.EndInput(connection);
     }
 
-    /// <summary>Takes content of DATA. With the lock of the connection held.</summary>
-    public void AppendData(ReadOnlySpan<byte> content) => _data?.Append(content);
+    public void AppendData(ConnectionScope connection, ReadOnlySpan<byte> content) => _data?.Append(connection, content);
 
-    /// <summary>DATA has ended. With the lock of the connection held.</summary>
-    public void EndData() => _data?.EndInput();
+    public void EndData(ConnectionScope connection) => _data?.EndInput(connection);
 
-    /// <summary>The rest will not come: reads fail. With the lock of the connection held.</summary>
-    public void Fail(Exception exception)
+    /// <summary>The rest will not come: reads fail.</summary>
+    public void Fail(ConnectionScope connection, Exception exception)
     {
         _error = exception;
-        Body?.Fail(exception);
-        _data?.Fail(exception);
+        _body?.CompleteInput(connection, exception);
+        _data?.CompleteInput(connection, exception);
     }
 
-    /// <summary>Nobody will read: what has come is released. Behind <see cref="Fail"/>, with the lock of the connection held.</summary>
-    public void Discard()
+    /// <summary>Nothing more will be read: the application has returned, or will not be called. Reads fail from now on, and memory is returned.</summary>
+    public void Close(ConnectionScope connection)
     {
-        Body?.CompleteReader();
-        _data?.End();
+        Fail(connection, new ObjectDisposedException(nameof(HttpRequest)));
+        _body?.CompleteReader();
+        _data?.CompleteReader();
     }
 
-    /// <summary>Throws unless the application may use synchronous reads.</summary>
+    public bool IsUsed => Body is not null || _data is not null;
+
     public void ThrowIfSynchronousIONotAllowed()
     {
-        if (!request.Response.AllowSynchronousIO)
+        if (!_request.Response.AllowSynchronousIO)
             throw new InvalidOperationException("Synchronous operations are disallowed. Call ReadAsync or set AllowSynchronousIO to true instead. It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in UseFastCgi.");
     }
 
-    /// <summary>Reads what is there, or waits for it.</summary>
-    public ValueTask<ReadResult> ReadAsync(int generation, CancellationToken cancellationToken)
+    public ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken)
     {
         ValueTask<ReadResult> read;
-        RequestConnection connection;
-        using (ResponseLock.EnterLock())
-        {
-            read = StartReading(generation) is { } body ? Time(body, body.ReadAsync(cancellationToken)) : new(EmptyBody);
-            connection = request.Connection;
-        }
+        using (var scope = _request.EnterLock())
+            read = StartReading(scope) is { } body ? Time(body, body.ReadAsync(cancellationToken)) : new(EmptyBody);
 
-        // Who waits for more has examined what is there: receiving goes on.
-        if (!read.IsCompleted)
-            connection.OnBodyConsumed();
-        return read;
+        return Examined(read);
     }
 
-    /// <summary>Reads at least so much, or to the end.</summary>
-    public ValueTask<ReadResult> ReadAtLeastAsync(int generation, int minimumSize, CancellationToken cancellationToken)
+    public ValueTask<ReadResult> ReadAtLeastAsync(int minimumSize, CancellationToken cancellationToken)
     {
         ValueTask<ReadResult> read;
-        RequestConnection connection;
-        using (ResponseLock.EnterLock())
-        {
-            read = StartReading(generation) is { } body ? Time(body, body.ReadAtLeastAsync(minimumSize, cancellationToken)) : new(EmptyBody);
-            connection = request.Connection;
-        }
+        using (var scope = _request.EnterLock())
+            read = StartReading(scope) is { } body ? Time(body, body.ReadAtLeastAsync(minimumSize, cancellationToken)) : new(EmptyBody);
 
-        // Who waits for more has examined what is there: receiving goes on.
-        if (!read.IsCompleted)
-            connection.OnBodyConsumed();
-        return read;
+        return Examined(read);
     }
 
-    /// <summary>Reads what is there.</summary>
-    public bool TryRead(int generation, out ReadResult result)
+    public bool TryRead(out ReadResult result)
     {
-        using (ResponseLock.EnterLock())
+        using (var scope = _request.EnterLock())
         {
-            if (StartReading(generation) is { } body)
+            if (StartReading(scope) is { } body)
                 return body.TryRead(out result);
         }
 
@@ -233,116 +172,67 @@ internal sealed partial class RequestInput(FastCgiRequest request)
         return true;
     }
 
-    /// <summary>Says how far the result of the last read was used.</summary>
-    public void AdvanceTo(int generation, SequencePosition consumed, SequencePosition examined)
+    public void AdvanceTo(SequencePosition consumed, SequencePosition examined)
     {
-        RequestConnection connection;
-        using (ResponseLock.EnterLock())
+        using (_request.EnterLock())
         {
-            ThrowIfStale(generation);
-            if (_isReaderOver)
-                throw new InvalidOperationException("No reading operation to complete.");
+            ThrowIfOver();
             if (Body is not { } body)
                 return;
+            if (body.IsReaderOver)
+                throw new InvalidOperationException("No reading operation to complete.");
             body.AdvanceTo(consumed, examined);
-            connection = request.Connection;
         }
 
-        connection.OnBodyConsumed();
-    }
-
-    /// <summary>Has the memory of the last result stay what it is, though the request may end meanwhile.</summary>
-    /// <returns>The body that is held, if there is one.</returns>
-    public RequestBody? Hold(int generation)
-    {
-        using (ResponseLock.EnterLock())
-        {
-            ThrowIfStale(generation);
-            if (Body is { } body && !body.TryHold())
-                throw ReaderCompleted();
-            return Body;
-        }
+        OnExamined();
     }
 
     /// <summary>Lets the read that waits, or else the next one, return as cancelled.</summary>
-    public void CancelPendingRead(int generation)
+    public void CancelPendingRead()
     {
-        using (ResponseLock.EnterLock())
+        using (_request.EnterLock())
         {
-            ThrowIfStale(generation);
+            ThrowIfOver();
             GetBody()?.CancelPendingRead();
         }
     }
 
     /// <summary>The application says that it will not read any more.</summary>
-    public void CompleteReader(int generation, Exception? exception)
+    public void CompleteReader(Exception? exception)
     {
         Action? log = null;
-        RequestConnection connection;
-        using (ResponseLock.EnterLock())
+        using (var scope = _request.EnterLock())
         {
-            ThrowIfStale(generation);
-            if (_isReaderOver)
+            ThrowIfOver();
+            if (Body is { IsReaderOver: true })
                 return;
 
-            _isReaderOver = true;
-            GetBody()?.CompleteReader();
-            connection = request.Connection;
+            using (var connection = Connection.EnterLock())
+                GetOrCreateBody(connection).CompleteReader();
             if (exception is not null)
-                log = request.RecordApplicationError(exception);
+                log = _request.RecordApplicationError(scope, exception);
         }
 
         log?.Invoke();
-        connection.OnBodyConsumed();
+        OnExamined();
     }
 
-    /// <summary>The application has looked at what has come: receiving may go on. Without a lock.</summary>
-    public void OnExamined() => request.Connection.OnBodyConsumed();
+    /// <summary>The application has looked at what has come: receiving may go on.</summary>
+    public void OnExamined() => Connection.ResumeReceiving();
 
-    /// <summary>The application has returned: from now on it cannot read. With the lock of the response held.</summary>
-    public void Close()
+    /// <summary>A reader that waits for more has examined what is there: receiving goes on.</summary>
+    private ValueTask<ReadResult> Examined(ValueTask<ReadResult> read)
     {
-        if (!_isOpen)
-            return;
-
-        Volatile.Write(ref _isOpen, false);
-        Volatile.Write(ref _generation, _generation + 1);
-        // New ones for each request: nobody can tell an application that kept an old one from the one that it was given to anew.
-        _reader = null;
-        _stream = null;
-        if (Body is { } body && !_isReaderOver)
-            body.CompleteReader();
-        _isReaderOver = true;
+        if (!read.IsCompleted)
+            OnExamined();
+        return read;
     }
 
-    /// <summary>The request is over, and closed: nobody else uses this object.</summary>
-    public void End()
+    private RequestBody? StartReading(RequestScope scope)
     {
-        if (Body is { } body)
-        {
-            _hasBody = false;
-            // A read that still waits, or a copy, comes back to its body whenever it likes; that body is not used again.
-            if (body.IsReading || body.IsHeld)
-            {
-                _pooledBody = null;
-                body.Fail(new ObjectDisposedException(nameof(HttpRequest)));
-            }
-            else
-            {
-                body.Reset();
-            }
-        }
-
-        _data?.End();
-        _data = null;
-        _error = null;
-    }
-
-    private RequestBody? StartReading(int generation)
-    {
-        ThrowIfStale(generation);
-        if (_isReaderOver)
-            throw ReaderCompleted();
+        ThrowIfOver();
+        if (Body is { IsReaderOver: true })
+            throw new InvalidOperationException("Reading is not allowed after the reader was completed.");
 
         var body = GetBody();
         if (body is null)
@@ -353,40 +243,33 @@ internal sealed partial class RequestInput(FastCgiRequest request)
         return body;
     }
 
-    private static InvalidOperationException ReaderCompleted() => new("Reading is not allowed after the reader was completed.");
-
     /// <returns>The body, or <see langword="null"/> where there is none.</returns>
     private RequestBody? GetBody()
     {
         if (Body is { } body)
             return body;
 
-        using (request.Connection.Output.EnterLock())
-        {
-            if (!_hasBody && !_isStdinOver && _declaredLength != 0)
-            {
-                body = CreateBody();
-                if (_error is not null)
-                    body.Fail(_error);
-            }
-
-            return Body;
-        }
+        using (var connection = Connection.EnterLock())
+            return _isStdinOver || _declaredLength == 0 ? _body : GetOrCreateBody(connection);
     }
 
-    private RequestBody CreateBody()
+    private RequestBody GetOrCreateBody(ConnectionScope connection)
     {
-        _pooledBody ??= new RequestBody(request.Connection.Output.Pool);
-        _pooledBody.Begin(_declaredLength == UnknownLength ? null : _declaredLength);
-        Volatile.Write(ref _hasBody, true);
-        return _pooledBody;
+        if (_body is { } there)
+            return there;
+
+        var body = CreateBody(_declaredLength == UnknownLength ? null : _declaredLength);
+        if (_error is not null || _declaredLength == 0)
+            body.CompleteInput(connection, _error);
+        Volatile.Write(ref _body, body);
+        return body;
     }
 
-    private void ThrowIfStale(int generation)
-    {
-        if (_isOpen && generation == _generation)
-            return;
+    private RequestBody CreateBody(long? length) => new(new BodyMemory(Connection.Output.Pool), length);
 
-        throw new ObjectDisposedException(nameof(HttpRequest), "The request body cannot be used after the request has ended.");
+    private void ThrowIfOver()
+    {
+        if (_request.IsOver)
+            throw new ObjectDisposedException(nameof(HttpRequest), "The request body cannot be used after the request has ended.");
     }
 }

@@ -6,7 +6,6 @@ internal abstract class RequestRunner
     /// <summary>Has a request executed on a thread that nobody waits for. It returns at once.</summary>
     public abstract void Run(FastCgiRequest request);
 
-    /// <summary>A request was aborted: it waits no longer for a thread. With the lock of the connection held.</summary>
-    /// <returns>Whether it waited, so that nobody else will execute it, to its end.</returns>
-    public virtual bool TryLeave(FastCgiRequest request) => false;
+    /// <summary>A request is aborted: if it waits for a thread, it is forgotten, so that its memory is free before it would have had its turn.</summary>
+    public abstract void Leave(FastCgiRequest request);
 }

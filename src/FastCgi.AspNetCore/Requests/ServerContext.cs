@@ -1,7 +1,6 @@
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Responses;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.Extensions.Logging;
 
@@ -13,16 +12,30 @@ internal sealed class ServerContext
     private readonly uint _roles;
 
     /// <summary>Makes what a server needs to run an application.</summary>
+    /// <param name="options">The options.</param>
+    /// <param name="application">The application.</param>
+    /// <param name="log">The log of the server.</param>
+    /// <param name="runner">Executes requests that have waited for their turn.</param>
+    /// <param name="deadlines">Who uncorks responses in time; <see langword="null"/> for nobody.</param>
+    /// <param name="records">Where records are logged; <see langword="null"/> for nowhere.</param>
+    /// <param name="getMaxDescriptors">How many descriptors the process can have now; <see langword="null"/> for any number.</param>
     public static ServerContext Create<TContext>(
-        FastCgiServerOptions options, IHttpApplication<TContext> application, ILogger log, TimeProvider time)
+        FastCgiServerOptions options,
+        IHttpApplication<TContext> application,
+        ILogger log,
+        TimeProvider time,
+        RequestRunner runner,
+        CorkDeadlines? deadlines = null,
+        RecordLog? records = null,
+        Func<long>? getMaxDescriptors = null)
         where TContext : notnull
     {
-        var pool = new RequestPool<TContext>(application, options.Transport.LoopCount);
-        var safeLog = SafeLogger.Wrap(log);
-        var misconfigurations = new Misconfigurations(safeLog, time);
-        pool.Server = new ServerContext
+        var clock = new ServerClock(time);
+        var misconfigurations = new Misconfigurations(log, clock);
+        return new ServerContext
         {
             Options = options,
+            CreateRequest = (server, connection, start) => new FastCgiRequest<TContext>(server, application, connection, in start),
             Mapping = new CgiMapping
             {
                 MaxParameterCount = options.Limits.MaxRequestParameterCount,
@@ -32,8 +45,7 @@ internal sealed class ServerContext
                 RequestHeaderEncodingSelector = options.RequestHeaderEncodingSelector,
                 Misconfigurations = misconfigurations,
             },
-            Requests = pool,
-            Admission = new RequestAdmission(options, time),
+            Admission = new RequestAdmission(options, clock),
             Responses = new ResponseSettings
             {
                 AllowSynchronousIO = options.AllowSynchronousIO,
@@ -41,17 +53,20 @@ internal sealed class ServerContext
                 MaxStandardErrorSize = options.Limits.MaxStandardErrorSize,
                 EncodingSelector = options.ResponseHeaderEncodingSelector,
                 SendFileOffload = options.SendFile.Roots.Count > 0 ? new SendFileOffload(options.SendFile) : null,
-                GetMaxDescriptors = OperatingSystem.IsLinux() ? () => pool.Server.GetMaxDescriptors() : null,
+                GetMaxDescriptors = OperatingSystem.IsLinux() ? getMaxDescriptors : null,
+                Deadlines = deadlines,
             },
-            Log = safeLog,
-            Time = time,
-            LargeHeads = new LargeHeadReport(time),
+            Log = log,
+            Time = clock,
+            Runner = runner,
+            Records = records,
+            GetMaxDescriptors = getMaxDescriptors ?? (static () => int.MaxValue),
+            LargeHeads = new LargeHeadReport(clock),
             Misconfigurations = misconfigurations,
-            Statistics = new RequestStatistics(time),
-            FrontEnds = new FrontEnds(time),
-            SlowRequests = new SlowRequests(time),
+            Statistics = new RequestStatistics(clock),
+            FrontEnds = new FrontEnds(clock),
+            SlowRequests = new SlowRequests(clock),
         };
-        return pool.Server;
     }
 
     public required FastCgiServerOptions Options
@@ -70,7 +85,7 @@ internal sealed class ServerContext
 
     public required CgiMapping Mapping { get; init; }
 
-    public required RequestPool Requests { get; init; }
+    public required Func<ServerContext, RequestConnection, RequestStart, FastCgiRequest> CreateRequest { get; init; }
 
     public required ResponseSettings Responses { get; init; }
 
@@ -96,21 +111,21 @@ internal sealed class ServerContext
 
     public required SlowRequests SlowRequests { get; init; }
 
-    /// <summary>Where records are logged; <see langword="null"/> for nowhere. Set before the first connection.</summary>
-    public RecordLog? Records { get; set; }
+    /// <summary>Where records are logged; <see langword="null"/> for nowhere.</summary>
+    public required RecordLog? Records { get; init; }
 
     public required RequestAdmission Admission { get; init; }
 
-    /// <summary>Executes requests that have waited for their turn; set before the first connection.</summary>
-    public RequestRunner Runner { get; set; } = new ThreadPoolRunner();
+    /// <summary>Executes requests that have waited for their turn.</summary>
+    public required RequestRunner Runner { get; init; }
 
-    /// <summary>How many descriptors the process can have now: prlimit(1) may raise or lower it. Set before the first connection; without a limit till then.</summary>
-    public Func<long> GetMaxDescriptors { get; set; } = static () => int.MaxValue;
+    /// <summary>How many descriptors the process can have now: prlimit(1) may raise or lower it.</summary>
+    public required Func<long> GetMaxDescriptors { get; init; }
 
     /// <summary>How many connections it can have with these, for lack of a limit of its own.</summary>
     public long MaxConnections => OperatingSystem.IsLinux() ? DescriptorHeadroom.CountForConnections(GetMaxDescriptors()) : GetMaxDescriptors();
 
-    public required TimeProvider Time { get; init; }
+    public required ServerClock Time { get; init; }
 
     /// <returns>0 for a number that is no role.</returns>
     private static uint GetBit(FastCgiRole role) => (uint)role < 32 ? 1u << (int)role : 0;

@@ -6,14 +6,14 @@ using Microsoft.AspNetCore.Connections.Features;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>What the front-end agreed with its client: SSL_PROTOCOL, SSL_CIPHER and the name that the client asked for. Made when first asked for.</summary>
-internal sealed class TlsHandshake(RequestParameters parameters, CgiMapping mapping) : ITlsHandshakeFeature
+internal sealed class TlsHandshake(RequestParameters parameters) : ITlsHandshakeFeature
 {
-    public SslProtocols Protocol { get; } = TlsNames.ParseProtocol(parameters.GetVariable("SSL_PROTOCOL", mapping));
+    public SslProtocols Protocol { get; } = TlsNames.ParseProtocol(parameters.GetVariable("SSL_PROTOCOL"));
 
-    public TlsCipherSuite? NegotiatedCipherSuite { get; } = TlsNames.ParseCipherSuite(parameters.GetVariable("SSL_CIPHER", mapping));
+    public TlsCipherSuite? NegotiatedCipherSuite { get; } = TlsNames.ParseCipherSuite(parameters.GetVariable("SSL_CIPHER"));
 
     /// <summary>mod_ssl's and lighttpd's name for it, or the one that is usual in nginx configurations.</summary>
-    public string HostName { get; } = parameters.GetVariable("SSL_TLS_SNI", mapping) ?? parameters.GetVariable("SSL_SERVER_NAME", mapping) ?? string.Empty;
+    public string HostName { get; } = parameters.GetVariable("SSL_TLS_SNI") ?? parameters.GetVariable("SSL_SERVER_NAME") ?? string.Empty;
 
     // The cipher suite says all of these, which are obsolete.
     [Obsolete(ObsoleteMessage)]

@@ -68,7 +68,7 @@ internal static class StatusEndpoint
 
     /// <summary>Makes what reads the status of a server.</summary>
     public static StatusReader MakeReader(FastCgiServer server, IServiceProvider services) => new(
-        server, services.GetService<IHostEnvironment>()?.ApplicationName ?? "FastCGI application", services.GetService<TimeProvider>() ?? TimeProvider.System);
+        server, services.GetService<IHostEnvironment>()?.ApplicationName ?? "FastCGI application");
 
     private static bool IsAllowed(HttpContext context)
     {

@@ -13,7 +13,7 @@ using Microsoft.Extensions.Logging;
 namespace FastCgi.AspNetCore.Status;
 
 /// <summary>Reads what the status shows. The work is done when somebody looks; only the latencies of requests are counted beforehand.</summary>
-internal sealed class StatusReader(FastCgiServer server, string applicationName, TimeProvider time)
+internal sealed class StatusReader(FastCgiServer server, string applicationName)
 {
     // So that a page stays small, whatever the server has to carry.
     private const int MaxConnections = 200;
@@ -47,7 +47,7 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName,
             ProcessId = Environment.ProcessId,
             StartedAt = server.StartedAt,
             Uptime = server.Uptime.TotalSeconds,
-            TakenAt = time.GetUtcNow(),
+            TakenAt = server.Now,
             State = server.IsRunning ? "running" : server.IsStopping ? "stopping" : "starting",
             Engine = server.HasEpoll ? "epoll" : "Socket",
             Loops = server.HasEpoll ? server.Options.Transport.LoopCount : 0,

@@ -29,7 +29,6 @@ internal sealed class PipeConnection : ConnectionTransport
     private int _writer;
     private bool _isLeaving;
     private bool _isEnding;
-    private int _isClosed;
     private bool _isLost;
 
     public PipeConnection(ConnectionContext context, ConnectionManager manager, RequestScheduler scheduler)
@@ -101,7 +100,7 @@ internal sealed class PipeConnection : ConnectionTransport
         {
             // It may be anybody's pipe. Whatever it was, the bytes are lost, and so is the connection.
             Volatile.Write(ref _isLost, true);
-            Reset();
+            _connection.Reset();
         }
 
         EndSend();
@@ -109,7 +108,7 @@ internal sealed class PipeConnection : ConnectionTransport
     }
 
     /// <inheritdoc/>
-    public override void Close()
+    public override void End()
     {
         switch (_connection.DecideEnd())
         {
@@ -123,6 +122,11 @@ internal sealed class PipeConnection : ConnectionTransport
                 Volatile.Write(ref _isLeaving, true);
                 _context.Transport.Input.CancelPendingRead();
                 break;
+            case EndAction.Reset:
+                Volatile.Write(ref _isEnding, true);
+                AbortTransport("The connection was closed by the server.");
+                _context.Transport.Input.CancelPendingRead();
+                break;
             default:
                 Volatile.Write(ref _isEnding, true);
                 TryEndOutput();
@@ -130,18 +134,6 @@ internal sealed class PipeConnection : ConnectionTransport
                 break;
         }
 
-        ResumeReceiving();
-    }
-
-    /// <inheritdoc/>
-    public override void Reset()
-    {
-        if (Interlocked.Exchange(ref _isClosed, 1) != 0)
-            return;
-
-        Volatile.Write(ref _isEnding, true);
-        AbortTransport("The connection was closed by the server.");
-        _context.Transport.Input.CancelPendingRead();
         ResumeReceiving();
     }
 
@@ -200,7 +192,7 @@ internal sealed class PipeConnection : ConnectionTransport
         {
             // The read may fail likewise, or not.
             Volatile.Write(ref _isLost, true);
-            Reset();
+            _connection.Reset();
         }
 
         EndSend();

@@ -55,6 +55,9 @@ internal sealed class SocketConnection : ConnectionTransport
     public override bool CanReset => _socket.AddressFamily != AddressFamily.Unix;
 
     /// <inheritdoc/>
+    public override long? UndeliveredLength => _socket.AddressFamily == AddressFamily.Unix ? 0 : GetUndeliveredLength();
+
+    /// <inheritdoc/>
     public override EndPoint? RemoteEndPoint
     {
         get
@@ -121,7 +124,7 @@ internal sealed class SocketConnection : ConnectionTransport
         catch (Exception)
         {
             // The system has refused, in whatever way .NET tells of it. The bytes are lost, and so is the connection.
-            CloseSocket(isReset: true);
+            _connection.Reset();
             return true;
         }
 
@@ -130,7 +133,7 @@ internal sealed class SocketConnection : ConnectionTransport
     }
 
     /// <inheritdoc/>
-    public override void Close()
+    public override void End()
     {
         try
         {
@@ -153,9 +156,6 @@ internal sealed class SocketConnection : ConnectionTransport
             CloseSocket(isReset: false);
         }
     }
-
-    /// <inheritdoc/>
-    public override void Reset() => CloseSocket(isReset: true);
 
     /// <summary>
     /// Does not throw, for the requests that came before are still to be run: what fails is the result of the receive. Without memory or
@@ -188,6 +188,21 @@ internal sealed class SocketConnection : ConnectionTransport
         }
     }
 
+    private long? GetUndeliveredLength()
+    {
+        if (!OperatingSystem.IsLinux())
+            return null;
+
+        try
+        {
+            return Libc.GetUndeliveredLength(_socket.SafeHandle);
+        }
+        catch (ObjectDisposedException)
+        {
+            return 0;
+        }
+    }
+
     private void OnReceived()
     {
         var ready = new ReadyRequests();
@@ -211,7 +226,10 @@ internal sealed class SocketConnection : ConnectionTransport
     /// <summary>What fails in an event of this connection ends it, and no other.</summary>
     private void OnFailed()
     {
-        CloseSocket(isReset: true);
+        _connection.Reset();
+        // A receive may be under way: then the system still writes to it.
+        if (_receiveBlock is not null)
+            _receiveBlock.IsLeased = true;
         OnClosed(SocketError.OperationAborted);
     }
 
@@ -223,7 +241,7 @@ internal sealed class SocketConnection : ConnectionTransport
         if (_receive.SocketError != SocketError.Success || length == 0)
         {
             var error = _receive.SocketError;
-            CloseSocket(isReset: false);
+            CloseSocket(isReset: _connection.DecideEnd() == EndAction.Reset);
             OnClosed(error);
             return false;
         }
@@ -257,7 +275,7 @@ internal sealed class SocketConnection : ConnectionTransport
     {
         // The receive that is under way ends with it, and ends the connection.
         if (_send.SocketError != SocketError.Success)
-            CloseSocket(isReset: true);
+            _connection.Reset();
     }
 
     private void CloseSocket(bool isReset)

@@ -2,6 +2,7 @@ using System.Net;
 using System.Net.Http.Json;
 using System.Net.Sockets;
 using System.Text.Json;
+using FastCgi.AspNetCore.Hosting;
 using FastCgi.Client;
 using FastCgi.Tool.Tests.Harness;
 using Microsoft.Extensions.DependencyInjection;
@@ -115,7 +116,7 @@ internal sealed class FaultySite : IAsyncDisposable
             {
                 builder.Logging.AddFilter("Microsoft", LogLevel.None);
                 if (_fault.Haste > 1)
-                    builder.Services.AddSingleton<TimeProvider>(new HurriedTime(_fault.Haste));
+                    builder.Services.AddSingleton(new ServerTime(new HurriedTime(_fault.Haste)));
                 _fault.Services(builder);
             });
         _owned.Add(_application);

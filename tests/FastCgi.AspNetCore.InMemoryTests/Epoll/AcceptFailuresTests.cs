@@ -115,7 +115,7 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
     {
         foreach (var (limit, isBeyond) in new[] { (1_024, true), (1_026, false), (1_024, true), (256, true), (2_048, false) })
         {
-            _server.Context.GetMaxDescriptors = () => limit;
+            _server.GetMaxDescriptors = () => limit;
             Assert.Equal(isBeyond, _failures.IsBeyondLimit(854));
         }
 

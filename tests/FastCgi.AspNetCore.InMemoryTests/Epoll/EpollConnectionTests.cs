@@ -173,7 +173,7 @@ public sealed class EpollConnectionTests
                 hand.Peer.Dispose();
                 break;
             default:
-                hand.Connection.Reset();
+                hand.Connection.Connection.Reset();
                 break;
         }
 
@@ -245,7 +245,7 @@ public sealed class EpollConnectionTests
         else
             hand.Peer.Dispose();
 
-        hand.Connection.End();
+        hand.Connection.EndNow();
 
         Assert.False(hand.IsOpen);
     }
@@ -268,7 +268,7 @@ public sealed class EpollConnectionTests
         hand.Peer.Send(RecordBytes.Get(2));
         Assert.True(SpinWait.SpinUntil(() => Libc.HasInput(hand.Descriptor), Waiting.Patience));
 
-        hand.Connection.End();
+        hand.Connection.EndNow();
         Assert.True(hand.IsOpen);
         hand.Loop.TurnUntil(() => !hand.IsOpen, "the end");
 
@@ -284,15 +284,15 @@ public sealed class EpollConnectionTests
     {
         await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true);
         // Nothing is at its end yet, so that a close alone does nothing.
-        hand.Connection.Close();
+        hand.Connection.EndNow();
         hand.Loop.Turn();
         Assert.True(hand.IsOpen);
 
         if (resetsFirst)
-            hand.Connection.Reset();
-        hand.Connection.Close();
+            hand.Connection.Connection.Reset();
+        hand.Connection.EndNow();
         if (!resetsFirst)
-            hand.Connection.Reset();
+            hand.Connection.Connection.Reset();
         hand.Loop.Turn();
 
         Assert.False(hand.IsOpen);
@@ -311,7 +311,7 @@ public sealed class EpollConnectionTests
         if (isTcp)
             Assert.Equal(hand.Peer.LocalEndPoint, connection.RemoteEndPoint);
         Assert.Contains(isTcp ? hand.Peer.LocalEndPoint!.ToString()! : $"process {Environment.ProcessId} (", connection.DescribePeer(), StringComparison.Ordinal);
-        connection.CloseNow(isReset: false);
+        connection.CloseNow();
 
         Assert.Null(connection.RemoteEndPoint);
         Assert.Equal("an unknown peer", connection.DescribePeer());
@@ -325,12 +325,12 @@ public sealed class EpollConnectionTests
     {
         await using var hand = await HandConnection.StartAsync(Apps.Hello);
         var sources = hand.Loop.SourceCount;
-        hand.Connection.CloseNow(isReset: false);
+        hand.Connection.CloseNow();
         Assert.Equal(sources - 1, hand.Loop.SourceCount);
         Assert.True(hand.Peer.IsEnded());
 
-        hand.Connection.CloseNow(isReset: true);
-        hand.Connection.Reset();
+        hand.Connection.CloseNow();
+        hand.Connection.Connection.Reset();
         hand.Loop.Turn();
 
         Assert.Equal(sources - 1, hand.Loop.SourceCount);

@@ -46,7 +46,7 @@ public sealed class EpollListenerTests
     public async Task Accept_BeyondTheDescriptors_ClosedAtOnceAndNextIsServed(bool isShared)
     {
         await using var hand = await HandListener.StartAsync(isShared: isShared);
-        hand.Server.Context.GetMaxDescriptors = static () => 3;
+        hand.Server.GetMaxDescriptors = static () => 3;
         var clients = hand.Connect(200);
         for (var i = 0; i < 4; i++)
             hand.Loop.Turn();
@@ -54,7 +54,7 @@ public sealed class EpollListenerTests
         Assert.Equal(isShared ? 65 : 200, clients.Count(static client => client.IsEnded()));
         Assert.Equal(isShared ? 65 : 200, hand.Server.Context.Counters.RejectedConnections);
         await hand.Server.Logs.SingleAsync("AcceptOutOfResources");
-        hand.Server.Context.GetMaxDescriptors = static () => int.MaxValue;
+        hand.Server.GetMaxDescriptors = static () => int.MaxValue;
         hand.Connect(1);
         if (isShared)
             hand.Server.Clock.Advance(AcceptFailures.RetryDelay);
@@ -66,7 +66,7 @@ public sealed class EpollListenerTests
     public async Task Stop_BeyondTheDescriptors_AllAreClosed()
     {
         await using var hand = await HandListener.StartAsync();
-        hand.Server.Context.GetMaxDescriptors = static () => 3;
+        hand.Server.GetMaxDescriptors = static () => 3;
         var clients = hand.Connect(200);
 
         await hand.Listener.StopAsync(default).Within("the end");

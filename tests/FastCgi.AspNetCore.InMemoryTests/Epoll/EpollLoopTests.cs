@@ -20,7 +20,7 @@ public sealed class EpollLoopTests
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
         server.Logs.Expected.Add("ServerFailed");
-        using var loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+        using var loop = new EpollLoop(0, server.Context.Log);
         using var failing = new Source(loop, static () => throw new InvalidOperationException("on purpose"));
         using var other = new Source(loop);
         failing.Signal();
@@ -51,7 +51,7 @@ public sealed class EpollLoopTests
     [Theory]
     [InlineData("event", 2)]
     [InlineData("end of the peer", 1)]
-    [InlineData("end of ours", 1)]
+    [InlineData("end of ours", 2)]
     public async Task End_OfAConnectionFails_IsLoggedAndTheLoopGoesOn(string what, int failures)
     {
         await using var hand = await HandConnection.StartAsync(Apps.Hello);
@@ -64,13 +64,14 @@ public sealed class EpollLoopTests
         else if (what == "end of the peer")
             hand.Loop.CloseAfterBatch(hand.Connection);
         else
-            hand.Connection.Reset();
+            hand.Connection.Connection.Reset();
         ConnectionOf(hand.Connection) = null!;
 
         hand.Loop.Turn();
         hand.Loop.Turn();
         // What it could not do itself.
         broken.OnClosed(new IOException());
+        ConnectionOf(hand.Connection) = broken;
 
         Assert.Equal(1, other.EventCount);
         await Waiting.UntilAsync(() => hand.Server.Logs.All.Count(static log => log.EventName == "ServerFailed") == failures, "the log");
@@ -86,13 +87,13 @@ public sealed class EpollLoopTests
         var thread = new Thread(() =>
         {
             id.SetResult(ThreadClock.GetThreadId());
-            hand.IsLoopOver = hand.Loop.Continue();
+            hand.IsLoopOver = hand.Server.Scheduler.Continue(hand.Loop.Queue);
         });
         thread.Start();
         using (var state = new ThreadStateFile(await id.Task.Within("the thread")))
             await Waiting.UntilAsync(() => state.IsSleeping == true, "the loop to wait");
 
-        hand.Connection.Reset();
+        hand.Connection.Connection.Reset();
 
         await Waiting.UntilAsync(() => !hand.IsOpen, "the end");
         hand.Loop.Stop();
@@ -104,7 +105,7 @@ public sealed class EpollLoopTests
     public async Task Event_OfASourceThatWasRemovedSinceTheWait_IsDropped()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        using var loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+        using var loop = new EpollLoop(0, server.Context.Log);
         Source[] sources = [new Source(loop), new Source(loop)];
         foreach (var source in sources)
             source.OnEvent = () => loop.Remove(sources.Single(other => other != source));
@@ -122,7 +123,7 @@ public sealed class EpollLoopTests
     public async Task Events_MoreThanOneWaitTells_ComeInSeveralTurns()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        using var loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+        using var loop = new EpollLoop(0, server.Context.Log);
         var sources = Enumerable.Range(0, ManySources).Select(_ => new Source(loop)).ToList();
         sources.ForEach(static source => source.Signal());
 
@@ -138,7 +139,7 @@ public sealed class EpollLoopTests
     public async Task Add_Refused_IsNotCounted()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        using var loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+        using var loop = new EpollLoop(0, server.Context.Log);
         using var source = new Source(loop);
         var count = loop.SourceCount;
 
@@ -154,7 +155,7 @@ public sealed class EpollLoopTests
         const int Turns = 5;
         await using var server = await TestServer.StartAsync(Apps.Hello);
         server.Logs.Expected.Add("WaitFailed");
-        using var loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+        using var loop = new EpollLoop(0, server.Context.Log);
         using (var nothing = File.OpenHandle("/dev/null"))
             LoopByHand.Replace((int)loop.GetEpoll().DangerousGetHandle(), (int)nothing.DangerousGetHandle());
 
@@ -171,11 +172,11 @@ public sealed class EpollLoopTests
     public async Task Stop_LoopEndsAndGivesBackWhatItOwns()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+        var loop = new EpollLoop(0, server.Context.Log);
 
         loop.Stop();
 
-        Assert.True(loop.Continue());
+        Assert.True(server.Scheduler.Continue(loop.Queue));
         Assert.True(loop.GetEpoll().IsClosed);
         // Handlers may outlive it.
         loop.Wake();

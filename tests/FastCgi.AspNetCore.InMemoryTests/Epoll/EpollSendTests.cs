@@ -115,7 +115,7 @@ public sealed class EpollSendTests
         hand.Peer.Dispose();
         // Without the event of the peer's end, which may come later.
         hand.Connection.OnEvent(Libc.EpollOut);
-        hand.Connection.End();
+        hand.Connection.EndNow();
 
         Assert.False(hand.IsOpen);
         await hand.Server.AssertNothingIsRentedAsync();
@@ -129,7 +129,7 @@ public sealed class EpollSendTests
         hand.Peer.Send(RecordBytes.Get());
         hand.Loop.Turn();
 
-        hand.Connection.Reset();
+        hand.Connection.Connection.Reset();
         hand.Loop.Turn();
         // It may come late.
         hand.Connection.OnEvent(Libc.EpollOut);

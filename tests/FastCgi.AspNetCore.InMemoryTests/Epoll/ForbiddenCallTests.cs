@@ -26,7 +26,7 @@ public sealed class ForbiddenCallTests
         {
             var next = GetNextDescriptor();
             Sandbox.Refuse(SystemCall.EpollControl, Libc.ErrorNoSpace);
-            error = Record.Exception(() => new EpollLoop(0, server.Scheduler, server.Context.Log));
+            error = Record.Exception(() => new EpollLoop(0, server.Context.Log));
             Assert.Equal(next, GetNextDescriptor());
         });
 
@@ -56,7 +56,7 @@ public sealed class ForbiddenCallTests
     public async Task Wait_HasNoTimeOut()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        using var loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+        using var loop = new EpollLoop(0, server.Context.Log);
         loop.Wake();
 
         // A wait for another time would find the event.
@@ -89,7 +89,7 @@ public sealed class ForbiddenCallTests
         hand.Receive();
         Assert.True(hand.IsOpen);
 
-        Sandbox.Run(SystemCall.Shutdown, NotPermitted, hand.Connection.End, (0, (uint)hand.Descriptor));
+        Sandbox.Run(SystemCall.Shutdown, NotPermitted, hand.Connection.EndNow, (0, (uint)hand.Descriptor));
 
         Assert.False(hand.IsOpen);
     }
@@ -134,8 +134,8 @@ public sealed class ForbiddenCallTests
 
     private static uint GetEpollOfSecondLoop(TestServer server)
     {
-        using var first = new EpollLoop(0, server.Scheduler, server.Context.Log);
-        using var second = new EpollLoop(1, server.Scheduler, server.Context.Log);
+        using var first = new EpollLoop(0, server.Context.Log);
+        using var second = new EpollLoop(1, server.Context.Log);
         return (uint)second.GetEpoll().DangerousGetHandle();
     }
 

@@ -19,7 +19,8 @@ internal sealed class HandConnection : IAsyncDisposable
     private HandConnection(TestServer server, bool isTcp, bool isWatched, bool isStarted)
     {
         Server = server;
-        Loop = new EpollLoop(0, server.Scheduler, server.Context.Log);
+        Loop = new EpollLoop(0, server.Context.Log);
+        Loop.RunWith(server.Scheduler);
         using var listener = isTcp ? LoopByHand.ListenTcp() : LoopByHand.ListenUnix();
         Peer = LoopByHand.Connect(listener.LocalEndPoint!);
         Assert.True(listener.Poll(Waiting.Patience, SelectMode.SelectRead));
@@ -75,7 +76,8 @@ internal sealed class HandConnection : IAsyncDisposable
     public void Receive()
     {
         Connection.OnEvent(Libc.EpollIn);
-        Server.Scheduler.Run(Loop, ref Loop.BeginReady(Connection), Connection.Connection.Output);
+        Loop.Queue.Begin(ref Loop.BeginReady(Connection), Connection.Connection.Output);
+        Server.Scheduler.RunBatch(Loop.Queue);
     }
 
     /// <summary>Takes what the server has sent so far.</summary>
@@ -119,14 +121,15 @@ internal sealed class HandConnection : IAsyncDisposable
 
     public async ValueTask DisposeAsync()
     {
-        Connection.CloseNow(isReset: true);
+        Connection.Connection.Reset();
+        Connection.CloseNow();
         await Server.DisposeAsync();
         Peer.Dispose();
         if (IsLoopOver)
             return;
 
         Loop.Stop();
-        Assert.True(Loop.Continue());
+        Assert.True(Server.Scheduler.Continue(Loop.Queue));
     }
 
     private ReadOnlySpan<byte> AsSpan() => CollectionsMarshal.AsSpan(_received);

@@ -21,6 +21,7 @@ internal sealed class HandListener : IAsyncDisposable
         Descriptor = Socket.Handle;
         _endPoint = socket.EndPoint;
         Engine = new EpollEngine(server.Connections, server.Scheduler);
+        Loop.RunWith(server.Scheduler);
         Listener = Engine.Listen(socket);
         if (starts)
             Listener.Start();

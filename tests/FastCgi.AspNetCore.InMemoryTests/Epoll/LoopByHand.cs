@@ -4,6 +4,7 @@ using System.Net.Sockets;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport.Epoll;
 using Xunit;
@@ -14,14 +15,22 @@ namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 [SupportedOSPlatform("linux")]
 internal static partial class LoopByHand
 {
+    private static readonly ConditionalWeakTable<EpollLoop, RequestScheduler> s_schedulers = [];
+
     /// <summary>What is there is dealt with.</summary>
     public static void Turn(this EpollLoop loop)
     {
         // Else it would wait where there is nothing.
         loop.Wake();
         Wait(loop);
-        Assert.True(FinishEvents(loop), "The loop was taken from the test.");
+        while (TryFinishEvents(loop, loop.Queue))
+            Assert.True(GetScheduler(loop).RunBatch(loop.Queue), "The loop was taken from the test.");
     }
+
+    /// <summary>Has a scheduler run the requests of a loop.</summary>
+    public static void RunWith(this EpollLoop loop, RequestScheduler scheduler) => s_schedulers.Add(loop, scheduler);
+
+    private static RequestScheduler GetScheduler(EpollLoop loop) => s_schedulers.TryGetValue(loop, out var scheduler) ? scheduler : throw new InvalidOperationException("A request is ready.");
 
     /// <summary>For what comes over TCP, or from another thread.</summary>
     public static void TurnUntil(this EpollLoop loop, Func<bool> condition, string what)
@@ -103,8 +112,8 @@ internal static partial class LoopByHand
     [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "Wait")]
     private static extern void Wait(EpollLoop loop);
 
-    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "FinishEvents")]
-    private static extern bool FinishEvents(EpollLoop loop);
+    [UnsafeAccessor(UnsafeAccessorKind.Method, Name = "TryFinishEvents")]
+    private static extern bool TryFinishEvents(EpollLoop loop, RunQueue queue);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_epoll")]
     private static extern ref EpollHandle EpollOf(EpollLoop loop);

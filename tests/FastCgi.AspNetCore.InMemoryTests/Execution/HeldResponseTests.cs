@@ -108,7 +108,7 @@ public sealed class HeldResponseTests : SchedulerTest
         {
             Scheduler.Watchdog.Look();
             Scheduler.Watchdog.Look();
-            Assert.Null(queue.Output);
+            Assert.Null(queue.Queue.Output);
             return Task.CompletedTask;
         };
 
@@ -122,7 +122,7 @@ public sealed class HeldResponseTests : SchedulerTest
     [InlineData(false)]
     public async Task Flush_LikelyTheLast_LeavesAtTheNextLookOrTheEndOfTheWatchdog(bool looks)
     {
-        Server.Context.Responses.Deadlines = Scheduler.Watchdog;
+        Server.Deadlines = Scheduler.Watchdog;
         Scheduler.Watchdog.Start();
         var begin = Waiting.Signal();
         var held = Waiting.Signal();
@@ -162,21 +162,21 @@ public sealed class HeldResponseTests : SchedulerTest
     {
         var request = Receive(RecordBytes.Get()).RemoveFirst();
         var response = request.Response.Output;
-        Assert.False(Scheduler.Watchdog.TryAdd(response, generation: -1));
+        Assert.False(Scheduler.Watchdog.TryAdd(response));
         Scheduler.Watchdog.Start();
-        Assert.True(Scheduler.Watchdog.TryAdd(response, generation: -1));
+        Assert.True(Scheduler.Watchdog.TryAdd(response));
         while (Watchdog.Step() != Timeout.InfiniteTimeSpan)
         {
         }
 
         // Flushes that come close together are worth its looks, unless this thread is held up between any two of so many.
         for (var i = 0; i < 10_000 && !Watchdog.IsWoken; i++)
-            Assert.False(Scheduler.Watchdog.TryAdd(response, generation: -1));
+            Assert.False(Scheduler.Watchdog.TryAdd(response));
         Assert.True(Watchdog.IsWoken);
         Watchdog.TakeWake();
         Watchdog.Step();
 
-        Assert.True(Scheduler.Watchdog.TryAdd(response, generation: -1));
+        Assert.True(Scheduler.Watchdog.TryAdd(response));
         FrontEnd.Close();
         request.Execute();
         await Task.CompletedTask;

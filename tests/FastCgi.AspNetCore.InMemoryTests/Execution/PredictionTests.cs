@@ -76,13 +76,13 @@ public sealed class PredictionTests : SchedulerTest
     {
         var others = Environment.ProcessorCount;
         var count = (2 * others) + 10;
-        var pool = new ReceiveQueuePool(Scheduler, Scheduler.Watchdog);
+        var pool = new ReceiveQueuePool(Scheduler.Watchdog);
         var queues = Enumerable.Range(0, count).Select(_ => pool.Rent()).ToHashSet();
         Assert.Equal(count, queues.Count);
         foreach (var queue in queues)
         {
             queue.Probe = Platform.Probe;
-            Assert.True(queue.Continue());
+            Assert.False(pool.TryBeginNext(queue));
         }
 
         var again = Enumerable.Range(0, count).Select(_ => pool.Rent()).ToHashSet();

@@ -94,7 +94,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
             if (calls.Count == 1)
             {
                 var ready = Receive(RecordBytes.Get(2, "/second1"));
-                Scheduler.Run(new TestQueue(), ref ready, FrontEnd.Transport.Connection.Output);
+                Run(Scheduler, new TestQueue(), ref ready);
                 Step();
                 Assert.Single(calls);
                 // Its queue may be another thread's by now, so that the call is not seen.
@@ -124,7 +124,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
             if (calls.Count == 1)
             {
                 var ready = Receive(RecordBytes.Get(2, "/second1"));
-                Scheduler.Run(new TestQueue(), ref ready, FrontEnd.Transport.Connection.Output);
+                Run(Scheduler, new TestQueue(), ref ready);
                 Clock.Advance(TimeSpan.FromSeconds(1));
                 Scheduler.Watchdog.Look();
                 Step();
@@ -273,7 +273,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
         var ready = default(ReadyRequests);
         var isParked = true;
         ready.Report(() => isParked = Scheduler.Watchdog.IsParked);
-        Scheduler.Run(Queue, ref ready, FrontEnd.Transport.Connection.Output);
+        Run(Scheduler, Queue, ref ready);
 
         Assert.False(isParked);
     }

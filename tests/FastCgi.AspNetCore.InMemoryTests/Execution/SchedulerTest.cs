@@ -20,7 +20,7 @@ public abstract class SchedulerTest : IAsyncLifetime
     private protected FakeClock Clock { get; } = new();
 
     /// <summary>The queue of the thread that runs the test.</summary>
-    private protected TestQueue Queue { get; } = new();
+    private protected RunQueue Queue { get; } = new TestQueue();
 
     private protected RequestScheduler Scheduler { get; private set; } = null!;
 
@@ -57,9 +57,15 @@ public abstract class SchedulerTest : IAsyncLifetime
     {
         var ready = Receive(requests);
         t_isInTest = true;
-        var isOurs = scheduler.Run(queue, ref ready, FrontEnd.Transport.Connection.Output);
+        var isOurs = Run(scheduler, queue, ref ready);
         t_isInTest = false;
         return isOurs;
+    }
+
+    private protected bool Run(RequestScheduler scheduler, RunQueue queue, ref ReadyRequests ready)
+    {
+        queue.Begin(ref ready, FrontEnd.Transport.Connection.Output);
+        return scheduler.RunBatch(queue);
     }
 
     /// <summary>Lets the threads of the room do what there is to do.</summary>

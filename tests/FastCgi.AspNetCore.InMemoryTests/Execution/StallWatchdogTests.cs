@@ -26,11 +26,11 @@ public class StallWatchdogTests
         _probe.Sleeps = true;
 
         _scheduler.Watchdog.Look();
-        Assert.Equal(call, _queue.CurrentCall);
+        Assert.Equal(call, _queue.Queue.CurrentCall);
         _scheduler.Watchdog.Look();
 
-        Assert.Equal(0, _queue.CurrentCall);
-        Assert.False(_queue.TryLeave(call));
+        Assert.Equal(0, _queue.Queue.CurrentCall);
+        Assert.False(_queue.Queue.TryLeave(call));
         Assert.Equal(1, _scheduler.Workers.ReservedCount);
         RunWorkers();
         Assert.Equal(1, _queue.ContinueCount);
@@ -44,7 +44,7 @@ public class StallWatchdogTests
         _probe.Time += 1_000_000;
         _scheduler.Watchdog.Look();
 
-        Assert.False(_queue.TryLeave(call));
+        Assert.False(_queue.Queue.TryLeave(call));
     }
 
     [Fact]
@@ -58,7 +58,7 @@ public class StallWatchdogTests
             _scheduler.Watchdog.Look();
         }
 
-        Assert.True(_queue.TryLeave(call));
+        Assert.True(_queue.Queue.TryLeave(call));
     }
 
     /// <summary>Where /proc is hidden, or no descriptor is left, time tells.</summary>
@@ -67,15 +67,15 @@ public class StallWatchdogTests
     [InlineData(false)]
     public void Look_SystemDoesNotTellWhatTheThreadDoes_TakesQueueAtTheFourth(bool hasProbe)
     {
-        _queue.Probe = hasProbe ? new FakeProbe { Time = -1, Sleeps = null } : null;
+        _queue.Queue.Probe = hasProbe ? new FakeProbe { Time = -1, Sleeps = null } : null;
         var call = Enter();
         for (var i = 0; i < 3; i++)
             _scheduler.Watchdog.Look();
-        Assert.Equal(call, _queue.CurrentCall);
+        Assert.Equal(call, _queue.Queue.CurrentCall);
 
         _scheduler.Watchdog.Look();
 
-        Assert.False(_queue.TryLeave(call));
+        Assert.False(_queue.Queue.TryLeave(call));
     }
 
     [Fact]
@@ -86,7 +86,7 @@ public class StallWatchdogTests
         {
             var call = Enter();
             Assert.Equal(1, _scheduler.Watchdog.Look().Calls);
-            Assert.True(_queue.TryLeave(call));
+            Assert.True(_queue.Queue.TryLeave(call));
         }
 
         Assert.Equal(0, _scheduler.Watchdog.Look().Calls);
@@ -101,12 +101,12 @@ public class StallWatchdogTests
         _probe.Sleeps = true;
         for (var i = 0; i < 10; i++)
             _scheduler.Watchdog.Look();
-        Assert.Equal(call, _queue.CurrentCall);
+        Assert.Equal(call, _queue.Queue.CurrentCall);
 
         _scheduler.Workers.Release();
         _scheduler.Watchdog.Look();
 
-        Assert.Equal(0, _queue.CurrentCall);
+        Assert.Equal(0, _queue.Queue.CurrentCall);
     }
 
     [Fact]
@@ -118,12 +118,12 @@ public class StallWatchdogTests
         _probe.Sleeps = true;
         for (var i = 0; i < 10; i++)
             scheduler.Watchdog.Look();
-        Assert.Equal(call, _queue.CurrentCall);
+        Assert.Equal(call, _queue.Queue.CurrentCall);
 
         scheduler.BeginStop();
         scheduler.Watchdog.Look();
 
-        Assert.Equal(0, _queue.CurrentCall);
+        Assert.Equal(0, _queue.Queue.CurrentCall);
     }
 
     [Fact]
@@ -131,12 +131,12 @@ public class StallWatchdogTests
     {
         var queue = new TestQueue(isEndless: false) { Probe = _probe };
         _scheduler.Watchdog.Add(queue);
-        var call = queue.Enter(response: null, generation: 0, path: default);
+        var call = queue.Queue.Enter(response: null, path: default);
         _probe.Sleeps = true;
         _scheduler.Watchdog.Look();
         _scheduler.Watchdog.Look();
 
-        Assert.False(queue.TryLeave(call));
+        Assert.False(queue.Queue.TryLeave(call));
         Assert.Equal(1, queue.ContinueCount);
         Assert.Empty(_platform.Started);
         Assert.Equal(0, _scheduler.Workers.ReservedCount);
@@ -200,17 +200,17 @@ public class StallWatchdogTests
     [Fact]
     public void Look_AnotherCall_IsLookedAtAnew()
     {
-        _queue.Probe = null;
+        _queue.Queue.Probe = null;
         var first = Enter();
         for (var i = 0; i < 3; i++)
             _scheduler.Watchdog.Look();
-        Assert.True(_queue.TryLeave(first));
+        Assert.True(_queue.Queue.TryLeave(first));
 
         var call = Enter();
         for (var i = 0; i < 3; i++)
             _scheduler.Watchdog.Look();
 
-        Assert.True(_queue.TryLeave(call));
+        Assert.True(_queue.Queue.TryLeave(call));
     }
 
     /// <summary>The time is told for the first time: nothing to compare it with.</summary>
@@ -223,7 +223,7 @@ public class StallWatchdogTests
         _probe.Time = 1_000_000;
         _scheduler.Watchdog.Look();
 
-        Assert.True(_queue.TryLeave(call));
+        Assert.True(_queue.Queue.TryLeave(call));
     }
 
     [Theory]
@@ -236,7 +236,7 @@ public class StallWatchdogTests
         _probe.Time += nanoseconds;
         _scheduler.Watchdog.Look();
 
-        Assert.Equal(!isTaken, _queue.TryLeave(call));
+        Assert.Equal(!isTaken, _queue.Queue.TryLeave(call));
     }
 
     [Fact]
@@ -261,7 +261,7 @@ public class StallWatchdogTests
         _scheduler.Watchdog.Start();
         var watchdog = Assert.Single(_platform.Started);
         for (var i = 0; i < calls; i++)
-            Assert.True(_queue.TryLeave(Enter()));
+            Assert.True(_queue.Queue.TryLeave(Enter()));
 
         Assert.Equal(TimeSpan.FromMilliseconds(milliseconds), watchdog.Step());
     }
@@ -274,7 +274,7 @@ public class StallWatchdogTests
         for (var i = 0; i < 200; i++)
         {
             if (i % 49 == 0)
-                Assert.True(_queue.TryLeave(Enter()));
+                Assert.True(_queue.Queue.TryLeave(Enter()));
             Assert.NotEqual(Timeout.InfiniteTimeSpan, watchdog.Step());
         }
     }
@@ -293,13 +293,12 @@ public class StallWatchdogTests
     [Fact]
     public void TryGetCall_OfTheCallThatRuns_TellsWhatItWasBegunWith()
     {
-        var call = _queue.Enter(response: null, generation: 7, path: new PathKey("/keeps"));
+        var call = _queue.Queue.Enter(response: null, path: new PathKey("/keeps"));
 
-        Assert.True(_queue.TryGetCall(call, out _, out var generation));
-        Assert.Equal(7, generation);
-        Assert.Equal(new PathKey("/keeps").Own, _queue.Path.Own);
-        Assert.True(_queue.TryLeave(call));
-        Assert.False(_queue.TryGetCall(call, out _, out _));
+        Assert.True(_queue.Queue.TryGetCall(call, out _));
+        Assert.Equal(new PathKey("/keeps").Own, _queue.Queue.Path.Own);
+        Assert.True(_queue.Queue.TryLeave(call));
+        Assert.False(_queue.Queue.TryGetCall(call, out _));
     }
 
     private ThreadBody Park()
@@ -318,7 +317,7 @@ public class StallWatchdogTests
         return new RequestScheduler(options, _platform, TimeProvider.System, NullLogger.Instance);
     }
 
-    private long Enter() => _queue.Enter(response: null, generation: 0, path: default);
+    private long Enter() => _queue.Queue.Enter(response: null, path: default);
 
     private void RunWorkers()
     {

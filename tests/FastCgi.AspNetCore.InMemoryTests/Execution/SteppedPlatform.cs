@@ -1,4 +1,8 @@
+using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Execution;
+using FastCgi.AspNetCore.Requests;
+using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
@@ -57,19 +61,40 @@ internal sealed class FakeProbe : ThreadProbe
 }
 
 /// <summary>A queue without requests, whose calls the test makes.</summary>
-internal sealed class TestQueue(bool isEndless = true) : RunQueue
+internal sealed class TestQueue : IBatchSource
 {
+    public TestQueue(bool isEndless = true)
+    {
+        IsEndless = isEndless;
+        Queue = new RunQueue(this);
+    }
+
+    public RunQueue Queue { get; }
+
+    public FakeProbe? Probe
+    {
+        init => Queue.Probe = value;
+    }
+
     /// <summary>How often a thread went on with it.</summary>
     public int ContinueCount { get; private set; }
 
-    /// <summary>What the thread does then.</summary>
+    /// <summary>What the thread does then, and whether the queue has ended; if not, it is taken from the thread.</summary>
     public Func<bool> OnContinue { get; set; } = static () => true;
 
-    public override bool IsEndless => isEndless;
+    public bool IsEndless { get; }
 
-    public override bool Continue()
+    public bool TryBeginNext(RunQueue queue)
     {
         ContinueCount++;
-        return OnContinue();
+        if (OnContinue())
+            return false;
+
+        var ready = new ReadyRequests();
+        ready.Report(() => Assert.True(queue.TryTake(queue.CurrentCall)));
+        queue.Begin(ref ready, new RecordOutput(new BufferPool(), null!));
+        return true;
     }
+
+    public static implicit operator RunQueue(TestQueue queue) => queue.Queue;
 }

@@ -234,7 +234,7 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
     public async Task Run_RequestIsAbortedWhileItWaits_IsOverThoughNoThreadIsFree()
     {
         await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
-        server.Context.Runner = Scheduler;
+        server.Runner = Scheduler;
         for (var i = 0; i < MaxThreads; i++)
             Assert.True(Workers.TryReserve());
         var (frontEnd, ready) = Receive(server);

@@ -76,7 +76,8 @@ public class ExplorationTests(ITestOutputHelper output)
     private static int GetSetting(string name, int usual)
         => int.Parse(Environment.GetEnvironmentVariable(name) ?? $"{usual}", CultureInfo.InvariantCulture);
 
-    private ServerContext CreateServer() => ServerContext.Create(new FastCgiServerOptions(), _application, NullLogger.Instance, TimeProvider.System);
+    private ServerContext CreateServer() => ServerContext.Create(
+        new FastCgiServerOptions(), _application, NullLogger.Instance, TimeProvider.System, new ChosenRunner(), new ChosenDeadlines());
 
     private void Run(ServerContext server, Choices choices, int[] prefix, Random? random)
     {

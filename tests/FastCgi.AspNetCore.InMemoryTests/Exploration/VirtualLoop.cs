@@ -10,12 +10,23 @@ namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 /// A loop without a system below it: events are put in by the world. Where a real one waits for events, it leaves its thread, and is
 /// given one again when there are events.
 /// </summary>
-internal sealed class VirtualLoop(RequestScheduler scheduler, VirtualMachine machine) : RunQueue
+internal sealed class VirtualLoop : IBatchSource
 {
+    private readonly RequestScheduler _scheduler;
+    private readonly VirtualMachine _machine;
     private readonly Queue<(VirtualConnection Connection, byte[]? Received)> _events = new();
     private readonly Queue<VirtualConnection> _toEnd = new();
 
-    public override bool IsEndless => true;
+    public VirtualLoop(RequestScheduler scheduler, VirtualMachine machine)
+    {
+        _scheduler = scheduler;
+        _machine = machine;
+        Queue = new RunQueue(this);
+    }
+
+    public RunQueue Queue { get; }
+
+    public bool IsEndless => true;
 
     public bool IsOwned { get; private set; }
 
@@ -30,33 +41,38 @@ internal sealed class VirtualLoop(RequestScheduler scheduler, VirtualMachine mac
     public void Wake()
     {
         IsOwned = true;
-        scheduler.Workers.Run(this);
+        _scheduler.Workers.Run(Queue);
     }
 
-    public override bool Continue()
+    public bool TryBeginNext(RunQueue queue)
     {
         while (true)
         {
             while (_toEnd.TryDequeue(out var ending))
-                ending.End();
+                ending.EndNow();
             if (!_events.TryDequeue(out var next))
             {
                 IsOwned = false;
-                return true;
+                return false;
             }
 
             var (connection, received) = next;
             if (received is null)
             {
-                connection.OnClosed(isByPeer: true);
+                connection.OnClosed(isCut: true);
                 continue;
             }
 
             var ready = new ReadyRequests();
             connection.Connection.OnReceived(received, ref ready);
-            machine.Point("received");
-            if (!scheduler.Run(this, ref ready, connection.Connection.Output))
-                return false;
+            _machine.Point("received");
+            if (ready.HasWork)
+            {
+                queue.Begin(ref ready, connection.Connection.Output);
+                return true;
+            }
+
+            connection.Connection.Output.FlushNow();
         }
     }
 }
@@ -69,7 +85,6 @@ internal sealed class VirtualConnection : ConnectionTransport
     private readonly bool _sendsShort;
     private BufferBlock? _unsent;
     private bool _isQueuedToEnd;
-    private bool _mustReset;
 
     public VirtualConnection(string name, VirtualLoop loop, ConnectionManager manager, VirtualMachine machine, bool sendsShort)
     {
@@ -133,49 +148,35 @@ internal sealed class VirtualConnection : ConnectionTransport
         Connection.Output.OnSent();
     }
 
-    public override void Close() => QueueToEnd();
-
-    public override void Reset()
-    {
-        _mustReset = true;
-        QueueToEnd();
-    }
-
-    public override void ResumeReceiving()
-    {
-    }
-
-    public void End()
-    {
-        _isQueuedToEnd = false;
-        if (_mustReset)
-        {
-            OnClosed(isByPeer: true);
-            return;
-        }
-
-        // Half closed or not: the peer closes at once.
-        if (!IsClosed && Connection.DecideEnd() != EndAction.None)
-            OnClosed(isByPeer: false);
-    }
-
-    public void OnClosed(bool isByPeer)
-    {
-        if (IsClosed)
-            return;
-
-        IsClosed = true;
-        IsCut = isByPeer;
-        Connection.OnClosed(new ConnectionResetException("The web server closed the connection."));
-    }
-
-    private void QueueToEnd()
+    public override void End()
     {
         if (_isQueuedToEnd)
             return;
 
         _isQueuedToEnd = true;
         _loop.QueueToEnd(this);
+    }
+
+    public override void ResumeReceiving()
+    {
+    }
+
+    public void EndNow()
+    {
+        _isQueuedToEnd = false;
+        // Half closed or not: the peer closes at once.
+        if (!IsClosed && Connection.DecideEnd() is not EndAction.None and var action)
+            OnClosed(isCut: action == EndAction.Reset);
+    }
+
+    public void OnClosed(bool isCut)
+    {
+        if (IsClosed)
+            return;
+
+        IsClosed = true;
+        IsCut = isCut;
+        Connection.OnClosed(new ConnectionResetException("The web server closed the connection."));
     }
 
     private void Take(BufferBlock chain, int skipped)

@@ -52,8 +52,8 @@ internal sealed class VirtualWorld
         var platform = new VirtualPlatform(_machine) { MayLook = () => !IsDone };
         var options = new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = maxApplicationThreads };
         _scheduler = new RequestScheduler(options, platform, new VirtualTime(_machine), NullLogger.Instance);
-        server.Runner = _scheduler;
-        server.Responses.Deadlines = _scheduler.Watchdog;
+        ((ChosenRunner)server.Runner).Runner = _scheduler;
+        ((ChosenDeadlines)server.Responses.Deadlines!).Deadlines = _scheduler.Watchdog;
         _manager = new ConnectionManager(server);
         _loop = new VirtualLoop(_scheduler, _machine);
 
@@ -69,7 +69,7 @@ internal sealed class VirtualWorld
 
         // A server that has run for a while: no cold start.
         _scheduler.EndColdStart();
-        _scheduler.Watchdog.Add(_loop);
+        _scheduler.Watchdog.Add(_loop.Queue);
         AddThreads();
         _scheduler.Watchdog.Start();
         _scheduler.Workers.EnsureSpare();
@@ -86,11 +86,11 @@ internal sealed class VirtualWorld
         foreach (var connection in _connections)
         {
             SentRecords.Check(connection, [.. _scripts.Where(script => script.Connection == connection)], _event);
-            connection.OnClosed(isByPeer: true);
+            connection.OnClosed(isCut: true);
         }
 
         Check(_scheduler.Workers.ReservedCount == 0, $"{_scheduler.Workers.ReservedCount} reservations are left.");
-        Check(_loop.CurrentCall == 0, "The loop is still in a call.");
+        Check(_loop.Queue.CurrentCall == 0, "The loop is still in a call.");
     }
 
     private static void Check(bool isSo, string what)

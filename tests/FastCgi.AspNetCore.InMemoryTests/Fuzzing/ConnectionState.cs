@@ -12,12 +12,19 @@ internal static class ConnectionState
         state = (state * 8) + Shrink(Requests(connection).Count);
         state = (state * 8) + Shrink(HalfOpenCount(connection));
         state = (state * 8) + Shrink(LingeringCount(connection));
-        state = (state * 8) + Shrink(UnsentCount(connection));
+        using (var scope = connection.EnterLock())
+            state = (state * 8) + Shrink(connection.Output.CountAnswers(scope));
         state = (state * 2) + (Content(connection).IsBegun ? 1UL : 0);
         state = (state * 2) + (IsShared(connection) ? 1UL : 0);
         state = (state * 2) + (connection.IsReceivePaused ? 1UL : 0);
-        return (state * 2) + (connection.IsInputComplete ? 1UL : 0);
+        return (state * 2) + (IsInputComplete(connection) ? 1UL : 0);
     }
+
+    /// <summary>Whether the server expects nothing more of the requests that came, so that it can close without waiting.</summary>
+    public static bool IsInputComplete(FastCgiConnection connection) => InputComplete(ref Lifetime(connection)) == true;
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isInputComplete")]
+    private static extern ref bool? InputComplete(ref ConnectionLifetime lifetime);
 
     private static ulong Shrink(int count) => count <= 4 ? (ulong)Math.Max(count, 0) : count < 100 ? 5u : count < 200 ? 6u : 7u;
 
@@ -35,9 +42,6 @@ internal static class ConnectionState
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_lingeringCount")]
     private static extern ref int LingeringCount(FastCgiConnection connection);
-
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_unsentCount")]
-    private static extern ref int UnsentCount(FastCgiConnection connection);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isShared")]
     private static extern ref bool IsShared(FastCgiConnection connection);

@@ -39,7 +39,7 @@ internal sealed class FuzzTransport : ConnectionTransport
         return true;
     }
 
-    public override void Close()
+    public override void End()
     {
         switch (Connection.DecideEnd())
         {
@@ -47,12 +47,10 @@ internal sealed class FuzzTransport : ConnectionTransport
                 IsClosed = true;
                 break;
             case EndAction.Reset:
-                Reset();
+                IsReset = true;
                 break;
         }
     }
-
-    public override void Reset() => IsReset = true;
 
     public override void ResumeReceiving()
     {

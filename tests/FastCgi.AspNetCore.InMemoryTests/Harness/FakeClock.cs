@@ -47,6 +47,24 @@ internal sealed class FakeClock : TimeProvider
         }
     }
 
+    /// <summary>The process is paused: time goes on, and each timer that is due fires once, afterwards.</summary>
+    public void Pause(TimeSpan time)
+    {
+        List<FakeTimer> due;
+        lock (_lock)
+        {
+            _now += time;
+            due = [.. _timers.Where(timer => timer.Due <= _now)];
+            foreach (var timer in due)
+            {
+                while (timer.Due <= _now && _timers.Contains(timer))
+                    timer.Rearm();
+            }
+        }
+
+        due.ForEach(static timer => timer.Fire());
+    }
+
     private sealed class FakeTimer(FakeClock clock, TimerCallback callback, object? state) : ITimer
     {
         private TimeSpan _period;

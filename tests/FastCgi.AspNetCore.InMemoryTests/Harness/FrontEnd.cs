@@ -43,7 +43,7 @@ internal sealed class FrontEnd
     public bool IsPaused { get; private set; }
 
     /// <summary>Whether the server expects nothing more of the requests that came, so that it can close without waiting.</summary>
-    public bool IsInputComplete => _connection.IsInputComplete;
+    public bool IsInputComplete => Fuzzing.ConnectionState.IsInputComplete(_connection);
 
     /// <summary>Pushes bytes as one receive.</summary>
     public void Send(params byte[][] parts)

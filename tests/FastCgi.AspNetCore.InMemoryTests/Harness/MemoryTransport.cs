@@ -3,7 +3,7 @@ using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Responses;
+using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Connections;
 
@@ -27,6 +27,11 @@ internal sealed class MemoryTransport : ConnectionTransport
 
     /// <summary>Whether a reset is seen by the peer, as with TCP.</summary>
     public bool HasReset { get; set; } = true;
+
+    /// <summary>What the system holds of what was sent, as if the peer had not taken it.</summary>
+    public long Undelivered { get; set; }
+
+    public override long? UndeliveredLength => Undelivered;
 
     /// <summary>The connection, which is told when a send that was held is over.</summary>
     public FastCgiConnection Connection { get; set; } = null!;
@@ -95,8 +100,8 @@ internal sealed class MemoryTransport : ConnectionTransport
         return isComplete;
     }
 
-    /// <summary>As in the real engines, the connection decides what becomes of it.</summary>
-    public override void Close()
+    /// <summary>As in the real engines, the connection decides what becomes of it, and the receive that is under way ends on its own thread.</summary>
+    public override void End()
     {
         switch (Connection.DecideEnd())
         {
@@ -109,8 +114,7 @@ internal sealed class MemoryTransport : ConnectionTransport
         }
     }
 
-    /// <summary>As in the real engines, the receive that is under way ends and ends the connection, on its own thread.</summary>
-    public override void Reset()
+    private void Reset()
     {
         Change(() =>
         {

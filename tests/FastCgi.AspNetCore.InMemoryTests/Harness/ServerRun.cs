@@ -57,7 +57,7 @@ internal sealed class ServerRun : IAsyncDisposable
             .ConfigureWebHost(web => web
                 .UseSetting(WebHostDefaults.ApplicationKey, typeof(ServerRun).Assembly.GetName().Name)
                 .UseEnvironment(environment)
-                .ConfigureServices(collection => collection.AddSingleton<TimeProvider>(clock).AddSingleton<IConnectionListenerFactory, NobodyFactory>())
+                .ConfigureServices(collection => collection.AddSingleton(new ServerTime(clock)).AddSingleton<IConnectionListenerFactory, NobodyFactory>())
                 .UseFastCgi(options =>
                 {
                     options.Transport.Engine = FastCgiTransportEngine.Socket;

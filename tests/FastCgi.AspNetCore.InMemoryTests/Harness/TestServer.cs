@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Runtime.CompilerServices;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Execution;
@@ -19,8 +20,8 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
 /// A whole server without sockets: real hosting, an application of the test's, and connections that are pushed bytes. Disposing it
-/// fails the test if an error was logged that it did not expect, or if anything was not given back: buffers, request objects with their
-/// memory, connections. With FASTCGI_RECYCLED=1 its request objects have served <see cref="HostileServer"/> before.
+/// fails the test if an error was logged that it did not expect, or if anything was not given back: buffers, places,
+/// connections.
 /// </summary>
 internal sealed class TestServer : IAsyncDisposable
 {
@@ -44,11 +45,23 @@ internal sealed class TestServer : IAsyncDisposable
 
     public ServerContext Context => _server.Connections.Server;
 
-    /// <summary>What requests of this server have seen of those before them.</summary>
-    public IReadOnlyCollection<string> Leaks => _server.Leaks;
+    /// <summary>Executes requests that have waited for their turn; the scheduler, unless a test chooses.</summary>
+    public RequestRunner Runner
+    {
+        set => ((ChosenRunner)Context.Runner).Runner = value;
+    }
 
-    /// <summary>The request objects that have served before this server had them.</summary>
-    public IReadOnlyList<FastCgiRequest> Recycled => _server.Recycled;
+    /// <summary>Uncorks responses in time; the watchdog, unless a test chooses.</summary>
+    public CorkDeadlines Deadlines
+    {
+        set => ((ChosenDeadlines)Context.Responses.Deadlines!).Deadlines = value;
+    }
+
+    /// <summary>How many descriptors the process can have.</summary>
+    public Func<long> GetMaxDescriptors
+    {
+        set => _server.GetMaxDescriptors = value;
+    }
 
     /// <summary>How often the server has found that it may exit.</summary>
     public int IdleCount => _server.IdleCount;
@@ -61,11 +74,10 @@ internal sealed class TestServer : IAsyncDisposable
     /// <param name="pipeline">The application.</param>
     /// <param name="configure">Its options.</param>
     /// <param name="services">Its services.</param>
-    /// <param name="isRecycled">Whether its request objects have served before; by default, as the environment says.</param>
+    /// <param name="records">Where records are logged.</param>
     public static async Task<TestServer> StartAsync(
-        Action<IApplicationBuilder> pipeline, Action<FastCgiServerOptions>? configure = null, Action<IServiceCollection>? services = null, bool? isRecycled = null)
+        Action<IApplicationBuilder> pipeline, Action<FastCgiServerOptions>? configure = null, Action<IServiceCollection>? services = null, RecordLog? records = null)
     {
-        var hostile = isRecycled ?? HostileServer.IsWanted ? await HostileServer.Instance : null;
         var logs = new CollectedLogs();
         var clock = new FakeClock();
         // On the thread that pushes the bytes, so that a test that sees no await need not wait.
@@ -79,7 +91,7 @@ internal sealed class TestServer : IAsyncDisposable
                 .ConfigureServices(collection =>
                 {
                     services?.Invoke(collection);
-                    collection.AddSingleton<IServer>(provider => new MemoryServer(options, provider.GetRequiredService<ILoggerFactory>(), clock, hostile));
+                    collection.AddSingleton<IServer>(provider => new MemoryServer(options, provider.GetRequiredService<ILoggerFactory>(), clock, records));
                 })
                 .Configure(pipeline))
             .Build();
@@ -108,10 +120,11 @@ internal sealed class TestServer : IAsyncDisposable
         await AssertNothingIsUsedAsync();
         // Once more: what was still winding up may have failed.
         AssertNoError();
-        if (Recycled.Count > 0)
-            AssertNothingIsSeen();
         _host.Dispose();
     }
+
+    /// <summary>The requests that have left a connection, and whose application has not returned.</summary>
+    public static int CountUnfinished(FastCgiConnection connection) => GetLingeringCount(connection);
 
     /// <summary>Requests that were aborted end on the thread pool, and sends that a test holds are over with their connection.</summary>
     public async Task AssertNothingIsRentedAsync()
@@ -122,10 +135,10 @@ internal sealed class TestServer : IAsyncDisposable
         await Waiting.UntilAsync(() => Context.Buffers.RentedCount == 0, "all buffers to be returned");
     }
 
-    /// <summary>The pool checks of each object that its memory is freed; no request is left on a connection, nor in the queue, nor a connection.</summary>
+    /// <summary>No request is left on a connection, nor in the queue, nor a connection.</summary>
     private async Task AssertNothingIsUsedAsync()
     {
-        await Waiting.UntilAsync(() => Context.Requests.UsedCount == 0, "all request objects to be returned");
+        await Waiting.UntilAsync(() => _transports.All(static transport => transport.Connection is null || CountUnfinished(transport.Connection) == 0), "all requests to end");
         await Waiting.UntilAsync(() => Connections.Count == 0, "all connections to end");
         Assert.Equal(0, Context.Admission.QueuedCount);
         Assert.Equal((0, 0), Context.Admission.TakenCount);
@@ -140,15 +153,10 @@ internal sealed class TestServer : IAsyncDisposable
         Assert.Null(Invariants.FirstViolation);
     }
 
-    private void AssertNothingIsSeen()
-    {
-        Assert.Empty(Leaks);
-        Assert.Empty(HostileRequest.LateCalls);
-        Assert.All(_transports, static transport => Assert.True(transport.Sent.AsSpan().IndexOf(HostileRequest.MarkBytes) < 0, "An answer has bytes of a request before it."));
-        Assert.All(Logs.All, static log => Assert.DoesNotContain(HostileRequest.Mark, log.Message, StringComparison.Ordinal));
-    }
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_lingeringCount")]
+    private static extern ref int GetLingeringCount(FastCgiConnection connection);
 
-    private sealed class MemoryServer(FastCgiServerOptions options, ILoggerFactory loggerFactory, FakeClock clock, HostileServer? hostile) : IServer
+    private sealed class MemoryServer(FastCgiServerOptions options, ILoggerFactory loggerFactory, FakeClock clock, RecordLog? records) : IServer
     {
         public ConnectionManager Connections { get; private set; } = null!;
 
@@ -156,9 +164,7 @@ internal sealed class TestServer : IAsyncDisposable
 
         public int IdleCount { get; private set; }
 
-        public IReadOnlyList<FastCgiRequest> Recycled { get; private set; } = [];
-
-        public ConcurrentQueue<string> Leaks { get; } = new();
+        public Func<long> GetMaxDescriptors { get; set; } = static () => int.MaxValue;
 
         public IFeatureCollection Features { get; } = new FeatureCollection();
 
@@ -166,15 +172,11 @@ internal sealed class TestServer : IAsyncDisposable
             where TContext : notnull
         {
             var log = loggerFactory.CreateLogger("FastCgi.AspNetCore");
-            if (hostile is not null)
-                application = new CheckedApplication<TContext>(application, options, Leaks);
-            var server = ServerContext.Create(options, application, log, clock);
-            if (hostile is not null)
-                Recycled = ((HostileServer<TContext>)hostile).GiveTo(server, application);
-            Connections = new ConnectionManager(server);
-            Scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(server.Log), TimeProvider.System, server.Log);
-            server.Runner = Scheduler;
-            server.Responses.Deadlines = Scheduler.Watchdog;
+            Scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(log), TimeProvider.System, log);
+            var runner = new ChosenRunner { Runner = Scheduler };
+            var deadlines = new ChosenDeadlines { Deadlines = Scheduler.Watchdog };
+            Connections = new ConnectionManager(ServerContext.Create(
+                options, application, SafeLogger.Wrap(log), clock, runner, deadlines, records, () => GetMaxDescriptors()));
             // Without its watchdog, which goes by the time that passes: tests that want a look call it.
             Connections.Start(() => IdleCount++);
             return Task.CompletedTask;

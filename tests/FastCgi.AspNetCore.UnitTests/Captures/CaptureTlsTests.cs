@@ -19,17 +19,17 @@ public sealed class CaptureTlsTests
         var certificates = 0;
         foreach (var received in CaptureLibrary.All.Where(capture => capture.FrontEnd == frontEnd && capture.IsTls).SelectMany(Read))
         {
-            using var request = new RequestHeadersBuilder(received.Parameters);
-            if (request.Parameters.GetVariable("SSL_PROTOCOL", request.Mapping) is null)
+            var parameters = RequestHeadersBuilder.Read(received.Parameters);
+            if (parameters.GetVariable("SSL_PROTOCOL") is null)
                 continue;
 
-            var handshake = new TlsHandshake(request.Parameters, request.Mapping);
+            var handshake = new TlsHandshake(parameters);
             Assert.Contains(handshake.Protocol, new[] { SslProtocols.Tls12, SslProtocols.Tls13 });
             Assert.NotNull(handshake.NegotiatedCipherSuite);
             Assert.Equal(hostName, handshake.HostName);
 
-            using var certificate = new TlsConnection(request.Parameters, request.Mapping, allowsAny: false, NullLogger.Instance).ClientCertificate;
-            var hasOne = !string.IsNullOrEmpty(request.Parameters.GetVariable("SSL_CLIENT_S_DN", request.Mapping));
+            using var certificate = new TlsConnection(parameters, allowsAny: false, NullLogger.Instance).ClientCertificate;
+            var hasOne = !string.IsNullOrEmpty(parameters.GetVariable("SSL_CLIENT_S_DN"));
             Assert.Equal(hasOne, certificate?.Subject.Contains("CN=Jane Client", StringComparison.Ordinal) ?? false);
             certificates += hasOne ? 1 : 0;
         }

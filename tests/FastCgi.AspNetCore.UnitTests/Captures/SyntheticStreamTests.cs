@@ -39,8 +39,8 @@ public sealed class SyntheticStreamTests
             random.Shuffle(variables);
             var request = Read(Request(1, SpecificationBytes.Pairs(variables), contentLength: 300, isPadded: true, Body("hello ", "world")));
 
-            using var seen = new RequestHeadersBuilder(request.Parameters);
-            Assert.Equal(RequestRejection.None, CgiRequestMapper.Map(request.Parameters, seen.Mapping, out var head));
+            var seen = RequestHeadersBuilder.Build(request.Parameters);
+            Assert.Equal(RequestRejection.None, CgiRequestMapper.Map(request.Parameters, new CgiMapping(), out var head));
             Assert.Equal(("POST", "HTTP/2", true, "", "/b c", "?x=1"), (head.Method, head.Protocol, head.IsHttps, head.PathBase, head.Path, head.QueryString));
             Assert.Null(head.ContentLength);
             Assert.Equal("hello world"u8, request.Body);
@@ -49,9 +49,9 @@ public sealed class SyntheticStreamTests
                     "Accept-Encoding: gzip", "Content-Type: text/plain", "Cookie: a=1, b=2", "Host: www.example.test:8443", "User-Agent: ",
                     "X-Forwarded-For: 192.0.2.7", "X-Forwarded-Proto: https", "X.dot: 4",
                 ],
-                seen.Headers.Select(static header => $"{header.Key}: {header.Value}").Order(StringComparer.Ordinal));
+                seen.Select(static header => $"{header.Key}: {header.Value}").Order(StringComparer.Ordinal));
 
-            var addresses = new RequestAddresses(seen.Parameters, seen.Mapping);
+            var addresses = new RequestAddresses(RequestHeadersBuilder.Read(request.Parameters));
             Assert.Equal(("192.0.2.7", 50_123, 8_443), (addresses.RemoteAddress?.ToString(), addresses.RemotePort, addresses.LocalPort));
         }
     }
@@ -83,14 +83,14 @@ public sealed class SyntheticStreamTests
 
             var request = Read(Request(1, parameters, contentLength: 65_535, isPadded: false, []));
 
-            using var seen = new RequestHeadersBuilder(request.Parameters);
-            Assert.Equal(RequestRejection.None, CgiRequestMapper.Map(request.Parameters, seen.Mapping, out var head));
+            var seen = RequestHeadersBuilder.Build(request.Parameters);
+            Assert.Equal(RequestRejection.None, CgiRequestMapper.Map(request.Parameters, new CgiMapping(), out var head));
             Assert.Equal(("HTTP/2", true, "/app/x", "?y=1"), (head.Protocol, head.IsHttps, head.Path, head.QueryString));
             Assert.Null(head.ContentLength);
-            Assert.Equal("a=1;b=2", seen.Headers["Cookie"]);
-            Assert.Equal(["1", "2"], seen.Headers["X-Dup"]!);
-            Assert.Equal(new string('v', 200), seen.Headers["X-" + new string('N', 150)]);
-            Assert.Equal("padded   ", seen.Headers["X-Last"]);
+            Assert.Equal("a=1;b=2", seen["Cookie"]);
+            Assert.Equal(["1", "2"], seen["X-Dup"]!);
+            Assert.Equal(new string('v', 200), seen["X-" + new string('N', 150)]);
+            Assert.Equal("padded   ", seen["X-Last"]);
         }
     }
 

@@ -28,7 +28,7 @@ public sealed class ConnectionLifetimeTests
         Assert.True(lifetime.TryBeginRequest(hasRequests: false));
         Assert.False(lifetime.OnRequestLeft(isInputOver: true, hasRequests: false, now: 1));
         Assert.Equal((ConnectionPhase.Open, 1), (lifetime.Phase, lifetime.IdleSince));
-        Assert.Equal(EndAction.None, lifetime.OnAllSent(hasRequests: false, now: 1));
+        Assert.Equal(EndAction.None, lifetime.Decide(isIdle: true, now: 1));
     }
 
     [Theory]
@@ -36,15 +36,15 @@ public sealed class ConnectionLifetimeTests
     [InlineData(false)]
     public void LastRequest_OnAClosingConnection_ClosesItOrDrainsIt(bool isInputOver)
     {
-        var (action, phase) = isInputOver ? (EndAction.Close, ConnectionPhase.Closed) : (EndAction.HalfClose, ConnectionPhase.Draining);
         var lifetime = new ConnectionLifetime();
         lifetime.TryBeginRequest(hasRequests: false);
-        lifetime.CloseBehindLast();
+        lifetime.CloseAfterLast();
 
         Assert.True(lifetime.OnRequestLeft(isInputOver, hasRequests: false, now: 1));
-        Assert.Equal(action, lifetime.OnAllSent(hasRequests: false, now: 2));
-        Assert.Equal(phase, lifetime.Phase);
-        Assert.Equal(EndAction.None, lifetime.OnAllSent(hasRequests: false, now: 3));
+        Assert.Equal(EndAction.None, lifetime.Decide(isIdle: false, now: 2));
+        Assert.Equal(isInputOver ? EndAction.Close : EndAction.HalfClose, lifetime.Decide(isIdle: true, now: 2));
+        Assert.Equal((ConnectionPhase.Draining, true), (lifetime.Phase, lifetime.DropsInput));
+        Assert.Equal(EndAction.None, lifetime.Decide(isIdle: true, now: 3));
     }
 
     [Fact]
@@ -53,7 +53,7 @@ public sealed class ConnectionLifetimeTests
         var lifetime = new ConnectionLifetime();
         lifetime.TryBeginRequest(hasRequests: false);
         lifetime.TryBeginRequest(hasRequests: true);
-        lifetime.CloseBehindLast();
+        lifetime.CloseAfterLast();
 
         Assert.False(lifetime.OnRequestLeft(isInputOver: true, hasRequests: true, now: 1));
         Assert.Equal((ConnectionPhase.Closing, 0), (lifetime.Phase, lifetime.IdleSince));
@@ -63,7 +63,7 @@ public sealed class ConnectionLifetimeTests
     public void Request_BehindTheLastAnswer_IsNotTaken()
     {
         var lifetime = new ConnectionLifetime();
-        lifetime.CloseBehindLast();
+        lifetime.CloseAfterLast();
 
         Assert.True(lifetime.TryBeginRequest(hasRequests: true));
         Assert.False(lifetime.TryBeginRequest(hasRequests: false));
@@ -75,11 +75,11 @@ public sealed class ConnectionLifetimeTests
         var lifetime = new ConnectionLifetime();
 
         Assert.True(lifetime.TryLeave());
-        Assert.Equal(EndAction.ResetUnlessInput, lifetime.OnAllSent(hasRequests: false, now: 1));
+        Assert.Equal(EndAction.ResetUnlessInput, lifetime.Decide(isIdle: true, now: 1));
         Assert.True(lifetime.TryBeginRequest(hasRequests: false));
-        Assert.Equal(EndAction.None, lifetime.OnAllSent(hasRequests: true, now: 1));
+        Assert.Equal(EndAction.None, lifetime.Decide(isIdle: false, now: 1));
         Assert.True(lifetime.OnRequestLeft(isInputOver: true, hasRequests: false, now: 2));
-        Assert.Equal(EndAction.Close, lifetime.OnAllSent(hasRequests: false, now: 2));
+        Assert.Equal(EndAction.Close, lifetime.Decide(isIdle: true, now: 2));
     }
 
     /// <summary>The transport looks for input without the lock, so that a request may have come when it says that there is none.</summary>
@@ -103,7 +103,7 @@ public sealed class ConnectionLifetimeTests
 
         Assert.True(lifetime.TryLeave());
         Assert.True(lifetime.TryEndLeaving());
-        Assert.Equal(ConnectionPhase.Closed, lifetime.Phase);
+        Assert.Equal(ConnectionPhase.Resetting, lifetime.Phase);
         Assert.False(lifetime.TryEndLeaving());
     }
 
@@ -111,8 +111,8 @@ public sealed class ConnectionLifetimeTests
     public void Drain_IsBoundedInBytesAndTime()
     {
         var lifetime = new ConnectionLifetime();
-        lifetime.CloseBehindLast();
-        lifetime.OnAllSent(hasRequests: false, now: 0);
+        lifetime.CloseAfterLast();
+        lifetime.Decide(isIdle: true, now: 0);
         var time = TimeProvider.System;
 
         Assert.Equal(ConnectionPhase.Draining, lifetime.Phase);
@@ -123,19 +123,52 @@ public sealed class ConnectionLifetimeTests
     }
 
     [Fact]
-    public void Close_Twice_IsDoneOnce()
+    public void Reset_IsDecidedOnce_AndToldAsOftenAsTheTransportAsks()
     {
         var lifetime = new ConnectionLifetime();
 
-        Assert.True(lifetime.TryClose());
-        Assert.False(lifetime.TryClose());
+        Assert.True(lifetime.TryReset());
+        Assert.False(lifetime.TryReset());
         Assert.False(lifetime.TryBeginRequest(hasRequests: false));
         Assert.False(lifetime.TryLeave());
+        foreach (var isIdle in new[] { true, false })
+            Assert.Equal(EndAction.Reset, lifetime.Decide(isIdle, now: 1));
+        lifetime.OnClosed();
+        Assert.Equal(EndAction.None, lifetime.Decide(isIdle: true, now: 1));
+        Assert.False(lifetime.TryReset());
+    }
+
+    [Theory]
+    [InlineData(true, false, true, nameof(RequestEnding.Complete), nameof(ConnectionPhase.Open))]
+    [InlineData(true, true, true, nameof(RequestEnding.CompleteWithFarewell), nameof(ConnectionPhase.Closing))]
+    [InlineData(true, true, false, nameof(RequestEnding.Complete), nameof(ConnectionPhase.Closing))]
+    [InlineData(false, false, true, nameof(RequestEnding.Complete), nameof(ConnectionPhase.Closing))]
+    public void Complete_FarewellToWhatWouldBeKept(bool keepsConnection, bool isStopping, bool isLast, string ending, string phase)
+    {
+        var lifetime = new ConnectionLifetime();
+
+        Assert.Equal(ending, lifetime.OnComplete(keepsConnection, isStopping, isLast).ToString());
+        Assert.Equal(phase, lifetime.Phase.ToString());
+    }
+
+    [Theory]
+    [InlineData(true, true, true, nameof(RequestEnding.CutByEndRequest), nameof(ConnectionPhase.Open))]
+    [InlineData(true, false, false, nameof(RequestEnding.CutByEndRequest), nameof(ConnectionPhase.Open))]
+    [InlineData(false, true, true, nameof(RequestEnding.CutByReset), nameof(ConnectionPhase.Resetting))]
+    [InlineData(false, false, false, nameof(RequestEnding.CutByReset), nameof(ConnectionPhase.Resetting))]
+    [InlineData(false, false, true, nameof(RequestEnding.CutByClose), nameof(ConnectionPhase.Closing))]
+    public void Cut_DoesNoHarmToOthers(bool harmsOthers, bool canReset, bool canSend, string ending, string phase)
+    {
+        var lifetime = new ConnectionLifetime();
+
+        Assert.Equal(ending, lifetime.OnCut(harmsOthers, canReset, canSend).ToString());
+        Assert.Equal(phase, lifetime.Phase.ToString());
     }
 
     /// <summary>
     /// Every history of seven events: the phase never goes back but from Leaving to Closing; nobody is told to close a connection that
-    /// has requests, nor twice; and a connection that was asked to close, and has no request, is closed when all is sent.
+    /// has requests, nor twice, but to reset one that is to be reset, and no other; and a connection that was asked to close, and has no
+    /// request, is closed when all is sent.
     /// </summary>
     [Fact]
     public void Histories_All_KeepTheInvariants()
@@ -152,12 +185,13 @@ public sealed class ConnectionLifetimeTests
         {
             var (lifetime, requestsNow) = (from, requests);
             var action = Apply(ref lifetime, step, ref requestsNow);
-            var endsNow = ends + (action is EndAction.Close or EndAction.Reset or EndAction.HalfClose ? 1 : 0);
+            var endsNow = ends + (action is EndAction.Close or EndAction.HalfClose ? 1 : 0);
             var next = history.Push(step);
             var isBack = lifetime.Phase < from.Phase && !(from.Phase == ConnectionPhase.Leaving && lifetime.Phase == ConnectionPhase.Closing);
             Check(!isBack, next);
             Check(action is not (EndAction.Close or EndAction.HalfClose or EndAction.ResetUnlessInput) || requestsNow == 0, next);
             Check(endsNow <= 1, next);
+            Check(step != Event.AllSent || from.Phase == ConnectionPhase.Resetting == (action == EndAction.Reset), next);
             Check(step != Event.AllSent || from.Phase != ConnectionPhase.Closing || requestsNow > 0 || action is EndAction.Close or EndAction.HalfClose, next);
             count += CountHistories(lifetime, left - 1, requestsNow, endsNow, next);
         }
@@ -180,19 +214,19 @@ public sealed class ConnectionLifetimeTests
                 break;
             case Event.EndKept or Event.EndNotKept or Event.EndBeforeInput when requests > 0:
                 if (step != Event.EndKept)
-                    lifetime.CloseBehindLast();
+                    lifetime.CloseAfterLast();
                 lifetime.OnRequestLeft(isInputOver: step != Event.EndBeforeInput, hasRequests: --requests > 0, now: 1);
                 break;
             case Event.Leave when requests == 0:
                 lifetime.TryLeave();
                 break;
             case Event.AllSent:
-                return lifetime.OnAllSent(requests > 0, now: 1);
+                return lifetime.Decide(isIdle: requests == 0, now: 1);
             case Event.Drained when lifetime.Phase == ConnectionPhase.Draining:
                 lifetime.OnDrained(1);
                 break;
             case Event.Reset:
-                lifetime.TryClose();
+                lifetime.TryReset();
                 requests = 0;
                 break;
         }

@@ -37,13 +37,13 @@ public sealed class SafetyTests : IDisposable
     public void Locks_InTheirOrder_AreCounted()
     {
         var (responses, connections) = LockOrder.Counts;
-        var first = LockOrder.OnEntering(LockRank.Response, isHeld: false);
+        var first = LockOrder.OnEntering(LockRank.Request, isHeld: false);
         var second = LockOrder.OnEntering(LockRank.Connection, isHeld: false);
         var third = LockOrder.OnEntering(LockRank.Connection, isHeld: true);
         try
         {
             Assert.Equal((responses + 1, connections + 2), LockOrder.Counts);
-            Assert.Throws<InvariantException>(() => LockOrder.OnEntering(LockRank.Response, isHeld: true));
+            Assert.Throws<InvariantException>(() => LockOrder.OnEntering(LockRank.Request, isHeld: true));
             Assert.Throws<InvariantException>(() => LockOrder.OnEntering(LockRank.Connection, isHeld: false));
         }
         finally

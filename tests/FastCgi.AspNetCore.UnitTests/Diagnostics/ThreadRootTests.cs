@@ -1,6 +1,5 @@
-using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Responses;
+using FastCgi.AspNetCore.Requests;
 using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Logging.Abstractions;
 
@@ -63,43 +62,42 @@ public sealed class ThreadRootTests
     [Fact]
     public void Locks_TakenInTheirOrder_AreAllowed()
     {
-        var (response, connection) = Create();
-        using (response.EnterLock())
-        using (response.EnterLock())
-        using (connection.EnterLock())
+        var request = new RequestLock();
+        using (request.EnterLock())
+        using (request.EnterLock())
+        using (new ConnectionScope(new Lock()))
         {
-            Assert.True(response.IsLockHeld && connection.IsLockHeld);
         }
 
         LockOrder.RequireNone("Nothing");
     }
 
     [Fact]
-    public void Locks_OfTwoResponsesOrTheWrongWayRound_AreRefused()
+    public void Locks_OfTwoRequestsOrTheWrongWayRound_AreRefused()
     {
-        var (response, connection) = Create();
-        var (other, _) = Create();
+        var (request, connection) = (new RequestLock(), new Lock());
 
-        Assert.Throws<InvariantException>(() => Nest(response, other));
         Assert.Throws<InvariantException>(() =>
         {
-            using (connection.EnterLock())
-                response.EnterLock().Dispose();
+            using (request.EnterLock())
+                new RequestLock().EnterLock().Dispose();
         });
         Assert.Throws<InvariantException>(() =>
         {
-            using (connection.EnterLock())
+            using (new ConnectionScope(connection))
+                request.EnterLock().Dispose();
+        });
+        Assert.Throws<InvariantException>(() =>
+        {
+            using (new ConnectionScope(connection))
+                new ConnectionScope(new Lock()).Dispose();
+        });
+        Assert.Throws<InvariantException>(() =>
+        {
+            using (new ConnectionScope(connection))
                 LockOrder.RequireNone("A log provider");
         });
     }
-
-    private static void Nest(ResponseOutput outer, ResponseOutput inner)
-    {
-        using (outer.EnterLock())
-            inner.EnterLock().Dispose();
-    }
-
-    private static (ResponseOutput Response, RecordOutput Connection) Create() => (new ResponseOutput(null!), new RecordOutput(new BufferPool()));
 
     private sealed class OddLogger(Action act) : ILogger
     {

@@ -1,4 +1,5 @@
 using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.UnitTests.Cgi;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
@@ -10,14 +11,14 @@ public sealed class RequestHeadersTests
     [Fact]
     public void Headers_Params_AreThoseWithThePrefixAndContent()
     {
-        using var request = new RequestHeadersBuilder(
+        var headers = RequestHeadersBuilder.Build(
             ("REQUEST_URI", "/"), ("HTTP_HOST", "h"), ("CONTENT_TYPE", "text/plain"), ("CONTENT_LENGTH", "5"), ("HTTP_X_FOO", "bar"),
             ("SERVER_NAME", "s"), ("HTTPS", "on"), ("SSL_PROTOCOL", "x"));
 
         Assert.Equal(
             ["Content-Length: 5", "Content-Type: text/plain", "Host: h", "X-Foo: bar"],
-            request.Headers.Select(static header => $"{header.Key}: {header.Value}").Order());
-        Assert.Equal(4, request.Headers.Count);
+            headers.Select(static header => $"{header.Key}: {header.Value}").Order());
+        Assert.Equal(4, headers.Count);
     }
 
     [Theory]
@@ -30,36 +31,36 @@ public sealed class RequestHeadersTests
     [InlineData("content_type", "Content-Type")]
     public void Headers_VariableThatIsIgnored_IsNoHeader(string variable, string header)
     {
-        using var request = new RequestHeadersBuilder((variable, "5"));
+        var headers = RequestHeadersBuilder.Build((variable, "5"));
 
-        Assert.False(request.Headers.ContainsKey(header));
-        Assert.Null(request.Headers.ContentLength);
-        Assert.Empty(request.Headers);
-        Assert.False(request.Headers.ContainsKey(header));
+        Assert.False(headers.ContainsKey(header));
+        Assert.Null(headers.ContentLength);
+        Assert.Empty(headers);
+        Assert.False(headers.ContainsKey(header));
     }
 
     [Fact]
     public void Headers_Repeated_AreValuesInOrder()
     {
-        using var request = new RequestHeadersBuilder(("HTTP_X_DUP", "a"), ("HTTP_OTHER", "o"), ("HTTP_X_DUP", "b"), ("HTTP_X_DUP", "c, d"));
+        var headers = RequestHeadersBuilder.Build(("HTTP_X_DUP", "a"), ("HTTP_OTHER", "o"), ("HTTP_X_DUP", "b"), ("HTTP_X_DUP", "c, d"));
 
-        AssertBoth(request, "X-Dup", "a", "b", "c, d");
+        AssertBoth(headers, "X-Dup", "a", "b", "c, d");
     }
 
     [Fact]
     public void Headers_CookieRepeated_IsOneValue()
     {
-        using var request = new RequestHeadersBuilder(("HTTP_COOKIE", "a=1; b=2"), ("HTTP_COOKIE", "c=3"));
+        var headers = RequestHeadersBuilder.Build(("HTTP_COOKIE", "a=1; b=2"), ("HTTP_COOKIE", "c=3"));
 
-        AssertBoth(request, "Cookie", "a=1; b=2; c=3");
+        AssertBoth(headers, "Cookie", "a=1; b=2; c=3");
     }
 
     [Fact]
     public void Headers_Empty_IsThere()
     {
-        using var request = new RequestHeadersBuilder(("HTTP_X_EMPTY", ""));
+        var headers = RequestHeadersBuilder.Build(("HTTP_X_EMPTY", ""));
 
-        AssertBoth(request, "X-Empty", "");
+        AssertBoth(headers, "X-Empty", "");
     }
 
     [Theory]
@@ -67,28 +68,28 @@ public sealed class RequestHeadersTests
     [InlineData(null)]
     public void Headers_NoOrEmptyContentTypeAndLength_AreNotThere(string? value)
     {
-        using var request = value is null ? new RequestHeadersBuilder() : new RequestHeadersBuilder(("CONTENT_TYPE", value), ("CONTENT_LENGTH", value));
+        var headers = value is null ? RequestHeadersBuilder.Build() : RequestHeadersBuilder.Build(("CONTENT_TYPE", value), ("CONTENT_LENGTH", value));
 
-        AssertBoth(request, "Content-Type");
-        AssertBoth(request, "Content-Length");
-        Assert.Null(request.Headers.ContentLength);
+        AssertBoth(headers, "Content-Type");
+        AssertBoth(headers, "Content-Length");
+        Assert.Null(headers.ContentLength);
     }
 
     [Fact]
     public void Headers_ContentLengthOfUnknownBody_IsNotThere()
     {
-        using var request = new RequestHeadersBuilder(("CONTENT_LENGTH", "-1"));
+        var headers = RequestHeadersBuilder.Build(("CONTENT_LENGTH", "-1"));
 
-        AssertBoth(request, "Content-Length");
-        Assert.Null(request.Headers.ContentLength);
+        AssertBoth(headers, "Content-Length");
+        Assert.Null(headers.ContentLength);
     }
 
     [Fact]
     public void Headers_ContentTypeRepeated_TheLastThatIsNotEmpty()
     {
-        using var request = new RequestHeadersBuilder(("CONTENT_TYPE", "a/b"), ("CONTENT_TYPE", "c/d"), ("CONTENT_TYPE", ""));
+        var headers = RequestHeadersBuilder.Build(("CONTENT_TYPE", "a/b"), ("CONTENT_TYPE", "c/d"), ("CONTENT_TYPE", ""));
 
-        AssertBoth(request, "Content-Type", "c/d");
+        AssertBoth(headers, "Content-Type", "c/d");
     }
 
     [Theory]
@@ -98,9 +99,9 @@ public sealed class RequestHeadersTests
     [InlineData("-1", true)]
     public void Headers_TransferEncoding_IsHiddenBesideALength(string contentLength, bool isThere)
     {
-        using var request = new RequestHeadersBuilder(("HTTP_TRANSFER_ENCODING", "chunked"), ("CONTENT_LENGTH", contentLength));
+        var headers = RequestHeadersBuilder.Build(("HTTP_TRANSFER_ENCODING", "chunked"), ("CONTENT_LENGTH", contentLength));
 
-        AssertBoth(request, "Transfer-Encoding", isThere ? ["chunked"] : []);
+        AssertBoth(headers, "Transfer-Encoding", isThere ? ["chunked"] : []);
     }
 
     [Theory]
@@ -131,9 +132,9 @@ public sealed class RequestHeadersTests
                 parameters.Add(name, value);
         }
 
-        using var request = new RequestHeadersBuilder(parameters.Bytes);
+        var headers = RequestHeadersBuilder.Build(parameters.Bytes);
 
-        AssertBoth(request, "Host", expected is null ? [] : [expected]);
+        AssertBoth(headers, "Host", expected is null ? [] : [expected]);
     }
 
     /// <summary>The documented HTTP_HOST $host:$server_port has it always: a redirect URI with it is not the one that was registered.</summary>
@@ -152,10 +153,10 @@ public sealed class RequestHeadersTests
     [InlineData("https", "h443", "h443")]
     public void Headers_Host_LacksThePortThatTheSchemeHasAnyway(string scheme, string host, string expected)
     {
-        using var request = new RequestHeadersBuilder(("REQUEST_SCHEME", scheme), ("HTTP_HOST", host));
+        var headers = RequestHeadersBuilder.Build(("REQUEST_SCHEME", scheme), ("HTTP_HOST", host));
 
-        AssertBoth(request, "Host", expected);
-        AssertBoth(request, "Host", expected);
+        AssertBoth(headers, "Host", expected);
+        AssertBoth(headers, "Host", expected);
     }
 
     [Theory]
@@ -164,9 +165,9 @@ public sealed class RequestHeadersTests
     [InlineData("HTTP_host")]
     public void Headers_HostFirstOrLast_IsFound(string variable)
     {
-        using var first = new RequestHeadersBuilder((variable, "h"), ("SERVER_NAME", "s"), ("HTTP_HOSTS", "no"), ("HTTP_XHOST", "no"));
-        using var last = new RequestHeadersBuilder(("SERVER_NAME", "s"), ("HTTP_X", "x"), (variable, "h"));
-        using var none = new RequestHeadersBuilder(("SERVER_NAME", "s"), ("HOST", "no"), ("http_host", "no"), ("HTTP-HOST", "no"));
+        var first = RequestHeadersBuilder.Build((variable, "h"), ("SERVER_NAME", "s"), ("HTTP_HOSTS", "no"), ("HTTP_XHOST", "no"));
+        var last = RequestHeadersBuilder.Build(("SERVER_NAME", "s"), ("HTTP_X", "x"), (variable, "h"));
+        var none = RequestHeadersBuilder.Build(("SERVER_NAME", "s"), ("HOST", "no"), ("http_host", "no"), ("HTTP-HOST", "no"));
 
         AssertBoth(first, "Host", "h");
         AssertBoth(last, "Host", "h");
@@ -176,16 +177,16 @@ public sealed class RequestHeadersTests
     [Fact]
     public void Headers_HostRepeated_TheLast()
     {
-        using var request = new RequestHeadersBuilder(("HTTP_HOST", "a"), ("HTTP_HOST", "b"));
+        var headers = RequestHeadersBuilder.Build(("HTTP_HOST", "a"), ("HTTP_HOST", "b"));
 
-        AssertBoth(request, "Host", "b");
+        AssertBoth(headers, "Host", "b");
     }
 
     [Fact]
     public void Headers_AuthorizationRenamedByApache_IsFound()
     {
-        using var renamed = new RequestHeadersBuilder(("REDIRECT_HTTP_AUTHORIZATION", "Basic x"));
-        using var both = new RequestHeadersBuilder(("REDIRECT_HTTP_AUTHORIZATION", "Basic x"), ("HTTP_AUTHORIZATION", "Bearer y"));
+        var renamed = RequestHeadersBuilder.Build(("REDIRECT_HTTP_AUTHORIZATION", "Basic x"));
+        var both = RequestHeadersBuilder.Build(("REDIRECT_HTTP_AUTHORIZATION", "Basic x"), ("HTTP_AUTHORIZATION", "Bearer y"));
 
         AssertBoth(renamed, "Authorization", "Basic x");
         AssertBoth(both, "Authorization", "Bearer y");
@@ -196,9 +197,9 @@ public sealed class RequestHeadersTests
     [InlineData("X-FOO")]
     public void Headers_Lookup_WithoutRegardToCase(string name)
     {
-        using var request = new RequestHeadersBuilder(("HTTP_X_FOO", "bar"));
+        var headers = RequestHeadersBuilder.Build(("HTTP_X_FOO", "bar"));
 
-        AssertBoth(request, name, "bar");
+        AssertBoth(headers, name, "bar");
     }
 
     [Fact]
@@ -206,102 +207,41 @@ public sealed class RequestHeadersTests
     public void Headers_EncodingChosen_IsUsed()
     {
         var mapping = new CgiMapping { RequestHeaderEncodingSelector = static name => name == "X-Latin" ? System.Text.Encoding.Latin1 : null };
-        using var request = new RequestHeadersBuilder(CgiParameters.Get(("HTTP_X_LATIN", "caf\xe9"), ("HTTP_X_UTF8", "\xe2\x82\xac")).Bytes, mapping);
+        var headers = RequestHeadersBuilder.Build(CgiParameters.Get(("HTTP_X_LATIN", "caf\xe9"), ("HTTP_X_UTF8", "\xe2\x82\xac")).Bytes, mapping);
 
-        AssertBoth(request, "X-Latin", "café");
-        using var again = new RequestHeadersBuilder(CgiParameters.Get(("HTTP_X_LATIN", "caf\xe9"), ("HTTP_X_UTF8", "\xe2\x82\xac")).Bytes, mapping);
+        AssertBoth(headers, "X-Latin", "café");
+        var again = RequestHeadersBuilder.Build(CgiParameters.Get(("HTTP_X_LATIN", "caf\xe9"), ("HTTP_X_UTF8", "\xe2\x82\xac")).Bytes, mapping);
         AssertBoth(again, "X-Utf8", "€");
     }
 
     [Fact]
     public void Headers_Changed_StayChanged()
     {
-        using var request = new RequestHeadersBuilder(("HTTP_X_FOO", "bar"), ("CONTENT_LENGTH", "5"), ("HTTP_HOST", "h"));
+        var headers = RequestHeadersBuilder.Build(("HTTP_X_FOO", "bar"), ("CONTENT_LENGTH", "5"), ("HTTP_HOST", "h"));
 
-        request.Headers["X-Foo"] = "changed";
-        request.Headers["host"] = "other";
-        request.Headers.Remove("Content-Length");
-        request.Headers["X-New"] = new StringValues(["1", "2"]);
+        headers["X-Foo"] = "changed";
+        headers["host"] = "other";
+        headers.Remove("Content-Length");
+        headers["X-New"] = new StringValues(["1", "2"]);
 
-        Assert.Equal("changed", request.Headers["X-Foo"]);
-        Assert.Equal("other", request.Headers["Host"]);
-        Assert.Null(request.Headers.ContentLength);
-        Assert.Equal(new StringValues(["1", "2"]), request.Headers["X-New"]);
-        Assert.Equal(3, request.Headers.Count);
+        Assert.Equal("changed", headers["X-Foo"]);
+        Assert.Equal("other", headers["Host"]);
+        Assert.Null(headers.ContentLength);
+        Assert.Equal(new StringValues(["1", "2"]), headers["X-New"]);
+        Assert.Equal(3, headers.Count);
     }
 
     [Fact]
     public void ContentLength_SetToWhatIsNoNumber_BadRequest()
     {
-        using var request = new RequestHeadersBuilder();
+        var headers = RequestHeadersBuilder.Build();
 
-        Assert.Throws<BadHttpRequestException>(() => request.Headers["Content-Length"] = "five");
-        Assert.Throws<BadHttpRequestException>(() => request.Headers["content-length"] = "-5");
-        request.Headers.ContentLength = 7;
-        Assert.Equal("7", request.Headers["Content-Length"]);
-        request.Headers["content-length"] = "8";
-        Assert.Equal(8, request.Headers.ContentLength);
-    }
-
-    [Fact]
-    public void Headers_AnotherRequest_NothingIsLeft()
-    {
-        using var first = new RequestHeadersBuilder(("HTTP_X_FOO", "bar"), ("CONTENT_LENGTH", "5"), ("SERVER_NAME", "s"));
-        Assert.Equal(3, first.Headers.Count);
-        using var second = new RequestHeadersBuilder(("HTTP_X_OTHER", "o"));
-
-        first.Headers.End();
-        first.Headers.Begin(second.Parameters, second.Mapping, new RequestHead());
-
-        Assert.Equal("X-Other", Assert.Single(first.Headers).Key);
-        Assert.Null(first.Headers.ContentLength);
-    }
-
-    [Fact]
-    public void Headers_RequestIsOver_Throws()
-    {
-        var request = new RequestHeadersBuilder(("HTTP_X_FOO", "bar"));
-        request.Dispose();
-
-        Assert.Throws<ObjectDisposedException>(() => request.Headers["X-Foo"]);
-        Assert.Throws<ObjectDisposedException>(() => request.Parameters.GetVariable("HTTP_X_FOO", request.Mapping));
-    }
-
-    [Theory]
-    [InlineData("HTTP_HOST")]
-    [InlineData("SERVER_NAME")]
-    public void Headers_HostWhenRequestIsOver_Throws(string variable)
-    {
-        using var request = new RequestHeadersBuilder((variable, "h"));
-        Assert.Equal("h", request.Headers["Host"]);
-
-        request.Parameters.End();
-
-        Assert.Throws<ObjectDisposedException>(() => request.Headers["Host"]);
-    }
-
-    [Fact]
-    public void Headers_ListedWhenRequestIsOver_ThrowsEachTime()
-    {
-        using var request = new RequestHeadersBuilder(("HTTP_X_FOO", "bar"));
-        request.Parameters.End();
-
-        Assert.Throws<ObjectDisposedException>(() => request.Headers.Count);
-        Assert.Throws<ObjectDisposedException>(() => request.Headers.Count);
-    }
-
-    /// <summary>Of a request whose params have come, but whose headers have not begun, a thread that is late reads no other bytes than Host.</summary>
-    [Fact]
-    public void Headers_HostWhenParamsAreThoseOfAnotherRequest_IsNoOtherBytes()
-    {
-        using var request = new RequestHeadersBuilder(("A", new string('a', 20)), ("HTTP_HOST", "h"));
-        request.Parameters.End();
-        var another = CgiParameters.Get(("A", "\u0001\u0006secret\u0001\u0006secret\u0001\u0006secret")).Bytes;
-
-        request.Parameters.Append(another, isWhole: true);
-        request.Parameters.Open();
-
-        Assert.Empty(request.Headers["Host"].ToArray());
+        Assert.Throws<BadHttpRequestException>(() => headers["Content-Length"] = "five");
+        Assert.Throws<BadHttpRequestException>(() => headers["content-length"] = "-5");
+        headers.ContentLength = 7;
+        Assert.Equal("7", headers["Content-Length"]);
+        headers["content-length"] = "8";
+        Assert.Equal(8, headers.ContentLength);
     }
 
     /// <summary>A header is looked up in the params until all are listed; both must say the same, whatever the params are.</summary>
@@ -327,27 +267,27 @@ public sealed class RequestHeadersTests
             for (var count = random.Next(8); count > 0; count--)
                 parameters.Add(variables[random.Next(variables.Length)], random.Next(4) == 0 ? "" : "5");
 
-            using var lookedUp = new RequestHeadersBuilder(parameters.Bytes);
-            using var listed = new RequestHeadersBuilder(parameters.Bytes);
-            Assert.InRange(listed.Headers.Count, 0, 10);
+            var lookedUp = RequestHeadersBuilder.Build(parameters.Bytes);
+            var listed = RequestHeadersBuilder.Build(parameters.Bytes);
+            Assert.InRange(listed.Count, 0, 10);
 
-            foreach (var name in probes.Concat(listed.Headers.Keys))
+            foreach (var name in probes.Concat(listed.Keys))
             {
-                Assert.Equal(listed.Headers.TryGetValue(name, out var value), lookedUp.Headers.TryGetValue(name, out var lookedUpValue));
+                Assert.Equal(listed.TryGetValue(name, out var value), lookedUp.TryGetValue(name, out var lookedUpValue));
                 Assert.Equal(value.ToArray(), lookedUpValue.ToArray());
             }
 
-            Assert.Equal(listed.Headers.ContentLength, lookedUp.Headers.ContentLength);
+            Assert.Equal(listed.ContentLength, lookedUp.ContentLength);
         }
     }
 
     /// <summary>Before all headers are listed, and after.</summary>
-    private static void AssertBoth(RequestHeadersBuilder request, string name, params string[] values)
+    private static void AssertBoth(RequestHeaders headers, string name, params string[] values)
     {
-        Assert.Equal(values, request.Headers[name].ToArray());
-        Assert.Equal(values.Length > 0, request.Headers.ContainsKey(name));
-        _ = request.Headers.Count;
-        Assert.Equal(values, request.Headers[name].ToArray());
-        Assert.Equal(values.Length > 0, request.Headers.ContainsKey(name));
+        Assert.Equal(values, headers[name].ToArray());
+        Assert.Equal(values.Length > 0, headers.ContainsKey(name));
+        _ = headers.Count;
+        Assert.Equal(values, headers[name].ToArray());
+        Assert.Equal(values.Length > 0, headers.ContainsKey(name));
     }
 }

@@ -4,14 +4,9 @@ using FastCgi.AspNetCore.UnitTests.Cgi;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
-public sealed class RequestParametersTests : IDisposable
+public sealed class RequestParametersTests
 {
-    private readonly CgiMapping _mapping = new();
-    private readonly RequestParameters _parameters = new();
-
-    public RequestParametersTests() => _parameters.Open();
-
-    public void Dispose() => _parameters.End();
+    private readonly RequestParameters _parameters = new(new CgiMapping());
 
     [Fact]
     public void Append_AnyPieces_TheBytesInOrder()
@@ -19,15 +14,14 @@ public sealed class RequestParametersTests : IDisposable
         var bytes = CgiParameters.Get(("REQUEST_URI", "/" + new string('x', 5_000)), ("HTTP_HOST", "h")).Bytes;
         foreach (var size in (int[])[1, 7, 511, 512, 513, 4_096, bytes.Length])
         {
-            var parameters = new RequestParameters();
-            parameters.Open();
+            var parameters = new RequestParameters(new CgiMapping());
             for (var start = 0; start < bytes.Length; start += size)
                 parameters.Append(bytes.AsSpan(start, Math.Min(size, bytes.Length - start)), isWhole: size == bytes.Length);
 
             Assert.Equal(bytes.Length, parameters.Length);
             Assert.True(parameters.Span.SequenceEqual(bytes));
-            parameters.End();
-            Assert.Equal(0, parameters.Length);
+            parameters.Complete();
+            Assert.True(parameters.Span.SequenceEqual(bytes));
         }
     }
 
@@ -36,11 +30,11 @@ public sealed class RequestParametersTests : IDisposable
     {
         Append(("REMOTE_USER", "a"), ("remote_user", "b"), ("EMPTY", ""), ("REMOTE_USERS", "c"));
 
-        Assert.Equal("b", _parameters.GetVariable("REMOTE_USER", _mapping));
-        Assert.Equal("b", _parameters.GetVariable("Remote_User", _mapping));
-        Assert.Equal("", _parameters.GetVariable("EMPTY", _mapping));
-        Assert.Null(_parameters.GetVariable("ABSENT", _mapping));
-        Assert.Null(_parameters.GetVariable("REMOTE_USE", _mapping));
+        Assert.Equal("b", _parameters.GetVariable("REMOTE_USER"));
+        Assert.Equal("b", _parameters.GetVariable("Remote_User"));
+        Assert.Equal("", _parameters.GetVariable("EMPTY"));
+        Assert.Null(_parameters.GetVariable("ABSENT"));
+        Assert.Null(_parameters.GetVariable("REMOTE_USE"));
     }
 
     [Fact]
@@ -50,7 +44,7 @@ public sealed class RequestParametersTests : IDisposable
 
         Assert.Equal(
             [new("REQUEST_METHOD", "GET"), new("B", "1"), new("A", "2"), new("B", "3"), new("proxy-nokeepalive", "1"), new("", "nameless"), new("café", "é")],
-            _parameters.GetVariables(_mapping));
+            _parameters.GetVariables());
     }
 
     [Fact]
@@ -58,7 +52,7 @@ public sealed class RequestParametersTests : IDisposable
     {
         Append(("SSL_CLIENT_CERT", "-----BEGIN\n\tMII=\r\n\0-----"));
 
-        Assert.Equal("-----BEGIN\n\tMII=\r\n\0-----", _parameters.GetVariable("SSL_CLIENT_CERT", _mapping));
+        Assert.Equal("-----BEGIN\n\tMII=\r\n\0-----", _parameters.GetVariable("SSL_CLIENT_CERT"));
     }
 
     [Theory]
@@ -72,11 +66,11 @@ public sealed class RequestParametersTests : IDisposable
     {
         Append((name, "a value"));
 
-        Assert.Equal(isShared, ReferenceEquals(_parameters.GetVariable(name, _mapping), _parameters.GetVariable(name, _mapping)));
-        Assert.Equal(isShared, ReferenceEquals(_parameters.GetVariables(_mapping)[^1].Value, _parameters.GetVariables(_mapping)[^1].Value));
-        Assert.Equal("a value", _parameters.GetVariable(name, _mapping));
+        Assert.Equal(isShared, ReferenceEquals(_parameters.GetVariable(name), _parameters.GetVariable(name)));
+        Assert.Equal(isShared, ReferenceEquals(_parameters.GetVariables()[^1].Value, _parameters.GetVariables()[^1].Value));
+        Assert.Equal("a value", _parameters.GetVariable(name));
         if (name == HeaderNames.RenamedAuthorization)
-            Assert.NotSame(_parameters.GetRenamedAuthorization(_mapping), _parameters.GetRenamedAuthorization(_mapping));
+            Assert.NotSame(_parameters.GetRenamedAuthorization(), _parameters.GetRenamedAuthorization());
     }
 
     [Fact]
@@ -84,44 +78,7 @@ public sealed class RequestParametersTests : IDisposable
     {
         Append(("REQUEST_URI", "http://h/a%20b?c"));
 
-        Assert.Equal("/a%20b?c", _parameters.GetRawTarget(_mapping));
-    }
-
-    [Fact]
-    public void Read_RequestIsOver_Throws()
-    {
-        Append(("A", "1"));
-        _parameters.End();
-
-        Assert.Throws<ObjectDisposedException>(() => _parameters.GetVariable("A", _mapping));
-        Assert.Throws<ObjectDisposedException>(() => _parameters.GetVariables(_mapping));
-        Assert.Throws<ObjectDisposedException>(() => _parameters.GetRawTarget(_mapping));
-        Assert.Throws<ObjectDisposedException>(() => _parameters.GetHeader("A", _mapping));
-    }
-
-    /// <summary>Whoever still has what it was given for an earlier request is refused while memory moves.</summary>
-    [Fact]
-    public void Lookup_WhileParamsAreAdded_IsRefused()
-    {
-        _parameters.End();
-        _parameters.Append(CgiParameters.Get(("A", "1")).Bytes, isWhole: false);
-
-        Assert.Throws<ObjectDisposedException>(() => _parameters.GetVariable("A", _mapping));
-        Assert.Throws<ObjectDisposedException>(() => _parameters.GetHeader("A", _mapping));
-        Assert.Throws<ObjectDisposedException>(() => _parameters.GetVariables(_mapping));
-        _parameters.Open();
-        Assert.Equal("1", _parameters.GetVariable("A", _mapping));
-    }
-
-    [Fact]
-    public void Open_AfterEnd_IsEmpty()
-    {
-        Append(("A", "1"));
-        _parameters.End();
-        _parameters.Open();
-
-        Assert.Equal(0, _parameters.Length);
-        Assert.Null(_parameters.GetVariable("A", _mapping));
+        Assert.Equal("/a%20b?c", _parameters.GetRawTarget());
     }
 
     [Theory]
@@ -142,7 +99,7 @@ public sealed class RequestParametersTests : IDisposable
         if (port is not null)
             Append(("REMOTE_PORT", port), ("SERVER_PORT", port));
 
-        var addresses = new RequestAddresses(_parameters, _mapping);
+        var addresses = new RequestAddresses(_parameters);
 
         Assert.Equal((expectedAddress, expectedPort), (addresses.RemoteAddress?.ToString(), addresses.RemotePort));
         Assert.Equal((expectedAddress, expectedPort), (addresses.LocalAddress?.ToString(), addresses.LocalPort));
@@ -153,7 +110,7 @@ public sealed class RequestParametersTests : IDisposable
     {
         Append(("HTTP_X_FORWARDED_FOR", "192.0.2.1"), ("HTTP_REMOTE_ADDR", "192.0.2.1"), ("HTTP_X_REAL_IP", "192.0.2.1"));
 
-        Assert.Null(new RequestAddresses(_parameters, _mapping).RemoteAddress);
+        Assert.Null(new RequestAddresses(_parameters).RemoteAddress);
     }
 
     private void Append(params ReadOnlySpan<(string Name, string Value)> variables)

@@ -34,7 +34,6 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     private int _isQueuedToEnd;
     private bool _isDraining;
     private bool _isLost;
-    private bool _mustReset;
     private bool _isClosed;
     private int _error;
 
@@ -56,10 +55,22 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     public EpollConnection? NextToEnd { get; set; }
 
     /// <inheritdoc/>
-    public override int Loop => _loop.Number;
+    public override bool CanReset => _isTcp;
 
     /// <inheritdoc/>
-    public override bool CanReset => _isTcp;
+    public override long? UndeliveredLength
+    {
+        get
+        {
+            // What a unix socket has taken lies with the peer already.
+            if (!_isTcp || !BeginUse())
+                return 0;
+
+            var length = Libc.GetUndeliveredLength(_socket);
+            EndUse();
+            return length;
+        }
+    }
 
     /// <inheritdoc/>
     public override EndPoint? RemoteEndPoint => AskSocket(PeerAddress.Get);
@@ -75,7 +86,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if (!_loop.Add(this, _socket, Interest))
         {
             error = Libc.LastError;
-            CloseNow(isReset: true);
+            Connection.Reset();
+            CloseNow();
             return false;
         }
 
@@ -88,10 +100,9 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     /// <summary>Ends a connection that the server failed to start. On the thread that accepts.</summary>
     public void GiveUp()
     {
-        if (_start == Started)
-            RequestClose(isReset: true);
-        else
-            CloseNow(isReset: true);
+        Connection.Reset();
+        if (_start != Started)
+            CloseNow();
     }
 
     /// <inheritdoc/>
@@ -121,7 +132,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         EndUse();
         // What has come would never be received, and nobody would know.
         if (!isResumed)
-            RequestClose(isReset: true);
+            Connection.Reset();
     }
 
     /// <inheritdoc/>
@@ -134,18 +145,19 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         var isSent = Send(chain, offset: 0, out var isLost);
         EndUse();
         if (isLost)
-            RequestClose(isReset: true);
+            Connection.Reset();
         return isSent;
     }
 
     /// <inheritdoc/>
-    public override void Close() => RequestClose(isReset: false);
+    public override void End()
+    {
+        if (Interlocked.Exchange(ref _isQueuedToEnd, 1) == 0)
+            _loop.QueueToEnd(this);
+    }
 
-    /// <inheritdoc/>
-    public override void Reset() => RequestClose(isReset: true);
-
-    /// <summary>Does what <see cref="Close"/> or <see cref="Reset"/> asked for. On the thread that runs the loop.</summary>
-    public void End()
+    /// <summary>Does what <see cref="End"/> asked for. On the thread that runs the loop.</summary>
+    public void EndNow()
     {
         // The descriptor is about to be given to epoll: closed now, its number could mean another connection by then.
         if (Volatile.Read(ref _start) != Started && Interlocked.CompareExchange(ref _start, EndWaits, New) != Started)
@@ -155,7 +167,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if (_isClosed)
             return;
 
-        switch (Volatile.Read(ref _mustReset) ? EndAction.Reset : Connection.DecideEnd())
+        switch (Connection.DecideEnd())
         {
             case EndAction.None:
             case EndAction.ResetUnlessInput when Libc.HasInput(_socket) || !Connection.TryEndLeaving():
@@ -163,21 +175,22 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             case EndAction.HalfClose:
                 _isDraining = true;
                 if (Libc.Shutdown(_socket, Libc.ShutdownWrite) < 0 || !Receive())
-                    CloseNow(isReset: false);
+                    CloseNow();
                 return;
-            case var action:
-                CloseNow(isReset: action != EndAction.Close);
+            default:
+                CloseNow();
                 return;
         }
     }
 
     /// <summary>Closes the connection. On the thread that runs the loop, or, before it has started, on the one that accepts.</summary>
-    public void CloseNow(bool isReset)
+    public void CloseNow()
     {
         if (_isClosed)
             return;
 
         _isClosed = true;
+        var isReset = Connection.DecideEnd() == EndAction.Reset;
         _loop.Remove(this);
         Connection.OnClosed(GetCloseReason(isReset));
 
@@ -246,7 +259,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
         EndUse();
         if (isLost)
-            RequestClose(isReset: true);
+            Connection.Reset();
         if (isSent)
             Connection.Output.OnSent();
     }
@@ -304,15 +317,5 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         Libc.Close(_socket);
         if (Interlocked.Exchange(ref _unsent, null) is not null)
             Connection.Output.OnSent();
-    }
-
-    private void RequestClose(bool isReset)
-    {
-        // Of a close and a reset, the reset is stronger, whichever comes first.
-        if (isReset)
-            Volatile.Write(ref _mustReset, true);
-
-        if (Interlocked.Exchange(ref _isQueuedToEnd, 1) == 0)
-            _loop.QueueToEnd(this);
     }
 }

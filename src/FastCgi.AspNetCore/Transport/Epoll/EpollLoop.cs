@@ -11,7 +11,7 @@ namespace FastCgi.AspNetCore.Transport.Epoll;
 /// One loop over epoll: receives, parses, and hands over what became ready. Its events, like the batch of requests, belong to the
 /// loop and not to a thread: when the application keeps a thread, another one goes on with the loop.
 /// </summary>
-internal sealed unsafe class EpollLoop : RunQueue, IDisposable
+internal sealed unsafe class EpollLoop : IBatchSource, IDisposable
 {
     /// <summary>The bytes of one receive: those of the largest record and its header.</summary>
     public const int ReceiveBufferLength = 64 * 1024;
@@ -21,7 +21,6 @@ internal sealed unsafe class EpollLoop : RunQueue, IDisposable
     // A system that refuses to wait would refuse at once again and again.
     private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(10);
 
-    private readonly RequestScheduler _scheduler;
     private readonly ILogger _log;
     private readonly LogRateLimit _waitsFailed = new(TimeProvider.System);
     private readonly EpollSources _sources = new();
@@ -40,10 +39,10 @@ internal sealed unsafe class EpollLoop : RunQueue, IDisposable
     private int _isWaiting;
     private bool _isStopping;
 
-    public EpollLoop(int number, RequestScheduler scheduler, ILogger log)
+    public EpollLoop(int number, ILogger log)
     {
         Number = number;
-        _scheduler = scheduler;
+        Queue = new RunQueue(this);
         _log = log;
         ReceiveBuffer = (byte*)NativeMemory.Alloc(ReceiveBufferLength);
         if (Add(_wakeUp, _wakeUp.Descriptor, Libc.EpollIn))
@@ -66,24 +65,27 @@ internal sealed unsafe class EpollLoop : RunQueue, IDisposable
     /// <summary>The connections, listeners and so on that the loop waits for.</summary>
     public int SourceCount => _sources.Count;
 
-    /// <inheritdoc/>
-    public override bool IsEndless => true;
+    /// <summary>The requests that became ready, and the thread that owns the loop.</summary>
+    public RunQueue Queue { get; }
 
     /// <inheritdoc/>
-    public override bool Continue()
+    public bool IsEndless => true;
+
+    /// <inheritdoc/>
+    public bool TryBeginNext(RunQueue queue)
     {
-        while (FinishEvents())
+        while (!TryFinishEvents(queue))
         {
             if (Volatile.Read(ref _isStopping))
             {
                 Dispose();
-                return true;
+                return false;
             }
 
             Wait();
         }
 
-        return false;
+        return true;
     }
 
     /// <summary>Waits for a source from now on. Any thread may call it.</summary>
@@ -178,17 +180,16 @@ internal sealed unsafe class EpollLoop : RunQueue, IDisposable
         Thread.Sleep(s_pauseAfterFailure);
     }
 
-    /// <returns>Whether this thread still owns the loop.</returns>
-    private bool FinishEvents()
+    /// <returns>Whether one of the events has begun a batch; if not, all of them are done.</returns>
+    private bool TryFinishEvents(RunQueue queue)
     {
         while (true)
         {
             CloseClosing();
             EndQueued();
             if (_nextEvent == _eventCount)
-                return true;
+                return false;
 
-            // The place moves on first, so that whoever takes the loop goes on behind this event.
             var next = EpollEvent.At(_events, _nextEvent++);
             if (_sources.Find(next->Data) is { } source)
                 OnEvent(source, next->Events);
@@ -196,8 +197,13 @@ internal sealed unsafe class EpollLoop : RunQueue, IDisposable
                 continue;
 
             _received = null;
-            if (!_scheduler.Run(this, ref _ready, received.Connection.Output))
-                return false;
+            if (_ready.HasWork)
+            {
+                queue.Begin(ref _ready, received.Connection.Output);
+                return true;
+            }
+
+            received.Connection.Output.FlushNow();
         }
     }
 
@@ -222,7 +228,7 @@ internal sealed unsafe class EpollLoop : RunQueue, IDisposable
         _closing = null;
         try
         {
-            closing.CloseNow(isReset: false);
+            closing.CloseNow();
         }
         catch (Exception exception)
         {
@@ -241,7 +247,7 @@ internal sealed unsafe class EpollLoop : RunQueue, IDisposable
             connection.NextToEnd = null;
             try
             {
-                connection.End();
+                connection.EndNow();
             }
             catch (Exception exception)
             {
@@ -257,7 +263,8 @@ internal sealed unsafe class EpollLoop : RunQueue, IDisposable
         try
         {
             _log.ServerFailed(exception);
-            connection?.CloseNow(isReset: true);
+            connection?.Connection.Reset();
+            connection?.CloseNow();
         }
         catch (Exception failure)
         {

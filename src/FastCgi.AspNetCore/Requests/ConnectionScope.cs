@@ -1,0 +1,25 @@
+using FastCgi.AspNetCore.Diagnostics;
+
+namespace FastCgi.AspNetCore.Requests;
+
+/// <summary>The lock of a connection, held until this is disposed of. A method that has it as a parameter needs the lock.</summary>
+internal readonly ref struct ConnectionScope
+{
+    private readonly Lock _lock;
+    private readonly LockRank _before;
+
+    internal ConnectionScope(Lock connectionLock)
+    {
+        _lock = connectionLock;
+        if (Invariants.AreChecked)
+            _before = LockOrder.OnEntering(LockRank.Connection, connectionLock.IsHeldByCurrentThread);
+        connectionLock.Enter();
+    }
+
+    public void Dispose()
+    {
+        _lock.Exit();
+        if (Invariants.AreChecked)
+            LockOrder.OnExited(_before);
+    }
+}

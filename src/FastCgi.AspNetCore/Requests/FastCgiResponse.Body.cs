@@ -1,0 +1,203 @@
+using System.IO.Pipelines;
+using FastCgi.AspNetCore.Protocol;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace FastCgi.AspNetCore.Requests;
+
+/// <content>What the application writes, through <c>Response.Body</c> and <c>Response.BodyWriter</c> alike.</content>
+internal sealed partial class FastCgiResponse
+{
+    private ResponseBodyWriter? _writer;
+    private ResponseBodyStream? _stream;
+    private long _bytesWritten;
+
+    /// <inheritdoc/>
+    public PipeWriter Writer => _writer ??= new ResponseBodyWriter(this);
+
+    /// <inheritdoc/>
+    public Stream Stream => _stream ??= new ResponseBodyStream(this);
+
+    /// <summary>Whether the application may use synchronous writes.</summary>
+    public bool AllowSynchronousIO { get; set; }
+
+    /// <summary>What the application has written, be it sent or not.</summary>
+    public long BytesWritten => _bytesWritten;
+
+#pragma warning disable CS0618 // IHttpResponseFeature.Body is obsolete for applications, yet a server must have it.
+    /// <inheritdoc/>
+    Stream IHttpResponseFeature.Body
+    {
+        get => _lazy?.ReplacedBody ?? Stream;
+        set => Lazy.ReplacedBody = value;
+    }
+#pragma warning restore CS0618
+
+    public Memory<byte> GetMemory(int sizeHint)
+    {
+        using (var scope = _request.EnterLock())
+        {
+            ThrowIfNotWritable();
+            return _output.GetMemory(scope, sizeHint);
+        }
+    }
+
+    /// <summary>Takes what was written to memory. It does not start the response.</summary>
+    public void Advance(int count)
+    {
+        var declared = DeclaredLength;
+        using (var scope = _request.EnterLock())
+        {
+            ThrowIfOver();
+            _output.CheckAdvance(scope, count);
+            CountWrite(count, declared);
+            if (HasStarted && !CanWriteBody)
+                RefuseBody();
+            else
+                _output.Advance(scope, count);
+        }
+    }
+
+    /// <summary>The bytes that were written and not flushed.</summary>
+    public long GetUnflushedBytes()
+    {
+        using (var scope = _request.EnterLock())
+        {
+            ThrowIfOver();
+            return _output.GetUnflushedLength(scope);
+        }
+    }
+
+    public ValueTask<FlushResult> WriteAsync(ReadOnlyMemory<byte> source, CancellationToken cancellationToken)
+    {
+        if (cancellationToken.IsCancellationRequested)
+            return ValueTask.FromCanceled<FlushResult>(cancellationToken);
+
+        return HasOnStarting && !HasStarted
+            ? WriteSlowAsync(source, cancellationToken)
+            : Write(source.Span, isWrite: true, cancellationToken);
+    }
+
+    /// <summary>Sends what was written, and the header block if it was not sent.</summary>
+    public ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken)
+    {
+        if (cancellationToken.IsCancellationRequested)
+            return ValueTask.FromCanceled<FlushResult>(cancellationToken);
+
+        return HasOnStarting && !HasStarted
+            ? FlushSlowAsync(cancellationToken)
+            : Write(default, isWrite: false, cancellationToken);
+    }
+
+    /// <summary>Makes the pending or the next flush return as cancelled.</summary>
+    public void CancelPendingFlush()
+    {
+        using (var scope = _request.EnterLock())
+        {
+            ThrowIfOver();
+            _output.CancelPendingFlush(scope);
+        }
+    }
+
+    private async ValueTask<FlushResult> WriteSlowAsync(ReadOnlyMemory<byte> source, CancellationToken cancellationToken)
+    {
+        await FireOnStartingAsync();
+        return await Write(source.Span, isWrite: true, cancellationToken);
+    }
+
+    private async ValueTask<FlushResult> FlushSlowAsync(CancellationToken cancellationToken)
+    {
+        await FireOnStartingAsync();
+        return await Write(default, isWrite: false, cancellationToken);
+    }
+
+    /// <summary>Starts the response if need be, stages what is written, and flushes: under one lock.</summary>
+    private ValueTask<FlushResult> Write(ReadOnlySpan<byte> source, bool isWrite, CancellationToken cancellationToken)
+    {
+        ResponseOutput.FlushOutcome outcome;
+        using (var scope = EnterToStart(out var head))
+        {
+            if (isWrite)
+                ThrowIfNotWritable();
+            else
+                ThrowIfOver();
+            if (IsCompleted)
+                return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
+
+            if (HasStarted)
+                CountWrite(source.Length, _headers.DeclaredLength);
+            else
+                StartByApplication(scope, in head, source.Length);
+            if (isWrite && CanWriteBody)
+                _output.Write(scope, source);
+            else if (isWrite)
+                RefuseBody();
+
+            outcome = _output.Flush(scope, IsLikelyLastFlush());
+        }
+
+        LogHead();
+        return _output.SendAsync(outcome, cancellationToken);
+    }
+
+    private bool IsLikelyLastFlush()
+    {
+        var length = _headers.DeclaredLength;
+        if (length is null)
+        {
+            // Without a Content-Length, most responses are written at once.
+            return _bytesWritten > 0 && !_isBufferingDisabled && _output.NeedsHeaderBlock;
+        }
+
+        if (length != _bytesWritten)
+            return false;
+
+        _request.OnAnswered();
+        return true;
+    }
+
+    /// <summary>
+    /// What the application has declared so far. Asked for without the lock, because before the response starts the headers may be the
+    /// application's own.
+    /// </summary>
+    private long? DeclaredLength => HasStarted ? _headers.DeclaredLength : _applicationHeaders.ContentLength;
+
+    /// <summary>Counts bytes against the declared length; those past it are refused before any of them is taken.</summary>
+    private void CountWrite(long length, long? declared)
+    {
+        CheckWrite(length, declared);
+        _bytesWritten += length;
+    }
+
+    private void CheckWrite(long length, long? declared)
+    {
+        if (length > 0 && _bytesWritten + length > declared)
+        {
+            throw new InvalidOperationException(
+                $"Response Content-Length mismatch: too many bytes written ({_bytesWritten + length} of {declared}).");
+        }
+    }
+
+    private void RefuseBody()
+    {
+        // An answer to HEAD is written like any other; how much is noted at its end.
+        if (!_isHead)
+            throw new InvalidOperationException($"Writing to the response body is invalid for responses with status code {_statusCode}.");
+    }
+
+    private bool CanWriteBody => !_isHead && _statusCode is not (204 or 205 or 304);
+
+    private void ThrowIfOver()
+    {
+        if (_request.IsOver)
+            throw new ObjectDisposedException(nameof(HttpResponse), "The response body cannot be used after the request has ended.");
+    }
+
+    private void ThrowIfNotWritable()
+    {
+        ThrowIfOver();
+        if (IsCompleted)
+            throw new InvalidOperationException("Writing is not allowed after writer was completed.");
+    }
+}

@@ -1,0 +1,192 @@
+using System.Text;
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Protocol;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Http;
+using Known = Microsoft.Net.Http.Headers.HeaderNames;
+
+namespace FastCgi.AspNetCore.Requests;
+
+/// <content>How the response ends: as the application made it, or as an error of the server's own.</content>
+internal sealed partial class FastCgiResponse
+{
+    /// <inheritdoc/>
+    public Task CompleteAsync() => CompleteAsync(exception: null).AsTask();
+
+    /// <summary>Completes the response while the application may go on.</summary>
+    public async ValueTask CompleteAsync(Exception? exception)
+    {
+        using (_request.EnterLock())
+        {
+            ThrowIfOver();
+            if (IsCompleted)
+                return;
+        }
+
+        if (exception is not null)
+            Fail(new ConnectionAbortedException("The BodyPipe was completed with an exception.", exception));
+        else if (!HasStarted && HasOnStarting)
+            await FireOnStartingAsync();
+
+        if (TryFinish(out var ended))
+            OnEnded(ended);
+    }
+
+    /// <summary>Ends the response when the application has returned, unless that has been done: the end is queued and sent.</summary>
+    /// <exception cref="InvalidOperationException">The application has written less than its Content-Length, or what cannot be sent.</exception>
+    public void Finish()
+    {
+        SetZeroLengthOfReplacedHeaders();
+        EndedRequest ended;
+        using (var scope = EnterToStart(out var head))
+        {
+            if (IsCompleted)
+                return;
+
+            ThrowIfTooShort(scope, in head);
+            ended = End(scope, in head, ProtocolStatus.RequestComplete);
+            // The application has returned: callbacks that register more are yet to be called.
+            _isCompletedFired = !HasOnCompleted;
+        }
+
+        OnEnded(ended);
+    }
+
+    /// <summary>Ends the response so that the client sees that the rest is missing.</summary>
+    public void Cut()
+    {
+        EndedRequest ended;
+        using (var scope = _request.EnterLock())
+            ended = _output.End(scope, status: null);
+        OnEnded(ended);
+    }
+
+    /// <summary>
+    /// Makes another response of one that has not started, and ends it: an answer of the server's own, without a body unless one is given.
+    /// In one step, so that nothing of it is an application's that goes on in another thread.
+    /// </summary>
+    /// <param name="statusCode">Its status.</param>
+    /// <param name="body">Its body, in ASCII.</param>
+    /// <param name="status">What END_REQUEST says.</param>
+    /// <returns>Whether the response had not started.</returns>
+    public bool TryFinishAsError(int statusCode, string? body = null, ProtocolStatus status = ProtocolStatus.RequestComplete)
+    {
+        EndedRequest ended;
+        using (var scope = _request.EnterLock())
+        {
+            if (HasStarted)
+                return false;
+
+            BecomeError(scope, statusCode, body);
+            ended = End(scope, head: default, status);
+        }
+
+        OnEnded(ended);
+        return true;
+    }
+
+    /// <summary>Sets the status of a response that was aborted before it started, for logs and metrics.</summary>
+    public void SetAbortedStatus() => _statusCode = StatusCodes.Status499ClientClosedRequest;
+
+    private void Fail(Exception exception)
+    {
+        Action log;
+        bool hasStarted;
+        using (var scope = _request.EnterLock())
+        {
+            ThrowIfOver();
+            log = _request.RecordApplicationError(scope, exception);
+            hasStarted = HasStarted;
+        }
+
+        log();
+        if (hasStarted)
+            _request.Abort();
+    }
+
+    private bool TryFinish(out EndedRequest ended)
+    {
+        ended = default;
+        var hasFailed = _request.ApplicationError is not null;
+        using var scope = EnterToStart(out var head, isPrepared: !hasFailed);
+        ThrowIfOver();
+        // What was started and failed cannot be completed: the end of the request cuts it.
+        if (IsCompleted || (hasFailed && HasStarted))
+            return false;
+
+        if (hasFailed)
+            BecomeError(scope, StatusCodes.Status500InternalServerError, body: null);
+        else
+            ThrowIfTooShort(scope, in head);
+        ended = End(scope, in head, ProtocolStatus.RequestComplete);
+        return true;
+    }
+
+    // Under the lock, because another thread may have declared a length since anybody looked.
+    private void ThrowIfTooShort(RequestScope scope, in PreparedHead head)
+    {
+        var declared = HasStarted ? _headers.DeclaredLength : (head.Headers ?? _headers).DeclaredLength;
+        if (_bytesWritten < declared && !_isHead && _statusCode != StatusCodes.Status304NotModified)
+            throw new InvalidOperationException($"Response Content-Length mismatch: too few bytes written ({_bytesWritten} of {declared}).");
+    }
+
+    private void OnEnded(in EndedRequest ended)
+    {
+        ended.Send();
+        LogHead();
+        if (_bytesWritten > 0 && _isHead)
+            _request.Log.HeadBodyWritten(_request.Connection.Id, _request.TraceIdentifier, _bytesWritten);
+    }
+
+    private EndedRequest End(RequestScope scope, in PreparedHead head, ProtocolStatus status)
+    {
+        if (!HasStarted)
+        {
+            // In the headers, for what looks at them later: the request log.
+            if (_bytesWritten == 0 && head.Headers is null && _headers.DeclaredLength is null && CanHaveContentLength)
+                _headers.ContentLength = 0;
+            Start(scope, in head, writeLength: 0);
+        }
+
+        return _output.End(scope, status);
+    }
+
+    private void SetZeroLengthOfReplacedHeaders()
+    {
+        if (!ReferenceEquals(_applicationHeaders, _headers) && !HasStarted && _bytesWritten == 0
+            && _applicationHeaders.ContentLength is null && CanHaveContentLength)
+        {
+            _applicationHeaders.ContentLength = 0;
+        }
+    }
+
+    private void BecomeError(RequestScope scope, int statusCode, string? body)
+    {
+        _lazy?.OnStarting.Clear();
+        _output.ClearStaged(scope);
+        _headers.Restart(scope);
+        // The application's may have been what failed.
+        _headers.EncodingSelector = null;
+        _applicationHeaders = _headers;
+        _isBufferingDisabled = false;
+        _isOffloaded = false;
+        if (_lazy is not null)
+            _lazy.ReasonPhrase = null;
+        _statusCode = statusCode;
+        _bytesWritten = 0;
+        if (statusCode == StatusCodes.Status405MethodNotAllowed)
+            _headers[Known.Allow] = HttpMethods.Options;
+        if (statusCode == StatusCodes.Status503ServiceUnavailable)
+            _headers[Known.RetryAfter] = "1";
+        if (body is null)
+        {
+            _headers.ContentLength = 0;
+            return;
+        }
+
+        _headers[Known.ContentType] = "text/plain; charset=utf-8";
+        _headers.ContentLength = body.Length;
+        if (!_isHead)
+            _output.Write(scope, Encoding.ASCII.GetBytes(body));
+    }
+}

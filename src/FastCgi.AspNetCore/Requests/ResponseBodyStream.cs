@@ -1,0 +1,81 @@
+using System.IO.Pipelines;
+
+namespace FastCgi.AspNetCore.Requests;
+
+/// <summary>
+/// What the application has as <c>Response.Body</c>: another view of what <see cref="ResponseBodyWriter"/> writes. To dispose it
+/// does not end the response.
+/// </summary>
+internal sealed class ResponseBodyStream(FastCgiResponse response) : Stream
+{
+    public override bool CanRead => false;
+
+    public override bool CanSeek => false;
+
+    public override bool CanWrite => true;
+
+    public override long Length => throw new NotSupportedException();
+
+    public override long Position
+    {
+        get => throw new NotSupportedException();
+        set => throw new NotSupportedException();
+    }
+
+    public override void Write(byte[] buffer, int offset, int count)
+    {
+        ValidateBufferArguments(buffer, offset, count);
+        ThrowIfSynchronousIONotAllowed();
+        WriteAsync(buffer.AsMemory(offset, count), CancellationToken.None).AsTask().GetAwaiter().GetResult();
+    }
+
+    public override void Write(ReadOnlySpan<byte> buffer)
+    {
+        ThrowIfSynchronousIONotAllowed();
+        WriteAsync(buffer.ToArray(), CancellationToken.None).AsTask().GetAwaiter().GetResult();
+    }
+
+    public override void Flush()
+    {
+        ThrowIfSynchronousIONotAllowed();
+        FlushAsync(CancellationToken.None).GetAwaiter().GetResult();
+    }
+
+    public override Task WriteAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken)
+    {
+        ValidateBufferArguments(buffer, offset, count);
+        return WriteAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
+    }
+
+    public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
+        => Discard(response.WriteAsync(buffer, cancellationToken));
+
+    public override Task FlushAsync(CancellationToken cancellationToken)
+        => Discard(response.FlushAsync(cancellationToken)).AsTask();
+
+    public override IAsyncResult BeginWrite(byte[] buffer, int offset, int count, AsyncCallback? callback, object? state)
+        => TaskToAsyncResult.Begin(WriteAsync(buffer, offset, count, CancellationToken.None), callback, state);
+
+    public override void EndWrite(IAsyncResult asyncResult) => TaskToAsyncResult.End(asyncResult);
+
+    public override int Read(byte[] buffer, int offset, int count) => throw new NotSupportedException();
+
+    public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
+
+    public override void SetLength(long value) => throw new NotSupportedException();
+
+    private static ValueTask Discard(ValueTask<FlushResult> flush)
+    {
+        if (!flush.IsCompletedSuccessfully)
+            return new ValueTask(flush.AsTask());
+
+        flush.GetAwaiter().GetResult();
+        return ValueTask.CompletedTask;
+    }
+
+    private void ThrowIfSynchronousIONotAllowed()
+    {
+        if (!response.AllowSynchronousIO)
+            throw new InvalidOperationException("Synchronous operations are disallowed. Call WriteAsync or set AllowSynchronousIO to true instead. It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in UseFastCgi.");
+    }
+}

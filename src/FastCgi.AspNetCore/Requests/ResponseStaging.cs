@@ -1,0 +1,235 @@
+using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Protocol;
+
+namespace FastCgi.AspNetCore.Requests;
+
+/// <summary>
+/// What the application has written and not flushed: blocks that leave room for a record header in front, and in the first one
+/// for the header block too, so that they become records in place. Not thread-safe. A mutable struct: keep it in a field, do not copy it.
+/// </summary>
+internal struct ResponseStaging(BufferPool pool, ushort requestId)
+{
+    // Room in front of the first block for a usual header block; a longer one gets a block of its own.
+    private const int HeadReserve = 512;
+
+    // Room behind the last record for what ends the request.
+    private const int EndReserve = (2 * ProtocolConstants.HeaderLength) + RecordWriter.FixedRecordLength;
+
+    /// <summary>The most bytes that are staged in one block, and become one record.</summary>
+    public const int MaxLeaseLength = ProtocolConstants.MaxAlignedContentLength;
+
+    private BufferChain _blocks;
+    private byte[]? _scratch;
+    private int _leasedLength;
+
+    /// <summary>Whether the header block is still to be written.</summary>
+    public bool NeedsHeaderBlock { get; private set; } = true;
+
+    /// <summary>The bytes that are staged, the header block not counted.</summary>
+    public int Length { get; private set; }
+
+    /// <summary>The memory that is held for them.</summary>
+    public readonly long HeldLength => _blocks.HeldLength;
+
+    /// <summary>Memory to write to, of at least <paramref name="sizeHint"/> bytes.</summary>
+    /// <param name="sizeHint">The bytes that are wanted; 0 for any.</param>
+    /// <param name="isDropped">Whether what is written is of no interest any more.</param>
+    public Memory<byte> Lease(int sizeHint, bool isDropped)
+    {
+        ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
+        sizeHint = Math.Max(sizeHint, 1);
+        if (isDropped || sizeHint > MaxLeaseLength)
+        {
+            _scratch = new byte[Math.Max(sizeHint, BufferPool.SmallBlockSize)];
+            _leasedLength = _scratch.Length;
+            return _scratch;
+        }
+
+        _scratch = null;
+        var block = GetBlock(sizeHint);
+        block.IsLeased = true;
+        _leasedLength = block.FreeLength;
+        return block.FreeMemory;
+    }
+
+    /// <summary>
+    /// Ends the lease if it was advanced. One that was not stays, for its holder may be about to: a writer over the body that
+    /// somebody else flushes.
+    /// </summary>
+    public void EndUsedLease()
+    {
+        if (_scratch is null && _blocks.Tail is not { IsLeased: true })
+            EndLease();
+    }
+
+    /// <summary>Ends the lease: memory that was handed out may not be advanced any more.</summary>
+    public void EndLease()
+    {
+        _scratch = null;
+        _leasedLength = 0;
+    }
+
+    public readonly void CheckAdvance(int count)
+    {
+        ArgumentOutOfRangeException.ThrowIfNegative(count);
+        if (count > 0 && _leasedLength == 0)
+            throw new InvalidOperationException("Invalid ordering of calling StartAsync or CompleteAsync and Advance.");
+
+        ArgumentOutOfRangeException.ThrowIfGreaterThan(count, _leasedLength);
+    }
+
+    public void Advance(int count)
+    {
+        if (_scratch is { } scratch)
+        {
+            EndLease();
+            Append(scratch.AsSpan(0, count));
+            return;
+        }
+
+        if (_leasedLength == 0)
+            return;
+
+        var block = _blocks.Tail!;
+        block.IsLeased = false;
+        block.End += count;
+        _leasedLength -= count;
+        Length += count;
+    }
+
+    public void Append(ReadOnlySpan<byte> bytes)
+    {
+        EndLease();
+        Length += bytes.Length;
+        while (!bytes.IsEmpty)
+        {
+            var block = GetBlock(_blocks.Tail is null ? Math.Min(bytes.Length, MaxLeaseLength - HeadReserve) : 1);
+            var count = Math.Min(bytes.Length, block.FreeLength);
+            block.Append(bytes[..count]);
+            bytes = bytes[count..];
+        }
+    }
+
+    public void Clear()
+    {
+        BufferBlock.ReturnChain(_blocks.Clear());
+        Length = 0;
+        EndLease();
+    }
+
+    /// <summary>Makes records of what is staged.</summary>
+    /// <param name="response">Writes the header block, if that was not done before.</param>
+    /// <param name="errors">What goes to the web server's error log, behind the header block.</param>
+    /// <param name="isEnd">Whether the response is complete with them.</param>
+    public BufferChain TakeRecords(FastCgiResponse response, StandardErrorStaging? errors, bool isEnd)
+    {
+        if (NeedsHeaderBlock)
+            PutHead(response, isEnd);
+
+        var records = new BufferChain();
+        var leased = _leasedLength > 0 && _scratch is null ? _blocks.Tail : null;
+        var block = _blocks.Clear();
+        Length = 0;
+        while (block is not null)
+        {
+            var next = block.Next;
+            block.Next = null;
+            if (block == leased)
+                block = SplitLeased(block);
+
+            if (block.Length == 0)
+            {
+                // An empty STDOUT record would end the stream.
+                block.Return();
+            }
+            else
+            {
+                Frame(block);
+                records.Append(block);
+            }
+
+            block = next;
+        }
+
+        records.Append(errors?.Take(isEnd));
+        return records;
+    }
+
+    /// <summary>Gets the last block, or another one, with that much room.</summary>
+    private BufferBlock GetBlock(int length)
+    {
+        if (_blocks.Tail is { } tail && tail.FreeLength >= length)
+            return tail;
+
+        var hasHeadRoom = NeedsHeaderBlock && _blocks.Tail is null && length <= BufferPool.LargeBlockSize - HeadReserve;
+        var reserve = hasHeadRoom ? HeadReserve : ProtocolConstants.HeaderLength;
+        // Whoever has filled a small block is likely to fill a large one.
+        return AppendBlock(_blocks.Tail is null ? reserve + length : BufferPool.LargeBlockSize, reserve);
+    }
+
+    private BufferBlock AppendBlock(int length, int start)
+    {
+        var block = pool.RentBlock(length);
+        block.Start = block.End = start;
+        _blocks.Append(block);
+        return block;
+    }
+
+    private void PutHead(FastCgiResponse response, bool isEnd)
+    {
+        var maxLength = response.GetMaxHeadLength();
+        var contentLength = isEnd ? response.GetFinalContentLength(Length) : null;
+        NeedsHeaderBlock = false;
+        if (_blocks.Head is { Start: HeadReserve } first && maxLength <= HeadReserve - ProtocolConstants.HeaderLength)
+        {
+            var length = response.WriteHead(first.Span[ProtocolConstants.HeaderLength..HeadReserve], contentLength);
+            first.Start = HeadReserve - length;
+            first.Span.Slice(ProtocolConstants.HeaderLength, length).CopyTo(first.UsedSpan);
+            return;
+        }
+
+        var head = new byte[maxLength];
+        PutBefore(head.AsSpan(0, response.WriteHead(head, contentLength)));
+    }
+
+    /// <summary>Puts a header block that does not fit the room in front of the body into blocks of its own.</summary>
+    private void PutBefore(ReadOnlySpan<byte> head)
+    {
+        var body = _blocks.Clear();
+        do
+        {
+            var block = AppendBlock(Math.Min(ProtocolConstants.HeaderLength + head.Length, BufferPool.LargeBlockSize), ProtocolConstants.HeaderLength);
+            var count = Math.Min(head.Length, block.FreeLength);
+            block.Append(head[..count]);
+            head = head[count..];
+        }
+        while (!head.IsEmpty);
+
+        if (body is { Next: null } && body.Length <= _blocks.Tail!.FreeLength - EndReserve && _leasedLength == 0)
+        {
+            _blocks.Tail.Append(body.UsedSpan);
+            body.Return();
+            return;
+        }
+
+        _blocks.Append(body);
+    }
+
+    private readonly void Frame(BufferBlock block)
+    {
+        var contentLength = block.Length;
+        block.Start -= ProtocolConstants.HeaderLength;
+        RecordWriter.WriteHeader(block.UsedSpan, RecordType.Stdout, requestId, contentLength);
+    }
+
+    /// <summary>The application is writing to the rest of this block: what is in it goes out as a copy.</summary>
+    private BufferBlock SplitLeased(BufferBlock block)
+    {
+        var copy = pool.RentBlock(ProtocolConstants.HeaderLength + block.Length);
+        copy.Start = copy.End = ProtocolConstants.HeaderLength;
+        copy.Append(block.UsedSpan);
+        block.Start = block.End;
+        _blocks.Append(block);
+        return copy;
+    }
+}

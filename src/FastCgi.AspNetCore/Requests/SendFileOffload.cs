@@ -1,0 +1,136 @@
+using System.Diagnostics.CodeAnalysis;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Net.Http.Headers;
+
+namespace FastCgi.AspNetCore.Requests;
+
+/// <summary>
+/// Decides whether the web server can send a file in the application's place: only if the client gets the same answer, or one that is
+/// as right. <c>docs/decisions/send-file.md</c> has the reasons.
+/// </summary>
+internal sealed class SendFileOffload
+{
+    public const string XAccelRedirect = "X-Accel-Redirect";
+
+    private const string XSendfile = "X-Sendfile";
+
+    /// <summary>What nginx keeps of a response with X-Accel-Redirect, and what it makes itself of the file.</summary>
+    private static readonly string[] s_headersOfNginx =
+    [
+        HeaderNames.ContentType, HeaderNames.ContentDisposition, HeaderNames.AcceptRanges, HeaderNames.SetCookie, HeaderNames.CacheControl,
+        HeaderNames.Expires, HeaderNames.ContentLength, HeaderNames.ContentRange, HeaderNames.LastModified, HeaderNames.ETag, HeaderNames.Date,
+        HeaderNames.Server,
+    ];
+
+    /// <summary>Conditions that the application has answered; the web server would answer them anew, by its own validators.</summary>
+    private static readonly string[] s_conditions =
+        [HeaderNames.IfMatch, HeaderNames.IfNoneMatch, HeaderNames.IfModifiedSince, HeaderNames.IfUnmodifiedSince];
+
+    private static readonly string[] s_replacedByNginx = [HeaderNames.ContentRange, HeaderNames.AcceptRanges];
+
+    private readonly SendFileRoot[] _roots;
+    private readonly HashSet<string> _keptHeaders;
+
+    public SendFileOffload(FastCgiSendFileOptions options)
+    {
+        // Of roots within each other, the inner one counts.
+        _roots = [.. options.Roots.OrderByDescending(static root => root.Folder.Length)];
+        _keptHeaders = new(s_headersOfNginx.Concat(options.PassedHeaders), StringComparer.OrdinalIgnoreCase);
+    }
+
+    /// <summary>The headers that the web server makes itself of the file; nginx would repeat Accept-Ranges.</summary>
+    public static ReadOnlySpan<string> GetReplacedHeaders(string header)
+        => header == XAccelRedirect ? s_replacedByNginx : s_replacedByNginx.AsSpan(0, 1);
+
+    /// <summary>Finds the header that makes the web server send the file.</summary>
+    /// <param name="part">What is to be sent.</param>
+    /// <param name="statusCode">The status of the response.</param>
+    /// <param name="request">The headers of the request.</param>
+    /// <param name="response">The headers of the response.</param>
+    /// <param name="header">The header.</param>
+    /// <param name="obstacle">Why there is none.</param>
+    public bool TryGetHeader(
+        FilePart part,
+        int statusCode,
+        IHeaderDictionary request,
+        IHeaderDictionary response,
+        out KeyValuePair<string, string> header,
+        [NotNullWhen(false)] out string? obstacle)
+    {
+        header = default;
+        obstacle = FindRoot(part.File, out var root, out var path) ?? FindObstacle(part, statusCode, request, response);
+        if (obstacle is null && response.Keys.FirstOrDefault(name => IsDropped(name, root)) is { } dropped)
+            obstacle = $"the web server would drop the header {dropped}";
+        if (obstacle is null && root.Location is null && !IsPlain(root.Folder + path))
+            obstacle = "lighttpd and Apache read such a path differently";
+        if (obstacle is not null)
+            return false;
+
+        header = root.Location is null ? new(XSendfile, root.Folder + path) : new(XAccelRedirect, Escape(root.Location + path));
+        return true;
+    }
+
+    private static string? FindObstacle(FilePart part, int statusCode, IHeaderDictionary request, IHeaderDictionary response)
+    {
+        var isWhole = part.Offset == 0 && part.Length == part.File.Length;
+        if (statusCode != StatusCodes.Status206PartialContent && !(statusCode == StatusCodes.Status200OK && isWhole))
+            return $"the status is {statusCode}, and the web server would answer with that of the whole file";
+        if (statusCode == StatusCodes.Status206PartialContent && !IsRangeOf(request, part))
+            return "it is not the one range that the client asked for";
+        if (response.ContentLength != part.Length)
+            return "Content-Length does not say that it is the whole body";
+
+        return s_conditions.FirstOrDefault(request.ContainsKey) is { } condition ? $"the request has {condition}" : null;
+    }
+
+    /// <summary>nginx drops what it does not know; Apache's mod_xsendfile drops Content-Encoding, and nothing else.</summary>
+    private bool IsDropped(string name, SendFileRoot root)
+        => !_keptHeaders.Contains(name) && (root.Location is not null || name.Equals(HeaderNames.ContentEncoding, StringComparison.OrdinalIgnoreCase));
+
+    private string? FindRoot(FileInfo file, out SendFileRoot root, out string path)
+    {
+        // Not the path as FileInfo tidies it: .. behind a link leads elsewhere than it seems to.
+        var isPlain = !file.ToString().Split('/', '\\').Contains("..");
+        root = isPlain ? Array.Find(_roots, root => file.FullName.StartsWith(root.Folder, StringComparison.Ordinal)) : default;
+        if (root.Folder is null)
+        {
+            path = string.Empty;
+            return "it is in none of the folders of SendFile";
+        }
+
+        path = file.FullName[root.Folder.Length..];
+        return HasLink(file, root) ? "its path has a symbolic link" : null;
+    }
+
+    /// <summary>Whether the file, or a folder between it and the root, is a link, which could lead out of the root.</summary>
+    private static bool HasLink(FileInfo file, SendFileRoot root)
+    {
+        for (FileSystemInfo? part = file; part is not null && part.FullName.Length > root.Folder.Length; part = GetFolder(part))
+        {
+            if (part.Attributes.HasFlag(FileAttributes.ReparsePoint))
+                return true;
+        }
+
+        return false;
+    }
+
+    private static DirectoryInfo? GetFolder(FileSystemInfo part) => part is FileInfo file ? file.Directory : ((DirectoryInfo)part).Parent;
+
+    /// <summary>Whether the web server, which sees the same Range, will send the same part.</summary>
+    private static bool IsRangeOf(IHeaderDictionary request, FilePart part)
+    {
+        if (!RangeHeaderValue.TryParse(request.Range.ToString(), out var range) || range.Unit != "bytes" || range.Ranges.Count != 1)
+            return false;
+
+        var (from, to) = (range.Ranges.First().From, range.Ranges.First().To);
+        var length = part.File.Length;
+        var start = from ?? Math.Max(0, length - to!.Value);
+        var end = from is null || to is null ? length : Math.Min(to.Value + 1, length);
+        return (part.Offset, part.Length) == (start, end - start);
+    }
+
+    /// <summary>Whether a path means the same escaped and not: lighttpd unescapes it, Apache's mod_xsendfile does not.</summary>
+    private static bool IsPlain(string path) => path.All(static c => c is >= ' ' and <= '~' and not '%') && path[^1] != ' ';
+
+    private static string Escape(string path) => string.Join('/', path.Split('/', Path.DirectorySeparatorChar).Select(Uri.EscapeDataString));
+}

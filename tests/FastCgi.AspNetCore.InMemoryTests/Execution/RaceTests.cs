@@ -1,0 +1,146 @@
+using System.Collections.Concurrent;
+using System.Runtime.CompilerServices;
+using FastCgi.AspNetCore.Execution;
+using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.Logging.Abstractions;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Execution;
+
+/// <summary>Two threads at the same point, again and again: what only an unlucky moment shows.</summary>
+public sealed class RaceTests
+{
+    private const int Rounds = 20_000;
+
+    /// <summary>A handler that asks for its token while its request is aborted gets one that is cancelled, or is about to be.</summary>
+    [Fact]
+    public async Task RequestAborted_FetchedWhileTheRequestIsAborted_IsCancelled()
+    {
+        await using var server = await TestServer.StartAsync(Apps.UntilAborted);
+        var frontEnd = server.Connect();
+        using var pair = new TwoThreads();
+        var tokens = new List<CancellationToken>();
+        for (var round = 0; round < Rounds / 10; round++)
+        {
+            var ready = frontEnd.Receive(RecordBytes.Get());
+            var request = ready.RemoveFirst();
+            Assert.True(request.TryClaim());
+            CancellationToken token = default;
+
+            pair.Run(() => frontEnd.Receive(RecordBytes.Abort()), () => token = ((IHttpRequestLifetimeFeature)request).RequestAborted);
+
+            Assert.True(token.CanBeCanceled);
+            tokens.Add(token);
+            RequestCompletion.Complete(request, exception: null);
+        }
+
+        await Waiting.UntilAsync(() => tokens.TrueForAll(static token => token.IsCancellationRequested), "all tokens to be cancelled");
+    }
+
+    /// <summary>A request that is queued behind the first one just when that returns must be seen by one of the two threads.</summary>
+    [Fact]
+    public async Task ColdStart_EndsWhileARequestIsQueued_LeavesNone()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var frontEnd = server.Connect();
+        var ready = frontEnd.Receive(RecordBytes.Get(1), RecordBytes.Get(2));
+        var (first, second) = (ready.RemoveFirst(), ready.RemoveFirst());
+        var scheduler = CreateScheduler(new SteppedPlatform());
+        using var pair = new TwoThreads();
+        for (var round = 0; round < Rounds; round++)
+        {
+            var coldStart = new ColdStart(scheduler.Workers, TimeProvider.System);
+            Assert.True(coldStart.TryPass(first));
+            var isPassed = false;
+
+            pair.Run(() => isPassed = coldStart.TryPass(second), coldStart.OnReturned);
+
+            Assert.Empty(EarlyOf(coldStart));
+            if (!isPassed)
+                scheduler.Workers.Leave(second);
+        }
+
+        first.Execute();
+        second.Execute();
+    }
+
+    /// <summary>A call that ends just when its queue is about to be taken keeps the queue, and the reservation for the other thread is released.</summary>
+    [Fact]
+    public void HandOver_OfACallThatEnds_ReleasesItsReservation()
+    {
+        var platform = new SteppedPlatform();
+        var scheduler = CreateScheduler(platform);
+        using var pair = new TwoThreads();
+        var handOvers = 0;
+        for (var round = 0; round < Rounds; round++)
+        {
+            RunQueue queue = new TestQueue { Probe = new FakeProbe { Sleeps = true } };
+            var watchdog = new StallWatchdog(scheduler.Workers, scheduler.Predictor, new ColdStart(scheduler.Workers, TimeProvider.System), platform, NullLogger.Instance) { TakesQueues = true };
+            watchdog.Add(queue);
+            var call = queue.Enter(response: null, path: default);
+            watchdog.Look();
+
+            pair.Run(
+                () =>
+                {
+                    // Sooner or later than the look of the other thread.
+                    Thread.SpinWait(round % 100);
+                    handOvers += queue.TryLeave(call) ? 0 : 1;
+                },
+                () => watchdog.Look());
+
+            Assert.Equal(handOvers, scheduler.Workers.ReservedCount);
+        }
+    }
+
+    private static RequestScheduler CreateScheduler(SteppedPlatform platform)
+        => new(new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = 2 * Rounds }, platform, TimeProvider.System, NullLogger.Instance);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_early")]
+    private static extern ref ConcurrentQueue<FastCgiRequest> EarlyOf(ColdStart coldStart);
+
+    /// <summary>A second thread, which begins with what it is given at the same moment as the test.</summary>
+    private sealed class TwoThreads : IDisposable
+    {
+        private readonly Barrier _barrier = new(2);
+        private readonly Thread _other;
+        private Action? _action;
+
+        public TwoThreads()
+        {
+            _other = new Thread(RunOther) { IsBackground = true };
+            _other.Start();
+        }
+
+        public void Run(Action here, Action there)
+        {
+            _action = there;
+            _barrier.SignalAndWait();
+            here();
+            _barrier.SignalAndWait();
+        }
+
+        public void Dispose()
+        {
+            _action = null;
+            _barrier.SignalAndWait();
+            _other.Join();
+            _barrier.Dispose();
+        }
+
+        private void RunOther()
+        {
+            while (true)
+            {
+                _barrier.SignalAndWait();
+                if (_action is not { } action)
+                    return;
+
+                action();
+                _barrier.SignalAndWait();
+            }
+        }
+    }
+}

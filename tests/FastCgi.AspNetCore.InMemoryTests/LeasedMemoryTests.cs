@@ -1,0 +1,120 @@
+using System.IO.Pipelines;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>Memory that an application got from a body and keeps: what it writes there later, or reads there, is in no other request.</summary>
+public sealed class LeasedMemoryTests
+{
+    // Enough that they get each buffer that the first request had.
+    private const int Others = 40;
+
+    public static TheoryData<string, int> Ends
+    {
+        get
+        {
+            var cases = new TheoryData<string, int>();
+            foreach (var how in new[] { "HEAD", "204", "205", "304", "200", "started", "abort", "cut", "500", "ABORT_REQUEST", "lost" })
+            {
+                foreach (var length in new[] { 1, 3_000, 60_000 })
+                    cases.Add(how, length);
+            }
+
+            return cases;
+        }
+    }
+
+    [Theory]
+    [MemberData(nameof(Ends))]
+    public async Task ResponseMemory_WrittenAfterTheEnd_IsInNoOtherResponse(string how, int length)
+    {
+        Memory<byte> kept = default;
+        var go = Waiting.Signal();
+        var left = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(context => context.Request.Path == "/first" ? KeepAsync(context) : WriteInTwoPartsAsync(context, go.Task));
+        server.Logs.Expected.Add("ApplicationError");
+        var first = server.Connect();
+        first.Send(RecordBytes.Get(uri: "/first", method: how == "HEAD" ? "HEAD" : "GET"));
+        if (how == "ABORT_REQUEST")
+            first.Send(RecordBytes.Abort());
+        else if (how == "lost")
+            first.Close();
+        left.SetResult();
+        await Waiting.UntilAsync(() => first.Transport.Connection.RequestCount == 0, "the end of the first request");
+        first.Close();
+        await Waiting.UntilAsync(() => TestServer.CountUnfinished(first.Transport.Connection) == 0, "the application");
+
+        var others = Enumerable.Range(0, Others).Select(_ => server.Connect()).ToList();
+        others.ForEach(static other => other.Send(RecordBytes.Get()));
+        kept.Span.Fill((byte)'X');
+        go.SetResult();
+
+        foreach (var other in others)
+            Assert.Equal(new string('a', length) + new string('b', length), (await other.ReadResponseAsync()).Text);
+
+        async Task KeepAsync(HttpContext context)
+        {
+            if (how is "started" or "abort" or "cut" or "ABORT_REQUEST" or "lost")
+                await context.Response.BodyWriter.WriteAsync("start"u8.ToArray());
+            if (int.TryParse(how, out var status) && status != 500)
+                context.Response.StatusCode = status;
+            kept = context.Response.BodyWriter.GetMemory(length);
+            if (how is "ABORT_REQUEST" or "lost")
+                await left.Task;
+            if (how == "abort")
+                context.Abort();
+            if (how is "cut" or "500")
+                throw new InvalidOperationException("on purpose");
+        }
+
+        async Task WriteInTwoPartsAsync(HttpContext context, Task signal)
+        {
+            Put(context.Response.BodyWriter, 'a', length);
+            await signal;
+            Put(context.Response.BodyWriter, 'b', length);
+        }
+    }
+
+    [Theory]
+    [InlineData(10)]
+    [InlineData(50_000)]
+    public async Task RequestMemory_ReadAfterTheEnd_IsStillItsOwn(int length)
+    {
+        var kept = new List<ReadOnlyMemory<byte>>();
+        var own = Apps.Pattern(length);
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            if (context.Request.Path != "/first")
+            {
+                await Apps.BodyHash(context);
+                return;
+            }
+
+            var read = await context.Request.BodyReader.ReadAtLeastAsync(length);
+            foreach (var segment in read.Buffer)
+                kept.Add(segment);
+        });
+        var first = server.Connect();
+        first.Send(RecordBytes.Post(1, "/first", own));
+        await first.ReadResponseAsync();
+
+        var other = new byte[length];
+        other.AsSpan().Fill((byte)'X');
+        for (var i = 0; i < Others; i++)
+        {
+            var frontEnd = server.Connect();
+            frontEnd.Send(RecordBytes.Post(1, "/other", other));
+            Assert.Equal(Apps.HashOf(other), (await frontEnd.ReadResponseAsync()).Text);
+        }
+
+        Assert.Equal(own, kept.SelectMany(static segment => segment.ToArray()));
+    }
+
+    private static void Put(PipeWriter writer, char c, int length)
+    {
+        writer.GetSpan(length)[..length].Fill((byte)c);
+        writer.Advance(length);
+    }
+}

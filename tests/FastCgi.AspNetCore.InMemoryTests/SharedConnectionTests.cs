@@ -1,0 +1,144 @@
+using System.Globalization;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Http;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>
+/// A request that goes wrong after its start beside others on its connection: they keep their answers, complete or running, wherever these
+/// are, and it ends with END_REQUEST and appStatus 1.
+/// </summary>
+public sealed class SharedConnectionTests
+{
+    public static TheoryData<string, string, bool> Cases
+    {
+        get
+        {
+            var cases = new TheoryData<string, string, bool>();
+            foreach (var fault in new[] { "abort", "throw", "too few", "too many" })
+            {
+                foreach (var other in new[] { "running", "queued", "being sent", "not delivered" })
+                {
+                    cases.Add(fault, other, true);
+                    cases.Add(fault, other, false);
+                }
+            }
+
+            return cases;
+        }
+    }
+
+    [Theory]
+    [MemberData(nameof(Cases))]
+    public async Task Fault_AfterTheStart_LeavesTheOtherAnswerWhole(string fault, string other, bool canReset)
+    {
+        var (started, fail, go) = (Waiting.Signal(), Waiting.Signal(), Waiting.Signal());
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            if (context.Request.Path == "/other")
+            {
+                if (other == "running")
+                    await go.Task;
+                await Apps.Hello(context);
+                return;
+            }
+
+            context.Response.ContentLength = fault is "too few" or "too many" ? 10 : null;
+            await context.Response.WriteAsync("begin");
+            await context.Response.Body.FlushAsync();
+            started.SetResult();
+            await fail.Task;
+            await FailAsync(context, fault);
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HasReset = canReset;
+        frontEnd.Send(RecordBytes.Get(1, "/faulty"));
+        await started.Task.Within("the start");
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.Sent.Length > 0, "what was flushed");
+
+        if (other is "queued" or "being sent")
+            frontEnd.Transport.HoldSends();
+        // A record that occupies the send, so that the answer waits behind it.
+        if (other == "queued")
+            frontEnd.Send(RecordBytes.Record(99, 0));
+        frontEnd.Send(RecordBytes.Get(2, "/other"));
+        if (other == "not delivered")
+            frontEnd.Transport.Undelivered = 10;
+        fail.SetResult();
+        await Waiting.UntilAsync(() => TestServer.CountUnfinished(frontEnd.Transport.Connection) == 0 && frontEnd.Transport.Connection.RequestCount <= 1, "the fault");
+        go.SetResult();
+        await Waiting.UntilAsync(() => frontEnd.Transport.Connection.RequestCount == 0, "the other request");
+        frontEnd.Transport.ReleaseSend(goesOn: false);
+        await frontEnd.Transport.WaitUntilAsync(() => CountEnds(frontEnd) == 2, "both ends");
+
+        Assert.False(frontEnd.Transport.IsReset);
+        var records = frontEnd.ReadAvailable();
+        var answer = records.Where(static record => record is { Id: 2, Type: RecordBytes.Stdout }).SelectMany(static record => record.Content).ToArray();
+        Assert.Equal("Hello", FrontEnd.Parse(answer, new byte[8]).Text);
+        Assert.Equal([0, 0, 0, 0, 0, 0, 0, 0], End(records, 2));
+        Assert.Equal([0, 0, 0, 1, 0, 0, 0, 0], End(records, 1));
+        // Without the end of STDOUT, nginx takes the rest for missing.
+        Assert.DoesNotContain(records, static record => record is { Id: 1, Type: RecordBytes.Stdout, Content.Length: 0 });
+    }
+
+    /// <summary>Alone, and with everything delivered, the connection is reset: then the web server sees an error for certain.</summary>
+    [Theory]
+    [InlineData("abort")]
+    [InlineData("throw")]
+    [InlineData("too few")]
+    public async Task Fault_WhenTheOtherAnswerIsDelivered_ResetsTheConnection(string fault)
+    {
+        var fail = Waiting.Signal();
+        await using var server = await TestServer.StartAsync(async context =>
+        {
+            if (context.Request.Path == "/other")
+            {
+                await Apps.Hello(context);
+                return;
+            }
+
+            context.Response.ContentLength = fault == "too few" ? 10 : null;
+            await context.Response.WriteAsync("begin");
+            await context.Response.Body.FlushAsync();
+            await fail.Task;
+            await FailAsync(context, fault);
+        });
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(2, "/other"));
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(2)).Text);
+        frontEnd.Send(RecordBytes.Get(1, "/faulty"));
+
+        fail.SetResult();
+
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsReset, "the reset");
+    }
+
+    private static async Task FailAsync(HttpContext context, string fault)
+    {
+        switch (fault)
+        {
+            case "abort":
+                context.Abort();
+                break;
+            case "throw":
+                throw new InvalidOperationException("on purpose");
+            case "too many":
+                await context.Response.WriteAsync(5.ToString(CultureInfo.InvariantCulture) + "678901234");
+                break;
+        }
+    }
+
+    private static int CountEnds(FrontEnd frontEnd)
+    {
+        var sent = frontEnd.Transport.Sent;
+        var count = 0;
+        for (var at = 0; at + 8 <= sent.Length; at += 8 + (sent[at + 4] * 256) + sent[at + 5] + sent[at + 6])
+            count += sent[at + 1] == RecordBytes.EndRequest ? 1 : 0;
+        return count;
+    }
+
+    private static byte[] End(List<WireRecord> records, int id) => records.Single(record => record.Id == id && record.Type == RecordBytes.EndRequest).Content;
+}

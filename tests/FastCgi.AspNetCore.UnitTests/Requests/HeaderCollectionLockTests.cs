@@ -1,0 +1,162 @@
+using System.Globalization;
+using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.UnitTests.Cgi;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Primitives;
+
+namespace FastCgi.AspNetCore.UnitTests.Requests;
+
+/// <summary>
+/// Headers that two threads use at once. Even an application of one thread at a time does so: a minimal API sets the content type when
+/// a handler that returns <c>Task&lt;string&gt;</c> awaits for the first time, while what follows the await runs elsewhere.
+/// </summary>
+public sealed class HeaderCollectionLockTests
+{
+    private const int Rounds = 2_000;
+    private const int HeadersPerThread = 12;
+
+    private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(30);
+
+    public static TheoryData<string, bool> Uses
+    {
+        get
+        {
+            var data = new TheoryData<string, bool>();
+            foreach (var use in UsesOf(new ResponseHeaders(new RequestLock())).Keys)
+            {
+                data.Add(use, true);
+                data.Add(use, false);
+            }
+
+            return data;
+        }
+    }
+
+    [Theory]
+    [MemberData(nameof(Uses))]
+    public void Use_AnotherThreadHasTheLock_Waits(string use, bool ofRequest)
+    {
+        var requestLock = new RequestLock();
+        var request = RequestHeadersBuilder.Build(CgiParameters.Get(("HTTP_X_ONE", "1")).Bytes, requestLock: requestLock);
+        HeaderCollection headers = ofRequest ? request : new ResponseHeaders(requestLock) { ["X-One"] = "1" };
+        Assert.Single(headers);
+        var user = new Thread(() => UsesOf(headers)[use]()) { IsBackground = true };
+
+        using (requestLock.EnterLock())
+        {
+            user.Start();
+            Assert.True(SpinWait.SpinUntil(() => user.ThreadState.HasFlag(ThreadState.WaitSleepJoin), s_patience), "It did not wait.");
+        }
+
+        Assert.True(user.Join(s_patience));
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public void Set_TwoThreads_NothingIsLost(bool ofRequest)
+    {
+        for (var round = 0; round < Rounds; round++)
+        {
+            var request = RequestHeadersBuilder.Build();
+            HeaderCollection headers = ofRequest ? request : new ResponseHeaders(new RequestLock());
+
+            RunTogether(thread =>
+            {
+                for (var i = 0; i < HeadersPerThread; i++)
+                    headers[$"X-{thread}-{i}"] = i.ToString(CultureInfo.InvariantCulture);
+            });
+
+            Assert.Equal(2 * HeadersPerThread, headers.Count);
+            for (var i = 0; i < 2 * HeadersPerThread; i++)
+                Assert.Equal($"{i / 2}", headers[$"X-{i % 2}-{i / 2}"]);
+        }
+    }
+
+    [Fact]
+    public void Get_TwoThreadsFirst_EachHeaderIsThereOnce()
+    {
+        for (var round = 0; round < Rounds; round++)
+        {
+            var request = RequestHeadersBuilder.Build(("HTTP_X_ONE", "1"), ("HTTP_HOST", "h"), ("CONTENT_LENGTH", "5"), ("CONTENT_TYPE", "a/b"));
+            var seen = new string[2];
+
+            RunTogether(thread => seen[thread] = string.Join(' ', request.Select(static header => $"{header.Key}={header.Value}").Order()));
+
+            Assert.All(seen, static text => Assert.Equal("Content-Length=5 Content-Type=a/b Host=h X-One=1", text));
+        }
+    }
+
+    [Fact]
+    public void List_AnotherThreadChangesThem_EachEntryIsWhole()
+    {
+        var headers = new ResponseHeaders(new RequestLock());
+        var isOver = false;
+        RunTogether(thread =>
+        {
+            if (thread == 0)
+            {
+                for (var i = 0; i < 10 * Rounds; i++)
+                {
+                    headers[$"X-{i % 40}"] = "v";
+                    headers.Remove($"X-{(i + 20) % 40}");
+                }
+
+                Volatile.Write(ref isOver, true);
+                return;
+            }
+
+            while (!Volatile.Read(ref isOver))
+            {
+                Assert.All(headers, static header => Assert.Equal("v", header.Value));
+                Assert.All(headers.Keys, static name => Assert.StartsWith("X-", name, StringComparison.Ordinal));
+            }
+        });
+    }
+
+    private static Dictionary<string, Action> UsesOf(HeaderCollection headers)
+    {
+        IHeaderDictionary dictionary = headers;
+        KeyValuePair<string, StringValues> one = new("X-One", "1");
+        return new()
+        {
+            ["set"] = () => headers["X-Two"] = "2",
+            ["set nothing"] = () => headers["X-One"] = StringValues.Empty,
+            ["get"] = () => _ = headers["X-One"],
+            ["get strictly"] = () => _ = ((IDictionary<string, StringValues>)headers)["X-One"],
+            ["set length"] = () => headers.ContentLength = 5,
+            ["set no length"] = () => headers.ContentLength = null,
+            ["get length"] = () => _ = headers.ContentLength,
+            ["add"] = () => headers.Add("X-Two", "2"),
+            ["add pair"] = () => headers.Add(new KeyValuePair<string, StringValues>("X-Two", "2")),
+            ["append"] = () => dictionary.Append("X-One", "2"),
+            ["remove"] = () => headers.Remove("X-One"),
+            ["remove pair"] = () => headers.Remove(one),
+            ["clear"] = headers.Clear,
+            ["contains"] = () => headers.ContainsKey("X-One"),
+            ["contains pair"] = () => headers.Contains(one),
+            ["count"] = () => _ = headers.Count,
+            ["keys"] = () => _ = headers.Keys,
+            ["values"] = () => _ = headers.Values,
+            ["copy"] = () => headers.CopyTo(new KeyValuePair<string, StringValues>[2], 0),
+            ["list"] = () => _ = headers.First(),
+        };
+    }
+
+    private static void RunTogether(Action<int> body)
+    {
+        using var start = new Barrier(2);
+        Exception? failure = null;
+        var other = new Thread(() =>
+        {
+            start.SignalAndWait(s_patience);
+            failure = Record.Exception(() => body(1));
+        });
+        other.IsBackground = true;
+        other.Start();
+        start.SignalAndWait(s_patience);
+        body(0);
+        Assert.True(other.Join(s_patience));
+        Assert.Null(failure);
+    }
+}

@@ -1,0 +1,171 @@
+using System.Globalization;
+using FastCgi.AspNetCore.Requests;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Primitives;
+
+namespace FastCgi.AspNetCore.UnitTests.Requests;
+
+/// <summary>What both collections of headers owe to <see cref="IHeaderDictionary"/>, with Microsoft's own one beside them.</summary>
+public sealed class HeaderCollectionTests
+{
+    private readonly RequestHeaders _request = RequestHeadersBuilder.Build();
+    private readonly ResponseHeaders _response = new(new RequestLock());
+
+    public static TheoryData<bool> Kinds => [true, false];
+
+    [Theory]
+    [MemberData(nameof(Kinds))]
+    public void Set_NoValue_Removes(bool ofRequest)
+    {
+        var headers = Headers(ofRequest);
+        headers["X"] = "1";
+        headers["X"] = StringValues.Empty;
+        headers["Y"] = default;
+        headers.Add("Z", StringValues.Empty);
+
+        Assert.Empty(headers);
+    }
+
+    [Theory]
+    [MemberData(nameof(Kinds))]
+    public void Set_NoName_Throws(bool ofRequest)
+    {
+        var headers = Headers(ofRequest);
+
+        Assert.Throws<ArgumentException>(() => headers[""] = "1");
+        Assert.Throws<ArgumentNullException>(() => headers[null!] = "1");
+        Assert.Throws<ArgumentException>(() => headers.Add("", "1"));
+        Assert.Empty(headers);
+    }
+
+    [Theory]
+    [MemberData(nameof(Kinds))]
+    public void ContentLength_NumberAndText_AreOne(bool ofRequest)
+    {
+        var headers = Headers(ofRequest);
+
+        headers.ContentLength = 5;
+        Assert.Equal("5", headers["content-length"]);
+        Assert.Equal("Content-Length", Assert.Single(headers.Keys));
+
+        headers["CONTENT-LENGTH"] = "6";
+        Assert.Equal(6, headers.ContentLength);
+
+        headers.Remove("content-length");
+        Assert.Null(headers.ContentLength);
+
+        headers.Add("Content-Length", "7");
+        Assert.Equal(7, headers.ContentLength);
+        headers.ContentLength = null;
+        Assert.False(headers.ContainsKey("Content-Length"));
+
+        headers.ContentLength = long.MaxValue;
+        Assert.Equal("9223372036854775807", headers["Content-Length"]);
+        headers.Clear();
+        Assert.Null(headers.ContentLength);
+
+        Assert.Throws<ArgumentOutOfRangeException>(() => headers.ContentLength = -1);
+        var error = ofRequest ? typeof(BadHttpRequestException) : typeof(InvalidOperationException);
+        Assert.Throws(error, () => headers["Content-Length"] = new StringValues(["1", "1"]));
+    }
+
+    [Theory]
+    [MemberData(nameof(Kinds))]
+    public void Entries_ManyHeaders_AreFoundAndInOrder(bool ofRequest)
+    {
+        var headers = Headers(ofRequest);
+        for (var i = 0; i < 200; i++)
+            headers[Name(i)] = i.ToString(CultureInfo.InvariantCulture);
+
+        for (var i = 0; i < 200; i += 3)
+            Assert.True(headers.Remove(Name(i).ToUpperInvariant()));
+
+        var left = Enumerable.Range(0, 200).Where(static i => i % 3 != 0).ToList();
+        Assert.Equal(left.Select(Name), headers.Keys);
+        Assert.Equal(left.Select(static i => i.ToString(CultureInfo.InvariantCulture)), headers.Values.Select(static value => value.ToString()));
+        Assert.All(left, i => Assert.True(headers.ContainsKey(Name(i).ToLowerInvariant())));
+        Assert.All(Enumerable.Range(0, 200).Where(static i => i % 3 == 0), i => Assert.False(headers.ContainsKey(Name(i))));
+    }
+
+    /// <summary>Any sequence of changes leaves the same as in <see cref="HeaderDictionary"/>.</summary>
+    [Theory]
+    [InlineData(true, 5)]
+    [InlineData(false, 5)]
+    [InlineData(true, 60)]
+    [InlineData(false, 60)]
+    public void Change_AnySequence_AsHeaderDictionary(bool ofRequest, int names)
+    {
+        var random = new Random(names);
+        var headers = Headers(ofRequest);
+        var oracle = new HeaderDictionary();
+        for (var round = 0; round < 2_000; round++)
+        {
+            var name = RandomName(random, names);
+            var values = RandomValues(random);
+            switch (random.Next(7))
+            {
+                case 0 or 1:
+                    headers[name] = values;
+                    oracle[name] = values;
+                    break;
+                case 2:
+                    Assert.Equal(Throws(() => oracle.Add(name, "a")), Throws(() => headers.Add(name, "a")));
+                    break;
+                case 3:
+                    Assert.Equal(oracle.Remove(name), headers.Remove(name));
+                    break;
+                case 4:
+                    var pair = new KeyValuePair<string, StringValues>(name, values);
+                    Assert.Equal(oracle.Contains(pair), headers.Contains(pair));
+                    Assert.Equal(((IDictionary<string, StringValues>)oracle).Remove(pair), headers.Remove(pair));
+                    break;
+                case 5:
+                    oracle.Append(name, values);
+                    headers.Append(name, values);
+                    break;
+                case 6 when random.Next(50) == 0:
+                    oracle.Clear();
+                    headers.Clear();
+                    break;
+            }
+
+            AssertSame(oracle, headers, RandomName(random, names));
+        }
+    }
+
+    private static void AssertSame(HeaderDictionary oracle, HeaderCollection headers, string probe)
+    {
+        Assert.Equal(oracle.Count, headers.Count);
+        Assert.Equal(oracle.TryGetValue(probe, out var expected), headers.TryGetValue(probe, out var actual));
+        Assert.Equal(expected, actual);
+        Assert.Equal(oracle[probe], headers[probe]);
+        Assert.Equal(oracle.ContainsKey(probe), headers.ContainsKey(probe));
+
+        var copy = new KeyValuePair<string, StringValues>[headers.Count + 1];
+        headers.CopyTo(copy, 1);
+        Assert.Equal(Sort(oracle), Sort(copy.Skip(1)));
+    }
+
+    private static IEnumerable<KeyValuePair<string, StringValues>> Sort(IEnumerable<KeyValuePair<string, StringValues>> headers)
+        => headers.OrderBy(static header => header.Key, StringComparer.Ordinal);
+
+    private static string? Throws(Action action) => Record.Exception(action)?.GetType().Name;
+
+    private static string RandomName(Random random, int names)
+    {
+        var name = Name(random.Next(names));
+        return random.Next(3) == 0 ? name.ToLowerInvariant() : name;
+    }
+
+    private static StringValues RandomValues(Random random) => random.Next(4) switch
+    {
+        0 => StringValues.Empty,
+        1 => new StringValues(["1", "2"]),
+        2 => "",
+        _ => "a",
+    };
+
+    private static string Name(int i) => "X-Header-" + i.ToString(CultureInfo.InvariantCulture);
+
+    private HeaderCollection Headers(bool ofRequest) => ofRequest ? _request : _response;
+}

@@ -1,0 +1,235 @@
+using FastCgi.AspNetCore.Requests;
+
+namespace FastCgi.AspNetCore.UnitTests.Requests;
+
+/// <summary>The queue of a connection's responses: whose turn it is, what one send carries, whether it goes on, and what follows the last.</summary>
+public sealed class RecordOutputTests
+{
+    // The content of a full record, and all of it.
+    private const int FullContent = 65_528;
+    private const int FullRecord = 65_536;
+
+    private static readonly TimeSpan s_limit = TimeSpan.FromSeconds(10);
+
+    private readonly ResponseRig _rig = new() { Transport = { Holds = true } };
+
+    private RecordOutput Outlet => _rig.Outlet;
+
+    [Theory]
+    [InlineData(1)]
+    [InlineData(2)]
+    [InlineData(3)]
+    [InlineData(4)]
+    public void Queue_OneIsAborted_TheOthersAndThoseThatComeAreSentInOrder(int aborted)
+    {
+        _rig.Occupy();
+        var responses = Enumerable.Range(1, 4).Select(id => _rig.Begin(id)).ToArray();
+        Array.ForEach(responses, static response => Write(response, 1));
+
+        _rig.Abort(aborted);
+        Assert.Null(responses[aborted - 1].Output.NextQueued);
+        Write(_rig.Begin(5), 1);
+        Complete();
+
+        Assert.Equal(new[] { 1, 2, 3, 4, 5 }.Where(id => id != aborted), LastIds());
+        Write(_rig.Begin(6), 1);
+        Complete();
+        Assert.Equal([6], LastIds());
+    }
+
+    [Fact]
+    public void Queue_ResponsesThatWriteAgain_KeepTheirPlaces()
+    {
+        _rig.Occupy();
+        var responses = Enumerable.Range(1, 3).Select(id => _rig.Begin(id)).ToArray();
+
+        foreach (var number in new[] { 1, 2, 1, 3, 2 })
+            Write(responses[number - 1], 1);
+        Complete();
+
+        Assert.Equal([1, 1, 2, 2, 3], LastIds());
+    }
+
+    [Fact]
+    public void Queue_FlushOfNothing_IsNoPlaceInIt()
+    {
+        var (first, second) = (BeginAndFlushHead(1), BeginAndFlushHead(2));
+        Complete();
+        Complete();
+        _rig.Occupy();
+
+        _ = first.Writer.FlushAsync().AsTask();
+        Assert.Null(first.Output.NextQueued);
+        Write(second, 1);
+        Write(first, 1);
+        Complete();
+
+        Assert.Equal([2, 1], LastIds());
+    }
+
+    [Fact]
+    public void Send_CarriesFourLargeRecordsAtMost()
+    {
+        var response = BeginAndFlushHead(1);
+        Write(response, 6 * FullContent);
+
+        Complete();
+        Assert.Equal([FullContent, FullContent, FullContent, FullContent], _rig.Transport.Last.Select(static record => record.Content.Length));
+        Complete();
+        Assert.Equal([FullContent, FullContent], _rig.Transport.Last.Select(static record => record.Content.Length));
+    }
+
+    [Theory]
+    [InlineData(FullRecord, "1 1 2")]
+    [InlineData(FullRecord + 1, "1 2 1")]
+    public void Turn_TakesWhatIsOneLargeRecordTogether(int length, string order)
+    {
+        var (first, second) = (BeginAndFlushHead(1), BeginAndFlushHead(2));
+        Complete();
+
+        Write(first, 1);
+        Write(first, length - 9 - 8);
+        Write(second, 1);
+        Complete();
+
+        Assert.Equal(order, string.Join(' ', LastIds()));
+    }
+
+    [Fact]
+    public void Control_WhileASendIsUnderWay_IsCountedAndNotIdle()
+    {
+        Assert.True(IsIdle());
+        _rig.QueueControl();
+        Assert.False(IsIdle());
+        Outlet.FlushNow();
+        _rig.QueueControl(count: 256);
+        Assert.Equal((4_096, 16L), (_rig.Locked(Outlet.GetControlLength), _rig.Locked(Outlet.GetSentLength)));
+
+        Complete();
+
+        Assert.Equal((0, 4_112L), (_rig.Locked(Outlet.GetControlLength), _rig.Locked(Outlet.GetSentLength)));
+        // They fill one page.
+        Assert.Equal((256, 1), (_rig.Transport.Last.Count, _rig.Transport.Blocks.Count));
+        Assert.False(IsIdle());
+        Complete();
+        Assert.True(IsIdle());
+    }
+
+    [Fact]
+    public void Idle_WithAQueuedResponse_IsNot()
+    {
+        var response = _rig.Begin();
+        response.Output.Cork(sendsAtEnd: false);
+
+        response.Finish();
+
+        Assert.Equal((false, 1), (IsIdle(), _rig.Locked(Outlet.CountAnswers)));
+    }
+
+    [Fact]
+    public void EndWhenSent_SomethingIsQueued_IsDoneOnceAfterIt()
+    {
+        _rig.Occupy();
+        _rig.Occupy();
+        EndWhenSent();
+        Outlet.FlushNow();
+        Complete();
+        Assert.Equal(0, _rig.Transport.EndCount);
+
+        Complete();
+        Assert.Equal(1, _rig.Transport.EndCount);
+        _rig.Occupy();
+        Complete();
+        Assert.Equal(1, _rig.Transport.EndCount);
+    }
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public void EndWhenSent_NothingIsQueued_IsDoneByTheNextFlush(bool isCollected)
+    {
+        EndWhenSent();
+        if (isCollected)
+            Assert.Null(_rig.Locked(Outlet.Collect));
+
+        Outlet.FlushNow();
+
+        Assert.Equal(1, _rig.Transport.EndCount);
+    }
+
+    [Theory]
+    [InlineData("nothing", 10, true)]
+    [InlineData("nothing", 9, false)]
+    [InlineData("progress", 10, false)]
+    [InlineData("next send", 10, false)]
+    [InlineData("next send and progress", 10, false)]
+    [InlineData("end", 10, false)]
+    public void Send_ThatDoesNotGoOn_IsOverdueAtTheLimit(string what, int seconds, bool isOverdue)
+    {
+        _rig.Occupy();
+        if (what.StartsWith("next", StringComparison.Ordinal))
+            _rig.Occupy();
+        Assert.False(IsOverdue(0, s_limit));
+
+        if (what is not ("nothing" or "progress"))
+            Complete();
+        if (what.EndsWith("progress", StringComparison.Ordinal))
+            Outlet.OnSendProgress();
+
+        Assert.Equal(isOverdue, IsOverdue(seconds, s_limit));
+        Assert.Equal(isOverdue, IsOverdue(seconds, s_limit));
+        Assert.False(IsOverdue(seconds, limit: null));
+        Assert.Equal(what != "end", IsOverdue(seconds + 10, s_limit));
+    }
+
+    /// <summary>A reset takes back what the peer has not got: of the cut response alone, or of the answer before it too.</summary>
+    [Theory]
+    [InlineData(0L, false, false)]
+    [InlineData(26L, false, false)]
+    [InlineData(27L, false, true)]
+    [InlineData(null, false, false)]
+    [InlineData(null, true, true)]
+    public void Cut_AnswerBeforeItMayNotBeDelivered_IsNotByReset(long? undelivered, bool isShared, bool isByEndRequest)
+    {
+        _rig.Transport.Holds = false;
+        var first = _rig.Begin(1);
+        if (isShared)
+            _rig.Begin(2);
+        first.Finish();
+        if (!isShared)
+            _rig.Begin(2);
+        // A record of 26 bytes.
+        _ = _rig.Response.Writer.FlushAsync().AsTask();
+        _rig.Transport.Undelivered = undelivered;
+
+        _rig.Response.Cut();
+
+        Assert.Equal(isByEndRequest ? 1 : 0, _rig.Transport.Records.Count(static record => record is { Id: 2, Type: RecordBytes.EndRequest }));
+        Assert.Equal(isByEndRequest ? 0 : 1, _rig.Transport.EndCount);
+    }
+
+    private static void Write(FastCgiResponse response, int length) => _ = response.Writer.WriteAsync(new byte[length]).AsTask();
+
+    private bool IsIdle() => _rig.Locked(Outlet.IsIdle);
+
+    private void EndWhenSent() => _rig.Locked(scope =>
+    {
+        Outlet.EndWhenSent(scope);
+        return 0;
+    });
+
+    private bool IsOverdue(int second, TimeSpan? limit)
+        => _rig.Locked(scope => Outlet.IsSendOverdue(scope, TimeProvider.System, TimeProvider.System.TimestampFrequency * second, limit));
+
+    private IEnumerable<int> LastIds() => _rig.Transport.Last.Where(static record => record.Type == RecordBytes.Stdout).Select(static record => record.Id);
+
+    private void Complete() => _rig.Transport.Complete();
+
+    /// <summary>Begins a response, whose header block is sent or queued.</summary>
+    private FastCgiResponse BeginAndFlushHead(int id)
+    {
+        var response = _rig.Begin(id);
+        _ = response.Writer.FlushAsync().AsTask();
+        return response;
+    }
+}

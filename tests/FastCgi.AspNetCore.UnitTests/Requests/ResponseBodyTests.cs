@@ -1,0 +1,84 @@
+using FastCgi.AspNetCore.Requests;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace FastCgi.AspNetCore.UnitTests.Requests;
+
+/// <summary>What is written: how it is counted, and when it is refused. The rest is asked of Kestrel too.</summary>
+public sealed class ResponseBodyTests
+{
+    private readonly ResponseRig _rig = new();
+
+    private FastCgiResponse Response => _rig.Response;
+
+    /// <summary>The property is obsolete for applications, yet some middleware uses it.</summary>
+    [Fact]
+    public void Body_Replaced_IsTheReplacement()
+    {
+        var property = typeof(IHttpResponseFeature).GetProperty("Body")!;
+        _rig.Begin();
+        Assert.Same(Response.Stream, property.GetValue(Response));
+        using var own = new MemoryStream();
+
+        property.SetValue(Response, own);
+
+        Assert.Same(own, property.GetValue(Response));
+    }
+
+    [Fact]
+    public void Advance_WithoutOrPastALease_IsRefusedAndNotCounted()
+    {
+        _rig.Begin();
+        var writer = Response.Writer;
+
+        Assert.Throws<InvalidOperationException>(() => writer.Advance(1));
+        Assert.Throws<ArgumentOutOfRangeException>(() => writer.GetMemory(-1));
+        var length = writer.GetMemory(10).Length;
+        Assert.Throws<ArgumentOutOfRangeException>(() => writer.Advance(-1));
+        Assert.Throws<ArgumentOutOfRangeException>(() => writer.Advance(length + 1));
+        Assert.Equal((0L, 0L), (Response.BytesWritten, writer.UnflushedBytes));
+        writer.Advance(2);
+        writer.Advance(length - 2);
+        Assert.Equal((length, length), ((int)Response.BytesWritten, (int)writer.UnflushedBytes));
+        // The lease is used up.
+        Assert.Throws<InvalidOperationException>(() => writer.Advance(1));
+    }
+
+    /// <summary>Of headers that the application has put in place of the server's, those count that the response has started with.</summary>
+    [Fact]
+    public async Task Length_OfReplacedHeaders_CountsAsItWasAtTheStart()
+    {
+        _rig.Begin();
+        var headers = new HeaderDictionary { ContentLength = 3 };
+        Response.Headers = headers;
+        Assert.Throws<InvalidOperationException>(() => _rig.Put("abcd"));
+        await Assert.ThrowsAsync<InvalidOperationException>(() => _rig.WriteAsync("abcd").AsTask());
+        Assert.Equal((false, 0L), (Response.HasStarted, Response.BytesWritten));
+
+        await Response.StartAsync();
+        headers.ContentLength = 1;
+        _rig.Put("abc");
+        headers.ContentLength = 10;
+        Assert.Throws<InvalidOperationException>(() => _rig.Put("d"));
+        // They are not looked at again.
+        headers["no name"] = "x";
+        await Response.Writer.FlushAsync();
+        Response.Finish();
+
+        Assert.Equal("Content-Length: 3\r\nStatus: 200 OK\r\n\r\nabc", _rig.Stdout);
+    }
+
+    [Fact]
+    public async Task Stream_ArgumentsThatDoNotFit_AreRefused()
+    {
+        _rig.Begin();
+        var stream = Response.Stream;
+        Response.AllowSynchronousIO = true;
+
+        Assert.ThrowsAny<ArgumentException>(() => stream.Write(new byte[1], 0, 2));
+        Assert.Throws<ArgumentNullException>(() => stream.Write(null!, 0, 0));
+        await Assert.ThrowsAnyAsync<ArgumentException>(() => stream.WriteAsync(new byte[1], 0, -1, CancellationToken.None));
+        await Assert.ThrowsAsync<ArgumentNullException>(() => stream.WriteAsync(null!, 0, 0, CancellationToken.None));
+        Assert.False(Response.HasStarted);
+    }
+}

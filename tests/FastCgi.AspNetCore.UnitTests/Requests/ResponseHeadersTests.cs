@@ -1,0 +1,62 @@
+using System.Text;
+using FastCgi.AspNetCore.Requests;
+using Microsoft.Extensions.Primitives;
+
+namespace FastCgi.AspNetCore.UnitTests.Requests;
+
+public sealed class ResponseHeadersTests
+{
+    private readonly RequestLock _lock = new();
+    private readonly ResponseHeaders _headers;
+
+    public ResponseHeadersTests() => _headers = new(_lock);
+
+    [Fact]
+    [Trait("Contract", "H11")]
+    public void Set_EncodingChosenForTheName_AnyButControlCharacters()
+    {
+        _headers.EncodingSelector = static name => name == "X-Utf8" ? Encoding.UTF8 : null;
+
+        _headers["X-Utf8"] = "é€\t";
+        Assert.Throws<InvalidOperationException>(() => _headers["X-Utf8"] = "é\n");
+        Assert.Throws<InvalidOperationException>(() => _headers["X-Utf8"] = "\x7f");
+        Assert.Throws<InvalidOperationException>(() => _headers["X-Other"] = "é");
+        Assert.Equal("é€\t", Assert.Single(_headers).Value);
+    }
+
+    [Fact]
+    public void Set_NullAmongValues_IsPassedOver()
+    {
+        _headers["X"] = new StringValues(["a", null, "b"]);
+
+        Assert.Equal(3, _headers["X"].Count);
+        Assert.Throws<InvalidOperationException>(() => _headers["X"] = new StringValues([null, "\n"]));
+    }
+
+    [Fact]
+    public void MakeReadOnly_ChangesThatFewMake_Throw()
+    {
+        _headers["X"] = "1";
+        using (var scope = _lock.EnterLock())
+            _headers.MakeReadOnly(scope);
+
+        Assert.True(_headers.IsReadOnly);
+        var pair = new KeyValuePair<string, StringValues>("X", "1");
+        foreach (var change in (Action[])[() => _headers["X"] = StringValues.Empty, () => _headers.Add(pair), () => _headers.Remove(pair), () => _headers.ContentLength = null])
+            Assert.Contains("read-only", Assert.Throws<InvalidOperationException>(change).Message, StringComparison.Ordinal);
+        Assert.Equal("1", Assert.Single(_headers).Value);
+    }
+
+    [Fact]
+    public void TryAppend_HeaderOfTheApplication_IsKept()
+    {
+        _headers["server"] = "mine";
+        using (var scope = _lock.EnterLock())
+        {
+            _headers.TryAppend(scope, "Server", "ours");
+            _headers.TryAppend(scope, "Date", "now");
+        }
+
+        Assert.Equal(["server: mine", "Date: now"], _headers.Select(static header => $"{header.Key}: {header.Value}"));
+    }
+}

@@ -1,0 +1,232 @@
+using System.Buffers.Binary;
+using System.IO.Pipelines;
+using System.Net;
+using System.Text;
+using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.UnitTests.Diagnostics;
+using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace FastCgi.AspNetCore.UnitTests.Requests;
+
+/// <summary>A connection, and requests that came on it: their application is the test, which also says when a send is over.</summary>
+internal sealed class ResponseRig
+{
+    private ServerContext? _server;
+    private FastCgiConnection? _connection;
+
+    public delegate T Look<T>(ConnectionScope scope);
+
+    /// <summary>The options, until the first request begins.</summary>
+    public FastCgiServerOptions Options { get; } = new() { Limits = { MaxResponseBufferSize = null } };
+
+    /// <summary>Who looks after held flushes, until the first request begins.</summary>
+    public CorkDeadlines? Deadlines { get; init; }
+
+    /// <summary>How many descriptors the process can have.</summary>
+    public long MaxDescriptors { get; set; } = int.MaxValue;
+
+    public CollectedLogs Logs { get; } = new();
+
+    public SentTransport Transport { get; } = new();
+
+    public FastCgiConnection Connection => _connection ??= Connect();
+
+    public RecordOutput Outlet => Connection.Output;
+
+    /// <summary>The request that began last.</summary>
+    public FastCgiRequest Request { get; private set; } = null!;
+
+    public FastCgiResponse Response => Request.Response;
+
+    /// <summary>The blocks that were not given back.</summary>
+    public int RentedCount => _server!.Buffers.RentedCount;
+
+    /// <summary>What was sent as STDOUT.</summary>
+    public string Stdout => string.Concat(Transport.Records.Where(static record => record.Type == RecordBytes.Stdout).Select(static record => record.Text));
+
+    /// <summary>The body in it.</summary>
+    public string Body => Stdout[(Stdout.IndexOf("\r\n\r\n", StringComparison.Ordinal) + 4)..];
+
+    /// <summary>The records so far, by their types, with the lengths of their contents.</summary>
+    public string Layout => string.Join(' ', Transport.Records.Select(static record => $"{record.Name}{record.Content.Length}"));
+
+    /// <summary>A request comes, and its application is about to be called.</summary>
+    public FastCgiResponse Begin(int id = 1, string method = "GET", FastCgiRole role = FastCgiRole.Responder)
+    {
+        var parameters = RecordBytes.ParamsStream(id, RecordBytes.RequestParams(method));
+        var ready = Receive([.. RecordBytes.Begin(id, (int)role), .. parameters, .. RecordBytes.StdinStream(id, [])]);
+        Request = ready.RemoveFirst();
+        Assert.True(Request.TryClaim());
+        return Response;
+    }
+
+    /// <summary>The web server aborts a request. The record that ends it is queued.</summary>
+    public void Abort(int id = 1) => Receive(RecordBytes.Abort(id));
+
+    /// <summary>The application has returned, or has thrown.</summary>
+    public void Complete(Exception? exception = null) => RequestCompletion.Complete(Request, exception);
+
+    /// <summary>Queues records of no response.</summary>
+    public void QueueControl(int count = 1)
+    {
+        using var scope = Outlet.EnterLock();
+        for (var i = 0; i < count; i++)
+            Outlet.WriteEndRequest(scope, 99, appStatus: 0, default);
+    }
+
+    /// <summary>Queues a record of no response, and sends it unless a send is under way.</summary>
+    public void Occupy()
+    {
+        QueueControl();
+        Outlet.FlushNow();
+    }
+
+    /// <summary>Asks something with the lock of the connection held.</summary>
+    public T Locked<T>(Look<T> look)
+    {
+        using var scope = Outlet.EnterLock();
+        return look(scope);
+    }
+
+    public ValueTask<FlushResult> WriteAsync(string text) => Response.Writer.WriteAsync(Encoding.Latin1.GetBytes(text));
+
+    /// <summary>Writes so many bytes, which may wait.</summary>
+    public Task<FlushResult> Write(int length) => Response.Writer.WriteAsync(new byte[length]).AsTask();
+
+    /// <summary>Writes without a flush.</summary>
+    public void Put(string text)
+    {
+        Encoding.Latin1.GetBytes(text).CopyTo(Response.Writer.GetSpan(text.Length));
+        Response.Writer.Advance(text.Length);
+    }
+
+    private ReadyRequests Receive(byte[] bytes)
+    {
+        var ready = default(ReadyRequests);
+        Connection.OnReceived(bytes, ref ready);
+        return ready;
+    }
+
+    private FastCgiConnection Connect()
+    {
+        Options.Roles.Add(FastCgiRole.Authorizer);
+        _server = ServerContext.Create(
+            Options, new NoApplication(), Logs.CreateLogger("test"), new ManualTime(), new NoRunner(), Deadlines, getMaxDescriptors: () => MaxDescriptors);
+        var connection = new FastCgiConnection(new ConnectionManager(_server), Transport);
+        Transport.Connection = connection;
+        return connection;
+    }
+
+    /// <summary>Looks after held flushes until the test says so.</summary>
+    public sealed class CountedDeadlines : CorkDeadlines
+    {
+        public int Count { get; private set; }
+
+        public bool AreKept { get; set; } = true;
+
+        public override bool TryAdd(ResponseOutput response)
+        {
+            Count++;
+            return AreKept;
+        }
+    }
+
+    /// <summary>A record as it was sent.</summary>
+    public sealed record SentRecord(byte Type, int Id, byte[] Content)
+    {
+        public string Text => Encoding.Latin1.GetString(Content);
+
+        public string Name => Type == RecordBytes.Stdout ? "O" : Type == RecordBytes.Stderr ? "E" : Type == RecordBytes.EndRequest ? "End" : $"?{Type}:";
+    }
+
+    /// <summary>Takes what is sent, at once or when the test says so.</summary>
+    public sealed class SentTransport : ConnectionTransport
+    {
+        public FastCgiConnection Connection { get; set; } = null!;
+
+        public List<List<SentRecord>> Sends { get; } = [];
+
+        public IEnumerable<SentRecord> Records => Sends.SelectMany(static send => send);
+
+        public List<SentRecord> Last => Sends[^1];
+
+        /// <summary>The sizes of the blocks of the last send.</summary>
+        public List<int> Blocks { get; } = [];
+
+        /// <summary>Whether a send is not over until <see cref="Complete"/>.</summary>
+        public bool Holds { get; set; }
+
+        /// <summary>Called with each send.</summary>
+        public Action? OnSend { get; set; }
+
+        /// <summary>How often it was asked to end the connection.</summary>
+        public int EndCount { get; private set; }
+
+        /// <summary>What the system holds of what was sent.</summary>
+        public long? Undelivered { get; set; }
+
+        public override EndPoint? RemoteEndPoint => null;
+
+        public override bool CanReset => true;
+
+        public override long? UndeliveredLength => Undelivered;
+
+        public override bool Send(BufferBlock chain)
+        {
+            OnSend?.Invoke();
+            Blocks.Clear();
+            var bytes = new List<byte>();
+            for (var block = chain; block is not null; block = block.Next)
+            {
+                Blocks.Add(block.Capacity);
+                bytes.AddRange(block.UsedSpan);
+            }
+
+            Sends.Add([.. Parse([.. bytes])]);
+            return !Holds;
+        }
+
+        public override void End() => EndCount++;
+
+        public override void ResumeReceiving()
+        {
+        }
+
+        /// <summary>The send that is under way is over.</summary>
+        public void Complete() => Connection.Output.OnSent();
+
+        private static IEnumerable<SentRecord> Parse(byte[] bytes)
+        {
+            for (var start = 0; start < bytes.Length;)
+            {
+                var length = BinaryPrimitives.ReadUInt16BigEndian(bytes.AsSpan(start + 4));
+                Assert.Equal((1, 0), (bytes[start], bytes[start + 6]));
+                yield return new(bytes[start + 1], BinaryPrimitives.ReadUInt16BigEndian(bytes.AsSpan(start + 2)), bytes[(start + 8)..(start + 8 + length)]);
+                start += 8 + length;
+            }
+        }
+    }
+
+    private sealed class NoApplication : IHttpApplication<IFeatureCollection>
+    {
+        public IFeatureCollection CreateContext(IFeatureCollection contextFeatures) => contextFeatures;
+
+        public Task ProcessRequestAsync(IFeatureCollection context) => Task.CompletedTask;
+
+        public void DisposeContext(IFeatureCollection context, Exception? exception)
+        {
+        }
+    }
+
+    private sealed class NoRunner : RequestRunner
+    {
+        public override void Run(FastCgiRequest request) => throw new NotSupportedException();
+
+        public override void Leave(FastCgiRequest request)
+        {
+        }
+    }
+}

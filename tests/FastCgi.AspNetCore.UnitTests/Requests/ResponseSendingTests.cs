@@ -1,0 +1,146 @@
+using FastCgi.AspNetCore.Requests;
+
+namespace FastCgi.AspNetCore.UnitTests.Requests;
+
+/// <summary>How long a flush waits, for what, and what ends the wait.</summary>
+public sealed class ResponseSendingTests
+{
+    private const int FullContent = 65_528;
+    private const int FullRecord = 65_536;
+
+    private readonly ResponseRig _rig = new() { Transport = { Holds = true }, Options = { Limits = { MaxResponseBufferSize = 1_000 } } };
+
+    private FastCgiResponse Response => _rig.Response;
+
+    /// <summary>A block that is followed by another counts whole, though it is not full.</summary>
+    [Theory]
+    [InlineData(FullRecord + 60_608 + 1, true)]
+    [InlineData(FullRecord + 60_608, false)]
+    public async Task Write_ThatTakesAsMuchMemoryAsTheLimit_Waits(long limit, bool isDone)
+    {
+        _rig.Options.Limits.MaxResponseBufferSize = limit;
+        _rig.Begin();
+        _rig.Occupy();
+        Assert.True(_rig.Write(5_000).IsCompleted);
+
+        var write = _rig.Write(60_600);
+        Assert.Equal(isDone, write.IsCompleted);
+        // Now the send carries it.
+        _rig.Transport.Complete();
+        Assert.Equal(isDone, write.IsCompleted);
+        _rig.Transport.Complete();
+
+        await write.Within("the write");
+    }
+
+    [Theory]
+    [InlineData(999, true)]
+    [InlineData(1_000, false)]
+    public void Write_ThatWaits_IsDoneAsSoonAsLessThanTheLimitIsLeft(int left, bool isDone)
+    {
+        BeginAndFlushHead();
+        var write = _rig.Write(4 * FullContent + left - 8);
+        Assert.False(write.IsCompleted);
+
+        // The four large blocks are sent, then what is left.
+        _rig.Transport.Complete();
+        Assert.False(write.IsCompleted);
+        _rig.Transport.Complete();
+        Assert.Equal(isDone, write.IsCompleted);
+        _rig.Transport.Complete();
+        Assert.True(write.IsCompleted);
+    }
+
+    /// <summary>What a send of others carries is not of this response.</summary>
+    [Fact]
+    public void Write_WhileOthersAreSent_CountsItsOwnOnly()
+    {
+        _rig.Begin(1);
+        _ = _rig.Write(2_000);
+        _rig.Begin(2);
+
+        Assert.True(_rig.Write(500).IsCompleted);
+        Assert.False(_rig.Write(500).IsCompleted);
+    }
+
+    [Fact]
+    public async Task Flush_OfAResponseThatHasEndedMeanwhile_DoesNotWait()
+    {
+        BeginAndFlushHead();
+        ResponseOutput.FlushOutcome outcome;
+        using (var scope = Response.Output.EnterLock())
+        {
+            Response.Output.Write(scope, new byte[2_000]);
+            outcome = Response.Output.Flush(scope, isLikelyLast: false);
+        }
+
+        Response.Finish();
+
+        var send = Response.Output.SendAsync(outcome, CancellationToken.None);
+        Assert.True(send.IsCompletedSuccessfully);
+        Assert.True((await send).IsCompleted);
+    }
+
+    [Fact]
+    public void Complete_WhileThePeerTakesNothing_IsDoneAtOnce()
+    {
+        BeginAndFlushHead();
+        _rig.Put(new string('x', 3_000));
+
+        Assert.True(Response.CompleteAsync().IsCompletedSuccessfully);
+
+        Assert.True(Response.IsCompleted);
+        Assert.Single(_rig.Transport.Sends);
+        _rig.Transport.Complete();
+        Assert.Equal("O18 O3000 O0 End8", _rig.Layout);
+    }
+
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Wait_OfAResponseThatIsGone_EndsAsCompleted(bool isConnectionGone)
+    {
+        _rig.Begin();
+        _rig.Occupy();
+        var write = _rig.Write(2_000);
+        Assert.False(write.IsCompleted);
+
+        if (isConnectionGone)
+            _rig.Connection.OnClosed(new IOException("gone"));
+        else
+            _rig.Abort();
+
+        var result = await write.Within("the write");
+        Assert.Equal((false, true), (result.IsCanceled, result.IsCompleted));
+        Assert.Null(Response.Output.NextQueued);
+    }
+
+    [Fact]
+    public async Task Wait_OfSeveral_EndsForAllOfThem()
+    {
+        _rig.Begin();
+        _rig.Occupy();
+        Assert.False(_rig.Locked(Response.Output.IsFlushWaiting));
+        var (first, second) = (_rig.Write(2_000), _rig.Write(2_000));
+        using var canceled = new CancellationTokenSource();
+        var third = Response.Writer.WriteAsync(new byte[1], canceled.Token).AsTask();
+        Assert.False(first.IsCompleted || second.IsCompleted || third.IsCompleted);
+        await canceled.CancelAsync();
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => third);
+        Assert.True(_rig.Locked(Response.Output.IsFlushWaiting));
+
+        Response.Finish();
+        _rig.Transport.Complete();
+        _rig.Transport.Complete();
+
+        await Task.WhenAll(first, second).Within("all that wait");
+        Assert.Equal((false, false), ((await first).IsCanceled, (await second).IsCompleted));
+        Assert.False(_rig.Locked(Response.Output.IsFlushWaiting));
+    }
+
+    private void BeginAndFlushHead()
+    {
+        _rig.Begin();
+        _ = Response.Writer.FlushAsync().AsTask();
+    }
+}

@@ -1,0 +1,195 @@
+using System.Globalization;
+using FastCgi.AspNetCore.Requests;
+
+namespace FastCgi.AspNetCore.UnitTests.Requests;
+
+/// <summary>
+/// Which records a body becomes, and in which blocks: header block, body and end share one where they fit it. The room in front of the first
+/// is 512 bytes, and the end takes 24.
+/// </summary>
+public sealed class ResponseStagingTests
+{
+    private const int Small = 4_096;
+    private const int Large = 65_536;
+
+    private readonly ResponseRig _rig = new();
+
+    private FastCgiResponse Response => _rig.Response;
+
+    [Theory]
+    [InlineData(true, "1", "H+1", "S")]
+    [InlineData(true, "3560", "H+3560", "S")]
+    [InlineData(true, "3561", "H+3561", "S L")]
+    [InlineData(true, "3584", "H+3584", "S L")]
+    [InlineData(true, "3585", "H+3585", "L")]
+    [InlineData(true, "65000", "H+65000", "L")]
+    [InlineData(true, "65001", "H+65001", "L L")]
+    [InlineData(true, "65024", "H+65024", "L L")]
+    [InlineData(true, "65025", "H 65025", "S L")]
+    [InlineData(true, "65528", "H 65528", "S L L")]
+    [InlineData(false, "3000", "H+3000", "S")]
+    [InlineData(false, "3000 3000", "H+3584 2416", "S L")]
+    [InlineData(false, "10000 3000", "H+13000", "L")]
+    [InlineData(false, "65016", "H+65016", "L L")]
+    [InlineData(false, "65025", "H+65024 1", "L L")]
+    [InlineData(false, "70000", "H+65024 4976", "L L")]
+    [InlineData(false, "1 70000", "H+3584 65528 889", "S L L")]
+    public async Task Body_LeasedOrWrittenInSuchParts_BecomesTheseRecordsInTheseBlocks(bool isLeased, string parts, string records, string blocks)
+    {
+        _rig.Begin();
+        Response.Output.Cork(sendsAtEnd: true);
+        var lengths = parts.Split(' ').Select(static part => int.Parse(part, CultureInfo.InvariantCulture)).ToList();
+        var body = Pattern(lengths.Sum());
+        var start = 0;
+        foreach (var length in lengths)
+        {
+            if (isLeased)
+                _rig.Put(body.Substring(start, length));
+            else
+                await _rig.WriteAsync(body.Substring(start, length));
+            start += length;
+        }
+
+        AssertEnds(lengths.Sum(), records, blocks);
+    }
+
+    /// <summary>A header block that has no room in front of the body takes the body in, if both fit its block with the end.</summary>
+    [Theory]
+    [InlineData(1_000, 5, "H+5", "S")]
+    [InlineData(1_000, 3_056, "H+3056", "S")]
+    [InlineData(1_000, 3_057, "H 3057", "S L")]
+    [InlineData(1_000, 0, "H+0", "S")]
+    [InlineData(10_000, 5, "H+5", "L")]
+    [InlineData(65_528, 5, "H 5", "L L")]
+    [InlineData(100_000, 5, "65528 R+5", "L L")]
+    public void LongHead_WithABody_SharesItsBlockIfItCan(int head, int length, string records, string blocks)
+    {
+        _rig.Begin();
+        var field = head - Head(length);
+        Response.Headers["X"] = new string('x', field - "X: \r\n".Length);
+        if (length > 0)
+            _rig.Put(Pattern(length));
+
+        AssertEnds(length, records, blocks, field);
+    }
+
+    [Fact]
+    public void LongHead_WithABodyOfSeveralBlocks_ComesBeforeThem()
+    {
+        _rig.Begin();
+        Response.Headers["X"] = new string('x', 1_000);
+        var body = Pattern(5_100);
+        _rig.Put(body[..100]);
+        _rig.Put(body[100..]);
+
+        Response.Finish();
+
+        Assert.Equal(body, _rig.Body);
+    }
+
+    [Theory]
+    [InlineData(false, 100_000)]
+    [InlineData(false, 65_529)]
+    [InlineData(true, 100_000)]
+    [InlineData(true, 10)]
+    public void Memory_BeyondABlockOrForNobody_IsAsLongAsWantedAndNotOfThePool(bool isAborted, int hint)
+    {
+        _rig.Begin();
+        if (isAborted)
+        {
+            _rig.Abort();
+            _rig.Outlet.FlushNow();
+        }
+
+        var body = Pattern(hint);
+
+        Assert.InRange(Response.Writer.GetMemory(hint).Length, Math.Max(hint, isAborted ? Small : 0), int.MaxValue);
+        Assert.Equal(0, _rig.RentedCount);
+        _rig.Put(body);
+        if (isAborted)
+        {
+            Assert.Equal((0L, 0), (Response.Writer.UnflushedBytes, _rig.RentedCount));
+            return;
+        }
+
+        Assert.Throws<InvalidOperationException>(() => Response.Writer.Advance(1));
+        Response.Finish();
+        Assert.Equal(body, _rig.Body);
+    }
+
+    [Fact]
+    public void Memory_AfterWhatIsStaged_IsAsLongAsWanted()
+    {
+        _rig.Begin();
+        _rig.Put(Pattern(3_500));
+
+        Assert.InRange(Response.Writer.GetMemory(0).Length, 1, 84);
+        Assert.Equal(84, Response.Writer.GetMemory(84).Length);
+        Assert.InRange(Response.Writer.GetMemory(85).Length, 85, Large);
+    }
+
+    /// <summary>One of more than a record has is memory of its own.</summary>
+    [Fact]
+    public void Memory_OfMuchThatWasNotUsed_IsOverWithTheNext()
+    {
+        _rig.Begin();
+        Response.Writer.GetSpan(100_000).Fill((byte)'x');
+
+        _rig.Put("a");
+        Response.Finish();
+
+        Assert.Equal("a", _rig.Body);
+    }
+
+    [Theory]
+    [InlineData("finish")]
+    [InlineData("complete")]
+    [InlineData("cut")]
+    public async Task Lease_AtTheEnd_IsGivenBackWithIt(string how)
+    {
+        _rig.Begin();
+        await _rig.WriteAsync("a");
+        _rig.Put(how == "cut" ? "lost" : "b");
+        Response.Writer.GetMemory(100);
+
+        if (how == "complete")
+            await Response.CompleteAsync();
+        else if (how == "finish")
+            Response.Finish();
+        else
+            Response.Cut();
+
+        Assert.Equal((how == "cut" ? "a" : "ab", 0), (_rig.Body, _rig.RentedCount));
+    }
+
+    /// <summary>Text that differs from its neighbours, so that lost or doubled bytes show.</summary>
+    private static string Pattern(int length) => string.Create(length, 0, static (chars, _) =>
+    {
+        for (var i = 0; i < chars.Length; i++)
+            chars[i] = (char)('a' + ((i * 7) ^ (i >> 8)) % 26);
+    });
+
+    /// <summary>The header block of a response that has no header of its own.</summary>
+    private static int Head(int contentLength) => $"Content-Length: {contentLength}\r\nStatus: 200 OK\r\n\r\n".Length;
+
+    private void AssertEnds(int length, string records, string blocks, int field = 0)
+    {
+        Response.Finish();
+
+        var head = Head(length) + field;
+        var expected = records.Split(' ').Select(part =>
+        {
+            var sum = part.Split('+').Sum(number => number switch
+            {
+                "H" => head,
+                "R" => head - 65_528,
+                _ => int.Parse(number, CultureInfo.InvariantCulture),
+            });
+            return $"O{sum} ";
+        });
+        Assert.Equal(string.Concat(expected) + "O0 End8", _rig.Layout);
+        Assert.Equal(blocks, string.Join(' ', _rig.Transport.Blocks.Select(static block => block == Small ? "S" : block == Large ? "L" : $"{block}")));
+        Assert.Equal(Pattern(length), _rig.Body);
+        Assert.Equal(0, _rig.RentedCount);
+    }
+}

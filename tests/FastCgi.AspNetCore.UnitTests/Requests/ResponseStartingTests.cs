@@ -1,0 +1,147 @@
+using FastCgi.AspNetCore.Requests;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+
+namespace FastCgi.AspNetCore.UnitTests.Requests;
+
+/// <summary>How status and headers become final, and what is told of them.</summary>
+public sealed class ResponseStartingTests
+{
+    private readonly ResponseRig _rig = new();
+
+    private FastCgiResponse Response => _rig.Response;
+
+    /// <summary>An abort cancels nothing once the client has all it waits for: not before the last byte, and at once where there is no body.</summary>
+    [Fact]
+    public async Task Answered_WithTheLastByteOfTheDeclaredLength()
+    {
+        _rig.Begin();
+        Response.Headers.ContentLength = 5;
+        await _rig.WriteAsync("hell");
+        Assert.False(_rig.Request.IsAnswered);
+
+        await _rig.WriteAsync("o");
+
+        Assert.True(_rig.Request.IsAnswered);
+    }
+
+    [Theory]
+    [InlineData("HEAD", 200, true)]
+    [InlineData("GET", 204, true)]
+    [InlineData("GET", 205, true)]
+    [InlineData("GET", 304, true)]
+    [InlineData("GET", 200, false)]
+    [InlineData("GET", 206, false)]
+    public async Task Start_WithoutABody_IsAnswered(string method, int status, bool isAnswered)
+    {
+        _rig.Begin(method: method);
+        Response.StatusCode = status;
+
+        await Response.StartAsync();
+
+        Assert.Equal(isAnswered, _rig.Request.IsAnswered);
+        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => Response.StartAsync(new CancellationToken(canceled: true)));
+    }
+
+    [Theory]
+    [InlineData("start")]
+    [InlineData("write")]
+    [InlineData("end")]
+    public async Task DroppedHeaders_AreToldAtTheStart(string how)
+    {
+        _rig.Begin();
+        Response.Headers["Connection"] = "close";
+        Response.Headers["X"] = "1";
+        Response.Headers["Upgrade"] = "h2c";
+
+        if (how == "end")
+            Response.Finish();
+        else
+            await UseAsync(how);
+
+        Assert.Contains("Connection, Upgrade", Assert.Single(_rig.Logs.All, static log => log.EventName == "HeadersDropped").Message, StringComparison.Ordinal);
+    }
+
+    [Theory]
+    [InlineData("Text/Event-Stream; charset=utf-8", true)]
+    [InlineData("text/plain; text/event-stream", false)]
+    public void EventStream_ByItsType_IsNotBuffered(string type, bool isEventStream)
+    {
+        _rig.Begin();
+        Response.Headers["Content-Type"] = type;
+
+        Response.Finish();
+
+        Assert.Equal(isEventStream, _rig.Stdout.Contains("X-Accel-Buffering: no\r\n", StringComparison.Ordinal));
+    }
+
+    [Theory]
+    [InlineData(200, false, true)]
+    [InlineData(302, false, true)]
+    [InlineData(399, false, true)]
+    [InlineData(400, false, false)]
+    [InlineData(200, true, false)]
+    public async Task Authorizer_AnswerThatMayAllowOfWhatIsNone_IsRefused(int status, bool isAuthorizer, bool isRefused)
+    {
+        _rig.Begin(role: FastCgiRole.Authorizer);
+        Response.StatusCode = status;
+        if (isAuthorizer)
+            ((IEndpointFeature)_rig.Request).Endpoint = new(null, new(new FastCgiRoleAttribute(FastCgiRole.Authorizer)), null);
+
+        var error = await Record.ExceptionAsync(() => Response.StartAsync());
+
+        Assert.Equal(isRefused, error is InvalidOperationException);
+        Assert.Equal(isRefused, error is not null);
+        _rig.Complete(error);
+        Assert.StartsWith(isRefused ? "Status: 500" : $"Status: {status}", _rig.Stdout, StringComparison.Ordinal);
+    }
+
+    /// <summary>What is the application's own is asked without the lock: meanwhile the request may end.</summary>
+    [Theory]
+    [InlineData("write")]
+    [InlineData("flush")]
+    [InlineData("start")]
+    [InlineData("complete")]
+    public async Task Headers_InWhichTheRequestEnds_Throws(string how)
+    {
+        var isOver = false;
+        _rig.Options.ResponseHeaderEncodingSelector = name =>
+        {
+            if (name == "X-End" && !isOver)
+            {
+                isOver = true;
+                _rig.Abort();
+                _rig.Complete();
+            }
+
+            return null;
+        };
+        _rig.Begin();
+        Response.Headers = new HeaderDictionary { ["X-End"] = "1" };
+
+        await Assert.ThrowsAsync<ObjectDisposedException>(() => UseAsync(how));
+
+        Assert.Equal((true, false, 0L), (isOver, Response.HasStarted, Response.BytesWritten));
+        Assert.Empty(_rig.Stdout);
+    }
+
+    [Fact]
+    public async Task OnStarting_FlushOfAStatusWithoutABody_IsNoWrite()
+    {
+        _rig.Begin();
+        Response.StatusCode = 204;
+        Response.OnStarting(static _ => Task.CompletedTask, this);
+
+        Assert.False((await Response.Writer.FlushAsync()).IsCompleted);
+
+        Assert.Equal("Status: 204 No Content\r\n\r\n", _rig.Stdout);
+    }
+
+    private Task UseAsync(string how) => how switch
+    {
+        "write" => _rig.WriteAsync("x").AsTask(),
+        "flush" => Response.Writer.FlushAsync().AsTask(),
+        "start" => Response.StartAsync(),
+        _ => Response.CompleteAsync(),
+    };
+}

@@ -1,0 +1,93 @@
+using FastCgi.AspNetCore.Requests;
+using FastCgi.AspNetCore.UnitTests.Diagnostics;
+
+namespace FastCgi.AspNetCore.UnitTests.Requests;
+
+/// <summary>The clock of all timeouts, which stands still while the process does.</summary>
+public sealed class ServerClockTests
+{
+    private readonly ManualTime _time = new();
+    private readonly ServerClock _clock;
+    private readonly long _start;
+
+    public ServerClockTests()
+    {
+        _clock = new ServerClock(_time);
+        _start = _clock.GetTimestamp();
+    }
+
+    [Fact]
+    public void Made_IsTheTimeOfTheSystem()
+    {
+        Assert.Equal((_time.GetTimestamp(), _time.GetTimestamp(), _time.TimestampFrequency), (_start, _clock.LastTick, _clock.TimestampFrequency));
+        Assert.Equal(_time.GetUtcNow(), _clock.GetUtcNow());
+    }
+
+    [Theory]
+    [InlineData(0, 0)]
+    [InlineData(300, 300)]
+    [InlineData(1_000, 1_000)]
+    [InlineData(1_001, 1_000)]
+    [InlineData(3_600_000, 1_000)]
+    public void Tick_ThatIsLate_CountsAsOneInterval(int late, int counted)
+    {
+        Pass(late);
+        _clock.Tick();
+
+        Assert.Equal((counted, counted), (Elapsed(_clock.LastTick), Elapsed(_clock.GetTimestamp())));
+
+        // What was skipped is not made up for.
+        Pass(400);
+        Assert.Equal((counted, counted + 400), (Elapsed(_clock.LastTick), Elapsed(_clock.GetTimestamp())));
+        Pass(600);
+        _clock.Tick();
+        Assert.Equal((counted + 1_000, counted + 1_000), (Elapsed(_clock.LastTick), Elapsed(_clock.GetTimestamp())));
+    }
+
+    [Theory]
+    [InlineData(999, 999)]
+    [InlineData(1_000, 1_000)]
+    [InlineData(1_001, 1_000)]
+    [InlineData(3_600_000, 1_000)]
+    public void BetweenTicks_RunsOneIntervalAheadAtMost(int passed, int seen)
+    {
+        Pass(1_000);
+        _clock.Tick();
+
+        Pass(passed);
+
+        Assert.Equal((1_000, 1_000 + seen), (Elapsed(_clock.LastTick), Elapsed(_clock.GetTimestamp())));
+    }
+
+    /// <summary>Whatever comes when: in this time of the system, ticks and looks are early, late, and twice at once.</summary>
+    [Fact]
+    public void Time_AnySteps_NeverGoesBackAndTicksAreAnIntervalApartAtMost()
+    {
+        var random = new Random(5);
+        var (last, lastTick) = (_start, _clock.LastTick);
+        for (var step = 0; step < 10_000; step++)
+        {
+            Pass(random.Next(4) == 0 ? 0 : random.Next(2_500));
+            if (random.Next(2) == 0)
+                _clock.Tick();
+
+            var now = _clock.GetTimestamp();
+            Assert.InRange(now, last, _clock.LastTick + TimeSpan.TicksPerSecond);
+            Assert.InRange(_clock.LastTick - lastTick, 0, TimeSpan.TicksPerSecond);
+            Assert.True(_clock.LastTick <= now);
+            (last, lastTick) = (now, _clock.LastTick);
+        }
+    }
+
+    [Fact]
+    public void Timer_IsOfTheSystem()
+    {
+        using var timer = new ServerClock(TimeProvider.System).CreateTimer(static _ => { }, null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+
+        Assert.IsType(TimeProvider.System.CreateTimer(static _ => { }, null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan).GetType(), timer);
+    }
+
+    private void Pass(int milliseconds) => _time.Now += TimeSpan.FromMilliseconds(milliseconds);
+
+    private int Elapsed(long timestamp) => (int)_clock.GetElapsedTime(_start, timestamp).TotalMilliseconds;
+}
