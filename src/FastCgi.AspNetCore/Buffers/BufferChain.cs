@@ -40,7 +40,7 @@ internal struct BufferChain
 
     /// <summary>
     /// Appends the bytes of a chain of blocks, without a block that the bytes before have room for: what fits the last block is copied there,
-    /// and a small block that follows another becomes part of a large one.
+    /// and a small block that follows a small one becomes part of a large one.
     /// </summary>
     public void AppendBytes(BufferPool pool, BufferBlock? block)
     {
@@ -48,7 +48,7 @@ internal struct BufferChain
         {
             var next = block.Next;
             block.Next = null;
-            if (Tail is null || (block.Capacity > BufferPool.SmallBlockSize && !HasRoom(block.Length)))
+            if (Tail is null || (Math.Max(Tail.Capacity, block.Capacity) > BufferPool.SmallBlockSize && !HasRoom(block.Length)))
             {
                 Append(block);
             }

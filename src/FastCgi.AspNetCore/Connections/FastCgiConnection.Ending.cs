@@ -25,7 +25,7 @@ internal sealed partial class FastCgiConnection
             : _lifetime.OnComplete(request.KeepConnection, _manager.IsStopping, isLast: _requests.Count == 0);
         if (GetLength(ending) is > 0 and var length)
             WriteEnding(records.Write(Output.Pool, length), request.Id, ending, status.GetValueOrDefault());
-        output.Queue(scope, records.Head);
+        output.QueueEnd(scope, records.Head);
         OnRequestLeft(scope, request.IsInputOver);
         var chain = sends ? Output.Collect(scope) : null;
         return new EndedRequest(this, chain, EndsTransport: ending == RequestEnding.CutByReset);

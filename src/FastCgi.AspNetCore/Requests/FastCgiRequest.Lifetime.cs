@@ -121,7 +121,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     {
         using var scope = EnterLock();
         Volatile.Write(ref _phase, (int)RequestPhase.Over);
-        Response.Output.Close(scope);
+        Response.Close(scope);
         if (!Input.IsUsed)
             return;
 

@@ -8,7 +8,7 @@ internal abstract partial class FastCgiRequest : IFastCgiFilterFeature
     /// <summary>Whether the endpoint is one that may allow an authorizer's request.</summary>
     public bool IsAuthorizerEndpoint => _endpoint?.Metadata.GetMetadata<FastCgiRoleAttribute>()?.Role == FastCgiRole.Authorizer;
 
-    Stream IFastCgiFilterFeature.Data => _lazy?.Data ?? Keep(ref Lazy.Data, new FilterData(Input, Input.Data!));
+    Stream IFastCgiFilterFeature.Data => _lazy?.Data ?? Keep(ref Lazy.Data, new FilterData(Input));
 
     long? IFastCgiFilterFeature.DataLength => GetNumber("FCGI_DATA_LENGTH");
 

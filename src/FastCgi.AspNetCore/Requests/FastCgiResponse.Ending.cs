@@ -45,8 +45,6 @@ internal sealed partial class FastCgiResponse
 
             ThrowIfTooShort(scope, in head);
             ended = End(scope, in head, ProtocolStatus.RequestComplete);
-            // The application has returned: callbacks that register more are yet to be called.
-            _isCompletedFired = !HasOnCompleted;
         }
 
         OnEnded(ended);

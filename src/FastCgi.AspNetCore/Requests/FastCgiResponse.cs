@@ -138,6 +138,13 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         }
     }
 
+    /// <summary>The application has returned: callbacks that register more are yet to be called.</summary>
+    public void Close(RequestScope scope)
+    {
+        _isCompletedFired = !HasOnCompleted;
+        _output.Close(scope);
+    }
+
     private bool TryPopOnCompleted(out (Func<object, Task> Callback, object State) callback)
     {
         using (_request.EnterLock())

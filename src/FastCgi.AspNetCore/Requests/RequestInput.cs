@@ -87,9 +87,6 @@ internal sealed partial class RequestInput
     /// <inheritdoc cref="Reader"/>
     public RequestBodyStream Stream => _stream ?? Interlocked.CompareExchange(ref _stream, new RequestBodyStream(this), null) ?? _stream;
 
-    /// <summary>The file that a web server gives to a filter.</summary>
-    public RequestBody? Data => _data;
-
     // The application's side looks without the lock of the connection.
     private RequestBody? Body => Volatile.Read(ref _body);
 
@@ -182,6 +179,31 @@ internal sealed partial class RequestInput
             if (body.IsReaderOver)
                 throw new InvalidOperationException("No reading operation to complete.");
             body.AdvanceTo(consumed, examined);
+        }
+
+        OnExamined();
+    }
+
+    /// <summary>Reads of the file that a web server gives to a filter.</summary>
+    public ValueTask<ReadResult> ReadDataAsync(CancellationToken cancellationToken)
+    {
+        ValueTask<ReadResult> read;
+        using (_request.EnterLock())
+        {
+            ThrowIfOver();
+            read = _data!.ReadAsync(cancellationToken);
+        }
+
+        return Examined(read);
+    }
+
+    /// <summary>Says how far the result of the last read of that file was used.</summary>
+    public void AdvanceData(SequencePosition consumed)
+    {
+        using (_request.EnterLock())
+        {
+            ThrowIfOver();
+            _data!.AdvanceTo(consumed, consumed);
         }
 
         OnExamined();

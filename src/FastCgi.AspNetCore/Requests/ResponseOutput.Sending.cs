@@ -110,6 +110,13 @@ internal sealed partial class ResponseOutput
         Outlet.Enqueue(connection, this);
     }
 
+    /// <summary>Queues the end. A flush that another thread waits for need not wait: nothing follows it.</summary>
+    public void QueueEnd(ConnectionScope connection, BufferBlock? records)
+    {
+        Queue(connection, records);
+        CompleteWaiter(connection, new FlushResult(isCanceled: false, isCompleted: true));
+    }
+
     /// <summary>The response is aborted: drops what has not been sent.</summary>
     public void Drop(ConnectionScope connection)
     {

@@ -21,7 +21,12 @@ internal sealed class ServerClock(TimeProvider time) : TimeProvider
     public long LastTick => Volatile.Read(ref _lastTick);
 
     /// <inheritdoc/>
-    public override long GetTimestamp() => Math.Min(time.GetTimestamp() - Volatile.Read(ref _skipped), LastTick + _interval);
+    public override long GetTimestamp()
+    {
+        // Read first: with the tick that comes meanwhile, this would run ahead, and go back.
+        var latest = LastTick + _interval;
+        return Math.Min(time.GetTimestamp() - Volatile.Read(ref _skipped), latest);
+    }
 
     /// <inheritdoc/>
     public override DateTimeOffset GetUtcNow() => time.GetUtcNow();

@@ -60,7 +60,7 @@ public sealed class ConnectionLifetimeTests
     }
 
     [Fact]
-    public void Request_BehindTheLastAnswer_IsNotTaken()
+    public void Request_AfterTheLastAnswer_IsNotTaken()
     {
         var lifetime = new ConnectionLifetime();
         lifetime.CloseAfterLast();
@@ -70,7 +70,7 @@ public sealed class ConnectionLifetimeTests
     }
 
     [Fact]
-    public void Request_OnALeavingConnection_IsTakenAndItIsClosedBehindIt()
+    public void Request_OnALeavingConnection_IsTakenAndItIsClosedAfterIt()
     {
         var lifetime = new ConnectionLifetime();
 

@@ -118,7 +118,7 @@ public sealed class RequestBodyTests : IDisposable
     }
 
     [Fact]
-    public async Task UnreadLength_ReadWaitsForANumberOfBytesBehindOthers_CountsFromWhatIsExamined()
+    public async Task UnreadLength_ReadWaitsForANumberOfBytesAfterOthers_CountsFromWhatIsExamined()
     {
         var body = Begin(declaredLength: null);
         Append(body, new byte[100]);

@@ -134,14 +134,25 @@ public sealed class ResponseEndingTests
         Assert.Equal(body, _rig.Body);
     }
 
-    /// <summary>It could not be called any more.</summary>
-    [Fact]
-    public async Task OnCompleted_RegisteredWhenAllAreCalled_IsRefused()
+    /// <summary>It could not be called any more; while others are yet to be called, it can.</summary>
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task OnCompleted_RegisteredWhenAllAreCalled_IsRefused(bool hasOne)
     {
         _rig.Begin();
+        if (hasOne)
+            Response.OnCompleted(static _ => Task.CompletedTask, this);
         Response.Finish();
-
-        await Response.FireOnCompletedAsync();
+        if (hasOne)
+        {
+            Response.OnCompleted(static _ => Task.CompletedTask, this);
+            await Response.FireOnCompletedAsync();
+        }
+        else
+        {
+            _rig.Complete();
+        }
 
         Assert.Throws<ObjectDisposedException>(() => Response.OnCompleted(static _ => Task.CompletedTask, this));
     }

@@ -51,6 +51,20 @@ public sealed class ResponseSendingTests
         Assert.True(write.IsCompleted);
     }
 
+    [Fact]
+    public void Write_WhileItsBlocksAreSentInTurns_CountsEachOnce()
+    {
+        _rig.Options.Limits.MaxResponseBufferSize = (6 * FullRecord) + 100;
+        BeginAndFlushHead();
+        Assert.True(_rig.Write(6 * FullContent).IsCompleted);
+
+        // Four are being sent, and two are queued.
+        _rig.Transport.Complete();
+
+        Assert.True(_rig.Write(1).IsCompleted);
+        Assert.False(_rig.Write(100).IsCompleted);
+    }
+
     /// <summary>What a send of others carries is not of this response.</summary>
     [Fact]
     public void Write_WhileOthersAreSent_CountsItsOwnOnly()
@@ -134,8 +148,22 @@ public sealed class ResponseSendingTests
         _rig.Transport.Complete();
 
         await Task.WhenAll(first, second).Within("all that wait");
-        Assert.Equal((false, false), ((await first).IsCanceled, (await second).IsCompleted));
+        Assert.Equal((false, true), ((await first).IsCanceled, (await second).IsCompleted));
         Assert.False(_rig.Locked(Response.Output.IsFlushWaiting));
+    }
+
+    [Fact]
+    public async Task Wait_OfAWrite_EndsWhenTheConnectionIsLostAfterTheResponseHasEnded()
+    {
+        _rig.Begin();
+        _rig.Occupy();
+        var write = _rig.Write(2_000);
+        var complete = Response.CompleteAsync();
+        _rig.Transport.Complete();
+        _rig.Connection.OnClosed(new IOException("reset"));
+        _rig.Transport.Complete();
+
+        await Task.WhenAll(write, complete).Within("both that wait");
     }
 
     private void BeginAndFlushHead()
