@@ -25,6 +25,9 @@ internal struct RequestHead
         set => _contentLengthPlusOne = value + 1 ?? 0;
     }
 
+    /// <summary>Where in the params the Host header is; negative if there is none.</summary>
+    public int HostOffset;
+
     /// <summary>Whether the client talks TLS to the front-end.</summary>
     public bool IsHttps;
 

@@ -1,5 +1,6 @@
 using System.Text;
 using FastCgi.AspNetCore.Protocol;
+using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
 namespace FastCgi.AspNetCore.Cgi;
 
@@ -10,6 +11,8 @@ namespace FastCgi.AspNetCore.Cgi;
 /// </summary>
 internal ref struct RequestVariables
 {
+    private const int HostVariableLength = 9;
+
     public ReadOnlySpan<byte> Method;
     public ReadOnlySpan<byte> RequestUri;
     public ReadOnlySpan<byte> QueryString;
@@ -29,19 +32,25 @@ internal ref struct RequestVariables
     /// <summary>Whether the client's message was chunked. The body has been de-chunked, so it says only that there is one.</summary>
     public bool HasTransferEncoding;
 
+    /// <summary>Where in the stream the last Host header is; negative if there is none. Nearly every request asks for it.</summary>
+    public int HostOffset;
+
     /// <summary>Reads the params of a request.</summary>
     /// <param name="stream">The whole PARAMS stream.</param>
     /// <param name="mapping">The limit on their number, and how header values are decoded.</param>
     /// <param name="variables">What was found.</param>
     public static RequestRejection Read(ReadOnlySpan<byte> stream, CgiMapping mapping, out RequestVariables variables)
     {
-        variables = default;
+        variables = new RequestVariables { HostOffset = -1 };
         var reader = new NameValuePairReader(stream);
         var count = 0;
-        while (reader.TryRead(out var name, out var value))
+        for (var offset = 0; reader.TryRead(out var name, out var value); offset = reader.Offset)
         {
             if (++count > mapping.MaxParameterCount)
                 return RequestRejection.TooManyParameters;
+
+            if (name.Length == HostVariableLength && HeaderNames.IsVariableOf(name, Known.Host))
+                variables.HostOffset = offset;
 
             var rejection = variables.Take(name, value, mapping);
             if (rejection != RequestRejection.None)

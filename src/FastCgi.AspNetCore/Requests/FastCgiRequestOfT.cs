@@ -25,6 +25,7 @@ internal sealed class FastCgiRequest<TContext>(
         Task? task;
         try
         {
+            SampleFrontEnd();
             if (Rejection != RequestRejection.None || !TryDecodeHeaders())
             {
                 RequestCompletion.Complete(this, exception: null);

@@ -140,7 +140,6 @@ internal static class RequestCompletion
     /// <summary>Nobody waits for the request any longer.</summary>
     private static void Retire(FastCgiRequest request)
     {
-        Attempt(request, static request => request.SampleFrontEnd());
         Attempt(request, static request => request.ReportLargeHead());
         Attempt(request, static request => request.ReportAnswer());
         Attempt(request, static request => request.DisposeContext());

@@ -23,6 +23,7 @@ internal sealed class RequestHeaders(RequestLock requestLock, RequestParameters 
     private const int MaxSharedHostLength = 128;
 
     private readonly long _knownContentLength = head.ContentLength ?? UnknownLength;
+    private readonly int _hostOffset = head.HostOffset;
     private readonly bool _isHttps = head.IsHttps;
     private readonly bool _isPortUnusual = head.IsPortUnusual;
     private string? _host;
@@ -101,7 +102,7 @@ internal sealed class RequestHeaders(RequestLock requestLock, RequestParameters 
         if (_host is not null)
             return _host;
 
-        var sent = parameters.GetHost();
+        var sent = _hostOffset < 0 ? null : parameters.GetHost(_hostOffset);
         if (sent is not { Length: > 0 } host)
             return MakeUpHost() ?? sent;
 

@@ -99,18 +99,12 @@ internal sealed class RequestParameters(CgiMapping mapping)
         return values;
     }
 
-    /// <summary>The last value of Host; <see langword="null"/> if there is none.</summary>
-    public string? GetHost()
+    /// <summary>The value of the Host header.</summary>
+    /// <param name="offset">Where <see cref="RequestHead.HostOffset"/> says that it is.</param>
+    public string GetHost(int offset)
     {
-        string? found = null;
-        var reader = new NameValuePairReader(Span);
-        for (var offset = 0; reader.TryRead(out var variable, out var value); offset = reader.Offset)
-        {
-            if (HeaderNames.IsVariableOf(variable, Known.Host))
-                found = Decode(offset, Known.Host, value);
-        }
-
-        return found;
+        new NameValuePairReader(Span[offset..]).TryRead(out _, out var value);
+        return Decode(offset, Known.Host, value);
     }
 
     /// <summary>Authorization as Apache names it when it rewrites internally.</summary>
