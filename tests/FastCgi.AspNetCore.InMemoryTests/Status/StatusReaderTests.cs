@@ -150,9 +150,8 @@ public sealed class StatusReaderTests
         Assert.InRange(status.Connections.BytesSent, 50, 300);
         Assert.Equal(s_limits, status.Limits.Where(static l => l.Name != "descriptors of the process").Select(Format));
         Assert.Equal(OperatingSystem.IsLinux() ? 6 : -1, status.Limits.ToList().FindIndex(static l => l.Name == "descriptors of the process"));
-        // Of requests that have ended.
         var seen = Assert.Single(status.FrontEnds);
-        Assert.Equal(("nginx/1.22.1", 1, 1, 1, 1, 0, 1, 0), (seen.Software, seen.Samples, seen.KeepConnection, seen.WithScheme, seen.WithTarget, seen.WithoutHost, seen.WithClient, seen.WithUser));
+        Assert.Equal(("nginx/1.22.1", 3, 2, 3, 3, 0, 3, 0), (seen.Software, seen.Samples, seen.KeepConnection, seen.WithScheme, seen.WithTarget, seen.WithoutHost, seen.WithClient, seen.WithUser));
         // Who collects figures every few seconds does not pay for lists that the text has not.
         var figures = run.Reader.Read(isWhole: false)!;
         Assert.Equal(OpenMetricsText.Write(status), OpenMetricsText.Write(figures));
