@@ -266,7 +266,7 @@ done
 # either. What is drawn is drawn once.
 turkish=LC_ALL=tr_TR.UTF-8 invariant="DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1 FASTCGI_TEST_ORDER=1"
 computing+=("run_project $tests.UnitTests '' $turkish" "run_project $tests.InMemoryTests 'Category!=Exploration' $turkish $optimized"
-  "run_project $tests.UnitTests '' $invariant" "run_project $tests.InMemoryTests 'Category!=Exploration&Category!=Fuzzing' $invariant FASTCGI_RECYCLED=1 $optimized")
+  "run_project $tests.UnitTests '' $invariant" "run_project $tests.InMemoryTests 'Category!=Exploration&Category!=Fuzzing' $invariant $optimized")
 
 run_jobs
 # The one that the tests of the package have started.
