@@ -60,6 +60,20 @@ public sealed class SystemdNotifierTests : IDisposable
         Assert.Equal("WATCHDOG=1", Receive());
     }
 
+    /// <summary>As sd_watchdog_enabled(3) recommends: later, one late message is enough for systemd to kill the service.</summary>
+    [Fact]
+    public void Ready_Watchdog_IsToldTwiceInItsTime()
+    {
+        Listen();
+        _environment["WATCHDOG_USEC"] = "30000000";
+        var time = new TimerPeriods();
+        using var notifier = Create(time)!;
+
+        notifier.Ready(1);
+
+        Assert.Equal([(TimeSpan.Zero, TimeSpan.FromSeconds(15))], time.Timers);
+    }
+
     [Theory]
     [InlineData("20000", "1")]
     [InlineData("0", null)]
@@ -113,5 +127,16 @@ public sealed class SystemdNotifierTests : IDisposable
     {
         public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
             => throw new InvalidOperationException("There is nothing to be told in time.");
+    }
+
+    private sealed class TimerPeriods : TimeProvider
+    {
+        public List<(TimeSpan DueTime, TimeSpan Period)> Timers { get; } = [];
+
+        public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
+        {
+            Timers.Add((dueTime, period));
+            return base.CreateTimer(callback, state, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        }
     }
 }

@@ -1,3 +1,4 @@
+using System.Collections.Concurrent;
 using System.Diagnostics;
 using System.Net.Sockets;
 using System.Runtime.Versioning;
@@ -29,6 +30,42 @@ public sealed class UnixSocketsTests : IDisposable
 
         Assert.Equal(Mode, File.GetUnixFileMode(SocketPath));
         AssertAccepts(SocketPath);
+    }
+
+    /// <summary>Another thread connects as soon as it can: whoever is let in sees the mode that was asked for.</summary>
+    [Fact]
+    public async Task Listen_Mode_IsSetBeforeAnybodyCanConnect()
+    {
+        const int Times = 1_000;
+        const UnixFileMode Mode = UnixFileMode.UserWrite | UnixFileMode.OtherWrite;
+        var isOver = false;
+        var modes = new ConcurrentDictionary<UnixFileMode, int>();
+        var connecting = Task.Factory.StartNew(Connect, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
+
+        for (var i = 0; i < Times; i++)
+        {
+            using var socket = Listen(static listen => listen.Mode = Mode).Socket;
+        }
+
+        Volatile.Write(ref isOver, true);
+        await connecting;
+        Assert.Equal([Mode], modes.Keys);
+
+        void Connect()
+        {
+            var file = new FileInfo(SocketPath);
+            var endPoint = new UnixDomainSocketEndPoint(SocketPath);
+            while (!Volatile.Read(ref isOver))
+            {
+                using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+                using var arguments = new SocketAsyncEventArgs { RemoteEndPoint = endPoint };
+                if (socket.ConnectAsync(arguments) || arguments.SocketError != SocketError.Success)
+                    continue;
+                file.Refresh();
+                if (file.Exists)
+                    modes.AddOrUpdate(file.UnixFileMode, 1, static (_, count) => count + 1);
+            }
+        }
     }
 
     [Fact]
