@@ -12,6 +12,13 @@ public sealed class FastCgiServerOptions
     /// <remarks>False by default, as in Kestrel: a synchronous call holds a thread.</remarks>
     public bool AllowSynchronousIO { get; set; }
 
+    /// <summary>Whether the log tells the operator what to fix in the configuration of the web server, the application and the machine.</summary>
+    /// <remarks>
+    /// True by default. Each piece of advice is a Warning or an Information, at most once a minute. Without it, the status page shows no web
+    /// servers and no recommendations, and <see cref="SlowRequestThreshold"/> has no effect.
+    /// </remarks>
+    public bool EnableAdvice { get; set; } = true;
+
     /// <summary>The numbers that bound what a peer can use.</summary>
     public FastCgiServerLimits Limits { get; } = new();
 

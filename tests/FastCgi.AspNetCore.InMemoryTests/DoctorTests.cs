@@ -1,3 +1,4 @@
+using FastCgi.AspNetCore.Advice;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Hosting;
 using FastCgi.AspNetCore.Testing;
@@ -218,7 +219,7 @@ public sealed class DoctorTests
         run.Visit();
 
         Assert.Empty(run.Reports);
-        var frontEnd = Assert.Single(run.Server.Context.FrontEnds.GetAll());
+        var frontEnd = Assert.Single(run.Server.Advisor.FrontEnds.GetAll());
         Assert.Equal(("nginx/1.22.1", 5, 5, 0), (frontEnd.Software, frontEnd.Samples, frontEnd.Kept, frontEnd.LackingHost));
     }
 
@@ -230,7 +231,7 @@ public sealed class DoctorTests
         using var entered = new SemaphoreSlim(0);
         using var go = new SemaphoreSlim(0);
         var looks = 0;
-        using var doctor = new Doctor(run.Server.Connections, run.Server.Scheduler, run.Journal, run.Server.Clock, new DoctorSenses(() =>
+        using var doctor = new Doctor(run.Server.Connections, run.Server.Scheduler, run.Server.Advisor, run.Journal, run.Server.Clock, new DoctorSenses(() =>
         {
             if (Interlocked.Increment(ref looks) == 1)
             {
@@ -252,6 +253,34 @@ public sealed class DoctorTests
         Assert.Equal(2, looks);
     }
 
+    /// <summary>One option switches all advice off.</summary>
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task EnableAdvice_Off_NothingIsSaid(bool isOn)
+    {
+        await using var run = await ServerRun.StartAsync(
+            static context =>
+            {
+                context.Response.Headers.Connection = "close";
+                return Task.CompletedTask;
+            },
+            options =>
+            {
+                options.EnableAdvice = isOn;
+                options.SlowRequestThreshold = TimeSpan.FromSeconds(1);
+            });
+        var frontEnd = run.Connect();
+
+        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, ("SERVER_SOFTWARE", "nginx/1.22.1"), ("REQUEST_METHOD", "GET"), ("HTTP_HOST", "www.example.test"), ("SERVER_PORT", "8080")), RecordBytes.Record(RecordBytes.Stdin, 1));
+        await frontEnd.ReadResponseAsync();
+        run.Clock.Advance(TimeSpan.FromMinutes(1));
+
+        string[] advice = ["ParametersMissing", "HostWithoutPort", "HeadersDropped"];
+        Assert.Equal(isOn ? advice : [], run.Logs.All.Select(static log => log.EventName!).Intersect(advice).Distinct().OrderBy(name => Array.IndexOf(advice, name)));
+        Assert.Equal(isOn ? 1 : 0, run.Status.FrontEnds.Count);
+    }
+
     /// <summary>Names come from a peer, and are as many and as long as it likes.</summary>
     [Fact]
     public async Task FrontEnds_ManyAndLong_AreBounded()
@@ -264,21 +293,22 @@ public sealed class DoctorTests
             run.Server.Clock.Advance(TimeSpan.FromSeconds(1));
         }
 
-        var all = run.Server.Context.FrontEnds.GetAll();
+        var all = run.Server.Advisor.FrontEnds.GetAll();
         Assert.Equal(16, all.Count);
         Assert.All(all, static frontEnd => Assert.Equal(100, frontEnd.Software.Length));
-        Assert.Equal(24, run.Server.Context.FrontEnds.OtherSamples);
+        Assert.Equal(24, run.Server.Advisor.FrontEnds.OtherSamples);
     }
 
     private sealed class DoctorRun : IAsyncDisposable
     {
         private readonly Doctor _doctor;
+        private long _givenUp;
 
         private DoctorRun(TestServer server)
         {
             Server = server;
             Journal = new EventJournal(server.Context.Log, server.Clock);
-            _doctor = new Doctor(server.Connections, server.Scheduler, Journal, server.Clock, new DoctorSenses(() => Work, () => HandOvers, () => Descriptors));
+            _doctor = new Doctor(server.Connections, server.Scheduler, server.Advisor, Journal, server.Clock, new DoctorSenses(() => Work, () => HandOvers, () => Descriptors));
         }
 
         public ThreadPoolWork Work { get; set; }
@@ -305,6 +335,16 @@ public sealed class DoctorTests
             Server.Clock.Advance(TimeSpan.FromSeconds(seconds));
             frontEnd.Close();
             await Waiting.UntilAsync(() => Server.Connections.CountRequests() == 0, "the request to be given up");
+            // It is counted on the thread pool.
+            var givenUp = _givenUp += seconds < 2 ? 0 : 1;
+            await Waiting.UntilAsync(() => CountGivenUp() == givenUp, "the request to be counted");
+        }
+
+        private long CountGivenUp()
+        {
+            var seen = 0L;
+            Server.Advisor.GivenUpRequests.FindTimeout(ref seen);
+            return seen;
         }
 
         public async Task RequestAsync(bool keeps, params (string, string)[] parameters)

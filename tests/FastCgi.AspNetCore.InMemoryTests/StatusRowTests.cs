@@ -114,6 +114,6 @@ public sealed class StatusRowTests
         frontEnd.Send(RecordBytes.Get(more: ("SERVER_SOFTWARE", "nginx\r\nerr: forged\u0001")));
         await frontEnd.ReadResponseAsync();
 
-        Assert.DoesNotContain(Assert.Single(server.Context.FrontEnds.GetAll()).Software, char.IsControl);
+        Assert.DoesNotContain(Assert.Single(server.Advisor.FrontEnds.GetAll()).Software, char.IsControl);
     }
 }

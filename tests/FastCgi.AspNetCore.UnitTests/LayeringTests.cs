@@ -18,12 +18,12 @@ public sealed partial class LayeringTests
     private const string Extensions = "Extensions";
 
     /// <summary>The stages, each above those it may refer to.</summary>
-    private static readonly string[] s_stages = ["Status", "Hosting", "Transport/Epoll", "Transport", "Execution", "Connections", "Requests", "Cgi", "Protocol"];
+    private static readonly string[] s_stages = ["Status", "Hosting", "Advice", "Transport/Epoll", "Transport", "Execution", "Connections", "Requests", "Cgi", "Protocol"];
 
     /// <summary>The abstract classes and interfaces through which a stage calls one above it; nothing else may be implemented there.</summary>
     private static readonly string[] s_upcalls =
     [
-        "Connections/ConnectionTransport", "Execution/IBatchSource", "Execution/SystemThreadPlatform", "Execution/ThreadProbe", "Requests/CorkDeadlines",
+        "Connections/ConnectionTransport", "Execution/IBatchSource", "Execution/SystemThreadPlatform", "Execution/ThreadProbe", "Requests/Advisor", "Requests/CorkDeadlines",
         "Requests/OutputTransport", "Requests/RequestConnection", "Requests/RequestRunner", "Transport/TransportListener",
     ];
 
@@ -36,12 +36,13 @@ public sealed partial class LayeringTests
         [Extensions] = [Root, "Status", "Hosting", "Authentication", "Diagnostics", "Requests"],
         ["Status"] = [.. Below("Status"), "Linux"],
         ["Hosting"] = [.. Below("Hosting"), "Linux"],
+        ["Advice"] = [.. Below("Advice"), "Linux"],
         ["Transport/Epoll"] = [.. Below("Transport/Epoll"), "Linux"],
         ["Transport"] = [.. Below("Transport"), "Linux"],
         ["Execution"] = Below("Execution"),
         ["Connections"] = Below("Connections"),
         ["Requests"] = Below("Requests"),
-        ["Cgi"] = Below("Cgi"),
+        ["Cgi"] = ["Protocol", Root],
         ["Protocol"] = [],
         ["Buffers"] = [],
         ["Linux"] = ["Buffers"],

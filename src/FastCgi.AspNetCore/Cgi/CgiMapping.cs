@@ -1,7 +1,6 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Text;
 using System.Text.Unicode;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Cgi;
@@ -35,9 +34,6 @@ internal sealed class CgiMapping
     /// <summary>Chooses the encoding of a header by its name; <see langword="null"/> is strict UTF-8.</summary>
     public Func<string, Encoding?>? RequestHeaderEncodingSelector { get; init; }
 
-    /// <summary>Where an operator is told what to mend; <see langword="null"/> for nowhere.</summary>
-    public Misconfigurations? Misconfigurations { get; init; }
-
     /// <summary>The strings that requests share.</summary>
     public StringCache Strings { get; } = new();
 
@@ -65,7 +61,6 @@ internal sealed class CgiMapping
     /// <returns>Why the request cannot be given to the application, if an encoding refuses a value.</returns>
     public RequestRejection DecodeByApplication(ReadOnlySpan<byte> parameters, out Dictionary<int, string>? texts)
     {
-        LockOrder.RequireNone(nameof(RequestHeaderEncodingSelector));
         texts = null;
         var reader = new NameValuePairReader(parameters);
         for (var offset = 0; reader.TryRead(out var name, out var value); offset = reader.Offset)

@@ -15,8 +15,7 @@ internal sealed class ConnectionManager(ServerContext server)
     private readonly Lock _lock = new();
     private FastCgiConnection? _first;
     private int _count;
-    private readonly LogRateLimit _rejections = new(server.Time);
-    private int _reportedRoles;
+    private readonly LogThrottle _rejections = new(server.Time);
     private ITimer? _timer;
     private TaskCompletionSource? _allGone;
     private bool _isStopping;
@@ -33,11 +32,11 @@ internal sealed class ConnectionManager(ServerContext server)
     /// <summary>Where the durations of connections go; <see langword="null"/> where there are no meters. Set before the first connection.</summary>
     public Histogram<double>? Durations { get; set; }
 
-    /// <summary>What is said to those who speak another protocol.</summary>
-    public WrongProtocolReport WrongProtocol { get; } = new(server.Time);
-
     /// <summary>The time of the last tick: near enough for what is counted in seconds, and free.</summary>
     public long Now => server.Time.LastTick;
+
+    /// <summary>When the deadlines of the connections were looked at before.</summary>
+    public long PreviousTick { get; private set; } = server.Time.LastTick;
 
     /// <summary>The seconds since the server was made, by <see cref="Now"/>.</summary>
     public int Second => (int)server.Time.GetElapsedTime(_startedAt, Now).TotalSeconds;
@@ -161,15 +160,6 @@ internal sealed class ConnectionManager(ServerContext server)
         _timer?.Dispose();
     }
 
-    /// <summary>Tells once of each role that a web server asks for in vain: most likely the options were forgotten.</summary>
-    public void ReportRole(FastCgiRole role)
-    {
-        if (!Enum.IsDefined(role) || (Interlocked.Or(ref _reportedRoles, 1 << (int)role) & (1 << (int)role)) != 0)
-            return;
-
-        server.Log.RoleNotServed(role);
-    }
-
     // Apart, so that only this allocates the closure.
     private void Record(Histogram<double> durations, int seconds) => ThreadRoot.Report(server.Log, _ => durations.Record(seconds));
 
@@ -177,6 +167,7 @@ internal sealed class ConnectionManager(ServerContext server)
     {
         server.Time.Tick();
         TickConnections();
+        PreviousTick = Now;
         server.Admission.EndOverdue();
         server.Buffers.Trim();
         if (server.Statistics.IsSampleDue(Now))

@@ -142,10 +142,20 @@ internal sealed partial class FastCgiConnection
             return false;
 
         if (cause is AbortCause.WebServer or AbortCause.ConnectionLost)
-            request.CountGivenUp();
+            ReportIfGivenUp(request);
         request.OnAborted(scope, reason, isUnclaimed: before == RequestPhase.Waiting);
         _server.Counters.OnRequestAborted(cause);
         return true;
+    }
+
+    private void ReportIfGivenUp(FastCgiRequest request)
+    {
+        if (_server.Advisor is not { } advisor || request is not { IsAnswered: false, Response.BytesWritten: 0 })
+            return;
+
+        var age = _server.Time.GetElapsedTime(request.BeganAt);
+        if (age >= Advisor.MinGivenUpAge)
+            ThreadRoot.Queue((advisor, request.Parameters, age), static given => given.advisor.OnGivenUp(given.Parameters, given.age), _server.Log);
     }
 
     private void DropAll(ConnectionScope scope, Exception reason, AbortCause cause)

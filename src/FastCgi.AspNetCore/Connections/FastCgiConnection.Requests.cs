@@ -60,7 +60,7 @@ internal sealed partial class FastCgiConnection
     }
 
     // Apart, so that a request whose role is served allocates nothing for the closure.
-    private void ReportRole(FastCgiRole role, ref ReadyRequests ready) => ready.Report(() => _manager.ReportRole(role));
+    private void ReportRole(FastCgiRole role, ref ReadyRequests ready) => ready.Report(() => _server.Advisor?.OnRoleNotServed(role));
 
     private void OnParams(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
@@ -134,7 +134,5 @@ internal sealed partial class FastCgiConnection
             request.Reject(RequestRejection.TooManyRequests);
         if (admission != AdmissionResult.Queued)
             ready.Add(request);
-        if (request.LacksTarget)
-            ready.Report(() => _server.Misconfigurations.ReportMissingTarget(RequestRejections.ParameterAdvice));
     }
 }

@@ -55,22 +55,18 @@ internal sealed partial class FastCgiConnection
             return _requests.Find(id) is { } request && request.Sequence == sequence ? request.Describe(scope, _server.Time.GetTimestamp()) : null;
     }
 
-    /// <summary>Reports the requests that have taken too long, once each.</summary>
-    private void FindSlow(ConnectionScope scope, TimeSpan threshold, ref ReadyRequests ready)
+    /// <summary>Tells of the requests that have become slow since the tick before.</summary>
+    private void FindSlow(ConnectionScope scope, Advisor advisor, TimeSpan threshold, ref ReadyRequests ready)
     {
-        var now = _server.Time.GetTimestamp();
         foreach (var request in _requests.ToList())
         {
-            if (!request.HasAllParameters || request.IsReportedSlow || _server.Time.GetElapsedTime(request.BeganAt, now) < threshold)
+            if (!request.HasAllParameters || Age(_manager.Now) < threshold || Age(_manager.PreviousTick) >= threshold)
                 continue;
 
-            request.IsReportedSlow = true;
-            if (!_server.SlowRequests.TryAcquire(out var suppressed))
-                continue;
+            var slow = request.Describe(scope, _server.Time.GetTimestamp());
+            ready.Report(() => advisor.OnSlow(slow));
 
-            var slow = request.Describe(scope, now);
-            ready.Report(() => _server.Log.SlowRequest(
-                Id, slow.Sequence, slow.Method, slow.Path, slow.Client ?? "an unknown client", slow.Age.TotalSeconds, slow.Activity.GetText(), slow.BytesRead, slow.BytesWritten, suppressed));
+            TimeSpan Age(long now) => _server.Time.GetElapsedTime(request.BeganAt, now);
         }
     }
 }

@@ -40,8 +40,8 @@ internal sealed partial class FastCgiConnection
             if (_requests.HasTimedBody())
                 FailSlowBodies(scope, now, ref ready);
 
-            if (_server.Options.SlowRequestThreshold is { } threshold)
-                FindSlow(scope, threshold, ref ready);
+            if (_server is { Advisor: { } advisor, Options.SlowRequestThreshold: { } threshold })
+                FindSlow(scope, advisor, threshold, ref ready);
             LeaveIfIdle(scope, now, limits.KeepAliveTimeout);
             isStuck = Output.IsSendOverdue(scope, _server.Time, now, limits.UnsentResponseTimeout);
             isOverdue = _lifetime.IsDrainOverdue(_server.Time, now, limits.DrainTimeout) || IsRecordOverdue(now, limits.RequestParametersTimeout)

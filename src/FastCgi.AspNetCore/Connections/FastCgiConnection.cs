@@ -223,18 +223,23 @@ internal sealed partial class FastCgiConnection : RequestConnection
         ready.Report(() => Report(error));
     }
 
+    /// <summary>One readable line for a client that speaks HTTP: the first mistake of everybody who sets up a server.</summary>
+    private static ReadOnlySpan<byte> HttpAnswer =>
+        "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: 105\r\n\r\n"u8 +
+        "This port speaks FastCGI, not HTTP. Point a web server at it with fastcgi_pass, mod_proxy_fcgi or alike.\n"u8;
+
     /// <summary>The log first, so that an operator who sees the answer finds the line that explains it.</summary>
     private void Report(ProtocolError error)
     {
         _server.Log.ProtocolError(Id, error);
         if (error is ProtocolError.HttpOnFastCgiPort or ProtocolError.TlsOnFastCgiPort)
-            _manager.WrongProtocol.Report(_server.Log, error, _transport);
+            _server.Advisor?.OnOtherProtocol(error == ProtocolError.HttpOnFastCgiPort ? "HTTP" : "TLS", _transport.DescribePeer());
         if (error != ProtocolError.HttpOnFastCgiPort)
             return;
 
         using (var scope = EnterLock())
         {
-            var answer = WrongProtocolReport.HttpAnswer;
+            var answer = HttpAnswer;
             answer.CopyTo(Output.WriteControl(scope, answer.Length));
             Output.EndWhenSent(scope);
         }

@@ -1,6 +1,7 @@
 using System.Diagnostics.Metrics;
 using System.Net;
 using System.Net.Sockets;
+using FastCgi.AspNetCore.Advice;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Execution;
@@ -74,6 +75,9 @@ internal sealed class FastCgiServer : IServer
 
     /// <summary>What starts when the endpoints are bound, before a connection is accepted and systemd is told. If it fails, so does the start.</summary>
     public Func<CancellationToken, Task>? Companion { get; set; }
+
+    /// <summary>Who tells the operator what to fix; <see langword="null"/> before the start, and where that is switched off.</summary>
+    public OperatorAdvisor? Advisor { get; private set; }
 
     /// <summary>What runs the application; <see langword="null"/> before the start.</summary>
     public RequestScheduler? Scheduler => _scheduler;
@@ -159,9 +163,10 @@ internal sealed class FastCgiServer : IServer
             _log.ForwardedHeadersEnabled();
 
         var log = SafeLogger.Wrap(_log);
+        Advisor = options.EnableAdvice ? new OperatorAdvisor(log, _time) : null;
         _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(log), _time, log);
         _connections = new ConnectionManager(ServerContext.Create(
-            options, application, log, _time, _scheduler, _scheduler.Watchdog, RecordLog.Create(_loggers), ResourceLimits.GetDescriptors));
+            options, application, log, _time, _scheduler, _scheduler.Watchdog, RecordLog.Create(_loggers), ResourceLimits.GetDescriptors, Advisor));
         if (_services.GetService<IMeterFactory>() is { } meters)
             ServerMetrics.Observe(meters, _connections, _scheduler);
         if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
@@ -190,8 +195,12 @@ internal sealed class FastCgiServer : IServer
             listener.Start();
         PublishAddresses();
         KeyRing.Report(_services, KeyRing.FindUsualFolder, _log);
-        _doctor = new Doctor(_connections, _scheduler, Journal, _time);
-        _doctor.Start();
+        if (Advisor is not null)
+        {
+            _doctor = new Doctor(_connections, _scheduler, Advisor, Journal, _time);
+            _doctor.Start();
+        }
+
         Volatile.Write(ref _isRunning, true);
 
         _notifier = options.IsBesideAnother ? null : SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log, _time);
@@ -300,7 +309,7 @@ internal sealed class FastCgiServer : IServer
         if (options.EndPoint is IPEndPoint or UnixDomainSocketEndPoint or FileHandleEndPoint)
         {
             var socket = SocketBinder.Listen(options, inherited, _log);
-            if (OperatingSystem.IsLinux())
+            if (_options.Value.EnableAdvice && OperatingSystem.IsLinux())
                 SocketReach.Report(options, socket, _log);
             if (PeerPolicies.IsOpen(socket.Peers, socket.EndPoint))
                 _log.OpenToEverybody(EndpointAddress.Format(socket.EndPoint));
@@ -350,7 +359,7 @@ internal sealed class FastCgiServer : IServer
         foreach (var address in _addresses)
             _log.Listening(address);
 
-        if (_listeners.Count > 0 && _services.GetService<IHostEnvironment>() is { } environment && environment.IsDevelopment())
+        if (_options.Value.EnableAdvice && _listeners.Count > 0 && _services.GetService<IHostEnvironment>() is { } environment && environment.IsDevelopment())
         {
             foreach (var block in WebServerBlock.Create(_listeners[0].EndPoint, _options.Value.PathBase, environment.ApplicationName, Socket.OSSupportsIPv6, Path.Exists))
                 _log.WebServerFound(block.Server, EndpointAddress.Format(_listeners[0].EndPoint), block.File, block.Command, block.Text);

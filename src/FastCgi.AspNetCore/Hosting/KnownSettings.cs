@@ -15,6 +15,7 @@ internal static class KnownSettings
     {
         ["AllowSynchronousIO"] = static (setting, options) => options.AllowSynchronousIO = Flag(setting),
         ["AllowAnyClientCertificate"] = static (setting, options) => options.AllowAnyClientCertificate = Flag(setting),
+        ["EnableAdvice"] = static (setting, options) => options.EnableAdvice = Flag(setting),
         ["IdleExit"] = static (setting, options) => options.IdleExit = OptionalTime(setting),
         ["PathBase"] = static (setting, options) => options.PathBase = setting.Value ?? string.Empty,
         ["PathSource"] = static (setting, options) => options.PathSource = Choice<FastCgiPathSource>(setting),

@@ -13,7 +13,7 @@ internal sealed class SystemdNotifier : IDisposable
     private readonly TimeSpan? _watchdogTimeout;
     private readonly ILogger _log;
     private readonly TimeProvider _time;
-    private readonly LogRateLimit _failures;
+    private readonly LogThrottle _failures;
     private ITimer? _watchdog;
 
     private SystemdNotifier(string path, TimeSpan? watchdogTimeout, ILogger log, TimeProvider time)
@@ -22,7 +22,7 @@ internal sealed class SystemdNotifier : IDisposable
         _watchdogTimeout = watchdogTimeout;
         _log = log;
         _time = time;
-        _failures = new LogRateLimit(time);
+        _failures = new LogThrottle(time);
     }
 
     /// <summary>Makes one, if the process was started by systemd, or by who does as it does.</summary>

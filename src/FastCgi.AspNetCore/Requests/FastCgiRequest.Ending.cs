@@ -48,31 +48,15 @@ internal abstract partial class FastCgiRequest
         ReportApplicationError(exception);
     }
 
-    /// <summary>Counts a request that the server answers itself, and tells of it; an operator, where a setting is the cause.</summary>
+    /// <summary>Counts a request that the server answers itself, and logs it.</summary>
     public void ReportRejection(int statusCode)
     {
         Server.Counters.OnRequestRejected(statusCode, Rejection.ToString());
         Log.RequestRejected(Connection.Id, Id, statusCode, Rejection.GetReason());
-        if (Rejection == RequestRejection.MissingMethod)
-            Server.Misconfigurations.ReportMissingMethod(RequestRejections.ParameterAdvice);
-        else if (Rejection == RequestRejection.TooManyRequests)
-            Server.Misconfigurations.ReportBusy(Server.Options.Limits.MaxConcurrentRequests, Server.Options.Limits.RequestQueueLimit);
-        else if (Rejection == RequestRejection.RequestQueueTimeout)
-            Server.Misconfigurations.ReportLongWait(Server.Options.Limits.MaxConcurrentRequests, Server.Options.Limits.RequestQueueTimeout);
     }
 
     /// <summary>Counts a request whose body the server takes no longer.</summary>
     public void CountRefusedBody(RequestRejection reason) => Server.Counters.OnRequestRejected(reason.GetStatusCode(), reason.ToString());
-
-    /// <summary>Tells of headers that the server has dropped.</summary>
-    public void ReportDroppedHeaders(string names) => Server.Misconfigurations.ReportDroppedHeaders(Connection.Id, TraceIdentifier, names);
-
-    /// <summary>Tells of a header block that does not fit nginx's default buffer.</summary>
-    public void ReportLargeHead()
-    {
-        if (Server.LargeHeads.TryAcquire(Response.HeadLength, out var size))
-            Server.LargeHeads.Report(Log, Response.HeadLength, size, GetWebServer());
-    }
 
     public abstract void DisposeContext();
 }

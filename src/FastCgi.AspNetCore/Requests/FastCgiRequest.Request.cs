@@ -1,4 +1,5 @@
 using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 
@@ -10,7 +11,8 @@ internal abstract partial class FastCgiRequest :
     IHttpRequestIdentifierFeature,
     IHttpConnectionFeature,
     IServerVariablesFeature,
-    IBadRequestExceptionFeature
+    IBadRequestExceptionFeature,
+    IUserObserver
 {
     private LazyRequestState? _lazy;
     private string? _traceIdentifier;
@@ -145,4 +147,10 @@ internal abstract partial class FastCgiRequest :
         var identifier = Parameters.GetVariable(Server.Options.TraceIdentifierParameter);
         return HttpCharacters.IsTraceIdentifier(identifier) ? identifier : null;
     }
+
+    /// <summary>The Host header as it came.</summary>
+    public string? GetHostAsSent() => _head.HostOffset < 0 ? null : Parameters.GetHost(_head.HostOffset);
+
+    void IUserObserver.ReportUserNotTaken(string userParameter, string typeParameter)
+        => Server.Advisor?.OnUserNotTaken(this, userParameter, typeParameter);
 }

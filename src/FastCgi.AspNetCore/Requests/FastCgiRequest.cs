@@ -37,7 +37,7 @@ internal abstract partial class FastCgiRequest(ServerContext server, RequestConn
     public RequestParameters Parameters { get; private set; } = new(server.Mapping);
 
     /// <summary>The headers as they came.</summary>
-    public IHeaderDictionary Headers => _headers ?? Keep(ref _headers, new RequestHeaders(this, Parameters, server.Mapping, in _head));
+    public IHeaderDictionary Headers => _headers ?? Keep(ref _headers, new RequestHeaders(this));
 
     /// <summary>The response; from when all params have come.</summary>
     public FastCgiResponse Response { get; private set; } = null!;
@@ -51,14 +51,11 @@ internal abstract partial class FastCgiRequest(ServerContext server, RequestConn
     /// <summary>How the request counts against the limit of concurrent requests. Of <see cref="RequestAdmission"/>.</summary>
     public RequestPlace Place { get; set; }
 
-    /// <summary>Whether the log tells that the request is slow. Of the connection.</summary>
-    public bool IsReportedSlow { get; set; }
+    /// <summary>What the params say.</summary>
+    public ref readonly RequestHead Head => ref _head;
 
     /// <summary>The path behind the base; <see langword="null"/> if the request is rejected.</summary>
     public string? Path => _head.Path;
-
-    /// <summary>Whether no parameter says which path is asked for.</summary>
-    public bool LacksTarget => _head.LacksTarget;
 
     public ILogger Log => server.Log;
 

@@ -23,9 +23,9 @@ internal sealed class FastCgiRequest<TContext>(
             return true;
 
         Task? task;
+        ThreadRoot.Run((FastCgiRequest)this, static request => request.Server.Advisor?.OnStarted(request), Log);
         try
         {
-            SampleFrontEnd();
             if (Rejection != RequestRejection.None || !TryDecodeHeaders())
             {
                 RequestCompletion.Complete(this, exception: null);

@@ -137,7 +137,7 @@ internal sealed partial class FastCgiResponse
             outcome = _output.Flush(scope, IsLikelyLastFlush());
         }
 
-        LogHead();
+        AdviseOnStart();
         return _output.SendAsync(outcome, cancellationToken);
     }
 

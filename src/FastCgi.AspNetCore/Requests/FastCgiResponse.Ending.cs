@@ -131,7 +131,7 @@ internal sealed partial class FastCgiResponse
     private void OnEnded(in EndedRequest ended)
     {
         ended.Send();
-        LogHead();
+        AdviseOnStart();
         if (_bytesWritten > 0 && _isHead)
             _request.Log.HeadBodyWritten(_request.Connection.Id, _request.TraceIdentifier, _bytesWritten);
     }

@@ -95,7 +95,7 @@ internal sealed partial class FastCgiResponse
                 StartByApplication(scope, in head, writeLength: 0);
         }
 
-        LogHead();
+        AdviseOnStart();
     }
 
     /// <summary>Takes the lock, to start the response if it has not started.</summary>
@@ -182,7 +182,6 @@ internal sealed partial class FastCgiResponse
         _bytesWritten += writeLength;
         if (isEventStream)
             Lazy.IsEventStream = true;
-        FindDroppedHeaders();
         _headers.MakeReadOnly(scope);
         _output.EndLease(scope);
         if (!CanWriteBody)
@@ -224,22 +223,11 @@ internal sealed partial class FastCgiResponse
             headers.ContentLength = null;
     }
 
-    private void FindDroppedHeaders()
+    /// <summary>Tells that a stream of events has started. No lock is held.</summary>
+    private void AdviseOnStart()
     {
-        foreach (var (name, _) in _headers.Entries)
-        {
-            if (CgiResponseWriter.IsReserved(name))
-                Lazy.DroppedHeaders = Lazy.DroppedHeaders is { } names ? $"{names}, {name}" : name;
-        }
-    }
-
-    /// <summary>Tells of what the head was found to have. No lock is held.</summary>
-    private void LogHead()
-    {
-        if (_lazy is { DroppedHeaders: not null } lazy && Interlocked.Exchange(ref lazy.DroppedHeaders, null) is { } names)
-            _request.ReportDroppedHeaders(names);
-        if (_lazy is { IsEventStream: true } lazyState && Interlocked.Exchange(ref lazyState.IsEventStream, false))
-            _request.ReportEventStream();
+        if (_lazy is { IsEventStream: true } lazy && Interlocked.Exchange(ref lazy.IsEventStream, false))
+            _request.Server.Advisor?.OnEventStreamStarted(_request);
     }
 
     /// <summary>What was asked of the application before the response starts.</summary>

@@ -2,6 +2,7 @@ using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.Requests;
 
@@ -94,6 +95,9 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
 
     /// <summary>Where the client is sent to, as it is sent.</summary>
     public string? Location => _headers.TryGetValue(Microsoft.Net.Http.Headers.HeaderNames.Location, out var location) ? location.ToString() : null;
+
+    /// <summary>The headers of a response that has started.</summary>
+    public ReadOnlySpan<KeyValuePair<string, StringValues>> SentHeaders => _headers.Entries;
 
     public TextWriter OpenStandardError()
     {

@@ -14,9 +14,6 @@ internal sealed class LazyResponseState
     /// <summary>The calls of <see cref="OnStarting"/> that were not over at once.</summary>
     public Task? Starting;
 
-    /// <summary>The names of the headers that the server has dropped, until they are logged.</summary>
-    public string? DroppedHeaders;
-
     /// <summary>Whether the response is a stream of events, until that is told.</summary>
     public bool IsEventStream;
 

@@ -140,8 +140,7 @@ internal static class RequestCompletion
     /// <summary>Nobody waits for the request any longer.</summary>
     private static void Retire(FastCgiRequest request)
     {
-        Attempt(request, static request => request.ReportLargeHead());
-        Attempt(request, static request => request.ReportAnswer());
+        Attempt(request, static request => request.Server.Advisor?.OnEnded(request));
         Attempt(request, static request => request.DisposeContext());
         if (request.Server.Statistics.IsWatched)
             Attempt(request, static request => request.Server.Statistics.Add(request.BeganAt));

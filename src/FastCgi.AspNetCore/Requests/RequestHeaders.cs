@@ -2,7 +2,6 @@ using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
 using System.Globalization;
 using System.Text;
-using FastCgi.AspNetCore.Cgi;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 using Known = Microsoft.Net.Http.Headers.HeaderNames;
@@ -13,29 +12,20 @@ namespace FastCgi.AspNetCore.Requests;
 /// The headers of a request. A single one is looked up in the params; all are made into strings when they are enumerated or
 /// changed.
 /// </summary>
-/// <param name="requestLock">The lock of the request.</param>
-/// <param name="parameters">Its params.</param>
-/// <param name="mapping">What the requests of the server share.</param>
-/// <param name="head">What the params say of the request.</param>
-internal sealed class RequestHeaders(RequestLock requestLock, RequestParameters parameters, CgiMapping mapping, in RequestHead head)
-    : HeaderCollection(requestLock)
+internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(request)
 {
     private const int MaxSharedHostLength = 128;
 
-    private readonly long _knownContentLength = head.ContentLength ?? UnknownLength;
-    private readonly int _hostOffset = head.HostOffset;
-    private readonly bool _isHttps = head.IsHttps;
-    private readonly bool _isPortUnusual = head.IsPortUnusual;
     private string? _host;
     private volatile bool _isLoaded;
 
     public override long? ContentLength
     {
-        get => _isLoaded ? base.ContentLength : KnownContentLength;
+        get => _isLoaded ? base.ContentLength : request.Head.ContentLength;
         set => base.ContentLength = value;
     }
 
-    private long? KnownContentLength => _knownContentLength == UnknownLength ? null : _knownContentLength;
+    private RequestParameters Parameters => request.Parameters;
 
     public override bool TryGetValue(string key, [MaybeNullWhen(false)] out StringValues value)
     {
@@ -51,22 +41,20 @@ internal sealed class RequestHeaders(RequestLock requestLock, RequestParameters 
         if (_isLoaded)
             return;
 
-        // Without the lock, because it may be logged that it lacks its port.
-        var host = GetHost();
         using var scope = EnterLock();
         if (_isLoaded)
             return;
 
-        foreach (var (name, value) in parameters.GetHeaders())
+        foreach (var (name, value) in Parameters.GetHeaders())
         {
             if (!IsHidden(name))
                 Append(scope, name, value, name.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase) ? "; " : null);
         }
 
-        if (KnownContentLength is { } contentLength)
+        if (request.Head.ContentLength is { } contentLength)
             StoreContentLength(scope, contentLength);
-        Supplement(scope, Known.ContentType, parameters.GetHeader(Known.ContentType));
-        Supplement(scope, Known.Host, host);
+        Supplement(scope, Known.ContentType, Parameters.GetHeader(Known.ContentType));
+        Supplement(scope, Known.Host, GetHost());
         Supplement(scope, Known.Authorization, GetAuthorization());
         _isLoaded = true;
     }
@@ -76,7 +64,7 @@ internal sealed class RequestHeaders(RequestLock requestLock, RequestParameters 
     private StringValues LookUp(string name)
     {
         if (name.Equals(Known.ContentLength, StringComparison.OrdinalIgnoreCase))
-            return KnownContentLength?.ToString(CultureInfo.InvariantCulture);
+            return request.Head.ContentLength?.ToString(CultureInfo.InvariantCulture);
 
         if (name.Equals(Known.Host, StringComparison.OrdinalIgnoreCase))
             return GetHost();
@@ -84,7 +72,7 @@ internal sealed class RequestHeaders(RequestLock requestLock, RequestParameters 
         if (name.Equals(Known.Authorization, StringComparison.OrdinalIgnoreCase))
             return GetAuthorization();
 
-        return IsHidden(name) ? StringValues.Empty : parameters.GetHeader(name);
+        return IsHidden(name) ? StringValues.Empty : Parameters.GetHeader(name);
     }
 
     private void Supplement(RequestScope scope, string name, StringValues value)
@@ -94,7 +82,7 @@ internal sealed class RequestHeaders(RequestLock requestLock, RequestParameters 
     }
 
     /// <summary>The body was de-chunked by the front-end; a length beside Transfer-Encoding would look like an attack.</summary>
-    private bool IsHidden(string name) => _knownContentLength != UnknownLength && name.Equals(Known.TransferEncoding, StringComparison.OrdinalIgnoreCase);
+    private bool IsHidden(string name) => request.Head.ContentLength is not null && name.Equals(Known.TransferEncoding, StringComparison.OrdinalIgnoreCase);
 
     /// <summary>HTTP/1.0 clients send no Host, and nginx before 1.29.4 forgets HTTP_HOST over HTTP/3: then it is the server's own name.</summary>
     private StringValues GetHost()
@@ -102,12 +90,10 @@ internal sealed class RequestHeaders(RequestLock requestLock, RequestParameters 
         if (_host is not null)
             return _host;
 
-        var sent = _hostOffset < 0 ? null : parameters.GetHost(_hostOffset);
+        var sent = request.GetHostAsSent();
         if (sent is not { Length: > 0 } host)
             return MakeUpHost() ?? sent;
 
-        if (_isPortUnusual)
-            CheckPort(host);
         return _host = WithoutDefaultPort(host);
     }
 
@@ -117,7 +103,7 @@ internal sealed class RequestHeaders(RequestLock requestLock, RequestParameters 
     /// </summary>
     private string WithoutDefaultPort(string host)
     {
-        var port = _isHttps ? ":443" : ":80";
+        var port = request.Head.IsHttps ? ":443" : ":80";
         if (!host.EndsWith(port, StringComparison.Ordinal) || !IsName(host.AsSpan(0, host.Length - port.Length)))
             return host;
 
@@ -125,36 +111,27 @@ internal sealed class RequestHeaders(RequestLock requestLock, RequestParameters 
         var name = host.AsSpan(0, host.Length - port.Length);
         Span<byte> bytes = stackalloc byte[MaxSharedHostLength];
         return name.Length <= bytes.Length && Ascii.FromUtf16(name, bytes, out var length) == OperationStatus.Done
-            ? mapping.Strings.GetString(bytes[..length])
+            ? request.Server.Mapping.Strings.GetString(bytes[..length])
             : name.ToString();
     }
 
     /// <summary>Whether this is a name or an address, and so what follows is its port.</summary>
     private static bool IsName(ReadOnlySpan<char> host) => !host.IsEmpty && (!host.Contains(':') || host[^1] == ']');
 
-    private void CheckPort(string host)
-    {
-        // What is no name was made up by the client.
-        if (host.AsSpan(host.LastIndexOf(']') + 1).Contains(':') || Uri.CheckHostName(host) == UriHostNameType.Unknown)
-            return;
-
-        mapping.Misconfigurations?.ReportHostWithoutPort(host, parameters.GetVariable("SERVER_PORT"));
-    }
-
     private string? MakeUpHost()
     {
-        var name = parameters.GetVariable("SERVER_NAME");
+        var name = Parameters.GetVariable("SERVER_NAME");
         if (string.IsNullOrEmpty(name) || Uri.CheckHostName(name) == UriHostNameType.Unknown)
             return null;
 
         if (name.Contains(':', StringComparison.Ordinal) && name[0] != '[')
             name = $"[{name}]";
-        return _isPortUnusual ? $"{name}:{parameters.GetVariable("SERVER_PORT")}" : name;
+        return request.Head.IsPortUnusual ? $"{name}:{Parameters.GetVariable("SERVER_PORT")}" : name;
     }
 
     private StringValues GetAuthorization()
     {
-        var sent = parameters.GetHeader(Known.Authorization);
-        return sent.Count > 0 ? sent : parameters.GetRenamedAuthorization();
+        var sent = Parameters.GetHeader(Known.Authorization);
+        return sent.Count > 0 ? sent : Parameters.GetRenamedAuthorization();
     }
 }

@@ -1,5 +1,6 @@
 using System.Text;
 using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
 using Microsoft.Extensions.Primitives;
 using Known = Microsoft.Net.Http.Headers.HeaderNames;
@@ -45,7 +46,11 @@ internal sealed class RequestParameters(CgiMapping mapping)
     }
 
     /// <summary>Decodes what is beyond ASCII with the encodings that the application chooses, before it is called.</summary>
-    public RequestRejection DecodeByApplication() => mapping.DecodeByApplication(Span, out _decoded);
+    public RequestRejection DecodeByApplication()
+    {
+        LockOrder.RequireNone(nameof(CgiMapping.RequestHeaderEncodingSelector));
+        return mapping.DecodeByApplication(Span, out _decoded);
+    }
 
     /// <summary>Finds the last variable of a name, compared without regard to case as on IIS.</summary>
     public string? GetVariable(string name)

@@ -19,6 +19,7 @@ internal sealed class ServerContext
     /// <param name="deadlines">Who uncorks responses in time; <see langword="null"/> for nobody.</param>
     /// <param name="records">Where records are logged; <see langword="null"/> for nowhere.</param>
     /// <param name="getMaxDescriptors">How many descriptors the process can have now; <see langword="null"/> for any number.</param>
+    /// <param name="advisor">Who tells the operator what to fix; <see langword="null"/> for nobody.</param>
     public static ServerContext Create<TContext>(
         FastCgiServerOptions options,
         IHttpApplication<TContext> application,
@@ -27,11 +28,11 @@ internal sealed class ServerContext
         RequestRunner runner,
         CorkDeadlines? deadlines = null,
         RecordLog? records = null,
-        Func<long>? getMaxDescriptors = null)
+        Func<long>? getMaxDescriptors = null,
+        Advisor? advisor = null)
         where TContext : notnull
     {
         var clock = new ServerClock(time);
-        var misconfigurations = new Misconfigurations(log, clock);
         return new ServerContext
         {
             Options = options,
@@ -43,7 +44,6 @@ internal sealed class ServerContext
                 PathBaseSource = options.PathBaseSource,
                 PathBase = options.PathBase,
                 RequestHeaderEncodingSelector = options.RequestHeaderEncodingSelector,
-                Misconfigurations = misconfigurations,
             },
             Admission = new RequestAdmission(options, clock),
             Responses = new ResponseSettings
@@ -61,11 +61,8 @@ internal sealed class ServerContext
             Runner = runner,
             Records = records,
             GetMaxDescriptors = getMaxDescriptors ?? (static () => int.MaxValue),
-            LargeHeads = new LargeHeadReport(clock),
-            Misconfigurations = misconfigurations,
             Statistics = new RequestStatistics(clock),
-            FrontEnds = new FrontEnds(clock),
-            SlowRequests = new SlowRequests(clock),
+            Advisor = advisor,
         };
     }
 
@@ -93,23 +90,15 @@ internal sealed class ServerContext
 
     public BufferPool Buffers { get; } = new();
 
-    public required LargeHeadReport LargeHeads { get; init; }
-
-    public required Misconfigurations Misconfigurations { get; init; }
-
     public ServerCounters Counters { get; } = new();
 
     public required RequestStatistics Statistics { get; init; }
 
     /// <summary>Whether somebody measures requests: else the clock of the connections is near enough, which lags by up to a second.</summary>
-    public bool NeedsExactTimes => Statistics.IsWatched || Options.SlowRequestThreshold is not null;
+    public bool NeedsExactTimes => Statistics.IsWatched || (Advisor is not null && Options.SlowRequestThreshold is not null);
 
-    public required FrontEnds FrontEnds { get; init; }
-
-    /// <summary>The requests that web servers gave up.</summary>
-    public GivenUpRequests GivenUpRequests { get; } = new();
-
-    public required SlowRequests SlowRequests { get; init; }
+    /// <summary>Who tells the operator what to fix; <see langword="null"/> for nobody.</summary>
+    public required Advisor? Advisor { get; init; }
 
     /// <summary>Where records are logged; <see langword="null"/> for nowhere.</summary>
     public required RecordLog? Records { get; init; }

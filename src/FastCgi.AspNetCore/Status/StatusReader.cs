@@ -3,6 +3,7 @@ using System.Diagnostics;
 using System.Globalization;
 using System.Reflection;
 using System.Runtime.InteropServices;
+using FastCgi.AspNetCore.Advice;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Hosting;
@@ -60,8 +61,8 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
             Limits = [.. StatusLimits.Read(server.Options, connections, requests, resources)],
             Recommendations = [.. events.Where(static entry => entry.Level <= LogLevel.Warning).Select(ToFinding)],
             Errors = [.. events.Where(static entry => entry.Level > LogLevel.Warning).Select(ToFinding)],
-            FrontEnds = [.. connections.Server.FrontEnds.GetAll().Select(ToStatus)],
-            OtherFrontEndSamples = connections.Server.FrontEnds.OtherSamples,
+            FrontEnds = [.. (server.Advisor?.FrontEnds.GetAll() ?? []).Select(ToStatus)],
+            OtherFrontEndSamples = server.Advisor?.FrontEnds.OtherSamples ?? 0,
             OpenConnections = isWhole ? [.. connections.Describe(MaxConnections).Select(ToStatus)] : [],
             ActiveRequests = isWhole ? [.. connections.DescribeRequests(MaxRequests).Select(ToStatus)] : [],
         };

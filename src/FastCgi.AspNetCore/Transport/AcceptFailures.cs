@@ -18,11 +18,11 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
     private const int MaxClosedInARow = 64;
 
     private readonly DescriptorReserve? _reserve = OperatingSystem.IsLinux() ? new() : null;
-    private readonly LogRateLimit _lost = new(server.Time);
-    private readonly LogRateLimit _refused = new(server.Time);
-    private readonly LogRateLimit _failed = new(server.Time);
-    private readonly LogRateLimit _startsFailed = new(server.Time);
-    private readonly LogRateLimit _watchesRefused = new(server.Time);
+    private readonly LogThrottle _lost = new(server.Time);
+    private readonly LogThrottle _refused = new(server.Time);
+    private readonly LogThrottle _failed = new(server.Time);
+    private readonly LogThrottle _startsFailed = new(server.Time);
+    private readonly LogThrottle _watchesRefused = new(server.Time);
     private long _closed;
 
     /// <summary>How long to wait for descriptors or memory to come back before the next attempt.</summary>

@@ -9,7 +9,7 @@ namespace FastCgi.AspNetCore.Transport;
 /// <summary>Accepts connections of any transport that is registered as <see cref="IConnectionListenerFactory"/>.</summary>
 internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peers, ConnectionManager manager, RequestScheduler scheduler) : TransportListener
 {
-    private readonly LogRateLimit _refused = new(manager.Server.Time);
+    private readonly LogThrottle _refused = new(manager.Server.Time);
     private Task _accepting = Task.CompletedTask;
 
     /// <inheritdoc/>

@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using System.Runtime.CompilerServices;
+using FastCgi.AspNetCore.Advice;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Execution;
@@ -42,6 +43,8 @@ internal sealed class TestServer : IAsyncDisposable
     public ConnectionManager Connections => _server.Connections;
 
     public RequestScheduler Scheduler => _server.Scheduler;
+
+    public OperatorAdvisor Advisor => _server.Advisor;
 
     public ServerContext Context => _server.Connections.Server;
 
@@ -162,6 +165,8 @@ internal sealed class TestServer : IAsyncDisposable
 
         public RequestScheduler Scheduler { get; private set; } = null!;
 
+        public OperatorAdvisor Advisor { get; private set; } = null!;
+
         public int IdleCount { get; private set; }
 
         public Func<long> GetMaxDescriptors { get; set; } = static () => int.MaxValue;
@@ -175,8 +180,9 @@ internal sealed class TestServer : IAsyncDisposable
             Scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(log), TimeProvider.System, log);
             var runner = new ChosenRunner { Runner = Scheduler };
             var deadlines = new ChosenDeadlines { Deadlines = Scheduler.Watchdog };
+            Advisor = new OperatorAdvisor(SafeLogger.Wrap(log), clock);
             Connections = new ConnectionManager(ServerContext.Create(
-                options, application, SafeLogger.Wrap(log), clock, runner, deadlines, records, () => GetMaxDescriptors()));
+                options, application, SafeLogger.Wrap(log), clock, runner, deadlines, records, () => GetMaxDescriptors(), Advisor));
             // Without its watchdog, which goes by the time that passes: tests that want a look call it.
             Connections.Start(() => IdleCount++);
             return Task.CompletedTask;

@@ -28,44 +28,6 @@ public sealed class LogTextTests
     [InlineData("😀", 1, "…")]
     public void Clean_LongText_IsCutBetweenCharacters(string text, int length, string clean) => Assert.Equal(clean, LogText.Clean(text, length));
 
-    [Theory]
-    [InlineData(4_088, false, 0)]
-    [InlineData(4_089, true, 8)]
-    [InlineData(8_184, true, 8)]
-    [InlineData(8_185, true, 16)]
-    public void LargeHead_BeyondTheBufferOfTheWebServer_WithItsRecordHeader(int length, bool isReported, int size)
-    {
-        var report = new LargeHeadReport(new ManualTime());
-
-        Assert.Equal(isReported, report.TryAcquire(length, out var found));
-        Assert.Equal(size, found);
-        // Once a minute for a size.
-        Assert.False(report.TryAcquire(length, out _));
-        Assert.True(report.TryAcquire(100_000, out _));
-    }
-
-    [Fact]
-    public void SlowRequests_AHundredInAMinute_AndHowManyWereLeftOut()
-    {
-        var time = new ManualTime();
-        var slow = new SlowRequests(time);
-        for (var i = 0; i < 100; i++)
-            Assert.True(slow.TryAcquire(out _));
-        for (var i = 0; i < 7; i++)
-            Assert.False(slow.TryAcquire(out _));
-        time.Now += TimeSpan.FromSeconds(60) - TimeSpan.FromTicks(1);
-        Assert.False(slow.TryAcquire(out _));
-
-        time.Now += TimeSpan.FromTicks(1);
-        Assert.True(slow.TryAcquire(out var suppressed));
-        Assert.Equal(8, suppressed);
-        Assert.True(slow.TryAcquire(out suppressed));
-        Assert.Equal(0, suppressed);
-        for (var i = 0; i < 98; i++)
-            Assert.True(slow.TryAcquire(out _));
-        Assert.False(slow.TryAcquire(out _));
-    }
-
     [Fact]
     public void Require_WhatIsNotSo_ThrowsAndNamesIt()
     {

@@ -120,20 +120,4 @@ public sealed class SafetyTests : IDisposable
 
         Assert.Null(RecordLog.Create(loggers));
     }
-
-    [Fact]
-    public void Misconfigurations_OfAKind_AreToldOnce()
-    {
-        var time = new ManualTime();
-        var report = new Misconfigurations(_logs.CreateLogger(""), time);
-
-        for (var i = 0; i < 3; i++)
-            report.ReportHostWithoutPort("www.example.test", "8080");
-        Assert.Single(_logs.All);
-        time.Now += TimeSpan.FromMinutes(1);
-        report.ReportHostWithoutPort("www.example.test", "8080");
-
-        Assert.Equal(2, _logs.All.Count);
-        Assert.All(_logs.All, static log => Assert.Contains("8080", log.Message, StringComparison.Ordinal));
-    }
 }

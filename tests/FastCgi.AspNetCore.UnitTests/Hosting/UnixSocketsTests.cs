@@ -1,5 +1,6 @@
 using System.Collections.Concurrent;
 using System.Diagnostics;
+using System.Globalization;
 using System.Net.Sockets;
 using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Hosting;
@@ -36,15 +37,20 @@ public sealed class UnixSocketsTests : IDisposable
     [Fact]
     public async Task Listen_Mode_IsSetBeforeAnybodyCanConnect()
     {
-        const int Times = 1_000;
+        const int Times = 500;
         const UnixFileMode Mode = UnixFileMode.UserWrite | UnixFileMode.OtherWrite;
         var isOver = false;
+        var path = SocketPath;
         var modes = new ConcurrentDictionary<UnixFileMode, int>();
         var connecting = Task.Factory.StartNew(Connect, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
 
         for (var i = 0; i < Times; i++)
         {
-            using var socket = Listen(static listen => listen.Mode = Mode).Socket;
+            // A path of its own, so that the file that is looked at is the one that was connected to.
+            Volatile.Write(ref path, Path.Combine(_folder.FullName, i.ToString(CultureInfo.InvariantCulture)));
+            using var socket = UnixSockets.Listen(new FastCgiListenOptions(new UnixDomainSocketEndPoint(path)) { Mode = Mode }, new(path), NullLogger.Instance).Socket;
+            var count = i;
+            Assert.True(SpinWait.SpinUntil(() => modes.Values.Sum() > count, Waiting.Patience));
         }
 
         Volatile.Write(ref isOver, true);
@@ -53,15 +59,13 @@ public sealed class UnixSocketsTests : IDisposable
 
         void Connect()
         {
-            var file = new FileInfo(SocketPath);
-            var endPoint = new UnixDomainSocketEndPoint(SocketPath);
             while (!Volatile.Read(ref isOver))
             {
+                var file = new FileInfo(Volatile.Read(ref path));
                 using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-                using var arguments = new SocketAsyncEventArgs { RemoteEndPoint = endPoint };
+                using var arguments = new SocketAsyncEventArgs { RemoteEndPoint = new UnixDomainSocketEndPoint(file.FullName) };
                 if (socket.ConnectAsync(arguments) || arguments.SocketError != SocketError.Success)
                     continue;
-                file.Refresh();
                 if (file.Exists)
                     modes.AddOrUpdate(file.UnixFileMode, 1, static (_, count) => count + 1);
             }

@@ -36,9 +36,8 @@ public sealed class HeaderCollectionLockTests
     [MemberData(nameof(Uses))]
     public void Use_AnotherThreadHasTheLock_Waits(string use, bool ofRequest)
     {
-        var requestLock = new RequestLock();
-        var request = RequestHeadersBuilder.Build(CgiParameters.Get(("HTTP_X_ONE", "1")).Bytes, requestLock: requestLock);
-        HeaderCollection headers = ofRequest ? request : new ResponseHeaders(requestLock) { ["X-One"] = "1" };
+        var headersOfRequest = RequestHeadersBuilder.Build(CgiParameters.Get(("HTTP_X_ONE", "1")).Bytes, out var requestLock);
+        HeaderCollection headers = ofRequest ? headersOfRequest : new ResponseHeaders(requestLock) { ["X-One"] = "1" };
         Assert.Single(headers);
         var user = new Thread(() => UsesOf(headers)[use]()) { IsBackground = true };
 

@@ -7,14 +7,13 @@ namespace FastCgi.AspNetCore.UnitTests.Requests;
 /// <summary>The headers of a request as the application gets them, made of params.</summary>
 internal static class RequestHeadersBuilder
 {
-    public static RequestHeaders Build(byte[] bytes, CgiMapping? mapping = null, RequestLock? requestLock = null)
+    public static RequestHeaders Build(byte[] bytes) => Build(bytes, out _);
+
+    public static RequestHeaders Build(byte[] bytes, out FastCgiRequest request)
     {
-        mapping ??= new CgiMapping();
-        var parameters = Read(bytes, mapping);
-        Assert.Equal(RequestRejection.None, CgiRequestMapper.Map(bytes, mapping, out var head));
-        if (mapping.RequestHeaderEncodingSelector is not null)
-            Assert.Equal(RequestRejection.None, parameters.DecodeByApplication());
-        return new RequestHeaders(requestLock ?? new RequestLock(), parameters, mapping, in head);
+        request = ResponseRig.CreateRequest(bytes, new FastCgiServerOptions());
+        Assert.Equal(RequestRejection.None, request.Rejection);
+        return (RequestHeaders)request.Headers;
     }
 
     public static RequestParameters Read(byte[] bytes, CgiMapping? mapping = null)

@@ -8,6 +8,7 @@ using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.UnitTests.Diagnostics;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Http.Features;
+using Microsoft.Extensions.Logging.Abstractions;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
@@ -101,6 +102,18 @@ internal sealed class ResponseRig
     {
         Encoding.Latin1.GetBytes(text).CopyTo(Response.Writer.GetSpan(text.Length));
         Response.Writer.Advance(text.Length);
+    }
+
+    /// <summary>A request whose params have come, and that waits to be executed.</summary>
+    public static FastCgiRequest CreateRequest(byte[] parameters, FastCgiServerOptions options)
+    {
+        var server = ServerContext.Create(options, new NoApplication(), NullLogger.Instance, new ManualTime(), new NoRunner());
+        var connection = new FastCgiConnection(new ConnectionManager(server), new SentTransport());
+        var request = server.CreateRequest(server, connection, new RequestStart(1, FastCgiRole.Responder, KeepConnection: true, 1, 0));
+        request.AppendParameters(parameters, isWhole: true);
+        using (var scope = connection.EnterLock())
+            request.Prepare(scope);
+        return request;
     }
 
     private ReadyRequests Receive(byte[] bytes)

@@ -44,25 +44,6 @@ public sealed class ResponseStartingTests
     }
 
     [Theory]
-    [InlineData("start")]
-    [InlineData("write")]
-    [InlineData("end")]
-    public async Task DroppedHeaders_AreToldAtTheStart(string how)
-    {
-        _rig.Begin();
-        Response.Headers["Connection"] = "close";
-        Response.Headers["X"] = "1";
-        Response.Headers["Upgrade"] = "h2c";
-
-        if (how == "end")
-            Response.Finish();
-        else
-            await UseAsync(how);
-
-        Assert.Contains("Connection, Upgrade", Assert.Single(_rig.Logs.All, static log => log.EventName == "HeadersDropped").Message, StringComparison.Ordinal);
-    }
-
-    [Theory]
     [InlineData("Text/Event-Stream; charset=utf-8", true)]
     [InlineData("text/plain; text/event-stream", false)]
     public void EventStream_ByItsType_IsNotBuffered(string type, bool isEventStream)

@@ -22,7 +22,7 @@ internal sealed unsafe class EpollLoop : IBatchSource, IDisposable
     private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(10);
 
     private readonly ILogger _log;
-    private readonly LogRateLimit _waitsFailed = new(TimeProvider.System);
+    private readonly LogThrottle _waitsFailed = new(TimeProvider.System);
     private readonly EpollSources _sources = new();
     private readonly WakeUp _wakeUp = new();
     private readonly EpollHandle _epoll = new();

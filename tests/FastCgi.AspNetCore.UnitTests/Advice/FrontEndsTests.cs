@@ -1,6 +1,7 @@
-using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Advice;
+using FastCgi.AspNetCore.UnitTests.Diagnostics;
 
-namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
+namespace FastCgi.AspNetCore.UnitTests.Advice;
 
 /// <summary>What the params of a request show of the configuration of its web server.</summary>
 public sealed class FrontEndsTests

@@ -1,4 +1,4 @@
-namespace FastCgi.AspNetCore.Diagnostics;
+namespace FastCgi.AspNetCore.Advice;
 
 /// <summary>The web servers for which there are lines to add.</summary>
 internal enum WebServerKind : byte

@@ -1,4 +1,4 @@
-namespace FastCgi.AspNetCore.Diagnostics;
+namespace FastCgi.AspNetCore.Advice;
 
 /// <summary>
 /// The last requests that the web server gave up before the application had answered. Clients that leave do so after any time; a time-out
@@ -9,9 +9,6 @@ internal sealed class GivenUpRequests
     /// <summary>So many of one age are no chance.</summary>
     public const int MinCount = 3;
 
-    /// <summary>Younger ones are of clients who clicked again, and do not count.</summary>
-    public static readonly TimeSpan MinAge = TimeSpan.FromSeconds(2);
-
     // Web servers look at their time-outs once a second, some of them.
     private static readonly TimeSpan s_maxSpread = TimeSpan.FromSeconds(1.5);
 
@@ -19,7 +16,7 @@ internal sealed class GivenUpRequests
     private readonly (TimeSpan Age, string? WebServer)[] _last = new (TimeSpan, string?)[MinCount];
     private long _count;
 
-    /// <summary>Counts a request of <see cref="MinAge"/> or more, none of whose answer was written.</summary>
+    /// <summary>Counts a request.</summary>
     public void Add(TimeSpan age, string? webServer)
     {
         lock (_lock)

@@ -1,6 +1,6 @@
 using FastCgi.AspNetCore.Diagnostics;
 
-namespace FastCgi.AspNetCore.Hosting;
+namespace FastCgi.AspNetCore.Advice;
 
 /// <summary>The lines that a web server's configuration lacks. The pages in <c>docs/front-ends</c> have them in their place.</summary>
 internal static class FrontEndLines

@@ -5,7 +5,7 @@ using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
 using Microsoft.Extensions.Logging;
 
-namespace FastCgi.AspNetCore.Hosting;
+namespace FastCgi.AspNetCore.Advice;
 
 /// <summary>
 /// Tells at start who can connect to the file of a unix socket: a web server that cannot says no more than "Permission denied", and this

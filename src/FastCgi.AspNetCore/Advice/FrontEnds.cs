@@ -1,7 +1,8 @@
 using System.Text;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
 
-namespace FastCgi.AspNetCore.Diagnostics;
+namespace FastCgi.AspNetCore.Advice;
 
 /// <summary>
 /// The web servers that were seen, and what they pass: one request of a second is looked at, so that it costs the others nothing. The

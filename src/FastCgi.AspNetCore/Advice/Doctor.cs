@@ -1,16 +1,17 @@
+using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Linux;
 using Microsoft.Extensions.Logging;
 
-namespace FastCgi.AspNetCore.Hosting;
+namespace FastCgi.AspNetCore.Advice;
 
 /// <summary>
 /// Looks every ten seconds at what the web servers pass and at how the process is, and says once what an operator can do better. When
-/// it is so no longer, the status forgets it. What a single request shows is told of by <see cref="Misconfigurations"/>.
+/// it is so no longer, the status forgets it. What a single request shows is told of by <see cref="OperatorAdvisor"/>.
 /// </summary>
-internal sealed class Doctor(ConnectionManager connections, RequestScheduler scheduler, EventJournal journal, TimeProvider time, DoctorSenses senses = default) : IDisposable
+internal sealed class Doctor(ConnectionManager connections, RequestScheduler scheduler, OperatorAdvisor advisor, EventJournal journal, TimeProvider time, DoctorSenses senses = default) : IDisposable
 {
     /// <summary>The time between two looks.</summary>
     public static readonly TimeSpan Interval = TimeSpan.FromSeconds(10);
@@ -33,7 +34,7 @@ internal sealed class Doctor(ConnectionManager connections, RequestScheduler sch
     private readonly Func<long?> _countDescriptors = senses.Descriptors ?? (static () => OperatingSystem.IsLinux() ? Descriptors.Count() : null);
     private readonly ILogger _log = SafeLogger.Wrap(journal);
     private readonly Dictionary<string, FrontEnd> _frontEnds = new(StringComparer.Ordinal);
-    private readonly HashSet<int> _findings = [];
+    private readonly Dictionary<int, LogThrottle> _findings = [];
     private Totals _totals;
     private long _handOvers;
     private long _completedWork;
@@ -41,6 +42,7 @@ internal sealed class Doctor(ConnectionManager connections, RequestScheduler sch
     private (long At, TimeSpan Age)? _lastGivenUp;
     private long _lastLook = time.GetTimestamp();
     private int _starvedLooks;
+    private bool _areDescriptorsScarce;
     private bool _isLooking;
     private ITimer? _timer;
 
@@ -83,7 +85,7 @@ internal sealed class Doctor(ConnectionManager connections, RequestScheduler sch
 
     private void LookAtFrontEnds(double connectionRate)
     {
-        var all = connections.Server.FrontEnds.GetAll().Select(frontEnd => (Now: frontEnd, Before: _frontEnds.GetValueOrDefault(frontEnd.Software))).ToList();
+        var all = advisor.FrontEnds.GetAll().Select(frontEnd => (Now: frontEnd, Before: _frontEnds.GetValueOrDefault(frontEnd.Software))).ToList();
         var seen = all.Where(static pair => pair.Now.Samples > (pair.Before?.Samples ?? 0)).ToList();
         foreach (var (frontEnd, _) in all)
             _frontEnds[frontEnd.Software] = frontEnd;
@@ -108,7 +110,7 @@ internal sealed class Doctor(ConnectionManager connections, RequestScheduler sch
 
     private void LookAtGivenUpRequests()
     {
-        var found = connections.Server.GivenUpRequests.FindTimeout(ref _givenUp);
+        var found = advisor.GivenUpRequests.FindTimeout(ref _givenUp);
         // A request takes as long as the time-out to be given up: what was so at the look before may be so still.
         if (found is null && _lastGivenUp is { } last && time.GetElapsedTime(last.At) < last.Age * 2)
             return;
@@ -137,11 +139,12 @@ internal sealed class Doctor(ConnectionManager connections, RequestScheduler sch
     {
         var limit = connections.Server.GetMaxDescriptors();
         // To count them takes a call for each, so they are counted only where it may be close.
-        if (!OperatingSystem.IsLinux() || (connections.Count < limit / 4 && !_findings.Contains(FastCgiLog.DescriptorsNearLimitId)))
+        if (!OperatingSystem.IsLinux() || (connections.Count < limit / 4 && !_areDescriptorsScarce))
             return;
 
         var count = _countDescriptors() ?? limit;
-        Judge(FastCgiLog.DescriptorsNearLimitId, count > limit * DescriptorsInUse, () => _log.DescriptorsNearLimit(count, limit));
+        _areDescriptorsScarce = count > limit * DescriptorsInUse;
+        Judge(FastCgiLog.DescriptorsNearLimitId, _areDescriptorsScarce, () => _log.DescriptorsNearLimit(count, limit));
     }
 
     private void Judge(int id, List<(FrontEnd Now, FrontEnd? Before)> seen, Func<FrontEnd, long> count, Action<FrontEnd, long, long> report)
@@ -154,19 +157,13 @@ internal sealed class Doctor(ConnectionManager connections, RequestScheduler sch
     /// <summary>Reports what is wrong when it begins, and forgets it when it ends.</summary>
     private void Judge(int id, bool isWrong, Action report)
     {
-        if (!isWrong)
-        {
-            if (_findings.Remove(id))
-                journal.Forget(id);
-        }
-        else if (_findings.Add(id))
-        {
+        var finding = CollectionsMarshal.GetValueRefOrAddDefault(_findings, id, out _) ??= LogThrottle.Once(time);
+        if (!isWrong && finding.Reset())
+            journal.Forget(id);
+        else if (isWrong && finding.TryAcquire(out _))
             report();
-        }
-        else
-        {
+        else if (isWrong)
             journal.Confirm(id);
-        }
     }
 }
 

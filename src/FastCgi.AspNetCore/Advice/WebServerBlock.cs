@@ -1,7 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 
-namespace FastCgi.AspNetCore.Hosting;
+namespace FastCgi.AspNetCore.Advice;
 
 /// <summary>The configuration, ready to paste, with which a web server of this machine sends the application its requests.</summary>
 /// <param name="Server">The web server.</param>

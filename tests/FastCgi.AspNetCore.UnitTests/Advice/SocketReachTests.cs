@@ -1,11 +1,11 @@
 using System.Net.Sockets;
 using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Hosting;
+using FastCgi.AspNetCore.Advice;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
 using Microsoft.Extensions.Logging;
 
-namespace FastCgi.AspNetCore.UnitTests.Hosting;
+namespace FastCgi.AspNetCore.UnitTests.Advice;
 
 /// <summary>What is said at start of who can connect to a unix socket.</summary>
 [SupportedOSPlatform("linux")]

@@ -1,4 +1,4 @@
-namespace FastCgi.AspNetCore.Diagnostics;
+namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
 /// The last descriptors that the process may have: connections leave them to everything else. .NET needs two for each thread, and ends the

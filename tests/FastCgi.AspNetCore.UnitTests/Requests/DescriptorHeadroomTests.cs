@@ -1,6 +1,6 @@
-using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Requests;
 
-namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
+namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 public sealed class DescriptorHeadroomTests
 {

@@ -1,8 +1,9 @@
 using System.Net;
 using System.Net.Sockets;
+using FastCgi.AspNetCore.Advice;
 using FastCgi.AspNetCore.Hosting;
 
-namespace FastCgi.AspNetCore.UnitTests.Hosting;
+namespace FastCgi.AspNetCore.UnitTests.Advice;
 
 public sealed class WebServerBlockTests
 {

@@ -1,0 +1,191 @@
+using System.Numerics;
+using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Protocol;
+using FastCgi.AspNetCore.Requests;
+using Microsoft.AspNetCore.Http;
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.Advice;
+
+/// <summary>
+/// Tells the operator what a request shows to be wrong with the configuration: how often, the cause, and the fix, at most once a minute each.
+/// <c>.Answers</c> has what the status of an answer shows; what only many requests show is the <see cref="Doctor"/>'s.
+/// </summary>
+internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : Advisor
+{
+    // When a database hangs, all requests are slow.
+    private const int MaxSlowRequests = 100;
+
+    // A page: fastcgi_buffer_size of nginx by default. The record header counts.
+    private const int DefaultHeadBuffer = 4_096;
+
+    private readonly LogThrottle _methods = new(time);
+    private readonly LogThrottle _targets = new(time);
+    private readonly LogThrottle _hosts = new(time);
+    private readonly LogThrottle _refusals = new(time);
+    private readonly LogThrottle _longWaits = new(time);
+    private readonly LogThrottle _droppedHeaders = new(time);
+    private readonly LogThrottle _slowRequests = new(time, MaxSlowRequests);
+    private readonly LogThrottle _http = new(time);
+    private readonly LogThrottle _tls = new(time);
+    private readonly LogThrottle _eventStreams = LogThrottle.Once(time);
+    private readonly LogThrottle _users = LogThrottle.Once(time);
+    private readonly LogThrottle[] _roles = [.. Enum.GetValues<FastCgiRole>().Select(_ => LogThrottle.Once(time))];
+
+    // One for each size, which is a power of two. A warning is enough once, because the buffers of nginx may be large enough already.
+    private readonly LogThrottle[] _headSizes = [.. Enumerable.Range(0, 32).Select(_ => new LogThrottle(time))];
+    private readonly LogThrottle[] _headWarnings = [.. Enumerable.Range(0, 32).Select(_ => LogThrottle.Once(time))];
+
+    /// <summary>The web servers that were seen.</summary>
+    public FrontEnds FrontEnds { get; } = new(time);
+
+    /// <summary>The requests that web servers gave up.</summary>
+    public GivenUpRequests GivenUpRequests { get; } = new();
+
+    /// <inheritdoc/>
+    public override void OnStarted(FastCgiRequest request)
+    {
+        if (request.Parameters.Length > 0 && FrontEnds.TryAcquire(request.Server.Time.LastTick))
+            FrontEnds.Look(request.Parameters.Span, request.KeepConnection);
+        if (request.Head.IsPortUnusual && request.GetHostAsSent() is { } host)
+            CheckPort(host, request.Parameters);
+        if (request.Head.LacksTarget && _targets.TryAcquire(out var count))
+            log.ParametersMissing("REQUEST_URI", count, "the application sees each as one for /", RequestRejections.ParameterAdvice);
+    }
+
+    /// <inheritdoc/>
+    public override void OnEventStreamStarted(FastCgiRequest request)
+    {
+        var webServer = GetWebServer(request.Parameters);
+        var line = WebServerKinds.Of(webServer) switch
+        {
+            WebServerKind.Apache => "flushpackets=on, at the end of the ProxyPass line",
+            WebServerKind.HaProxy => "option http-no-delay, in the frontend section",
+            WebServerKind.Lighttpd => "server.stream-response-body = 1",
+            _ => null,
+        };
+        // It may be that the web server is configured not to hold it.
+        if (line is not null && _eventStreams.TryAcquire(out _))
+            log.EventStreamMayBeHeld(webServer!, line);
+    }
+
+    /// <inheritdoc/>
+    public override void OnEnded(FastCgiRequest request)
+    {
+        AdviseOnHeadLength(request);
+        AdviseOnDroppedHeaders(request);
+        if (request.Rejection == RequestRejection.None)
+            AdviseOnAnswer(request);
+        else
+            AdviseOnRejection(request);
+    }
+
+    /// <inheritdoc/>
+    public override void OnGivenUp(RequestParameters parameters, TimeSpan age) => GivenUpRequests.Add(age, GetWebServer(parameters));
+
+    /// <inheritdoc/>
+    public override void OnSlow(RequestDescription request)
+    {
+        if (!_slowRequests.TryAcquire(out var count))
+            return;
+
+        log.SlowRequest(
+            request.ConnectionId,
+            request.Sequence,
+            request.Method,
+            request.Path,
+            request.Client ?? "an unknown client",
+            request.Age.TotalSeconds,
+            request.Activity.GetText(),
+            request.BytesRead,
+            request.BytesWritten,
+            count - 1);
+    }
+
+    /// <inheritdoc/>
+    public override void OnUserNotTaken(FastCgiRequest request, string userParameter, string typeParameter)
+    {
+        if (!_users.TryAcquire(out _))
+            return;
+
+        var webServer = GetWebServer(request.Parameters);
+        var line = WebServerKinds.Of(webServer) == WebServerKind.Nginx ? $"fastcgi_param {typeParameter} Basic; beside auth_basic" : $"the parameter {typeParameter}";
+        log.UserNotTaken(userParameter, typeParameter, webServer ?? "the web server", line);
+    }
+
+    /// <inheritdoc/>
+    public override void OnRoleNotServed(FastCgiRole role)
+    {
+        var index = Array.IndexOf(Enum.GetValues<FastCgiRole>(), role);
+        if (index >= 0 && _roles[index].TryAcquire(out _))
+            log.RoleNotServed(role);
+    }
+
+    /// <inheritdoc/>
+    public override void OnOtherProtocol(string protocol, string peer)
+    {
+        // One for each, because a client that speaks the one must not hide a web server that speaks the other.
+        if ((protocol == "TLS" ? _tls : _http).TryAcquire(out var count))
+            log.WrongProtocol(protocol, peer, count);
+    }
+
+    private static string? GetWebServer(RequestParameters parameters)
+        => parameters.GetVariable("SERVER_SOFTWARE") is { } name ? LogText.Clean(name, LogText.MaxWebServerLength) : null;
+
+    private void CheckPort(string host, RequestParameters parameters)
+    {
+        // What is no name was made up by the client.
+        if (host.AsSpan(host.LastIndexOf(']') + 1).Contains(':') || Uri.CheckHostName(host) == UriHostNameType.Unknown)
+            return;
+
+        if (_hosts.TryAcquire(out var count))
+            log.HostWithoutPort(parameters.GetVariable("SERVER_PORT"), host, count);
+    }
+
+    /// <summary>What nginx needs for a header block that does not fit its default buffer: its 502 does not say why.</summary>
+    private void AdviseOnHeadLength(FastCgiRequest request)
+    {
+        var length = request.Response.HeadLength;
+        var needed = length + ProtocolConstants.HeaderLength;
+        if (needed <= DefaultHeadBuffer)
+            return;
+
+        var bytes = BitOperations.RoundUpToPowerOf2((uint)needed);
+        var size = (int)(bytes / 1_024);
+        var index = BitOperations.Log2(bytes);
+        if (!_headSizes[index].TryAcquire(out _))
+            return;
+
+        if (WebServerKinds.Of(GetWebServer(request.Parameters)) == WebServerKind.Nginx && _headWarnings[index].TryAcquire(out _))
+            log.HeadTooLargeForNginx(length, size);
+        else
+            log.LargeResponseHead(length, size);
+    }
+
+    /// <summary>The application has set headers that a FastCGI response cannot have.</summary>
+    private void AdviseOnDroppedHeaders(FastCgiRequest request)
+    {
+        string? names = null;
+        foreach (var (name, _) in request.Response.SentHeaders)
+        {
+            if (CgiResponseWriter.IsReserved(name))
+                names = names is null ? name : $"{names}, {name}";
+        }
+
+        if (names is not null && _droppedHeaders.TryAcquire(out var count))
+            log.HeadersDropped(request.Connection.Id, request.TraceIdentifier, names, count);
+    }
+
+    private void AdviseOnRejection(FastCgiRequest request)
+    {
+        var limits = request.Server.Options.Limits;
+        long count;
+        if (request.Rejection == RequestRejection.MissingMethod && _methods.TryAcquire(out count))
+            log.ParametersMissing("REQUEST_METHOD", count, "they were answered 400", RequestRejections.ParameterAdvice);
+        else if (request.Rejection == RequestRejection.TooManyRequests && _refusals.TryAcquire(out count))
+            log.RequestsRefused(count, limits.MaxConcurrentRequests, limits.RequestQueueLimit);
+        else if (request.Rejection == RequestRejection.RequestQueueTimeout && _longWaits.TryAcquire(out count))
+            log.RequestsWaitedTooLong(count, limits.MaxConcurrentRequests, limits.RequestQueueTimeout);
+    }
+}

@@ -1,0 +1,52 @@
+namespace FastCgi.AspNetCore.Diagnostics;
+
+/// <summary>
+/// Limits how often a message is logged, so that a peer cannot choose how much is. It counts the events in between. Any thread may use it.
+/// </summary>
+/// <param name="time">The clock.</param>
+/// <param name="max">How many messages an interval may have.</param>
+/// <param name="interval">The interval, a minute by default; <see cref="Timeout.InfiniteTimeSpan"/> until <see cref="Reset"/>.</param>
+internal sealed class LogThrottle(TimeProvider time, int max = 1, TimeSpan? interval = null)
+{
+    private readonly Lock _lock = new();
+    private readonly TimeSpan _interval = interval ?? TimeSpan.FromMinutes(1);
+    private long _since;
+    private int _passed;
+    private long _count;
+
+    /// <summary>Makes one that lets a single message through.</summary>
+    public static LogThrottle Once(TimeProvider time) => new(time, interval: Timeout.InfiniteTimeSpan);
+
+    /// <summary>Counts an event.</summary>
+    /// <param name="count">The events since the last message, with this one.</param>
+    /// <returns>Whether to log it.</returns>
+    public bool TryAcquire(out long count)
+    {
+        lock (_lock)
+        {
+            count = ++_count;
+            if (_passed > 0 && _interval != Timeout.InfiniteTimeSpan && time.GetElapsedTime(_since) >= _interval)
+                _passed = 0;
+            if (_passed == max)
+                return false;
+
+            if (_passed++ == 0)
+                _since = time.GetTimestamp();
+            _count = 0;
+            return true;
+        }
+    }
+
+    /// <summary>What was logged is so no longer: the next event is logged again.</summary>
+    /// <returns>Whether it was logged.</returns>
+    public bool Reset()
+    {
+        lock (_lock)
+        {
+            var wasLogged = _passed > 0;
+            _passed = 0;
+            _count = 0;
+            return wasLogged;
+        }
+    }
+}
