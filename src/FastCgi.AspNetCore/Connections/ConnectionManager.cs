@@ -15,9 +15,10 @@ internal sealed class ConnectionManager(ServerContext server)
     private readonly Lock _lock = new();
     private FastCgiConnection? _first;
     private int _count;
+    private int _unfinishedCount;
     private readonly LogThrottle _rejections = new(server.Time);
     private ITimer? _timer;
-    private TaskCompletionSource? _allGone;
+    private TaskCompletionSource? _allOver;
     private bool _isStopping;
     private Action? _onIdle;
     private long _lastUse = server.Time.GetTimestamp();
@@ -70,13 +71,14 @@ internal sealed class ConnectionManager(ServerContext server)
     {
         lock (_lock)
         {
-            if (_count < (server.Options.Limits.MaxConcurrentConnections ?? long.MaxValue) && _allGone is null)
+            if (_count < (server.Options.Limits.MaxConcurrentConnections ?? long.MaxValue) && _allOver is null)
             {
                 connection.Next = _first;
                 if (_first is not null)
                     _first.Previous = connection;
                 _first = connection;
                 _count++;
+                _unfinishedCount++;
                 return true;
             }
         }
@@ -90,14 +92,15 @@ internal sealed class ConnectionManager(ServerContext server)
     // On another thread, because this one may be a loop's, which no log provider may hold up. Apart, so that only this allocates the closure.
     private void Report(long count) => ThreadRoot.Report(server.Log, log => log.ConnectionRejected(count));
 
-    public void Remove(FastCgiConnection connection)
+    /// <returns>Whether it was there.</returns>
+    public bool Remove(FastCgiConnection connection)
     {
         var lastUse = connection.LastUse;
         var totals = connection.GetTotals();
         lock (_lock)
         {
             if (connection.Previous is null && _first != connection)
-                return;
+                return false;
 
             if (connection.Previous is null)
                 _first = connection.Next;
@@ -108,8 +111,18 @@ internal sealed class ConnectionManager(ServerContext server)
             connection.Next = connection.Previous = null;
             _lastUse = Math.Max(_lastUse, lastUse);
             _closed = Add(_closed, totals);
-            if (--_count == 0)
-                _allGone?.TrySetResult();
+            _count--;
+            return true;
+        }
+    }
+
+    /// <summary>A connection is closed, and the application has finished with all its requests.</summary>
+    public void OnOver()
+    {
+        lock (_lock)
+        {
+            if (--_unfinishedCount == 0)
+                _allOver?.TrySetResult();
         }
     }
 
@@ -126,13 +139,13 @@ internal sealed class ConnectionManager(ServerContext server)
     /// </summary>
     public async Task StopAsync(CancellationToken cancellationToken)
     {
-        Task allGone;
+        Task allOver;
         lock (_lock)
         {
-            _allGone ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-            if (_count == 0)
-                _allGone.TrySetResult();
-            allGone = _allGone.Task;
+            _allOver ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            if (_unfinishedCount == 0)
+                _allOver.TrySetResult();
+            allOver = _allOver.Task;
         }
 
         server.Time.Tick();
@@ -142,15 +155,16 @@ internal sealed class ConnectionManager(ServerContext server)
 
         try
         {
-            await allGone.WaitAsync(cancellationToken).ConfigureAwait(false);
+            await allOver.WaitAsync(cancellationToken).ConfigureAwait(false);
         }
         catch (OperationCanceledException)
         {
             var requests = CountRequests();
-            server.Log.ConnectionsNotClosedInTime(Count);
+            if (Count > 0)
+                server.Log.ConnectionsNotClosedInTime(Count);
             foreach (var connection in ToList())
                 connection.Abort();
-            await Task.WhenAny(allGone, Task.Delay(s_abortGrace, server.Time, CancellationToken.None)).ConfigureAwait(false);
+            await Task.WhenAny(allOver, Task.Delay(s_abortGrace, server.Time, CancellationToken.None)).ConfigureAwait(false);
             // Of the status, nobody is to wait longer.
             if ((requests > 0 || Count > 0) && !server.Options.IsBesideAnother)
                 server.Log.StopTimedOut(requests, Count);

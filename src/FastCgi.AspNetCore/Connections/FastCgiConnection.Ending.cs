@@ -107,12 +107,28 @@ internal sealed partial class FastCgiConnection
             Output.Abandon(scope);
         }
 
-        _manager.Remove(this);
+        var wasThere = _manager.Remove(this);
         _manager.OnClosed(_openedSecond);
+        if (wasThere)
+            Release();
     }
 
     /// <inheritdoc/>
-    public override void OnRequestOver() => Interlocked.Decrement(ref _lingeringCount);
+    public override void OnCallbacksStarted() => Interlocked.Increment(ref _callbackCount);
+
+    /// <inheritdoc/>
+    public override void OnRequestOver(bool hadCallbacks)
+    {
+        if (hadCallbacks)
+            Interlocked.Decrement(ref _callbackCount);
+        Release();
+    }
+
+    private void Release()
+    {
+        if (Interlocked.Decrement(ref _useCount) == 0)
+            _manager.OnOver();
+    }
 
     /// <summary>The one way of a request out of the table.</summary>
     /// <returns>Whether this call took it; whoever comes later does nothing.</returns>
@@ -128,7 +144,7 @@ internal sealed partial class FastCgiConnection
         if (how == RequestPhase.Over)
             _halfOpenCount--;
         else
-            Interlocked.Increment(ref _lingeringCount);
+            Interlocked.Increment(ref _useCount);
         return true;
     }
 

@@ -13,6 +13,8 @@ internal sealed partial class FastCgiConnection
     // (HTTP/2's rapid reset, CVE-2023-44487).
     private const int MaxLingeringRequests = 100;
 
+    private int LingeringCount => Volatile.Read(ref _useCount) - 1 - Volatile.Read(ref _callbackCount);
+
     private ProtocolError OnBeginRequest(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
         if (!_partialContent.TryComplete(in piece, ProtocolConstants.FixedBodyLength, out var content))
@@ -53,7 +55,7 @@ internal sealed partial class FastCgiConnection
         _halfOpenCount++;
         if (_requests.Count >= limit)
             request.Reject(limit == 1 ? RequestRejection.CannotMultiplex : RequestRejection.TooManyRequestsOnConnection);
-        else if (_lingeringCount >= MaxLingeringRequests)
+        else if (LingeringCount >= MaxLingeringRequests)
             request.Reject(RequestRejection.TooManyRequestsOnConnection);
         _requests.Add(request);
         return ProtocolError.None;

@@ -35,7 +35,12 @@ internal sealed partial class FastCgiConnection : RequestConnection
     private string? _id;
     private uint _requestCount;
     private int _halfOpenCount;
-    private int _lingeringCount;
+
+    // The transport while it is open, and the requests that have left and are not over.
+    private int _useCount = 1;
+
+    // Those whose OnCompleted callbacks run.
+    private int _callbackCount;
     private long _surplus;
     private bool _isShared;
     private bool _isReceivePaused;

@@ -127,7 +127,7 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
             EnsureSpare();
 
         // A thread that aborted it in this instant has not found it here.
-        if (request.IsAborted)
+        if (request.HasLeft)
             Leave(request);
     }
 

@@ -1,3 +1,5 @@
+using System.Runtime.CompilerServices;
+using FastCgi.AspNetCore.Requests;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Routing;
 using Microsoft.AspNetCore.Routing.Matching;
@@ -11,6 +13,8 @@ namespace FastCgi.AspNetCore.Hosting;
 /// </summary>
 internal sealed class RoleMatcherPolicy(IOptions<FastCgiServerOptions> options) : MatcherPolicy, IEndpointSelectorPolicy
 {
+    private readonly ConditionalWeakTable<RouteEndpoint, Endpoint> _observed = [];
+
     // With those that choose by other properties of the request than its path, such as the host.
     public override int Order => -100;
 
@@ -23,11 +27,39 @@ internal sealed class RoleMatcherPolicy(IOptions<FastCgiServerOptions> options) 
         var role = httpContext.Features.Get<IFastCgiRequestFeature>()?.Role ?? FastCgiRole.Responder;
         for (var i = 0; i < candidates.Count; i++)
         {
-            if (candidates.IsValidCandidate(i) && GetRole(candidates[i].Endpoint) != role)
+            if (!candidates.IsValidCandidate(i))
+                continue;
+
+            var endpoint = candidates[i].Endpoint;
+            if (GetRole(endpoint) != role)
                 candidates.SetValidity(i, false);
+            else if (role == FastCgiRole.Authorizer && endpoint is RouteEndpoint { RequestDelegate: not null } authorizer)
+                candidates.ReplaceEndpoint(i, _observed.GetValue(authorizer, Observe), candidates[i].Values!);
         }
 
         return Task.CompletedTask;
+    }
+
+    /// <summary>The endpoint, with which the request learns whether an answer is the authorizer's own.</summary>
+    private static RouteEndpoint Observe(RouteEndpoint endpoint)
+    {
+        return new RouteEndpoint(AskAsync, endpoint.RoutePattern, endpoint.Order, endpoint.Metadata, endpoint.DisplayName);
+
+        async Task AskAsync(HttpContext context)
+        {
+            var request = context.Features.Get<IFastCgiRequestFeature>() as FastCgiRequest;
+            int? answer = null;
+            request?.BeginAuthorization();
+            try
+            {
+                await endpoint.RequestDelegate!(context);
+                answer = context.Response.StatusCode;
+            }
+            finally
+            {
+                request?.EndAuthorization(answer);
+            }
+        }
     }
 
     private static FastCgiRole GetRole(Endpoint endpoint) => endpoint.Metadata.GetMetadata<FastCgiRoleAttribute>()?.Role ?? FastCgiRole.Responder;

@@ -17,6 +17,13 @@ internal abstract partial class FastCgiRequest :
     /// <summary>What comes behind the params; from when all of them have come.</summary>
     public RequestInput Input { get; private set; } = null!;
 
+    /// <summary>The application has completed the response, and may go on: no more of the body comes.</summary>
+    public void EndInput()
+    {
+        using var scope = Connection.EnterLock();
+        Input.End(scope);
+    }
+
     // While the end of STDIN is still to come: front-ends that stream tell of a body by the header, HTTP/2 clients not at all.
     bool IHttpRequestBodyDetectionFeature.CanHaveBody => Input.HasBody ?? (_head.HasTransferEncoding || IsMethodWithBody(_head.Method));
 

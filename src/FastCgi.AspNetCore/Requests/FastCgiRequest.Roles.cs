@@ -1,12 +1,34 @@
 using System.Globalization;
+using Microsoft.AspNetCore.Http;
 
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>What is different about requests in the other roles than Responder.</content>
 internal abstract partial class FastCgiRequest : IFastCgiFilterFeature
 {
-    /// <summary>Whether the endpoint is one that may allow an authorizer's request.</summary>
-    public bool IsAuthorizerEndpoint => _endpoint?.Metadata.GetMetadata<FastCgiRoleAttribute>()?.Role == FastCgiRole.Authorizer;
+    // Of Lazy.AuthorizerStatus: the authorizer is running.
+    private const int Asked = -1;
+
+    // Of Lazy.AuthorizerStatus: the answer may not allow the request, whatever it is.
+    private const int Refused = -2;
+
+    /// <summary>
+    /// Whether an answer of this status may be sent to a request in the role Authorizer, where any status below 400 could allow it: only the
+    /// answer of the authorizer itself may.
+    /// </summary>
+    public bool MayAnswerAuthorizer(int statusCode)
+        => statusCode >= StatusCodes.Status400BadRequest || _lazy?.AuthorizerStatus is { } answered && (answered == Asked || answered == statusCode);
+
+    /// <summary>An authorizer is asked. A second one cannot allow what the first has not: it was asked about another path, such as that of an error page.</summary>
+    public void BeginAuthorization() => Lazy.AuthorizerStatus = Lazy.AuthorizerStatus is null ? Asked : Refused;
+
+    /// <summary>The authorizer has answered, or failed.</summary>
+    /// <param name="statusCode">Its answer; <see langword="null"/> if it has failed.</param>
+    public void EndAuthorization(int? statusCode)
+    {
+        if (Lazy.AuthorizerStatus == Asked)
+            Lazy.AuthorizerStatus = statusCode ?? Refused;
+    }
 
     Stream IFastCgiFilterFeature.Data => _lazy?.Data ?? Keep(ref Lazy.Data, new FilterData(Input));
 

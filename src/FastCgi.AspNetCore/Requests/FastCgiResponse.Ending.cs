@@ -28,8 +28,11 @@ internal sealed partial class FastCgiResponse
         else if (!HasStarted && HasOnStarting)
             await FireOnStartingAsync();
 
-        if (TryFinish(out var ended))
-            OnEnded(ended);
+        if (!TryFinish(out var ended))
+            return;
+
+        OnEnded(ended);
+        _request.EndInput();
     }
 
     /// <summary>Ends the response when the application has returned, unless that has been done: the end is queued and sent.</summary>

@@ -116,18 +116,13 @@ internal sealed partial class FastCgiResponse
     }
 
     /// <summary>
-    /// Calls what the application has put in place of the server's own: its header dictionary, its choice of encodings, the metadata of
-    /// its endpoint. Without the lock, and without a change to anything, so that a thread that comes late does no harm.
+    /// Calls what the application has put in place of the server's own: its header dictionary, its choice of encodings. Without the lock, and without a change to anything, so that a thread that comes late does no harm.
     /// </summary>
     private PreparedHead PrepareHead()
     {
         var isReplaced = !ReferenceEquals(_applicationHeaders, _headers);
-        if (HasStarted || (!isReplaced && _headers.EncodingSelector is null && !IsAuthorizer))
+        if (HasStarted || (!isReplaced && _headers.EncodingSelector is null))
             return default;
-
-        var mayAllow = !IsAuthorizer || _request.IsAuthorizerEndpoint;
-        if (!isReplaced && _headers.EncodingSelector is null)
-            return new PreparedHead(null, null, mayAllow, IsEventStream: false, Version: 0);
 
         var version = _headers.Version;
         var copyLock = new RequestLock();
@@ -138,7 +133,7 @@ internal sealed partial class FastCgiResponse
         using (var scope = copyLock.EnterLock())
             isEventStream = CompleteHeaders(scope, headers);
         var encodedFields = headers.EncodingSelector is null ? null : CgiResponseWriter.EncodeFields(headers.Entries, headers.EncodingSelector);
-        return new PreparedHead(headers, encodedFields, mayAllow, isEventStream, version);
+        return new PreparedHead(headers, encodedFields, isEventStream, version);
     }
 
     /// <summary>Starts the response because the application wants to.</summary>
@@ -158,7 +153,7 @@ internal sealed partial class FastCgiResponse
         if (_statusCode is < 200 or > 999)
             throw new InvalidOperationException($"A FastCGI response cannot have the status code {_statusCode}.");
         // Some web servers allow access for any status of success, and none of these was meant as a permission.
-        if (IsAuthorizer && SentStatusCode < StatusCodes.Status400BadRequest && !head.MayAllow)
+        if (IsAuthorizer && !_request.MayAnswerAuthorizer(SentStatusCode))
         {
             throw new InvalidOperationException(
                 $"A request in the role Authorizer was answered {SentStatusCode}, which could allow it, by something that is no authorizer. Use MapFastCgiAuthorizer.");
@@ -233,8 +228,7 @@ internal sealed partial class FastCgiResponse
     /// <summary>What was asked of the application before the response starts.</summary>
     /// <param name="Headers">The headers, checked, where they are not the server's own collection as it is.</param>
     /// <param name="EncodedFields">The header fields as bytes, where the application chooses encodings.</param>
-    /// <param name="MayAllow">Whether the answer may allow an authorizer's request.</param>
     /// <param name="IsEventStream">Whether the headers are those of a stream of events.</param>
     /// <param name="Version">The version of the server's own collection that was seen.</param>
-    private readonly record struct PreparedHead(ResponseHeaders? Headers, byte[]? EncodedFields, bool MayAllow, bool IsEventStream, int Version);
+    private readonly record struct PreparedHead(ResponseHeaders? Headers, byte[]? EncodedFields, bool IsEventStream, int Version);
 }

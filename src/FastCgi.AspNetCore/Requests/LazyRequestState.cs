@@ -50,6 +50,9 @@ internal sealed class LazyRequestState
     public string? ConnectionId { get; set; }
 
     public ConcurrentDictionary<string, string?>? SetVariables;
+
+    /// <summary>What an authorizer has answered, or that it was asked, or failed.</summary>
+    public int? AuthorizerStatus { get; set; }
 }
 
 /// <summary>A reader over a body that middleware has put in place of the request's.</summary>

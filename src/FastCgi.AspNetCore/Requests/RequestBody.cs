@@ -201,9 +201,18 @@ internal sealed class RequestBody
         }
     }
 
-    /// <summary>How much of the result is in front of a position. One that is not in it is refused.</summary>
+    /// <summary>How much of the result is in front of a position.</summary>
+    /// <exception cref="ArgumentOutOfRangeException">The position is not in the result. The pipe would take it, and write to memory that it has given back.</exception>
     private static long GetReadLength(in ReadOnlySequence<byte> result, SequencePosition position)
-        => result.Start.GetObject() is null ? 0 : result.Slice(0, position).Length;
+    {
+        var segment = result.Start.GetObject() as ReadOnlySequenceSegment<byte>;
+        while (segment is not null && segment != position.GetObject() && segment != result.End.GetObject())
+            segment = segment.Next;
+        if (segment != position.GetObject())
+            throw new ArgumentOutOfRangeException(nameof(position), "The position is not one of the last read.");
+
+        return segment is null ? 0 : result.Slice(0, position).Length;
+    }
 
     private ReadResult Note(in ReadResult result)
     {

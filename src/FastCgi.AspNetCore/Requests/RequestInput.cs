@@ -106,14 +106,19 @@ internal sealed partial class RequestInput
             return;
 
         _isStdinOver = true;
-        if (_declaredLength > 0)
-            GetOrCreateBody(connection);
         _body?.EndInput(connection);
     }
 
     public void AppendData(ConnectionScope connection, ReadOnlySpan<byte> content) => _data?.Append(connection, content);
 
     public void EndData(ConnectionScope connection) => _data?.EndInput(connection);
+
+    /// <summary>The response is complete: the web server sends no more, so that reads get what has come, and then the error of a body that ended early.</summary>
+    public void End(ConnectionScope connection)
+    {
+        EndStdin(connection);
+        EndData(connection);
+    }
 
     /// <summary>The rest will not come: reads fail.</summary>
     public void Fail(ConnectionScope connection, Exception exception)
@@ -191,7 +196,8 @@ internal sealed partial class RequestInput
         using (_request.EnterLock())
         {
             ThrowIfOver();
-            read = _data!.ReadAsync(cancellationToken);
+            _data!.BeginRead(maxLength: null);
+            read = _data.ReadAsync(cancellationToken);
         }
 
         return Examined(read);
@@ -272,7 +278,7 @@ internal sealed partial class RequestInput
             return body;
 
         using (var connection = Connection.EnterLock())
-            return _isStdinOver || _declaredLength == 0 ? _body : GetOrCreateBody(connection);
+            return _declaredLength > 0 || (!_isStdinOver && _declaredLength != 0) ? GetOrCreateBody(connection) : _body;
     }
 
     private RequestBody GetOrCreateBody(ConnectionScope connection)
@@ -283,6 +289,8 @@ internal sealed partial class RequestInput
         var body = CreateBody(_declaredLength == UnknownLength ? null : _declaredLength);
         if (_error is not null || _declaredLength == 0)
             body.CompleteInput(connection, _error);
+        else if (_isStdinOver)
+            body.EndInput(connection);
         Volatile.Write(ref _body, body);
         return body;
     }

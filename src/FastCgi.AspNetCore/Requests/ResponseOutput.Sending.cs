@@ -11,7 +11,7 @@ namespace FastCgi.AspNetCore.Requests;
 internal sealed partial class ResponseOutput
 {
     private BufferChain _wire;
-    private TaskCompletionSource<FlushResult>? _waiter;
+    private FlushWait? _waiter;
     private bool _isFlushCanceled;
 
     // The memory that the send under way, of that number, carries for this response.
@@ -34,7 +34,7 @@ internal sealed partial class ResponseOutput
             return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: outcome == FlushOutcome.Dropped || Outlet.IsClosed));
 
         Outlet.FlushNow();
-        Task<FlushResult> task;
+        FlushWait wait;
         using (var connection = Outlet.EnterLock())
         {
             // It has been completed, or aborted, by another thread.
@@ -48,10 +48,10 @@ internal sealed partial class ResponseOutput
                 return new ValueTask<FlushResult>(new FlushResult(isCanceled, isCompleted: false));
             }
 
-            task = Wait(connection);
+            wait = Wait(connection);
         }
 
-        return new ValueTask<FlushResult>(cancellationToken.CanBeCanceled ? task.WaitAsync(cancellationToken) : task);
+        return new ValueTask<FlushResult>(cancellationToken.CanBeCanceled ? WaitAsync(wait, cancellationToken) : wait.Task);
     }
 
     /// <summary>Makes a flush that waits, or else the next one, return as cancelled.</summary>
@@ -173,15 +173,32 @@ internal sealed partial class ResponseOutput
     private bool HasRoom(ConnectionScope connection)
         => _wire.HeldLength + (Outlet.IsSending(connection, _sendNumber) ? _sendingLength : 0) < Settings.MaxBufferSize;
 
-    private Task<FlushResult> Wait(ConnectionScope connection)
+    private async Task<FlushResult> WaitAsync(FlushWait wait, CancellationToken cancellationToken)
+    {
+        try
+        {
+            return await wait.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
+        }
+        catch (OperationCanceledException)
+        {
+            // If nobody waits any longer, what cancels a flush from now on is meant for the next one.
+            using var connection = Outlet.EnterLock();
+            if (--wait.Count == 0 && _waiter == wait)
+                CompleteWaiter(connection, default);
+            throw;
+        }
+    }
+
+    private FlushWait Wait(ConnectionScope connection)
     {
         if (_waiter is null)
         {
-            _waiter = new TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously);
+            _waiter = new FlushWait();
             Outlet.AddWaiter(connection, this);
         }
 
-        return _waiter.Task;
+        _waiter.Count++;
+        return _waiter;
     }
 
     private void CompleteWaiter(ConnectionScope connection, FlushResult result)
@@ -192,5 +209,12 @@ internal sealed partial class ResponseOutput
         _waiter = null;
         Outlet.RemoveWaiter(connection, this);
         waiter.SetResult(result);
+    }
+
+    /// <summary>What flushes wait for, of one thread or of several.</summary>
+    private sealed class FlushWait() : TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously)
+    {
+        /// <summary>How many wait.</summary>
+        public int Count { get; set; }
     }
 }

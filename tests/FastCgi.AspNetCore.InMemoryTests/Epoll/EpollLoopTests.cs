@@ -49,9 +49,9 @@ public sealed class EpollLoopTests
 
     /// <summary>The loop bears even what fails when it ends a connection.</summary>
     [Theory]
-    [InlineData("event", 2)]
+    [InlineData("event", 3)]
     [InlineData("end of the peer", 1)]
-    [InlineData("end of ours", 2)]
+    [InlineData("end of ours", 3)]
     public async Task End_OfAConnectionFails_IsLoggedAndTheLoopGoesOn(string what, int failures)
     {
         await using var hand = await HandConnection.StartAsync(Apps.Hello);

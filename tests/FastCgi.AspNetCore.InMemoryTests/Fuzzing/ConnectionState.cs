@@ -40,7 +40,7 @@ internal static class ConnectionState
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_halfOpenCount")]
     private static extern ref int HalfOpenCount(FastCgiConnection connection);
 
-    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_lingeringCount")]
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_useCount")]
     private static extern ref int LingeringCount(FastCgiConnection connection);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isShared")]

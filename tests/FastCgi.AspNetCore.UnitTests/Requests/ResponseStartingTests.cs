@@ -67,7 +67,7 @@ public sealed class ResponseStartingTests
         _rig.Begin(role: FastCgiRole.Authorizer);
         Response.StatusCode = status;
         if (isAuthorizer)
-            ((IEndpointFeature)_rig.Request).Endpoint = new(null, new(new FastCgiRoleAttribute(FastCgiRole.Authorizer)), null);
+            _rig.Request.BeginAuthorization();
 
         var error = await Record.ExceptionAsync(() => Response.StartAsync());
 

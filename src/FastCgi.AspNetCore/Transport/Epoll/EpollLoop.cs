@@ -264,6 +264,14 @@ internal sealed unsafe class EpollLoop : IBatchSource, IDisposable
         {
             _log.ServerFailed(exception);
             connection?.Connection.Reset();
+        }
+        catch (Exception failure)
+        {
+            _log.ServerFailed(failure);
+        }
+
+        try
+        {
             connection?.CloseNow();
         }
         catch (Exception failure)

@@ -1,0 +1,261 @@
+using FastCgi.AspNetCore.Hosting;
+using FastCgi.AspNetCore.Testing;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.Routing;
+using Microsoft.Extensions.DependencyInjection;
+using Xunit;
+
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>Odd but legal uses of a request, where two mechanisms meet: none hangs, is lost, or reaches another request.</summary>
+public sealed class LateUseTests
+{
+    /// <summary>The web server takes any status below 400 for a permission, so that only the answer of the authorizer that was asked first may have one.</summary>
+    [Theory]
+    [InlineData("exception")]
+    [InlineData("status")]
+    [InlineData("branch")]
+    [InlineData("shortcut")]
+    [InlineData("redirect")]
+    [InlineData("afterwards")]
+    public async Task Authorizer_SomethingElseAnswers_DoesNotAllow(string how)
+    {
+        static void SetRole(FastCgiServerOptions options) => options.Roles.Add(FastCgiRole.Authorizer);
+        await using var server = await TestServer.StartAsync(Configure, SetRole, AddRouting);
+        server.Logs.Expected.UnionWith(["ApplicationError", "UnhandledException"]);
+
+        Assert.InRange(await AskAsync("/secret"), 400, 599);
+        Assert.Equal(how is "shortcut" or "redirect" ? 500 : 200, await AskAsync("/public"));
+
+        async Task<int> AskAsync(string path)
+        {
+            var frontEnd = server.Connect();
+            frontEnd.Send(RecordBytes.Begin(1, 2), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", path)));
+            return (await frontEnd.ReadResponseAsync(isStatusFirst: true)).Status;
+        }
+
+        void Configure(IApplicationBuilder app)
+        {
+            if (how == "exception")
+                app.UseExceptionHandler("/error");
+            if (how == "status")
+                app.UseStatusCodePagesWithReExecute("/error");
+            app.UseRouting();
+            if (how == "branch")
+                app.Map("/secret", static branch => branch.Run(static context => context.Response.WriteAsync("a page")));
+            if (how == "shortcut")
+                app.Use(static (HttpContext context, RequestDelegate _) => context.Response.WriteAsync("maintenance"));
+            if (how == "redirect")
+                app.Use(static (HttpContext context, RequestDelegate _) => Task.Run(() => context.Response.StatusCode = 307));
+            if (how == "afterwards")
+                app.Use(static async (context, next) =>
+                {
+                    await next(context);
+                    context.Response.StatusCode = 200;
+                });
+            app.UseEndpoints(endpoints => endpoints.MapFastCgiAuthorizer("/{**path}", IsAllowed));
+        }
+
+        ValueTask<bool> IsAllowed(HttpContext context)
+        {
+            if (context.Request.Path != "/secret")
+                return ValueTask.FromResult(true);
+
+            return how == "exception" ? throw new InvalidOperationException("This is meant to fail.") : ValueTask.FromResult(false);
+        }
+
+        static void AddRouting(IServiceCollection services)
+        {
+            services.AddRouting();
+            services.Configure<FastCgiServerOptions>(SetRole);
+            services.AddSingleton<MatcherPolicy, RoleMatcherPolicy>();
+        }
+    }
+
+    /// <summary>A position of another request's body, and one of an earlier read, are refused before the pipe takes them.</summary>
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task BodyReader_PositionOfAnotherRead_IsRefused(bool ofAnotherRequest)
+    {
+        SequencePosition kept = default;
+        var (first, go, done) = (Waiting.Signal(), Waiting.Signal(), Waiting.Signal<Exception?>());
+        await using var server = await TestServer.StartAsync(HandleAsync);
+        var one = server.Connect();
+        one.Send(RecordBytes.Post(1, "/first", "the body of another"u8.ToArray()));
+        await first.Task;
+        var two = server.Connect();
+        two.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/second", ("CONTENT_LENGTH", "3000"))), RecordBytes.Record(RecordBytes.Stdin, 1, "0123456789"u8));
+
+        Assert.IsType<ArgumentOutOfRangeException>(await done.Task);
+
+        two.Send(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[2_990]), RecordBytes.Record(RecordBytes.Stdin, 1));
+        Assert.Equal("3000", (await two.ReadResponseAsync()).Text);
+        go.SetResult();
+        await one.ReadResponseAsync();
+
+        async Task HandleAsync(HttpContext context)
+        {
+            var reader = context.Request.BodyReader;
+            var read = await reader.ReadAsync();
+            if (context.Request.Path == "/first")
+            {
+                kept = read.Buffer.GetPosition(4);
+                first.SetResult();
+                await go.Task;
+                return;
+            }
+
+            if (!ofAnotherRequest)
+                kept = new SequencePosition(null, 4);
+            done.SetResult(Record.Exception(() => reader.AdvanceTo(kept)));
+            reader.AdvanceTo(read.Buffer.Start, read.Buffer.End);
+            read = await reader.ReadAtLeastAsync(3_000);
+            await context.Response.WriteAsync($"{read.Buffer.Length}");
+        }
+    }
+
+    [Fact]
+    public async Task FilterData_ReadTwiceAtOnce_OnlyTheSecondFails()
+    {
+        await using var server = await TestServer.StartAsync(HandleAsync, static options => options.Roles.Add(FastCgiRole.Filter));
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Begin(1, 3), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/f", ("FCGI_DATA_LENGTH", "5"))), RecordBytes.Record(RecordBytes.Stdin, 1));
+
+        frontEnd.Send(RecordBytes.Record(RecordBytes.Data, 1, "hello"u8), RecordBytes.Record(RecordBytes.Data, 1));
+
+        Assert.Equal("5 InvalidOperationException", (await frontEnd.ReadResponseAsync()).Text);
+
+        static async Task HandleAsync(HttpContext context)
+        {
+            var data = context.Features.GetRequiredFeature<IFastCgiFilterFeature>().Data;
+            var first = data.ReadAsync(new byte[100]).AsTask();
+            var error = await Record.ExceptionAsync(async () => await data.ReadAsync(new byte[100]));
+            await context.Response.WriteAsync($"{await first} {error?.GetType().Name}");
+        }
+    }
+
+    /// <summary>Nothing more of the body comes behind the end of the response: a read gets what is there, and then fails instead of waiting for ever.</summary>
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Body_ReadAfterTheResponseIsComplete_EndsAndGivesItsPlaceBack(bool isStarted)
+    {
+        var error = Waiting.Signal<Exception?>();
+        await using var server = await TestServer.StartAsync(HandleAsync, static options => (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit) = (1, 1));
+        var frontEnd = server.Connect();
+
+        frontEnd.Send(
+            RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "10"))), RecordBytes.Record(RecordBytes.Stdin, 1, "01234"u8));
+
+        Assert.IsType<BadHttpRequestException>(await error.Task);
+        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, "56789"u8), RecordBytes.Record(RecordBytes.Stdin, 1));
+        var next = server.Connect();
+        next.Send(RecordBytes.Get());
+        Assert.Equal(200, (await next.ReadResponseAsync()).Status);
+
+        async Task HandleAsync(HttpContext context)
+        {
+            if (context.Request.Method == "GET")
+            {
+                await Apps.Hello(context);
+                return;
+            }
+
+            var buffer = new byte[100];
+            var length = isStarted ? await context.Request.Body.ReadAsync(buffer) : 0;
+            var reading = isStarted ? context.Request.Body.ReadAsync(buffer).AsTask() : null;
+            await context.Response.WriteAsync("x");
+            await context.Response.CompleteAsync();
+            error.SetResult(await Record.ExceptionAsync(async () =>
+            {
+                while (length < 10)
+                    length += reading is null ? await context.Request.Body.ReadAsync(buffer) : await reading;
+            }));
+        }
+    }
+
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task ContentLength_SetBehindMoreBytes_IsAnError(bool isFlushed)
+    {
+        await using var server = await TestServer.StartAsync(HandleAsync);
+        server.Logs.Expected.Add("ApplicationError");
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.Equal(500, (await frontEnd.ReadResponseAsync()).Status);
+
+        async Task HandleAsync(HttpContext context)
+        {
+            context.Response.BodyWriter.GetSpan(20)[..20].Fill((byte)'a');
+            context.Response.BodyWriter.Advance(20);
+            context.Response.ContentLength = 10;
+            if (isFlushed)
+                await context.Response.BodyWriter.FlushAsync();
+        }
+    }
+
+    [Fact]
+    public async Task CancelPendingFlush_BehindAFlushThatATokenCancelled_IsOfTheNextFlush()
+    {
+        var isCanceled = Waiting.Signal<bool>();
+        await using var server = await TestServer.StartAsync(HandleAsync);
+        var frontEnd = server.Connect();
+        frontEnd.Transport.HoldSends();
+        frontEnd.Send(RecordBytes.Get());
+
+        Assert.True(await isCanceled.Task.WaitAsync(Waiting.Patience));
+        frontEnd.Close();
+
+        async Task HandleAsync(HttpContext context)
+        {
+            await Task.Yield();
+            var writer = context.Response.BodyWriter;
+            using var source = new CancellationTokenSource();
+            var waiting = writer.WriteAsync(new byte[300_000], source.Token).AsTask();
+            await source.CancelAsync();
+            await Assert.ThrowsAnyAsync<OperationCanceledException>(() => waiting);
+            writer.CancelPendingFlush();
+            isCanceled.SetResult((await writer.FlushAsync()).IsCanceled);
+        }
+    }
+
+    /// <summary>What the callbacks use, such as the services of the request, is there until they are over, and so it is with a request whose client has gone.</summary>
+    [Theory]
+    [InlineData("callback")]
+    [InlineData("handler")]
+    public async Task Stop_WhileTheApplicationWorksOn_WaitsForIt(string what)
+    {
+        var (entered, go) = (Waiting.Signal(), Waiting.Signal());
+        await using var server = await TestServer.StartAsync(HandleAsync);
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(keepConnection: false));
+        await entered.Task;
+        frontEnd.Close();
+
+        var stopping = server.StopAsync();
+
+        await Waiting.UntilAsync(() => server.Connections is { IsStopping: true, Count: 0 }, "the connection to go");
+        Assert.False(stopping.IsCompleted);
+        go.SetResult();
+        await stopping.WaitAsync(Waiting.Patience);
+
+        async Task HandleAsync(HttpContext context)
+        {
+            if (what == "callback")
+                context.Response.OnCompleted(WorkAsync);
+            else
+                await WorkAsync();
+        }
+
+        Task WorkAsync()
+        {
+            entered.SetResult();
+            return go.Task;
+        }
+    }
+}
