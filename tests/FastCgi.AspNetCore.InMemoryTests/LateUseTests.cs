@@ -132,7 +132,7 @@ public sealed class LateUseTests
         {
             var data = context.Features.GetRequiredFeature<IFastCgiFilterFeature>().Data;
             var first = data.ReadAsync(new byte[100]).AsTask();
-            var error = await Record.ExceptionAsync(async () => await data.ReadAsync(new byte[100]));
+            var error = await Record.ExceptionAsync(async () => await data.ReadAtLeastAsync(new byte[1], 1));
             await context.Response.WriteAsync($"{await first} {error?.GetType().Name}");
         }
     }

@@ -31,7 +31,6 @@ internal static class CgiRequestMapper
         head.Protocol = MapProtocol(variables.Protocol, mapping);
         head.IsHttps = IsHttps(variables.Https, variables.Scheme);
         head.HostOffset = variables.HostOffset;
-        head.HasTransferEncoding = variables.HasTransferEncoding;
         head.IsPortUnusual = IsUnusualPort(variables.ServerPort);
         if (!TryMapContentLength(variables.ContentLength, out var contentLength))
             return RequestRejection.InvalidContentLength;

@@ -37,9 +37,6 @@ internal struct RequestHead
     /// <summary>Whether no parameter says which path is asked for.</summary>
     public bool LacksTarget;
 
-    /// <summary>Whether the client's message was chunked, so that a body follows though its length is not known.</summary>
-    public bool HasTransferEncoding;
-
     // Half the size of a long that may be null; there is one for each request that waits.
     private long _contentLengthPlusOne;
 }

@@ -29,9 +29,6 @@ internal ref struct RequestVariables
     /// <summary>Whether PATH_INFO was sent, be it empty: the front-end splits the path.</summary>
     public bool HasPathInfo;
 
-    /// <summary>Whether the client's message was chunked. The body has been de-chunked, so it says only that there is one.</summary>
-    public bool HasTransferEncoding;
-
     /// <summary>Where in the stream the last Host header is; negative if there is none. Nearly every request asks for it.</summary>
     public int HostOffset;
 
@@ -64,12 +61,7 @@ internal ref struct RequestVariables
     {
         if (name.StartsWith("HTTP_"u8))
         {
-            if (HttpCharacters.IsSuspect(value) && !mapping.CanDecodeHeader(value))
-                return RequestRejection.InvalidHeaderValue;
-
-            if (name.Length == 22 && name.SequenceEqual("HTTP_TRANSFER_ENCODING"u8))
-                HasTransferEncoding = !value.IsEmpty;
-            return RequestRejection.None;
+            return HttpCharacters.IsSuspect(value) && !mapping.CanDecodeHeader(value) ? RequestRejection.InvalidHeaderValue : RequestRejection.None;
         }
 
         switch (name.Length)

@@ -3,6 +3,7 @@ using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
+using Microsoft.Net.Http.Headers;
 
 namespace FastCgi.AspNetCore.Requests;
 
@@ -25,7 +26,8 @@ internal abstract partial class FastCgiRequest :
     }
 
     // While the end of STDIN is still to come: front-ends that stream tell of a body by the header, HTTP/2 clients not at all.
-    bool IHttpRequestBodyDetectionFeature.CanHaveBody => Input.HasBody ?? (_head.HasTransferEncoding || IsMethodWithBody(_head.Method));
+    bool IHttpRequestBodyDetectionFeature.CanHaveBody => Input.HasBody
+        ?? (!string.IsNullOrEmpty(Parameters.GetHeader(HeaderNames.TransferEncoding)) || IsMethodWithBody(_head.Method));
 
     PipeReader IRequestBodyPipeFeature.Reader
     {

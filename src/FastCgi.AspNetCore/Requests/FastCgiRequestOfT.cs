@@ -14,8 +14,8 @@ internal sealed class FastCgiRequest<TContext>(
     : FastCgiRequest(server, connection, in start)
     where TContext : notnull
 {
-    private TContext? _context;
-    private bool _hasContext;
+    // Of hosting, and so a class: where another one's is a value, it is boxed.
+    private object? _context;
 
     public override bool Execute()
     {
@@ -32,9 +32,9 @@ internal sealed class FastCgiRequest<TContext>(
                 return true;
             }
 
-            _context = application.CreateContext(this);
-            _hasContext = true;
-            task = application.ProcessRequestAsync(_context);
+            var context = application.CreateContext(this);
+            _context = context;
+            task = application.ProcessRequestAsync(context);
         }
         catch (Exception exception)
         {
@@ -55,12 +55,12 @@ internal sealed class FastCgiRequest<TContext>(
 
     public override void DisposeContext()
     {
-        if (!_hasContext)
+        if (_context is null)
             return;
 
         try
         {
-            application.DisposeContext(_context!, ApplicationError);
+            application.DisposeContext((TContext)_context, ApplicationError);
         }
         catch (Exception failure)
         {

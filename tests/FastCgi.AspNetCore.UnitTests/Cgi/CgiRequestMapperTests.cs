@@ -174,12 +174,6 @@ public sealed class CgiRequestMapperTests
     public void Map_ContentLengthFromAHeader_IsNotBelieved(string name) => Assert.Null(CgiParameters.Get((name, "5")).Map().ContentLength);
 
     [Theory]
-    [InlineData("chunked", true)]
-    [InlineData("", false)]
-    public void Map_TransferEncoding_TellsThatABodyFollows(string value, bool hasTransferEncoding)
-        => Assert.Equal(hasTransferEncoding, CgiParameters.Get(("HTTP_TRANSFER_ENCODING", value)).Map().HasTransferEncoding);
-
-    [Theory]
     [InlineData("HTTP_X", "a\rb")]
     [InlineData("HTTP_X", "a\nb")]
     [InlineData("HTTP_X", "a\0b")]
