@@ -106,17 +106,6 @@ public sealed class FastCgiServerOptions
         }
     }
 
-    /// <summary>
-    /// An address of its own for the status, which answers nothing else: <c>http://127.0.0.1:9100</c>, or another of this machine's own, or
-    /// <c>fastcgi://unix:/run/app/status.sock</c> in any of the forms of an endpoint. It has threads of its own, so it answers however
-    /// busy the application is. Whoever can connect sees the status.
-    /// </summary>
-    /// <remarks><see langword="null"/> by default: none. <c>app.MapFastCgiStatus()</c> shows the status on an endpoint of the application.</remarks>
-    public string? StatusAddress { get; set; }
-
-    /// <summary>Whether the process is another server's: its sockets are, and what systemd is told.</summary>
-    internal bool IsBesideAnother { get; set; }
-
     /// <summary>After how long without a request the application stops, to be started again by the next one.</summary>
     /// <remarks>
     /// <see langword="null"/> by default: never. It is of use where something else listens and starts the application on demand, such

@@ -1,6 +1,10 @@
+using FastCgi.AspNetCore;
+using FastCgi.AspNetCore.Hosting;
 using FastCgi.AspNetCore.Status;
+using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Routing;
+using Microsoft.Extensions.DependencyInjection;
 
 namespace Microsoft.AspNetCore.Builder;
 
@@ -14,14 +18,21 @@ public static class FastCgiStatusExtensions
     /// </summary>
     /// <param name="endpoints">The endpoints of the application.</param>
     /// <param name="pattern">The path.</param>
-    /// <returns>The endpoint. Without a policy, such as by <c>RequireAuthorization</c>, it answers only clients on the same machine.</returns>
+    /// <returns>
+    /// The endpoint. Say who may see it: <c>RequireAuthorization("policy")</c>, or <c>AllowAnonymous()</c> where the web server restricts access to
+    /// the path. Without either, it answers only in Development.
+    /// </returns>
     /// <remarks>
+    /// It answers however many requests the application works on: the path has the reserved places of
+    /// <see cref="FastCgiServerLimits.MaxReservedRequests"/>.
     /// Latencies are counted from the first look on until ten minutes after the last; while nobody looks, a request costs nothing for it.
     /// Paths are shown without their queries, and no header is.
     /// </remarks>
     public static IEndpointConventionBuilder MapFastCgiStatus(this IEndpointRouteBuilder endpoints, string pattern = "/fastcgi-status")
     {
         ArgumentNullException.ThrowIfNull(endpoints);
-        return endpoints.Map(pattern, StatusEndpoint.AnswerAsync).WithDisplayName("FastCGI status");
+        if (endpoints.ServiceProvider.GetService<IServer>() is FastCgiServer server)
+            server.HasStatusEndpoint = true;
+        return endpoints.Map(pattern, StatusEndpoint.AnswerAsync).WithDisplayName("FastCGI status").WithMetadata(StatusMarker.Instance);
     }
 }

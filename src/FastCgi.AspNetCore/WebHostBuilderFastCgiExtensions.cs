@@ -1,6 +1,5 @@
 using FastCgi.AspNetCore;
 using FastCgi.AspNetCore.Hosting;
-using FastCgi.AspNetCore.Status;
 using Microsoft.Extensions.DependencyInjection;
 
 namespace Microsoft.AspNetCore.Hosting;
@@ -18,11 +17,7 @@ public static class WebHostBuilderFastCgiExtensions
     public static IWebHostBuilder UseFastCgi(this IWebHostBuilder builder)
     {
         ArgumentNullException.ThrowIfNull(builder);
-        return builder.ConfigureServices(static (context, services) =>
-        {
-            if (ServerRegistration.TryAdd(services, context.Configuration))
-                services.AddHostedService<StatusHost>();
-        });
+        return builder.ConfigureServices(static (context, services) => ServerRegistration.Add(services, context.Configuration));
     }
 
     /// <summary>Serves the application over FastCGI, with options set in code; they override the configuration.</summary>

@@ -138,25 +138,6 @@ public sealed class ServerStartTests
         Assert.False(late.IsAsked);
     }
 
-    [Fact]
-    public async Task Start_StoppedAndBoundAllTheSame_GivesUpAndLeavesNothing()
-    {
-        // The stop comes when all is bound, and nothing listens yet.
-        await using var run = ServerRun.Make(Apps.Hello);
-        Task? stop = null;
-        run.Server.Companion = _ =>
-        {
-            stop = run.Server.StopAsync(default);
-            return Task.CompletedTask;
-        };
-
-        await Assert.ThrowsAnyAsync<OperationCanceledException>(() => run.Server.StartAsync(new NoApplication(), default));
-        await stop!;
-
-        Assert.False(run.Server.IsRunning);
-        Assert.DoesNotContain(run.Logs.All, static log => log.EventName == "Listening");
-    }
-
     /// <summary>Binds when it is told to, whoever has given up waiting.</summary>
     private sealed class LateFactory : IConnectionListenerFactory, IConnectionListenerFactorySelector, IConnectionListener
     {

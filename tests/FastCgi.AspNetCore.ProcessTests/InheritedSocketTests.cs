@@ -30,20 +30,6 @@ public sealed class InheritedSocketTests : IDisposable
         Assert.True(File.Exists(SocketPath));
     }
 
-    /// <summary>The server of the status is another one in the same process, whose socket it is not.</summary>
-    [Fact]
-    public async Task SpawnFcgi_StatusOnAnAddressOfItsOwn_AnswersThereAlone()
-    {
-        var status = Path.Combine(_folder.Path, "status.sock");
-        await using var starter = Starter.Start([$"FastCgi__StatusAddress=fastcgi://unix:{status}"], "spawn-fcgi", "-n", "-s", SocketPath, "--", Starter.Application);
-        var process = await starter.GetProcessAsync(UnixEndPoint);
-        await Waiting.FindAsync(() => Task.FromResult(File.Exists(status) ? "" : null), () => starter.Output);
-
-        Assert.Contains("\"processId\"", await FastCgiClient.GetAsync(new UnixDomainSocketEndPoint(status), "/?json"), StringComparison.Ordinal);
-        for (var i = 0; i < 50; i++)
-            Assert.Equal(process, int.Parse(await FastCgiClient.GetAsync(UnixEndPoint, "/process")));
-    }
-
     [Fact]
     public async Task SpawnFcgi_TcpPort_IsServed()
     {

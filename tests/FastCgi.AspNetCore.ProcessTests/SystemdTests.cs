@@ -12,50 +12,21 @@ public sealed class SystemdTests : IDisposable
 {
     private readonly ScratchFolder _folder = new();
 
-    /// <summary>Once each, also where the status has a server of its own in the process.</summary>
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
-    public async Task Notify_StartAndStop_AreTold(bool hasStatus)
+    [Fact]
+    public async Task Notify_StartAndStop_AreTold()
     {
         var path = Path.Combine(_folder.Path, "notify");
         var application = Path.Combine(_folder.Path, "app.sock");
         using var systemd = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified);
         systemd.Bind(new UnixDomainSocketEndPoint(path));
-        var status = Path.Combine(_folder.Path, "status.sock");
-        await using var starter = Starter.Start(
-            [$"NOTIFY_SOCKET={path}", $"ASPNETCORE_URLS=fastcgi://unix:{application}", "FastCgi__StatusAddress=" + (hasStatus ? $"fastcgi://unix:{status}" : "")], Starter.Application);
+        await using var starter = Starter.Start([$"NOTIFY_SOCKET={path}", $"ASPNETCORE_URLS=fastcgi://unix:{application}"], Starter.Application);
 
         Assert.StartsWith("READY=1\n", await ReceiveAsync(systemd), StringComparison.Ordinal);
-        if (hasStatus)
-            await Waiting.FindAsync(() => Task.FromResult(File.Exists(status) ? "" : null), () => starter.Output);
         // It is ready, so nobody need wait for it.
         await Starter.TerminateAsync(int.Parse(await FastCgiClient.GetAsync(new UnixDomainSocketEndPoint(application), "/process")));
         Assert.StartsWith("STOPPING=1\n", await ReceiveAsync(systemd), StringComparison.Ordinal);
         Assert.Equal(0, await starter.WaitForExitAsync());
         Assert.Equal(0, systemd.Available);
-    }
-
-    /// <summary>systemd would take an application for ready that ends at once.</summary>
-    [Theory]
-    [InlineData("http://127.0.0.1:{0}")]
-    [InlineData("fastcgi://127.0.0.1:{0}")]
-    [InlineData("fastcgi://unix:/nonexistent/status.sock")]
-    public async Task Notify_StatusAddressThatCannotBeListenedOn_IsNotReady(string status)
-    {
-        using var other = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        other.Bind(new IPEndPoint(IPAddress.Loopback, 0));
-        other.Listen();
-        var address = string.Format(CultureInfo.InvariantCulture, status, ((IPEndPoint)other.LocalEndPoint!).Port);
-        var path = Path.Combine(_folder.Path, "notify");
-        using var systemd = new Socket(AddressFamily.Unix, SocketType.Dgram, ProtocolType.Unspecified);
-        systemd.Bind(new UnixDomainSocketEndPoint(path));
-        await using var starter = Starter.Start(
-            [$"NOTIFY_SOCKET={path}", $"ASPNETCORE_URLS=fastcgi://unix:{_folder.Path}/app.sock", $"FastCgi__StatusAddress={address}"], Starter.Application);
-
-        Assert.NotEqual(0, await starter.WaitForExitAsync());
-        Assert.Equal(0, systemd.Available);
-        Assert.Contains($"The status cannot be served at FastCgi:StatusAddress, which is '{address}'.", starter.Output, StringComparison.Ordinal);
     }
 
     [Theory]

@@ -32,7 +32,6 @@ public sealed class ConfigurationTests
                 "TraceIdentifierParameter": "REQUEST_ID",
                 "PingPath": "/ping",
                 "SlowRequestThreshold": "00:00:03",
-                "StatusAddress": "http://127.0.0.1:9100",
                 "Roles": [ "Authorizer", "filter" ],
                 "ReservedPaths": [ "/health", "/status/" ],
                 "Limits": {
@@ -71,7 +70,6 @@ public sealed class ConfigurationTests
         Assert.Equal("REQUEST_ID", options.TraceIdentifierParameter);
         Assert.Equal("/ping", options.PingPath);
         Assert.Equal(TimeSpan.FromSeconds(3), options.SlowRequestThreshold);
-        Assert.Equal("http://127.0.0.1:9100", options.StatusAddress);
         Assert.Equal([FastCgiRole.Authorizer, FastCgiRole.Filter], options.Roles.Order());
         Assert.Equal(1, options.Limits.MaxConcurrentConnections);
         Assert.Equal(2, options.Limits.MaxConcurrentRequests);

@@ -47,14 +47,14 @@ public sealed class TopCommandTests : IAsyncLifetime
     }
 
     [Fact]
-    public async Task Url_OfTheStatusAddress_IsRead()
+    public async Task Url_OfKestrelBeside_IsRead()
     {
         using var port = new PortReservation();
         var url = $"http://127.0.0.1:{port.EndPoint.Port}";
         port.Dispose();
         await using var server = await SampleServer.StartAsync(statusAddress: url);
 
-        var (code, text, _) = await ToolRun.RunAsync("top", url, "--once");
+        var (code, text, _) = await ToolRun.RunAsync("top", url + "/fastcgi-status", "--once");
 
         Assert.Equal(0, code);
         Assert.Contains("\nno request is under way\n", text, StringComparison.Ordinal);

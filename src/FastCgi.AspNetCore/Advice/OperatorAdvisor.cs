@@ -52,6 +52,9 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
             CheckPort(host, request.Parameters);
         if (request.Head.LacksTarget && _targets.TryAcquire(out var count))
             log.ParametersMissing("REQUEST_URI", count, "the application sees each as one for /", RequestRejections.ParameterAdvice);
+        // Before the answer, so that an operator who sees it finds the line that explains it.
+        if (request.Rejection != RequestRejection.None)
+            AdviseOnRejection(request);
     }
 
     /// <inheritdoc/>
@@ -77,8 +80,6 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
         AdviseOnDroppedHeaders(request);
         if (request.Rejection == RequestRejection.None)
             AdviseOnAnswer(request);
-        else
-            AdviseOnRejection(request);
     }
 
     /// <inheritdoc/>

@@ -165,8 +165,7 @@ internal sealed class ConnectionManager(ServerContext server)
             foreach (var connection in ToList())
                 connection.Abort();
             await Task.WhenAny(allOver, Task.Delay(s_abortGrace, server.Time, CancellationToken.None)).ConfigureAwait(false);
-            // Of the status, nobody is to wait longer.
-            if ((requests > 0 || Count > 0) && !server.Options.IsBesideAnother)
+            if (requests > 0 || Count > 0)
                 server.Log.StopTimedOut(requests, Count);
         }
 

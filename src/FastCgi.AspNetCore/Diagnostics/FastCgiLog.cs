@@ -258,6 +258,12 @@ internal static partial class FastCgiLog
     [LoggerMessage(RequestsGivenUpId, LogLevel.Warning, "The last {Count} requests that were given up before they were answered were all {Seconds:F0} s old: a time-out ends them, most likely that of {WebServer}, and clients get a 504. If answers need the time, add {Line}. If not, find what they wait for. See docs/troubleshooting.md#504-gateway-timeout. Reported once.", EventName = "RequestsGivenUp")]
     public static partial void RequestsGivenUp(this ILogger log, int count, double seconds, string webServer, string line);
 
+    [LoggerMessage(113, LogLevel.Information, "The status at {Path} is shown to {Audience}.", EventName = "StatusShown")]
+    public static partial void StatusShown(this ILogger log, string path, string audience);
+
+    [LoggerMessage(114, LogLevel.Warning, "The status at {Path} is shown to nobody: outside Development, the application must say who may see it. Add .RequireAuthorization(\"policy\") to MapFastCgiStatus(), or .AllowAnonymous() if the web server restricts access to the path.", EventName = "StatusNotShown")]
+    public static partial void StatusNotShown(this ILogger log, string path);
+
     [LoggerMessage(107, LogLevel.Warning, @"Connection id ""{ConnectionId}"", request {Sequence}: {Method} {Path} of {Client} has taken {Seconds:F0} s, and is {Activity} ({BytesRead} bytes read, {BytesWritten} written). Slow requests that were not logged before this one: {Suppressed}.", EventName = "SlowRequest")]
     public static partial void SlowRequest(
         this ILogger log, string connectionId, uint sequence, string method, string path, string client, double seconds, string activity, long bytesRead, long bytesWritten, long suppressed);

@@ -73,8 +73,8 @@ internal sealed class FastCgiServer : IServer
     /// <summary>The warnings and errors so far.</summary>
     public EventJournal Journal { get; }
 
-    /// <summary>What starts when the endpoints are bound, before a connection is accepted and systemd is told. If it fails, so does the start.</summary>
-    public Func<CancellationToken, Task>? Companion { get; set; }
+    /// <summary>Whether the application has an endpoint that shows the status.</summary>
+    public bool HasStatusEndpoint { get; set; }
 
     /// <summary>Who tells the operator what to fix; <see langword="null"/> before the start, and where that is switched off.</summary>
     public OperatorAdvisor? Advisor { get; private set; }
@@ -157,16 +157,18 @@ internal sealed class FastCgiServer : IServer
         foreach (var root in options.SendFile.Roots.Where(static root => !Directory.Exists(root.Folder)))
             _log.SendFileFolderMissing(root.Folder);
         var hasHttpEndpoints = HttpServer.HasOwnEndpoints(configuration) || _services.GetService<KestrelSettings>()?.HasEndpoints == true;
-        var inherited = options.IsBesideAnother ? InheritedSockets.None : InheritedSockets.OfThisProcess;
+        var inherited = InheritedSockets.OfThisProcess;
         var plan = EndpointPlan.Make(options, _addresses, configuration, hasHttpEndpoints, inherited, _log);
         if (plan.FastCgi.Count > 0 && string.Equals(configuration?["ForwardedHeaders_Enabled"], "true", StringComparison.OrdinalIgnoreCase))
             _log.ForwardedHeadersEnabled();
 
         var log = SafeLogger.Wrap(_log);
         Advisor = options.EnableAdvice ? new OperatorAdvisor(log, _time) : null;
+        var statusEndpoints = HasStatusEndpoint ? StatusEndpoints.Find(_services) : [];
         _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(log), _time, log);
         _connections = new ConnectionManager(ServerContext.Create(
-            options, application, log, _time, _scheduler, _scheduler.Watchdog, RecordLog.Create(_loggers), ResourceLimits.GetDescriptors, Advisor));
+            options, application, log, _time, _scheduler, _scheduler.Watchdog, RecordLog.Create(_loggers), ResourceLimits.GetDescriptors, Advisor,
+            [.. statusEndpoints.Select(static endpoint => endpoint.Path)]));
         if (_services.GetService<IMeterFactory>() is { } meters)
             ServerMetrics.Observe(meters, _connections, _scheduler);
         if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
@@ -182,9 +184,6 @@ internal sealed class FastCgiServer : IServer
         if (servesHttp)
             await _httpServer.StartAsync(_services, plan.Http, _addresses.PreferHostingUrls, application, cancellationToken).ConfigureAwait(false);
 
-        if (Companion is { } start)
-            await start(cancellationToken).ConfigureAwait(false);
-
         // From here on nothing is awaited: a stop that comes now finds all of it. The token may hear of one that came before a little later.
         _startGivenUp.Token.ThrowIfCancellationRequested();
         cancellationToken.ThrowIfCancellationRequested();
@@ -194,6 +193,7 @@ internal sealed class FastCgiServer : IServer
         foreach (var listener in _listeners)
             listener.Start();
         PublishAddresses();
+        LogStatusEndpoints(statusEndpoints);
         KeyRing.Report(_services, KeyRing.FindUsualFolder, _log);
         if (Advisor is not null)
         {
@@ -203,7 +203,7 @@ internal sealed class FastCgiServer : IServer
 
         Volatile.Write(ref _isRunning, true);
 
-        _notifier = options.IsBesideAnother ? null : SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log, _time);
+        _notifier = SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log, _time);
         _notifier?.Ready(_listeners.Count);
     }
 
@@ -363,6 +363,18 @@ internal sealed class FastCgiServer : IServer
         {
             foreach (var block in WebServerBlock.Create(_listeners[0].EndPoint, _options.Value.PathBase, environment.ApplicationName, Socket.OSSupportsIPv6, Path.Exists))
                 _log.WebServerFound(block.Server, EndpointAddress.Format(_listeners[0].EndPoint), block.File, block.Command, block.Text);
+        }
+    }
+
+    private void LogStatusEndpoints(IReadOnlyList<(string Path, StatusAudience Audience)> endpoints)
+    {
+        var isDevelopment = _services.GetService<IHostEnvironment>()?.IsDevelopment() == true;
+        foreach (var (path, audience) in endpoints)
+        {
+            if (audience == StatusAudience.Development && !isDevelopment)
+                _log.StatusNotShown(path);
+            else
+                _log.StatusShown(path, audience == StatusAudience.Authorized ? "whom its authorization policy admits" : "everybody who reaches it");
         }
     }
 }

@@ -22,7 +22,6 @@ internal static class KnownSettings
         ["PathBaseSource"] = static (setting, options) => options.PathBaseSource = Choice<FastCgiPathBaseSource>(setting),
         ["PingPath"] = static (setting, options) => options.PingPath = string.IsNullOrEmpty(setting.Value) ? null : setting.Value,
         ["SlowRequestThreshold"] = static (setting, options) => options.SlowRequestThreshold = OptionalTime(setting),
-        ["StatusAddress"] = static (setting, options) => options.StatusAddress = string.IsNullOrEmpty(setting.Value) ? null : setting.Value,
         ["TraceIdentifierParameter"] = static (setting, options) => options.TraceIdentifierParameter = setting.Value,
     };
 

@@ -15,12 +15,11 @@ internal static class ServerRegistration
     /// <summary>Registers the server, in place of the one that was registered before.</summary>
     /// <param name="services">The services of the host.</param>
     /// <param name="configuration">The configuration, whose section <c>FastCgi</c> sets the options.</param>
-    /// <returns>Whether it was not registered yet.</returns>
-    public static bool TryAdd(IServiceCollection services, IConfiguration configuration)
+    public static void Add(IServiceCollection services, IConfiguration configuration)
     {
         var registered = services.LastOrDefault(static service => service.ServiceType == typeof(IServer));
         if (registered?.ImplementationType == typeof(FastCgiServer))
-            return false;
+            return;
 
         services.AddOptions();
         services.AddLogging();
@@ -38,6 +37,5 @@ internal static class ServerRegistration
         services.TryAddEnumerable(ServiceDescriptor.Singleton<MatcherPolicy, RoleMatcherPolicy>());
         services.AddSingleton(new HttpServer(registered));
         services.AddSingleton<IServer, FastCgiServer>();
-        return true;
     }
 }

@@ -35,14 +35,17 @@ internal enum RequestPlace : byte
 /// Counts the requests that the application works on, and lets those beyond the limit wait in a queue that is bounded too, in number and
 /// in time. Reserved paths have a few places of their own.
 /// </summary>
-internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvider time)
+/// <param name="options">The options.</param>
+/// <param name="time">The clock of the server.</param>
+/// <param name="statusPaths">The paths of the status, which are reserved without being listed.</param>
+internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvider time, IEnumerable<string> statusPaths)
 {
     private readonly Lock _lock = new();
     private readonly long? _limit = options.Limits.MaxConcurrentRequests;
     private readonly int _queueLimit = options.Limits.RequestQueueLimit;
     private readonly TimeSpan _queueTimeout = options.Limits.RequestQueueTimeout ?? TimeSpan.MaxValue;
     private readonly int _reservedLimit = options.Limits.MaxReservedRequests;
-    private readonly string[] _reservedPaths = [.. options.ReservedPaths];
+    private readonly string[] _reservedPaths = [.. options.ReservedPaths, .. statusPaths];
     private readonly LinkedList<QueuedRequest> _queue = new();
 
     // Here and not in the requests: few of them ever wait, and each that is held would pay for it.

@@ -20,6 +20,7 @@ internal sealed class ServerContext
     /// <param name="records">Where records are logged; <see langword="null"/> for nowhere.</param>
     /// <param name="getMaxDescriptors">How many descriptors the process can have now; <see langword="null"/> for any number.</param>
     /// <param name="advisor">Who tells the operator what to fix; <see langword="null"/> for nobody.</param>
+    /// <param name="statusPaths">The paths that show the status.</param>
     public static ServerContext Create<TContext>(
         FastCgiServerOptions options,
         IHttpApplication<TContext> application,
@@ -29,7 +30,8 @@ internal sealed class ServerContext
         CorkDeadlines? deadlines = null,
         RecordLog? records = null,
         Func<long>? getMaxDescriptors = null,
-        Advisor? advisor = null)
+        Advisor? advisor = null,
+        IEnumerable<string>? statusPaths = null)
         where TContext : notnull
     {
         var clock = new ServerClock(time);
@@ -45,7 +47,7 @@ internal sealed class ServerContext
                 PathBase = options.PathBase,
                 RequestHeaderEncodingSelector = options.RequestHeaderEncodingSelector,
             },
-            Admission = new RequestAdmission(options, clock),
+            Admission = new RequestAdmission(options, clock, statusPaths ?? []),
             Responses = new ResponseSettings
             {
                 AllowSynchronousIO = options.AllowSynchronousIO,

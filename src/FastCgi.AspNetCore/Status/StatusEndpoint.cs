@@ -1,8 +1,6 @@
-using System.Net;
 using System.Net.Mime;
 using System.Text.Json;
 using FastCgi.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Authorization;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.DependencyInjection;
@@ -17,14 +15,13 @@ internal static class StatusEndpoint
     private const string OpenMetrics = "openmetrics";
     private const string PlainText = "text/plain; charset=utf-8";
 
-    // The last is what ASP.NET Core's middleware leaves when it has taken the client's address out of the first, which anybody may have written.
-    private static readonly string[] s_proxyHeaders = ["X-Forwarded-For", "Forwarded", "X-Real-IP", "Via", "X-Original-For"];
-
     /// <summary>The answer to one request.</summary>
-    /// <remarks>Without a policy on the endpoint, only to clients on this machine.</remarks>
     public static Task AnswerAsync(HttpContext context)
     {
-        if (!IsAllowed(context))
+        // Where the application has not said who may see it, the web server may show it to the world. That a client is local proves nothing: a
+        // proxy on this machine may have passed the request.
+        if (StatusEndpoints.GetAudience(context.GetEndpoint()?.Metadata) == StatusAudience.Development
+            && context.RequestServices.GetService<IHostEnvironment>()?.IsDevelopment() != true)
             return RefuseAsync(context.Response);
 
         return context.RequestServices.GetService<IServer>() is FastCgiServer server
@@ -70,24 +67,10 @@ internal static class StatusEndpoint
     public static StatusReader MakeReader(FastCgiServer server, IServiceProvider services) => new(
         server, services.GetService<IHostEnvironment>()?.ApplicationName ?? "FastCGI application");
 
-    private static bool IsAllowed(HttpContext context)
-    {
-        // Whoever put a policy on the endpoint, or opened it to all, has decided. A policy without an attribute, which RequireAuthorization
-        // does not leave, does not count: without the middleware nobody would have asked it, and routing fails of the others alone.
-        if (context.GetEndpoint()?.Metadata is { } metadata && (metadata.GetMetadata<IAuthorizeData>() ?? (object?)metadata.GetMetadata<IAllowAnonymous>()) is not null)
-            return true;
-
-        // A proxy on this machine may have passed its own address. Where it is not known, as through a unix socket to Kestrel, nobody is local.
-        if (s_proxyHeaders.Any(context.Request.Headers.ContainsKey))
-            return false;
-
-        return context.Connection.RemoteIpAddress is { } address && IPAddress.IsLoopback(address.IsIPv4MappedToIPv6 ? address.MapToIPv4() : address);
-    }
-
     private static Task RefuseAsync(HttpResponse response)
     {
         response.StatusCode = StatusCodes.Status403Forbidden;
-        return WriteAsync(response, PlainText, "The status is shown to clients on the machine itself. To show it to others, put a policy on it: app.MapFastCgiStatus().RequireAuthorization(\"policy\").\n");
+        return WriteAsync(response, PlainText, "The status is shown only in Development, unless the application says who may see it: app.MapFastCgiStatus().RequireAuthorization(\"policy\"), or .AllowAnonymous() where the web server restricts access.\n");
     }
 
     private static Task FailAsync(HttpResponse response, string text)

@@ -39,9 +39,9 @@ internal sealed class ServerRun : IAsyncDisposable
     /// <summary>What the status says now.</summary>
     public StatusSnapshot Status => Reader.Read()!;
 
-    public static async Task<ServerRun> StartAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null, Action<IServiceCollection>? services = null)
+    public static async Task<ServerRun> StartAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null, Action<IServiceCollection>? services = null, string environment = "Production")
     {
-        var run = Make(application, configure, services);
+        var run = Make(application, configure, services, environment);
         await run.Host.StartAsync();
         return run;
     }

@@ -73,7 +73,7 @@ public sealed class SecretTests : IDisposable
         builder.WebHost.UseUrls(Address);
         var app = builder.Build();
         app.UseAuthentication();
-        app.MapFastCgiStatus();
+        app.MapFastCgiStatus().AllowAnonymous();
         app.MapGet("/redirect", static () => Results.Redirect("https://www.example.test/redirect"));
         app.MapGet("/challenge", static context => Answer(context, StatusCodes.Status401Unauthorized));
         app.MapGet("/events", static context => Answer(context, type: "text/event-stream"));

@@ -214,7 +214,7 @@ public sealed partial class StatusFiguresTests : IAsyncLifetime, IDisposable
 
     private async Task<JsonElement> ReadAsync()
     {
-        using var document = JsonDocument.Parse(await _http.GetStringAsync($"http://{_statusPort.EndPoint}/?json"));
+        using var document = JsonDocument.Parse(await _http.GetStringAsync($"http://{_statusPort.EndPoint}/fastcgi-status?json"));
         return document.RootElement.Clone();
     }
 
@@ -239,7 +239,7 @@ public sealed partial class StatusFiguresTests : IAsyncLifetime, IDisposable
 
     private async Task<long> ReadMetricAsync(string name)
     {
-        var text = await _http.GetStringAsync($"http://{_statusPort.EndPoint}/?openmetrics");
+        var text = await _http.GetStringAsync($"http://{_statusPort.EndPoint}/fastcgi-status?openmetrics");
         return long.Parse(text.Split('\n').Single(line => line.StartsWith($"fastcgi_server_{name} ", StringComparison.Ordinal)).Split(' ')[1], CultureInfo.InvariantCulture);
     }
 
@@ -273,11 +273,7 @@ public sealed partial class StatusFiguresTests : IAsyncLifetime, IDisposable
         _usesUnixSocket = usesUnixSocket;
         var builder = WebApplication.CreateBuilder(["--hostBuilder:reloadConfigOnChange=false"]);
         builder.Logging.ClearProviders();
-        builder.WebHost.UseFastCgi(options =>
-        {
-            options.StatusAddress = $"http://{_statusPort.EndPoint}";
-            configure?.Invoke(options.Limits);
-        });
+        builder.WebHost.UseFastCgi(options => configure?.Invoke(options.Limits));
         var query = (usesUnixSocket, backlog) switch
         {
             (true, null) => "?mode=0666",
@@ -285,8 +281,9 @@ public sealed partial class StatusFiguresTests : IAsyncLifetime, IDisposable
             (false, null) => "",
             _ => $"?backlog={backlog}",
         };
-        builder.WebHost.UseUrls((usesUnixSocket ? $"fastcgi://unix:{SocketPath}" : $"fastcgi://{_port.EndPoint}") + query);
+        builder.WebHost.UseUrls((usesUnixSocket ? $"fastcgi://unix:{SocketPath}" : $"fastcgi://{_port.EndPoint}") + query, $"http://{_statusPort.EndPoint}");
         _app = builder.Build();
+        _app.MapFastCgiStatus().AllowAnonymous();
         var body = new string('x', BodyLength);
         _app.MapGet("/", () =>
         {

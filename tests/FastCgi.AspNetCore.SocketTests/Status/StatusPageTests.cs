@@ -74,16 +74,17 @@ public sealed partial class StatusPageTests : IDisposable
 
     private async Task<(WebApplication App, string Url)> StartAsync()
     {
-        var url = $"http://127.0.0.1:{_reservation.EndPoint.Port}/";
+        var url = $"http://127.0.0.1:{_reservation.EndPoint.Port}/fastcgi-status";
         var builder = WebApplication.CreateBuilder(["--hostBuilder:reloadConfigOnChange=false"]);
         builder.Logging.ClearProviders();
         builder.WebHost.UseFastCgi(options =>
         {
-            options.StatusAddress = url;
             options.Limits.MaxConcurrentRequests = 10;
         });
-        builder.WebHost.UseUrls(Address);
+        // The browser speaks HTTP, to Kestrel beside us.
+        builder.WebHost.UseUrls(Address, new Uri(url).GetLeftPart(UriPartial.Authority));
         var app = builder.Build();
+        app.MapFastCgiStatus().AllowAnonymous();
         app.MapGet("/report/{**rest}", async () =>
         {
             _entered.Release();

@@ -104,9 +104,9 @@ public sealed class OtherServerTests : IDisposable
         services.AddSingleton<IServer, StubServer>();
         var configuration = new ConfigurationBuilder().AddInMemoryCollection([new("FastCgi:PingPath", "/ping")]).Build();
 
-        Assert.True(ServerRegistration.TryAdd(services, configuration));
+        ServerRegistration.Add(services, configuration);
         var count = services.Count;
-        Assert.False(ServerRegistration.TryAdd(services, configuration));
+        ServerRegistration.Add(services, configuration);
 
         Assert.Equal(count, services.Count);
         using var provider = services.AddSingleton<IHostEnvironment>(new StubEnvironment("Production")).BuildServiceProvider();
@@ -127,10 +127,12 @@ public sealed class OtherServerTests : IDisposable
     {
         var services = new ServiceCollection();
         var configuration = new ConfigurationBuilder().Build();
-        ServerRegistration.TryAdd(services, configuration);
+        ServerRegistration.Add(services, configuration);
         services.AddSingleton<IServer, StubServer>();
 
-        Assert.True(ServerRegistration.TryAdd(services, configuration));
+        ServerRegistration.Add(services, configuration);
+
+        Assert.Equal(typeof(FastCgiServer), services.Last(static service => service.ServiceType == typeof(IServer)).ImplementationType);
 
         Assert.Single(services, static service => service.ServiceType == typeof(KestrelSettings));
         Assert.Single(services, static service => service.ServiceType == typeof(IStartupFilter));

@@ -22,11 +22,10 @@ internal sealed class SampleServer : IAsyncDisposable
         builder.WebHost.UseFastCgi(options =>
         {
             options.Transport.Engine = engine;
-            options.StatusAddress = statusAddress;
             options.Limits.MaxRequestBodySize = null;
             configure?.Invoke(options);
         });
-        builder.WebHost.UseUrls(_folder.GetAddress(usesUnixSocket));
+        builder.WebHost.UseUrls(statusAddress is null ? [_folder.GetAddress(usesUnixSocket)] : [_folder.GetAddress(usesUnixSocket), statusAddress]);
         builder.Logging.ClearProviders().AddProvider(_logs);
         _application = builder.Build();
         _application.MapGet("/", () => greeting);
@@ -39,7 +38,7 @@ internal sealed class SampleServer : IAsyncDisposable
             await context.Features.Get<IFastCgiRequestFeature>()!.StandardError.WriteLineAsync("said on standard error");
             context.Response.StatusCode = 503;
         });
-        _application.MapFastCgiStatus("/fastcgi-status");
+        _application.MapFastCgiStatus("/fastcgi-status").AllowAnonymous();
         _application.MapGet("/large", static (HttpResponse response) => response.Headers["X-Large"] = new string('x', 5_000));
         _application.MapGet("/empty", static () => Results.NoContent());
         _application.MapGet("/hold", static (HttpContext context) => Task.Delay(Timeout.Infinite, context.RequestAborted));

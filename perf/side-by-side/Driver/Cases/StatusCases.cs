@@ -21,7 +21,7 @@ internal static class StatusCases
         var at = Setup.NewTcp();
         var collected = new Lazy<ServerProcess>(() =>
         {
-            var server = setup.StartPackaged("minimal", setup.NewUnix(), isFastCgi: true, "--FastCgi:StatusAddress", $"http://{at}");
+            var server = setup.StartPackaged("minimal", setup.NewUnix(), isFastCgi: true, "--status", $"http://{at}");
             WaitFor(at);
             Collect(at, WarmUp);
             return server;
@@ -87,7 +87,7 @@ internal static class StatusCases
         {
             foreach (var format in new[] { "application/openmetrics-text", "application/json" })
             {
-                using var request = new HttpRequestMessage(HttpMethod.Get, new Uri($"http://{at}/")) { Headers = { Accept = { new MediaTypeWithQualityHeaderValue(format) } } };
+                using var request = new HttpRequestMessage(HttpMethod.Get, new Uri($"http://{at}/fastcgi-status")) { Headers = { Accept = { new MediaTypeWithQualityHeaderValue(format) } } };
                 using var response = client.Send(request, HttpCompletionOption.ResponseContentRead);
                 response.EnsureSuccessStatusCode();
             }

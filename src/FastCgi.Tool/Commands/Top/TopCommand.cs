@@ -11,11 +11,11 @@ internal static class TopCommand
 
     private const string Details =
         """
-        It reads the status of FastCgi.AspNetCore: at the address of FastCgi:StatusAddress (an http URL), or through FastCGI, at the path that
-        MapFastCgiStatus() was given. Through FastCGI it says that it is a client on this machine. Ctrl-C ends it.
+        It reads the status of FastCgi.AspNetCore at the path that MapFastCgiStatus() was given: through FastCGI, or over http where Kestrel
+        listens beside it. Outside Development, the status needs AllowAnonymous(). Ctrl-C ends it.
 
         Examples:
-          fastcgi top http://127.0.0.1:9100/
+          fastcgi top http://127.0.0.1:9100/fastcgi-status
           fastcgi top /run/app/app.sock --path /fastcgi-status --once
           fastcgi top 127.0.0.1:9000 --json --once
 

@@ -78,7 +78,7 @@ internal sealed class TopRun(ToolConsole console, TopSettings settings)
     {
         using var response = await client.GetAsync(uri, cancellationToken);
         if (!response.IsSuccessStatusCode)
-            return (ExitCode.Failure, $"{uri.AbsolutePath} of {settings.Target} is answered with {(int)response.StatusCode}: map the status with MapFastCgiStatus(), or set FastCgi:StatusAddress.", null);
+            return (ExitCode.Failure, $"{uri.AbsolutePath} of {settings.Target} is answered with {(int)response.StatusCode}: map the status with MapFastCgiStatus(), and outside Development add RequireAuthorization() or AllowAnonymous().", null);
 
         var text = await response.Content.ReadAsStringAsync(cancellationToken);
         return (ExitCode.Ok, text, StatusReader.Read(text));

@@ -1,0 +1,26 @@
+#!/usr/bin/env bash
+# What takes too long for each change: other cultures and orders of the tests, a million explored schedules, long fuzzing, and an hour of load.
+#   tests/nightly.sh [SOAK-SECONDS]
+# It runs after tests/run.sh, which installs what is needed. The exit code is 0 if all of it passed.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+
+export CI=true
+configuration=Release
+failed=0
+
+run() {
+  echo "== $*"
+  env "${@:3}" dotnet test "tests/FastCgi.AspNetCore.$1/bin/$configuration/net10.0/FastCgi.AspNetCore.$1.dll" ${2:+--filter "$2"} </dev/null || failed=1
+}
+
+dotnet build FastCgi.AspNetCore.sln --configuration "$configuration" --verbosity quiet || exit
+for order in 1 $((RANDOM + 2)); do
+  run UnitTests '' DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1 FASTCGI_TEST_ORDER=$order
+  run InMemoryTests 'Category!=Exploration' DOTNET_SYSTEM_GLOBALIZATION_INVARIANT=1 FASTCGI_TEST_ORDER=$order
+done
+run InMemoryTests Category=Exploration FASTCGI_EXPLORED_SCHEDULES=1000000
+run SocketTests 'FullyQualifiedName~StressTests|FullyQualifiedName~LateUseTests' FASTCGI_STRESS_SECONDS=120
+tests/fuzz.sh --long || failed=1
+tests/Soak/run.sh --no-build --seconds "${1:-3600}" || failed=1
+exit $failed
