@@ -20,7 +20,11 @@ public sealed class UploadTests(ITestOutputHelper output) : FrontEndTest(output)
         var site = await StartAsync(setup, app => app.MapPost("/", HashAsync));
         var body = Content.Create(length);
 
-        using var response = await site.Client.PostAsync("/", new ByteArrayContent(body));
+        using var request = new HttpRequestMessage(HttpMethod.Post, "/") { Content = new ByteArrayContent(body), Version = site.Client.DefaultRequestVersion, VersionPolicy = site.Client.DefaultVersionPolicy };
+        // HAProxy resets an HTTP/2 stream whose answer is complete before it has seen the end of the request, which .NET takes for an error.
+        if (setup.Kind == FrontEndKind.HaProxy && length == 0)
+            (request.Version, request.VersionPolicy) = (HttpVersion.Version11, HttpVersionPolicy.RequestVersionExact);
+        using var response = await site.Client.SendAsync(request);
 
         Assert.Equal($"{length} {Content.Hash(body)}", await response.Content.ReadAsStringAsync());
     }

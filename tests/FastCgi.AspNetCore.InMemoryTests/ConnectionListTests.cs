@@ -38,20 +38,22 @@ public class ConnectionListTests
         using var meter = new Meter(nameof(ConnectionListTests));
         var recorded = 0;
         using var listener = new MeterListener();
-        server.Connections.Durations = meter.CreateHistogram<double>("duration");
+        var durations = meter.CreateHistogram<double>("duration");
         listener.SetMeasurementEventCallback<double>((_, _, _, _) => Interlocked.Increment(ref recorded));
-        listener.EnableMeasurementEvents(server.Connections.Durations);
+        listener.EnableMeasurementEvents(durations);
+        var connections = new ConnectionManager(server.Context, durations);
 
         for (var i = 0; i < Count; i++)
         {
-            var frontEnd = server.Connect();
-            frontEnd.Close();
-            frontEnd.Close();
-            Assert.Equal(ConnectionPhase.Closed, frontEnd.Transport.Connection.Describe().Phase);
+            var connection = new FastCgiConnection(connections, new MemoryTransport());
+            Assert.True(connections.TryAdd(connection));
+            connection.OnClosed(new IOException("gone"));
+            connection.OnClosed(new IOException("gone"));
+            Assert.Equal(ConnectionPhase.Closed, connection.Describe().Phase);
         }
 
         await Waiting.UntilAsync(() => Volatile.Read(ref recorded) >= Count, "the durations");
-        Assert.Equal((Count, Count), (recorded, server.Connections.GetTotals().Connections));
+        Assert.Equal((Count, Count), (recorded, connections.GetTotals().Connections));
     }
 
     [Fact]

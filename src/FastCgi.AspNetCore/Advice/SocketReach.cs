@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Accounts;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
@@ -14,14 +15,11 @@ namespace FastCgi.AspNetCore.Advice;
 [SupportedOSPlatform("linux")]
 internal static class SocketReach
 {
-    /// <summary>The users that web servers run as, in the packages of the usual distributions; Debian has www-data with or without one.</summary>
-    public static IReadOnlyList<string> WebServerUsers { get; } = ["nginx", "apache", "http", "caddy", "lighttpd", "haproxy", "wwwrun", "www-data"];
-
     /// <summary>Writes the line.</summary>
     public static void Report(FastCgiListenOptions options, ListeningSocket socket, ILogger log)
     {
         if (options.EndPoint is UnixDomainSocketEndPoint endPoint && endPoint.ToString() is var path && path[0] != '@')
-            Report(Path.GetFullPath(path), socket.Peers, WebServerUsers, log);
+            Report(Path.GetFullPath(path), socket.Peers, LocalAccounts.OfWebServers, log);
     }
 
     /// <summary>Writes the line.</summary>
@@ -41,11 +39,11 @@ internal static class SocketReach
         (string What, string Advice)? obstacle = null;
         foreach (var name in candidates)
         {
-            if (SystemAccounts.FindLocalAccount(name) is not { } account)
+            if (LocalAccounts.Find(name) is not { } account)
                 continue;
 
             users.Add(name);
-            if (FindObstacle(name, account.User, account.Groups, path, file, folders, peers) is { } found)
+            if (FindObstacle(account, path, file, folders, peers) is { } found)
                 obstacle = found;
             else
                 able.Add(name);
@@ -73,27 +71,30 @@ internal static class SocketReach
 
     private static string Describe(FilePermissions file, List<(string Path, FilePermissions Permissions)> folders)
     {
-        var closed = folders.Where(static folder => !folder.Permissions.Mode.HasFlag(UnixFileMode.OtherExecute)).Select(static folder => $"{folder.Path} ({folder.Permissions})").ToList();
+        var closed = folders.Where(static folder => !folder.Permissions.Mode.HasFlag(UnixFileMode.OtherExecute)).Select(static folder => $"{folder.Path} ({Describe(folder.Permissions)})").ToList();
         var classes = new List<string> { "root" };
         if (file.User != 0)
             classes.Add("the user " + SystemAccounts.GetUserName(file.User));
         if (file.Mode.HasFlag(UnixFileMode.GroupWrite))
             classes.Add("the group " + SystemAccounts.GetGroupName(file.Group));
         var who = file.Mode.HasFlag(UnixFileMode.OtherWrite) ? "everybody" : string.Join(", ", classes);
-        return $"{who} ({file}){(closed.Count > 0 ? ", of those who may enter " + string.Join(" and ", closed) : "")}";
+        return $"{who} ({Describe(file)}){(closed.Count > 0 ? ", of those who may enter " + string.Join(" and ", closed) : "")}";
     }
+
+    private static string Describe(FilePermissions file)
+        => $"mode {file.ModeText}, owner {SystemAccounts.GetUserName(file.User)}, group {SystemAccounts.GetGroupName(file.Group)}";
 
     /// <returns>What keeps a user from connecting, and the setting to add; <see langword="null"/> if nothing does.</returns>
     private static (string What, string Advice)? FindObstacle(
-        string name, uint user, IReadOnlyList<uint> groups, string path, FilePermissions file, List<(string Path, FilePermissions Permissions)> folders, PeerPolicy peers)
+        LocalAccount account, string path, FilePermissions file, List<(string Path, FilePermissions Permissions)> folders, PeerPolicy peers)
     {
+        var (name, user, group, groups) = account;
         foreach (var (folder, permissions) in folders)
         {
             if (!permissions.AllowsEntering(user, groups))
                 return ($"{name} may not enter the folder {folder}", $"Run 'chmod o+x {folder}', or add RuntimeDirectoryMode=0755 to the unit if it is the RuntimeDirectory= of systemd.");
         }
 
-        var group = SystemAccounts.GetGroupName(groups[0]);
         if (!file.AllowsWriting(user, groups))
         {
             var membership = Environment.IsPrivilegedProcess

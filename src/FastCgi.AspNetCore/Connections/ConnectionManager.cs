@@ -5,7 +5,7 @@ using FastCgi.AspNetCore.Requests;
 namespace FastCgi.AspNetCore.Connections;
 
 /// <summary>Knows all connections of a server: how many there may be, the clock they go by, and how they end.</summary>
-internal sealed class ConnectionManager(ServerContext server)
+internal sealed class ConnectionManager(ServerContext server, Histogram<double>? durations = null)
 {
     private const int MinTickListLength = 64;
 
@@ -29,9 +29,6 @@ internal sealed class ConnectionManager(ServerContext server)
     private List<FastCgiConnection>? _tickList;
 
     public ServerContext Server => server;
-
-    /// <summary>Where the durations of connections go; <see langword="null"/> where there are no meters. Set before the first connection.</summary>
-    public Histogram<double>? Durations { get; set; }
 
     /// <summary>The time of the last tick: near enough for what is counted in seconds, and free.</summary>
     public long Now => server.Time.LastTick;
@@ -129,7 +126,7 @@ internal sealed class ConnectionManager(ServerContext server)
     /// <summary>Records how long a connection was open, by the second. Whoever listens does so on the thread pool: this thread may be a loop's.</summary>
     public void OnClosed(int openedSecond)
     {
-        if (Durations is { Enabled: true } durations)
+        if (durations is { Enabled: true })
             Record(durations, Math.Max(0, Second - openedSecond));
     }
 

@@ -23,9 +23,8 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
     // Threads of the thread pool, which are enough for queues to go on, and not so many that the pool lacks one.
     private const int MaxGuests = 8;
 
-    private static readonly TimeSpan s_reportInterval = TimeSpan.FromMinutes(1);
-
     private readonly Lock _lock = new();
+    private readonly LogThrottle _scarceThreads = new(time);
     private readonly List<Worker> _idle = [];
     private readonly Queue<RunQueue> _waitingQueues = new();
     private readonly LinkedList<FastCgiRequest> _waitingRequests = new();
@@ -42,7 +41,6 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
     private bool _areThreadsScarce;
     private bool _isUnbounded;
     private bool _isStopping;
-    private long _reportedAt;
 
     /// <summary>The threads that exist, or are starting.</summary>
     public int Count
@@ -333,7 +331,6 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
     {
         int count;
         bool needsGuest;
-        bool isReported;
         lock (_lock)
         {
             _areThreadsScarce = true;
@@ -346,14 +343,11 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
                 _guestCount++;
             }
 
-            isReported = _reportedAt == 0 || time.GetElapsedTime(_reportedAt) >= s_reportInterval;
-            if (isReported)
-                _reportedAt = time.GetTimestamp();
         }
 
         if (needsGuest)
             platform.StartOnThreadPool(new Worker(this, scheduler) { IsGuest = true });
-        if (isReported)
+        if (_scarceThreads.TryAcquire(out _))
             log.ThreadsOutOfResources(count, exception);
     }
 

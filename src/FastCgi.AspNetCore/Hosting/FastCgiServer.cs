@@ -166,11 +166,13 @@ internal sealed class FastCgiServer : IServer
         Advisor = options.EnableAdvice ? new OperatorAdvisor(log, _time) : null;
         var statusEndpoints = HasStatusEndpoint ? StatusEndpoints.Find(_services) : [];
         _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(log), _time, log);
-        _connections = new ConnectionManager(ServerContext.Create(
+        var meter = _services.GetService<IMeterFactory>()?.Create(ServerMetrics.MeterName);
+        var context = ServerContext.Create(
             options, application, log, _time, _scheduler, _scheduler.Watchdog, RecordLog.Create(_loggers), ResourceLimits.GetDescriptors, Advisor,
-            [.. statusEndpoints.Select(static endpoint => endpoint.Path)]));
-        if (_services.GetService<IMeterFactory>() is { } meters)
-            ServerMetrics.Observe(meters, _connections, _scheduler);
+            [.. statusEndpoints.Select(static endpoint => endpoint.Path)]);
+        _connections = new ConnectionManager(context, meter is null ? null : ServerMetrics.CreateDurations(meter));
+        if (meter is not null)
+            ServerMetrics.Observe(meter, _connections, _scheduler);
         if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
             _engine = CreateEpollEngine(_connections, _scheduler, isRequired: options.Transport.Engine == FastCgiTransportEngine.Epoll);
         var servesHttp = plan.Http.Count > 0 || hasHttpEndpoints;

@@ -13,7 +13,8 @@ namespace FastCgi.AspNetCore.Hosting;
 /// </summary>
 internal static class ServerMetrics
 {
-    private const string MeterName = "FastCgi.AspNetCore";
+    /// <summary>The name of the meter.</summary>
+    public const string MeterName = "FastCgi.AspNetCore";
 
     // The instruments that read the same walk over the connections.
     private const int OpenedConnections = 1;
@@ -25,10 +26,13 @@ internal static class ServerMetrics
     // A second is what they are measured to; web servers keep connections for a minute to hours.
     private static readonly InstrumentAdvice<double> s_durations = new() { HistogramBucketBoundaries = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600] };
 
-    /// <summary>Makes the instruments. The factory disposes of them.</summary>
-    public static void Observe(IMeterFactory factory, ConnectionManager connections, RequestScheduler scheduler)
+    /// <summary>Makes the instrument that is recorded. The factory of the meter disposes of all of them.</summary>
+    public static Histogram<double> CreateDurations(Meter meter)
+        => meter.CreateHistogram<double>("fastcgi.server.connection.duration", "s", "How long connections of web servers were open.", tags: null, s_durations);
+
+    /// <summary>Makes the instruments that are read.</summary>
+    public static void Observe(Meter meter, ConnectionManager connections, RequestScheduler scheduler)
     {
-        var meter = factory.Create(MeterName);
         var totals = CollectedTotals.Of(connections);
         ObserveConnections(meter, connections, totals);
         ObserveRequests(meter, connections.Server, totals);
@@ -51,8 +55,6 @@ internal static class ServerMetrics
             "fastcgi.server.received", () => totals.Read(ReceivedBytes).Totals.BytesReceived, "By", "Bytes that web servers have sent.");
         meter.CreateObservableCounter(
             "fastcgi.server.sent", () => totals.Read(SentBytes).Totals.BytesSent, "By", "Bytes that were sent to web servers.");
-        connections.Durations = meter.CreateHistogram<double>(
-            "fastcgi.server.connection.duration", "s", "How long connections of web servers were open.", tags: null, s_durations);
     }
 
     private static void ObserveRequests(Meter meter, ServerContext server, CollectedTotals totals)

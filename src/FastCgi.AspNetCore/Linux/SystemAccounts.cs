@@ -33,21 +33,6 @@ internal static unsafe partial class SystemAccounts
             return getgrnam(name) is var entry && entry is null ? null : entry->Number;
     }
 
-    /// <summary>A user of this machine alone and the groups whose member it is, from the files, because a directory service may take long to answer.</summary>
-    /// <returns><see langword="null"/> if there is no such user.</returns>
-    public static (uint User, IReadOnlyList<uint> Groups)? FindLocalAccount(string name) => FindLocalAccount(name, "/etc/passwd", "/etc/group");
-
-    /// <summary>The same from other files of that kind.</summary>
-    public static (uint User, IReadOnlyList<uint> Groups)? FindLocalAccount(string name, string userFile, string groupFile)
-    {
-        var account = ReadFields(userFile).Find(fields => fields.Length > 3 && fields[0] == name);
-        if (account is null || Number(account[2]) is not { } user || Number(account[3]) is not { } group)
-            return null;
-
-        var groups = ReadFields(groupFile).Where(fields => fields.Length > 3 && fields[3].Split(',').Contains(name));
-        return (user, [group, .. groups.Select(static fields => Number(fields[2])).OfType<uint>()]);
-    }
-
     /// <summary>The name of a user, or its number where it has none.</summary>
     public static string GetUserName(uint number)
     {
@@ -67,18 +52,6 @@ internal static unsafe partial class SystemAccounts
 
     private static string Name(Entry* entry, uint number)
         => (entry is null ? null : Marshal.PtrToStringUTF8((nint)entry->Name)) ?? number.ToString(CultureInfo.InvariantCulture);
-
-    private static List<string[]> ReadFields(string file)
-    {
-        try
-        {
-            return [.. File.ReadLines(file).Select(static line => line.Split(':'))];
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            return [];
-        }
-    }
 
     [LibraryImport(Libc.Library, StringMarshalling = StringMarshalling.Utf8)]
     private static partial Entry* getpwnam(string name);

@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Accounts;
 using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
@@ -39,7 +40,7 @@ public sealed class DescriptorShortageTests : IDisposable
         using var accepted = listener.Accept();
         // What it loads, it must have loaded before.
         Assert.NotNull(PeerAddress.DescribeProcess(accepted));
-        Assert.NotNull(SystemAccounts.FindLocalAccount("root"));
+        Assert.NotNull(LocalAccounts.Find("root"));
         Assert.NotNull(Linux.Descriptors.Count());
         using var known = new ThreadStateFile(Environment.ProcessId);
 
@@ -50,7 +51,7 @@ public sealed class DescriptorShortageTests : IDisposable
         using (new DescriptorShortage())
         {
             process = PeerAddress.DescribeProcess(accepted);
-            isAccountKnown = SystemAccounts.FindLocalAccount("root") is not null;
+            isAccountKnown = LocalAccounts.Find("root") is not null;
             count = Linux.Descriptors.Count();
             using var state = new ThreadStateFile(Environment.ProcessId);
             isSleeping = state.IsSleeping;

@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Accounts;
 using FastCgi.AspNetCore.Advice;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
@@ -114,11 +115,12 @@ public sealed class SocketReachTests : IDisposable
     [Fact]
     public void Accounts_OfTheSystem()
     {
-        var (user, groups) = SystemAccounts.FindLocalAccount(WebServer)!.Value;
+        var (_, user, group, groups) = LocalAccounts.Find(WebServer)!;
 
         Assert.Equal(WebServer, SystemAccounts.GetUserName(user));
+        Assert.Equal(WebServer, group);
         Assert.Contains(WebServer, groups.Select(SystemAccounts.GetGroupName));
-        Assert.Null(SystemAccounts.FindLocalAccount("no-such-user"));
+        Assert.Null(LocalAccounts.Find("no-such-user"));
         Assert.Equal("12345678", SystemAccounts.GetUserName(12_345_678));
         Assert.Equal("12345678", SystemAccounts.GetGroupName(12_345_678));
     }

@@ -1,6 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Accounts;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport.Epoll;
 
@@ -151,9 +152,9 @@ public sealed class DescriptorFlagTests : IDisposable
     [Fact]
     public void FindLocalAccount_PartOfAName_IsNobody()
     {
-        Assert.Equal(0u, SystemAccounts.FindLocalAccount("root")!.Value.User);
-        Assert.Null(SystemAccounts.FindLocalAccount("roo"));
-        Assert.Null(SystemAccounts.FindLocalAccount("oot"));
+        Assert.Equal(0u, LocalAccounts.Find("root")!.User);
+        Assert.Null(LocalAccounts.Find("roo"));
+        Assert.Null(LocalAccounts.Find("oot"));
     }
 
     private Socket Accept()

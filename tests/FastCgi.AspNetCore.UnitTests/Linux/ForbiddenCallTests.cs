@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Accounts;
 using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;
@@ -78,13 +79,13 @@ public sealed class ForbiddenCallTests : IDisposable
         // What they load, they have loaded before.
         Assert.NotNull(Descriptors.Count());
         Assert.NotNull(PeerAddress.DescribeProcess(accepted));
-        Assert.NotNull(SystemAccounts.FindLocalAccount("root"));
+        Assert.NotNull(LocalAccounts.Find("root"));
 
         Sandbox.Run(SystemCall.Open, TooManyOpenFiles, () =>
         {
             Assert.Null(Descriptors.Count());
             Assert.Contains($"process {Environment.ProcessId} (whose name could not be read) of", PeerAddress.DescribeProcess(accepted), StringComparison.Ordinal);
-            Assert.Null(SystemAccounts.FindLocalAccount("root"));
+            Assert.Null(LocalAccounts.Find("root"));
         });
     }
 

@@ -1,6 +1,7 @@
 using System.Net;
 using System.Net.Sockets;
 using System.Runtime.Versioning;
+using FastCgi.AspNetCore.Accounts;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
 
@@ -110,7 +111,7 @@ public sealed class PeerAddressTests : IDisposable
         {
             Addresses = hasAddresses ? [[IPNetwork.Parse("0.0.0.0/0")]] : [],
             Users = hasUsers ? [SystemAccounts.FindUser(Environment.UserName)!.Value] : [],
-            Groups = hasGroups ? [0, SystemAccounts.FindLocalAccount(Environment.UserName)!.Value.Groups[0]] : [],
+            Groups = hasGroups ? [0, LocalAccounts.Find(Environment.UserName)!.Groups[0]] : [],
         };
         var (tcp, _) = Connect(new IPEndPoint(IPAddress.Loopback, 0));
         var (unix, _) = Connect(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));

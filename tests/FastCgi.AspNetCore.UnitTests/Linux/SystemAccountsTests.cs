@@ -1,5 +1,6 @@
 using System.Runtime.Versioning;
 using System.Text;
+using FastCgi.AspNetCore.Accounts;
 using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;
@@ -18,8 +19,8 @@ public sealed class SystemAccountsTests
         Assert.Equal(Nobodys, SystemAccounts.FindGroup("1234567"));
         Assert.Null(SystemAccounts.FindUser("no such user"));
         Assert.Null(SystemAccounts.FindGroup("no such group"));
-        Assert.Null(SystemAccounts.FindLocalAccount("no such user"));
-        Assert.Null(SystemAccounts.FindLocalAccount("root", "/nowhere/passwd", "/etc/group"));
+        Assert.Null(LocalAccounts.Find("no such user"));
+        Assert.Null(LocalAccounts.Find("root", "/nowhere/passwd", "/etc/group"));
     }
 
     [Fact]
@@ -62,10 +63,11 @@ public sealed class SystemAccountsTests
             late:x:55:app,last
             """u8.ToArray());
 
-        var account = SystemAccounts.FindLocalAccount(name, users, members);
+        var account = LocalAccounts.Find(name, users, members);
 
         Assert.Equal(user, account?.User);
         Assert.Equal(groups, account?.Groups);
+        Assert.Equal(name switch { "app" => "app", "apple" => "1003", "alone" => "1005", _ => null }, account?.Group);
     }
 
     /// <summary>The class that a user is of decides alone, even where another would allow more.</summary>

@@ -1,6 +1,7 @@
 using System.Globalization;
 using System.Net.Sockets;
 using System.Text.Json;
+using FastCgi.AspNetCore.Accounts;
 using FastCgi.AspNetCore.Status;
 using FastCgi.Client;
 using FastCgi.Tool.Terminal;
@@ -17,7 +18,7 @@ internal sealed class AddressInspector(DoctorReport report, DoctorSettings setti
     /// <param name="users">Who must be able to connect; <see langword="null"/> for any of the users that web servers usually have.</param>
     /// <param name="headBuffer">What the web server takes of response headers; <see langword="null"/> for any.</param>
     /// <param name="cancellationToken">Gives up.</param>
-    public async Task InspectAsync(FastCgiAddress address, IReadOnlyList<SystemUser>? users, HeadBuffer? headBuffer, CancellationToken cancellationToken)
+    public async Task InspectAsync(FastCgiAddress address, IReadOnlyList<LocalAccount>? users, HeadBuffer? headBuffer, CancellationToken cancellationToken)
     {
         if (settings.IsOffline)
             return;
@@ -105,8 +106,11 @@ internal sealed class AddressInspector(DoctorReport report, DoctorSettings setti
     private async Task<ProbeResult> ProbeAsync(FastCgiAddress address, CancellationToken cancellationToken)
         => _seen.TryGetValue(address.ToString(), out var seen) ? seen : _seen[address.ToString()] = await CreateProbe(address).RunAsync(cancellationToken);
 
+    /// <summary>Finds users, without those that this machine does not have.</summary>
+    public static IReadOnlyList<LocalAccount> FindAccounts(IEnumerable<string> names) => [.. names.Select(LocalAccounts.Find).OfType<LocalAccount>()];
+
     /// <returns>Whether it is a socket.</returns>
-    private bool InspectFile(string path, IReadOnlyList<SystemUser>? users)
+    private bool InspectFile(string path, IReadOnlyList<LocalAccount>? users)
     {
         if (SocketFile.Read(path) is not { } socket)
         {
@@ -123,7 +127,7 @@ internal sealed class AddressInspector(DoctorReport report, DoctorSettings setti
         }
 
         var folders = SocketFile.ReadFolders(path);
-        var wanted = users ?? SystemUser.FindWebServers();
+        var wanted = users ?? FindAccounts(LocalAccounts.OfWebServers);
         var obstacles = wanted.Select(user => (User: user, File: SocketFile.FindObstacle(socket, folders, user))).ToList();
         var open = obstacles.Where(static pair => pair.File is null).Select(static pair => pair.User.Name).ToList();
         report.AddFact($"{path}: {socket.Describe()}{(wanted.Count == 0 ? "; this machine has no user of a web server" : open.Count > 0 ? $"; {string.Join(", ", open)} can connect" : "")}");
@@ -132,7 +136,7 @@ internal sealed class AddressInspector(DoctorReport report, DoctorSettings setti
         return true;
     }
 
-    private void ReportObstacle(string path, SocketFile socket, SocketFile obstacle, SystemUser user, string names)
+    private void ReportObstacle(string path, SocketFile socket, SocketFile obstacle, LocalAccount user, string names)
     {
         const string Consequence = "nginx answers 502 and logs '(13: Permission denied)'; others answer 503";
         const string Document = "troubleshooting.md#permission-denied";

@@ -58,7 +58,7 @@ internal sealed class HaProxyInspector(DoctorReport report, AddressInspector add
             return;
         }
 
-        var users = FindGlobal("user") is { Words: [_, var user, ..] } && OperatingSystem.IsLinux() ? SystemUser.Find([user]) : null;
+        var users = FindGlobal("user") is { Words: [_, var user, ..] } && OperatingSystem.IsLinux() ? AddressInspector.FindAccounts([user]) : null;
         await addresses.InspectAsync(address, users is { Count: > 0 } ? users : null, GetHeadBuffer(), cancellationToken);
         if (await addresses.ReadStatusAsync(address, cancellationToken) is { } status && GetSeconds(server.Backend, "server") is { } seconds)
             new ApplicationLimits(status).CompareTimes(report, server.Backend.Get("timeout", "server")!.Where, "timeout server", seconds);

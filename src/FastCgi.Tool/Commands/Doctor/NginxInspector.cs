@@ -20,7 +20,7 @@ internal sealed class NginxInspector(DoctorReport report, AddressInspector addre
             throw new DoctorException("The configuration has no fastcgi_pass. A file that others are included into shows it, or 'nginx -T > FILE' and that file.");
 
         var upstreams = FindUpstreams(root);
-        var users = root.FirstOrDefault(static directive => directive.Name == "user")?.First is { } user && OperatingSystem.IsLinux() ? SystemUser.Find([user]) : null;
+        var users = root.FirstOrDefault(static directive => directive.Name == "user")?.First is { } user && OperatingSystem.IsLinux() ? AddressInspector.FindAccounts([user]) : null;
         foreach (var place in places)
         {
             report.AddFact($"{place.Pass.Where}: {(place.Location is { } path ? $"location {path}, " : "")}fastcgi_pass {place.Pass.First}");

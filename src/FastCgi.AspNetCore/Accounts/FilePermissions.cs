@@ -1,4 +1,4 @@
-namespace FastCgi.AspNetCore.Linux;
+namespace FastCgi.AspNetCore.Accounts;
 
 /// <summary>The owner of a file or a folder, and what its mode allows.</summary>
 internal sealed record FilePermissions(uint User, uint Group, UnixFileMode Mode)
@@ -9,9 +9,8 @@ internal sealed record FilePermissions(uint User, uint Group, UnixFileMode Mode)
     /// <summary>Whether somebody may enter a folder.</summary>
     public bool AllowsEntering(uint user, IReadOnlyList<uint> groups) => Allows(user, groups, UnixFileMode.OtherExecute);
 
-    /// <inheritdoc/>
-    public override string ToString()
-        => $"mode {Convert.ToString((int)Mode, 8).PadLeft(4, '0')}, owner {SystemAccounts.GetUserName(User)}, group {SystemAccounts.GetGroupName(Group)}";
+    /// <summary>The mode as <c>chmod</c> takes it.</summary>
+    public string ModeText => Convert.ToString((int)Mode, 8).PadLeft(4, '0');
 
     /// <summary>As the system decides: root may all, and the first class that somebody is in counts.</summary>
     private bool Allows(uint user, IReadOnlyList<uint> groups, UnixFileMode others)
