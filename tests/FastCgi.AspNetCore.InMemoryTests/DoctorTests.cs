@@ -253,6 +253,38 @@ public sealed class DoctorTests
         Assert.Equal(2, looks);
     }
 
+    /// <summary>Once each, also where its params are late.</summary>
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public async Task SlowRequest_WhateverItWaitsFor_IsToldOnce(bool hasLateParameters)
+    {
+        await using var server = await TestServer.StartAsync(
+            static context => Task.Delay(Timeout.Infinite, context.RequestAborted), static options => options.SlowRequestThreshold = TimeSpan.FromSeconds(3));
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Begin());
+        if (hasLateParameters)
+            server.Clock.Advance(TimeSpan.FromSeconds(4));
+
+        frontEnd.Send(RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/")), RecordBytes.Record(RecordBytes.Stdin, 1));
+        server.Clock.Advance(TimeSpan.FromMinutes(1));
+        await server.StopAsync(new CancellationToken(canceled: true));
+
+        Assert.Single(server.Logs.All, static log => log.EventName == "SlowRequest");
+    }
+
+    /// <summary>What the advisor throws is our fault, and reaches neither the application nor the client.</summary>
+    [Fact]
+    public async Task Advice_ThatFails_IsLoggedAndNothingElse()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        server.Logs.Expected.Add("ServerFailed");
+
+        server.Context.Advise(0, static (_, _) => throw new InvalidOperationException("This is meant to fail."));
+
+        Assert.Single(server.Logs.All, static log => log.EventName == "ServerFailed");
+    }
+
     /// <summary>One option switches all advice off.</summary>
     [Theory]
     [InlineData(true)]

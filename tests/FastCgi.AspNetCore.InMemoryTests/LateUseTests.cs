@@ -20,6 +20,8 @@ public sealed class LateUseTests
     [InlineData("shortcut")]
     [InlineData("redirect")]
     [InlineData("afterwards")]
+    [InlineData("meanwhile")]
+    [InlineData("cleared")]
     public async Task Authorizer_SomethingElseAnswers_DoesNotAllow(string how)
     {
         static void SetRole(FastCgiServerOptions options) => options.Roles.Add(FastCgiRole.Authorizer);
@@ -27,7 +29,9 @@ public sealed class LateUseTests
         server.Logs.Expected.UnionWith(["ApplicationError", "UnhandledException"]);
 
         Assert.InRange(await AskAsync("/secret"), 400, 599);
-        Assert.Equal(how is "shortcut" or "redirect" ? 500 : 200, await AskAsync("/public"));
+        // What the authorizer has allowed is sent, so that to clear it is too late, and cuts the answer.
+        if (how != "cleared")
+            Assert.Equal(how is "shortcut" or "redirect" or "meanwhile" ? 500 : 200, await AskAsync("/public"));
 
         async Task<int> AskAsync(string path)
         {
@@ -50,16 +54,34 @@ public sealed class LateUseTests
             if (how == "redirect")
                 app.Use(static (HttpContext context, RequestDelegate _) => Task.Run(() => context.Response.StatusCode = 307));
             if (how == "afterwards")
+                app.Use(AllowAfterwardsAsync);
+            if (how == "meanwhile")
+                app.Use(static (context, next) =>
+                {
+                    _ = next(context);
+                    return context.Response.WriteAsync("Try again later.");
+                });
+            if (how == "cleared")
                 app.Use(static async (context, next) =>
                 {
                     await next(context);
-                    context.Response.StatusCode = 200;
+                    context.Response.Clear();
+                    await context.Response.WriteAsync("Sorry.");
                 });
             app.UseEndpoints(endpoints => endpoints.MapFastCgiAuthorizer("/{**path}", IsAllowed));
         }
 
+        static async Task AllowAfterwardsAsync(HttpContext context, RequestDelegate next)
+        {
+            await next(context);
+            if (!context.Response.HasStarted)
+                context.Response.StatusCode = 200;
+        }
+
         ValueTask<bool> IsAllowed(HttpContext context)
         {
+            if (how == "meanwhile")
+                return new ValueTask<bool>(Task.Delay(Timeout.Infinite, context.RequestAborted).ContinueWith(static _ => false, TaskScheduler.Default));
             if (context.Request.Path != "/secret")
                 return ValueTask.FromResult(true);
 
@@ -175,6 +197,26 @@ public sealed class LateUseTests
                     length += reading is null ? await context.Request.Body.ReadAsync(buffer) : await reading;
             }));
         }
+    }
+
+    /// <summary>As on Kestrel, where no body follows.</summary>
+    [Theory]
+    [InlineData("HEAD", 200)]
+    [InlineData("GET", 304)]
+    public async Task ContentLength_SetBehindMoreBytesOfNoBody_IsSent(string method, int statusCode)
+    {
+        await using var server = await TestServer.StartAsync(context =>
+        {
+            context.Response.StatusCode = statusCode;
+            context.Response.BodyWriter.GetSpan(20)[..20].Fill((byte)'a');
+            context.Response.BodyWriter.Advance(20);
+            context.Response.ContentLength = 10;
+            return Task.CompletedTask;
+        });
+        var frontEnd = server.Connect();
+        frontEnd.Send(RecordBytes.Get(method: method));
+
+        Assert.Equal(statusCode, (await frontEnd.ReadResponseAsync()).Status);
     }
 
     [Theory]

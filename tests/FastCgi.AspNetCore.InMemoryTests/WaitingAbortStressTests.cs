@@ -55,7 +55,7 @@ public sealed class WaitingAbortStressTests
                 for (var i = 0; i < 5; i++)
                 {
                     _ = waiting.FrontEnd.Transport.Connection.DescribeRequest(1, 1);
-                    waiting.FrontEnd.Transport.Connection.OnTick();
+                    waiting.FrontEnd.Transport.Connection.OnTick(0, 0);
                 }
             });
             start.SignalAndWait();

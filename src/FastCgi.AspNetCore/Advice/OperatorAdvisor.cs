@@ -167,6 +167,9 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     /// <summary>The application has set headers that a FastCGI response cannot have.</summary>
     private void AdviseOnDroppedHeaders(FastCgiRequest request)
     {
+        if (!request.Response.HasStarted)
+            return;
+
         string? names = null;
         foreach (var (name, _) in request.Response.SentHeaders)
         {

@@ -16,6 +16,7 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
     private FastCgiConnection? _first;
     private int _count;
     private int _unfinishedCount;
+    private long _lastTick = server.Time.LastTick;
     private readonly LogThrottle _rejections = new(server.Time);
     private ITimer? _timer;
     private TaskCompletionSource? _allOver;
@@ -32,9 +33,6 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
 
     /// <summary>The time of the last tick: near enough for what is counted in seconds, and free.</summary>
     public long Now => server.Time.LastTick;
-
-    /// <summary>When the deadlines of the connections were looked at before.</summary>
-    public long PreviousTick { get; private set; } = server.Time.LastTick;
 
     /// <summary>The seconds since the server was made, by <see cref="Now"/>.</summary>
     public int Second => (int)server.Time.GetElapsedTime(_startedAt, Now).TotalSeconds;
@@ -176,8 +174,8 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
     private void OnTick()
     {
         server.Time.Tick();
-        TickConnections();
-        PreviousTick = Now;
+        var now = Now;
+        TickConnections(Interlocked.Exchange(ref _lastTick, now), now);
         server.Admission.EndOverdue();
         server.Buffers.Trim();
         if (server.Statistics.IsSampleDue(Now))
@@ -236,13 +234,16 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
     private static Totals Add(Totals left, Totals right)
         => new(left.Connections + right.Connections, left.Requests + right.Requests, left.BytesReceived + right.BytesReceived, left.BytesSent + right.BytesSent);
 
-    private void TickConnections()
+    private void TickConnections(long since, long now)
     {
         // A tick that takes long is overtaken by the next one, which has a list of its own.
         var connections = Interlocked.Exchange(ref _tickList, null) ?? [];
         AddTo(connections);
         foreach (var connection in connections)
-            ThreadRoot.Run(connection, static connection => connection.OnTick(), server.Log, static connection => connection.Reset());
+        {
+            ThreadRoot.Run(
+                (connection, since, now), static tick => tick.connection.OnTick(tick.since, tick.now), server.Log, static tick => tick.connection.Reset());
+        }
 
         var isTooLarge = connections.Capacity > MinTickListLength && connections.Count < connections.Capacity / 4;
         connections.Clear();

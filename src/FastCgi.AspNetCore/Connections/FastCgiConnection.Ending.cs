@@ -110,23 +110,18 @@ internal sealed partial class FastCgiConnection
         var wasThere = _manager.Remove(this);
         _manager.OnClosed(_openedSecond);
         if (wasThere)
-            Release();
+            Release(1);
     }
 
     /// <inheritdoc/>
-    public override void OnCallbacksStarted() => Interlocked.Increment(ref _callbackCount);
+    public override void OnApplicationReturned() => Interlocked.Add(ref _uses, Returned);
 
     /// <inheritdoc/>
-    public override void OnRequestOver(bool hadCallbacks)
-    {
-        if (hadCallbacks)
-            Interlocked.Decrement(ref _callbackCount);
-        Release();
-    }
+    public override void OnRequestOver() => Release(Returned + 1);
 
-    private void Release()
+    private void Release(long uses)
     {
-        if (Interlocked.Decrement(ref _useCount) == 0)
+        if (Interlocked.Add(ref _uses, -uses) == 0)
             _manager.OnOver();
     }
 
@@ -144,7 +139,7 @@ internal sealed partial class FastCgiConnection
         if (how == RequestPhase.Over)
             _halfOpenCount--;
         else
-            Interlocked.Increment(ref _useCount);
+            Interlocked.Increment(ref _uses);
         return true;
     }
 
@@ -166,12 +161,17 @@ internal sealed partial class FastCgiConnection
 
     private void ReportIfGivenUp(FastCgiRequest request)
     {
-        if (_server.Advisor is not { } advisor || request is not { IsAnswered: false, Response.BytesWritten: 0 })
+        if (_server.Advisor is null || request is not { IsAnswered: false, Response.BytesWritten: 0 })
             return;
 
         var age = _server.Time.GetElapsedTime(request.BeganAt);
         if (age >= Advisor.MinGivenUpAge)
-            ThreadRoot.Queue((advisor, request.Parameters, age), static given => given.advisor.OnGivenUp(given.Parameters, given.age), _server.Log);
+        {
+            ThreadRoot.Queue(
+                (server: _server, request.Parameters, age),
+                static given => given.server.Advise(given, static (advisor, given) => advisor.OnGivenUp(given.Parameters, given.age)),
+                _server.Log);
+        }
     }
 
     private void DropAll(ConnectionScope scope, Exception reason, AbortCause cause)

@@ -13,7 +13,17 @@ internal sealed partial class FastCgiConnection
     // (HTTP/2's rapid reset, CVE-2023-44487).
     private const int MaxLingeringRequests = 100;
 
-    private int LingeringCount => Volatile.Read(ref _useCount) - 1 - Volatile.Read(ref _callbackCount);
+    // Of _uses: a request whose application has returned.
+    private const long Returned = 1L << 32;
+
+    private long LingeringCount
+    {
+        get
+        {
+            var uses = Volatile.Read(ref _uses);
+            return (uint)uses - (uses >> 32) - 1;
+        }
+    }
 
     private ProtocolError OnBeginRequest(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
@@ -62,7 +72,7 @@ internal sealed partial class FastCgiConnection
     }
 
     // Apart, so that a request whose role is served allocates nothing for the closure.
-    private void ReportRole(FastCgiRole role, ref ReadyRequests ready) => ready.Report(() => _server.Advisor?.OnRoleNotServed(role));
+    private void ReportRole(FastCgiRole role, ref ReadyRequests ready) => ready.Report(() => _server.Advise(role, static (advisor, role) => advisor.OnRoleNotServed(role)));
 
     private void OnParams(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {

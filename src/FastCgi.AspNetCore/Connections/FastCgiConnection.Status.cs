@@ -56,17 +56,16 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>Tells of the requests that have become slow since the tick before.</summary>
-    private void FindSlow(ConnectionScope scope, Advisor advisor, TimeSpan threshold, ref ReadyRequests ready)
+    private void FindSlow(ConnectionScope scope, TimeSpan threshold, long since, long now, ref ReadyRequests ready)
     {
         foreach (var request in _requests.ToList())
         {
-            if (!request.HasAllParameters || Age(_manager.Now) < threshold || Age(_manager.PreviousTick) >= threshold)
+            var began = request.BeganAt;
+            if (_server.Time.GetElapsedTime(began, now) < threshold || _server.Time.GetElapsedTime(began, since) >= threshold)
                 continue;
 
             var slow = request.Describe(scope, _server.Time.GetTimestamp());
-            ready.Report(() => advisor.OnSlow(slow));
-
-            TimeSpan Age(long now) => _server.Time.GetElapsedTime(request.BeganAt, now);
+            ready.Report(() => _server.Advise(slow, static (advisor, slow) => advisor.OnSlow(slow)));
         }
     }
 }

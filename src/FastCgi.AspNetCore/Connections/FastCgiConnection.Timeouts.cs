@@ -23,9 +23,10 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>Looks at the deadlines; called every second or so.</summary>
-    public void OnTick()
+    /// <param name="since">The time of the tick before.</param>
+    /// <param name="now">The time of this one.</param>
+    public void OnTick(long since, long now)
     {
-        var now = _manager.Now;
         var ready = new ReadyRequests();
         bool isOverdue;
         bool isStuck;
@@ -40,8 +41,8 @@ internal sealed partial class FastCgiConnection
             if (_requests.HasTimedBody())
                 FailSlowBodies(scope, now, ref ready);
 
-            if (_server is { Advisor: { } advisor, Options.SlowRequestThreshold: { } threshold })
-                FindSlow(scope, advisor, threshold, ref ready);
+            if (_server is { Advisor: not null, Options.SlowRequestThreshold: { } threshold })
+                FindSlow(scope, threshold, since, now, ref ready);
             LeaveIfIdle(scope, now, limits.KeepAliveTimeout);
             isStuck = Output.IsSendOverdue(scope, _server.Time, now, limits.UnsentResponseTimeout);
             isOverdue = _lifetime.IsDrainOverdue(_server.Time, now, limits.DrainTimeout) || IsRecordOverdue(now, limits.RequestParametersTimeout)

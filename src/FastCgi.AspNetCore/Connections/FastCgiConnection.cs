@@ -36,11 +36,9 @@ internal sealed partial class FastCgiConnection : RequestConnection
     private uint _requestCount;
     private int _halfOpenCount;
 
-    // The transport while it is open, and the requests that have left and are not over.
-    private int _useCount = 1;
-
-    // Those whose OnCompleted callbacks run.
-    private int _callbackCount;
+    // The low half counts who uses the connection: the transport while it is open, and the requests that have left and are not over. The high half
+    // counts those of them whose application has returned.
+    private long _uses = 1;
     private long _surplus;
     private bool _isShared;
     private bool _isReceivePaused;
@@ -238,7 +236,12 @@ internal sealed partial class FastCgiConnection : RequestConnection
     {
         _server.Log.ProtocolError(Id, error);
         if (error is ProtocolError.HttpOnFastCgiPort or ProtocolError.TlsOnFastCgiPort)
-            _server.Advisor?.OnOtherProtocol(error == ProtocolError.HttpOnFastCgiPort ? "HTTP" : "TLS", _transport.DescribePeer());
+        {
+            _server.Advise(
+                (Protocol: error == ProtocolError.HttpOnFastCgiPort ? "HTTP" : "TLS", Transport: _transport),
+                static (advisor, peer) => advisor.OnOtherProtocol(peer.Protocol, peer.Transport.DescribePeer()));
+        }
+
         if (error != ProtocolError.HttpOnFastCgiPort)
             return;
 

@@ -8,9 +8,6 @@ internal enum PathBehaviour
     /// <summary>It returns soon, finished.</summary>
     Returns,
 
-    /// <summary>It returns soon, and goes on later, where .NET puts what comes back from <c>await</c>: on the thread pool.</summary>
-    Awaits,
-
     /// <summary>It blocks, or computes.</summary>
     KeepsThread,
 }
@@ -32,7 +29,6 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
     private readonly byte[] _keeps = new byte[Size];
     private readonly byte[] _siblingsKeep = new byte[Size];
     private readonly byte[] _isException = new byte[Size];
-    private readonly byte[] _awaits = new byte[Size];
 
     // Where nothing ever stalls, nobody pays for the keys of siblings.
     private bool _areSiblingsKnown;
@@ -42,8 +38,6 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
     {
         if (_keeps[Index(path.Own)] >= Likely)
             return PathBehaviour.KeepsThread;
-        if (_awaits[Index(path.Own)] >= Likely)
-            return PathBehaviour.Awaits;
 
         return IsLikeSiblings(path) ? PathBehaviour.KeepsThread : PathBehaviour.Returns;
     }
@@ -65,14 +59,13 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
         var path = new PathKey(request.Path);
         var startedAt = time.GetTimestamp();
         var before = platform.GetUsageOfThisThread();
-        var hasReturned = request.Execute();
+        request.Execute();
         // Aborted while it waited: the application was not called.
         if (!path.IsPath)
             return;
 
         var isLong = time.GetElapsedTime(startedAt) > shortTime;
         OnExecuted(path, isLong && platform.GetUsageOfThisThread().HasKeptThread(before));
-        OnReturned(path, isAwaiting: !hasReturned);
     }
 
     /// <summary>A request has run on a thread that nobody else waits for.</summary>
@@ -90,11 +83,6 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
         if (!hasKeptThread)
             _isException[Index(path.Own)] = 1;
     }
-
-    /// <summary>The handler of a request has returned.</summary>
-    /// <param name="path">Its path.</param>
-    /// <param name="isAwaiting">Whether it goes on later.</param>
-    public void OnReturned(PathKey path, bool isAwaiting) => Count(ref _awaits[Index(path.Own)], isAwaiting);
 
     private bool IsLikeSiblings(PathKey path)
         => _areSiblingsKnown && _isException[Index(path.Own)] == 0 && _siblingsKeep[Index(path.Siblings)] >= Likely;

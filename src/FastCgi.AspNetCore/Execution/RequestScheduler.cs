@@ -209,10 +209,7 @@ internal sealed class RequestScheduler : RequestRunner
                 output.FlushNow();
             // Otherwise the application has not been called, and nothing is known of it.
             if (path.IsPath)
-            {
                 _coldStart.OnReturned();
-                Predictor.OnReturned(path, isAwaiting: !hasReturned);
-            }
         }
         catch (Exception exception)
         {
@@ -277,18 +274,11 @@ internal sealed class RequestScheduler : RequestRunner
         if (!_coldStart.TryPass(request))
             return true;
 
-        switch (Predictor.Predict(path))
-        {
-            case PathBehaviour.KeepsThread:
-                Workers.Run(request);
-                return true;
-            case PathBehaviour.Awaits:
-                // It would be back there anyway: to begin there too keeps the pool's threads at work rather than on the look-out for it.
-                ExecuteLater(request);
-                return true;
-            default:
-                return false;
-        }
+        if (Predictor.Predict(path) != PathBehaviour.KeepsThread)
+            return false;
+
+        Workers.Run(request);
+        return true;
     }
 
     private void ExecuteLater(FastCgiRequest request) => ThreadRoot.Queue(request, _executeOnThreadPool, _log);

@@ -48,16 +48,17 @@ internal sealed class RoleMatcherPolicy(IOptions<FastCgiServerOptions> options) 
         async Task AskAsync(HttpContext context)
         {
             var request = context.Features.Get<IFastCgiRequestFeature>() as FastCgiRequest;
-            int? answer = null;
             request?.BeginAuthorization();
             try
             {
                 await endpoint.RequestDelegate!(context);
-                answer = context.Response.StatusCode;
+                // Sent at once, so that nothing that follows can change it.
+                if (context.Response is { HasStarted: false, StatusCode: < StatusCodes.Status400BadRequest and var answer } && request?.MayAnswerAuthorizer(answer) == true)
+                    await context.Response.StartAsync();
             }
             finally
             {
-                request?.EndAuthorization(answer);
+                request?.EndAuthorization();
             }
         }
     }

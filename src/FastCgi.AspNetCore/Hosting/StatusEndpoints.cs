@@ -1,6 +1,7 @@
 using Microsoft.AspNetCore.Authorization;
 using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Routing;
+using Microsoft.AspNetCore.Routing.Patterns;
 using Microsoft.Extensions.DependencyInjection;
 
 namespace FastCgi.AspNetCore.Hosting;
@@ -29,10 +30,24 @@ internal static class StatusEndpoints
 {
     /// <summary>Finds them. The endpoints of the application are made for it, so that it is asked only where there are some.</summary>
     public static IReadOnlyList<(string Path, StatusAudience Audience)> Find(IServiceProvider services)
-        => services.GetService<EndpointDataSource>() is not { } source
-            ? []
-            : [.. source.Endpoints.OfType<RouteEndpoint>().Where(static endpoint => endpoint.Metadata.GetMetadata<StatusMarker>() is not null)
-                .Select(static endpoint => ("/" + endpoint.RoutePattern.RawText?.Trim('/'), GetAudience(endpoint.Metadata)))];
+    {
+        try
+        {
+            var endpoints = services.GetService<EndpointDataSource>()?.Endpoints.OfType<RouteEndpoint>() ?? [];
+            return [.. endpoints.Where(static endpoint => endpoint.Metadata.GetMetadata<StatusMarker>() is not null)
+                .Select(static endpoint => (GetPath(endpoint.RoutePattern), GetAudience(endpoint.Metadata)))];
+        }
+        catch (Exception)
+        {
+            // An endpoint that cannot be made fails the requests, as with other servers, and not the start.
+            return [];
+        }
+    }
+
+    /// <summary>The path, as far as it is the same for all requests.</summary>
+    private static string GetPath(RoutePattern pattern)
+        => "/" + string.Join('/', pattern.PathSegments.TakeWhile(static segment => segment.IsSimple && segment.Parts[0].IsLiteral)
+            .Select(static segment => ((RoutePatternLiteralPart)segment.Parts[0]).Content));
 
     /// <summary>
     /// Who may see an endpoint with this metadata. A policy without an attribute, which <c>RequireAuthorization</c> does not leave, does not count:

@@ -152,5 +152,5 @@ internal abstract partial class FastCgiRequest :
     public string? GetHostAsSent() => _head.HostOffset < 0 ? null : Parameters.GetHost(_head.HostOffset);
 
     void IUserObserver.ReportUserNotTaken(string userParameter, string typeParameter)
-        => Server.Advisor?.OnUserNotTaken(this, userParameter, typeParameter);
+        => Server.Advise((this, userParameter, typeParameter), static (advisor, user) => advisor.OnUserNotTaken(user.Item1, user.userParameter, user.typeParameter));
 }

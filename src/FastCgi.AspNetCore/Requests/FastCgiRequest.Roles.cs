@@ -6,29 +6,25 @@ namespace FastCgi.AspNetCore.Requests;
 /// <content>What is different about requests in the other roles than Responder.</content>
 internal abstract partial class FastCgiRequest : IFastCgiFilterFeature
 {
-    // Of Lazy.AuthorizerStatus: the authorizer is running.
-    private const int Asked = -1;
-
-    // Of Lazy.AuthorizerStatus: the answer may not allow the request, whatever it is.
-    private const int Refused = -2;
+    // The request whose authorizer this flow of execution is in: what else the application does meanwhile must not answer for it.
+    private static readonly AsyncLocal<FastCgiRequest?> s_asked = new();
 
     /// <summary>
     /// Whether an answer of this status may be sent to a request in the role Authorizer, where any status below 400 could allow it: only the
-    /// answer of the authorizer itself may.
+    /// authorizer that was asked first may give one, while it is asked.
     /// </summary>
     public bool MayAnswerAuthorizer(int statusCode)
-        => statusCode >= StatusCodes.Status400BadRequest || _lazy?.AuthorizerStatus is { } answered && (answered == Asked || answered == statusCode);
+        => statusCode >= StatusCodes.Status400BadRequest || (s_asked.Value == this && _lazy is { Authorization: AuthorizationPhase.Asked });
 
-    /// <summary>An authorizer is asked. A second one cannot allow what the first has not: it was asked about another path, such as that of an error page.</summary>
-    public void BeginAuthorization() => Lazy.AuthorizerStatus = Lazy.AuthorizerStatus is null ? Asked : Refused;
-
-    /// <summary>The authorizer has answered, or failed.</summary>
-    /// <param name="statusCode">Its answer; <see langword="null"/> if it has failed.</param>
-    public void EndAuthorization(int? statusCode)
+    /// <summary>An authorizer is asked. A second one cannot allow the request: it is asked about another path, such as that of an error page.</summary>
+    public void BeginAuthorization()
     {
-        if (Lazy.AuthorizerStatus == Asked)
-            Lazy.AuthorizerStatus = statusCode ?? Refused;
+        Lazy.Authorization = Lazy.Authorization == AuthorizationPhase.NotAsked ? AuthorizationPhase.Asked : AuthorizationPhase.Over;
+        s_asked.Value = this;
     }
+
+    /// <summary>The authorizer has answered: what it allows has been sent, and nothing that follows can allow the request.</summary>
+    public void EndAuthorization() => Lazy.Authorization = AuthorizationPhase.Over;
 
     Stream IFastCgiFilterFeature.Data => _lazy?.Data ?? Keep(ref Lazy.Data, new FilterData(Input));
 

@@ -23,7 +23,7 @@ internal sealed class FastCgiRequest<TContext>(
             return true;
 
         Task? task;
-        ThreadRoot.Run((FastCgiRequest)this, static request => request.Server.Advisor?.OnStarted(request), Log);
+        Server.Advise<FastCgiRequest>(this, static (advisor, request) => advisor.OnStarted(request));
         try
         {
             if (Rejection != RequestRejection.None || !TryDecodeHeaders())

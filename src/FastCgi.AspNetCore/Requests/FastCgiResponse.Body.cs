@@ -172,7 +172,7 @@ internal sealed partial class FastCgiResponse
 
     private void CheckWrite(long length, long? declared)
     {
-        if (_bytesWritten + length > declared)
+        if (_bytesWritten + length > declared && (length > 0 || CanWriteBody))
         {
             throw new InvalidOperationException(
                 $"Response Content-Length mismatch: too many bytes written ({_bytesWritten + length} of {declared}).");

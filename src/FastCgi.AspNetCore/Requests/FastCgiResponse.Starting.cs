@@ -222,7 +222,7 @@ internal sealed partial class FastCgiResponse
     private void AdviseOnStart()
     {
         if (_lazy is { IsEventStream: true } lazy && Interlocked.Exchange(ref lazy.IsEventStream, false))
-            _request.Server.Advisor?.OnEventStreamStarted(_request);
+            _request.Server.Advise(_request, static (advisor, request) => advisor.OnEventStreamStarted(request));
     }
 
     /// <summary>What was asked of the application before the response starts.</summary>

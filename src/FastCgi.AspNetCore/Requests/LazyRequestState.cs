@@ -51,9 +51,17 @@ internal sealed class LazyRequestState
 
     public ConcurrentDictionary<string, string?>? SetVariables;
 
-    /// <summary>What an authorizer has answered, or that it was asked, or failed.</summary>
-    public int? AuthorizerStatus { get; set; }
+    /// <summary>How far the authorizer has come.</summary>
+    public AuthorizationPhase Authorization { get; set; }
 }
 
 /// <summary>A reader over a body that middleware has put in place of the request's.</summary>
 internal sealed record ReplacedReader(Stream Body, PipeReader Reader);
+
+/// <summary>How far the authorizer of a request in that role has come.</summary>
+internal enum AuthorizationPhase : byte
+{
+    NotAsked,
+    Asked,
+    Over,
+}

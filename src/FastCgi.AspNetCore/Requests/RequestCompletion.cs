@@ -28,7 +28,7 @@ internal static class RequestCompletion
         if (request.Response.HasOnCompleted)
             _ = RetireAsync(request);
         else
-            Retire(request, hadCallbacks: false);
+            Retire(request);
     }
 
     private static bool HasUnfinishedWork(FastCgiResponse response)
@@ -44,10 +44,9 @@ internal static class RequestCompletion
     private static async Task RetireAsync(FastCgiRequest request)
     {
         // The client need not wait for the callbacks.
-        Attempt(request, static request => request.Connection.OnCallbacksStarted());
         Attempt(request, static request => request.Connection.Output.FlushNow());
         await AttemptAsync(request, new ValueTask(request.Response.FireOnCompletedAsync()));
-        Retire(request, hadCallbacks: true);
+        Retire(request);
     }
 
     /// <summary>Callbacks that the application has registered, or begun and not awaited, are its work too; what they fail with is recorded.</summary>
@@ -73,6 +72,7 @@ internal static class RequestCompletion
         if (!request.HasLeft)
             Attempt(request, static request => request.Connection.TryAbort(request, new ConnectionAbortedException("The server failed to end the request.")));
         Attempt(request, static request => request.Close());
+        request.Connection.OnApplicationReturned();
     }
 
     /// <summary>Ends the response: as it is, as an error, or cut.</summary>
@@ -138,13 +138,13 @@ internal static class RequestCompletion
     }
 
     /// <summary>Nobody waits for the request any longer.</summary>
-    private static void Retire(FastCgiRequest request, bool hadCallbacks)
+    private static void Retire(FastCgiRequest request)
     {
-        Attempt(request, static request => request.Server.Advisor?.OnEnded(request));
+        request.Server.Advise(request, static (advisor, request) => advisor.OnEnded(request));
         Attempt(request, static request => request.DisposeContext());
         if (request.Server.Statistics.IsWatched)
             Attempt(request, static request => request.Server.Statistics.Add(request.BeganAt));
-        request.Connection.OnRequestOver(hadCallbacks);
+        request.Connection.OnRequestOver();
     }
 
     private static void Attempt(FastCgiRequest request, Action<FastCgiRequest> step)

@@ -33,12 +33,11 @@ internal abstract class RequestConnection
     /// <summary>Has the transport end the connection as its lifetime has decided.</summary>
     public abstract void EndTransport();
 
-    /// <summary>The application of a request has returned, and what it has registered with <c>OnCompleted</c> is about to be called.</summary>
-    public abstract void OnCallbacksStarted();
+    /// <summary>The application of a request that has left the connection has returned; its callbacks, reports and context are still to be done.</summary>
+    public abstract void OnApplicationReturned();
 
-    /// <summary>A request that has left the connection needs nothing more of the server.</summary>
-    /// <param name="hadCallbacks">Whether <see cref="OnCallbacksStarted"/> was called for it.</param>
-    public abstract void OnRequestOver(bool hadCallbacks);
+    /// <summary>A request whose application has returned needs nothing more of the server.</summary>
+    public abstract void OnRequestOver();
 
     /// <summary>Receives on, if that was paused and nothing stands against it any more: the application has read, or the web server has.</summary>
     public abstract void ResumeReceiving();

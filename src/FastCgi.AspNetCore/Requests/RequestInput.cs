@@ -113,7 +113,7 @@ internal sealed partial class RequestInput
 
     public void EndData(ConnectionScope connection) => _data?.EndInput(connection);
 
-    /// <summary>The response is complete: the web server sends no more, so that reads get what has come, and then the error of a body that ended early.</summary>
+    /// <summary>The response is complete: the web server sends no more, so that reads of a body that is not whole fail instead of waiting.</summary>
     public void End(ConnectionScope connection)
     {
         EndStdin(connection);

@@ -99,8 +99,25 @@ internal sealed class ServerContext
     /// <summary>Whether somebody measures requests: else the clock of the connections is near enough, which lags by up to a second.</summary>
     public bool NeedsExactTimes => Statistics.IsWatched || (Advisor is not null && Options.SlowRequestThreshold is not null);
 
-    /// <summary>Who tells the operator what to fix; <see langword="null"/> for nobody.</summary>
+    /// <summary>Who tells the operator what to fix; <see langword="null"/> for nobody. Called through <see cref="Advise"/> only.</summary>
     public required Advisor? Advisor { get; init; }
+
+    /// <summary>Asks for advice, if there is somebody to give it. What that throws is logged, and reaches nobody.</summary>
+    public void Advise<T>(T subject, Action<Advisor, T> advise)
+    {
+        LockOrder.RequireNone(nameof(Advisor));
+        if (Advisor is not { } advisor)
+            return;
+
+        try
+        {
+            advise(advisor, subject);
+        }
+        catch (Exception exception)
+        {
+            Log.ServerFailed(exception);
+        }
+    }
 
     /// <summary>Where records are logged; <see langword="null"/> for nowhere.</summary>
     public required RecordLog? Records { get; init; }

@@ -32,20 +32,6 @@ public sealed class PredictionTests : SchedulerTest
         Assert.Equal(keepsThread, Scheduler.Predictor.Predict(new PathKey("/")) == PathBehaviour.KeepsThread);
     }
 
-    [Fact]
-    public async Task Execute_HandlerThatAwaitsTwice_IsOneThatAwaits()
-    {
-        var go = Waiting.Signal();
-        Application = _ => go.Task;
-
-        for (var id = 1; id <= 2; id++)
-            Scheduler.Predictor.Execute(Receive(RecordBytes.Get(id)).RemoveFirst(), s_shortTime);
-
-        Assert.Equal(PathBehaviour.Awaits, Scheduler.Predictor.Predict(new PathKey("/")));
-        go.SetResult();
-        await FrontEnd.Transport.WaitUntilAsync(() => FrontEnd.Transport.SendCount == 2, "both answers");
-    }
-
     /// <summary>There, whoever is back within a millisecond has met a lock, or the garbage collector.</summary>
     [Theory]
     [InlineData(0, false)]

@@ -7,20 +7,11 @@ namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 /// <summary>A request for which the application is not called, because it is refused or was aborted, tells nothing of the application.</summary>
 public sealed class UncalledRequestTests : SchedulerTest
 {
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
-    public void Execute_AbortedWhileItWaited_NothingIsLearnt(bool awaits)
+    [Fact]
+    public void Execute_AbortedWhileItWaited_NothingIsLearnt()
     {
         var path = new PathKey("/");
-        if (!awaits)
-            Scheduler.Predictor.OnStalled(path);
-        // What is known of no path is shared with paths that have the same entry.
-        foreach (var taught in new[] { path, default })
-        {
-            for (var i = 0; i < 3; i++)
-                Scheduler.Predictor.OnReturned(taught, awaits);
-        }
+        Scheduler.Predictor.OnStalled(path);
 
         for (var id = 1; id <= 3; id++)
         {
@@ -29,8 +20,8 @@ public sealed class UncalledRequestTests : SchedulerTest
             Scheduler.Predictor.Execute(request, TimeSpan.Zero);
         }
 
-        Assert.Equal(awaits ? PathBehaviour.Awaits : PathBehaviour.KeepsThread, Scheduler.Predictor.Predict(path));
-        Assert.Equal(awaits ? PathBehaviour.Awaits : PathBehaviour.Returns, Scheduler.Predictor.Predict(default));
+        Assert.Equal(PathBehaviour.KeepsThread, Scheduler.Predictor.Predict(path));
+        Assert.Equal(PathBehaviour.Returns, Scheduler.Predictor.Predict(default));
     }
 
     [Theory]

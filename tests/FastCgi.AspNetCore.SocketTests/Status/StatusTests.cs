@@ -214,9 +214,14 @@ public sealed class StatusTests : IDisposable
     [Theory]
     [InlineData("/fastcgi-status?json")]
     [InlineData("/group/status?json")]
+    [InlineData("/rooted?json")]
     public async Task Status_WhileTheApplicationHasNoRoom_IsShown(string uri)
     {
-        await using var app = await StartAsync(static options => options.Limits.MaxConcurrentRequests = 1, static app => app.MapGroup("/group").MapFastCgiStatus("/status").AllowAnonymous());
+        await using var app = await StartAsync(static options => options.Limits.MaxConcurrentRequests = 1, static app =>
+        {
+            app.MapGroup("/group").MapFastCgiStatus("/status").AllowAnonymous();
+            app.MapFastCgiStatus("~/rooted").AllowAnonymous();
+        });
         using var slow = await FastCgiClient.ConnectAsync(Address);
         await slow.SendAsync("/slow", keepConnection: false);
         Assert.True(await _entered.WaitAsync(Waiting.Patience));
@@ -227,6 +232,15 @@ public sealed class StatusTests : IDisposable
         Assert.Contains("Status: 503", await GetAsync("/", "192.0.2.7"), StringComparison.Ordinal);
         _go.SetResult();
         Assert.Equal("slow", await slow.ReadTextAsync());
+    }
+
+    /// <summary>An endpoint that cannot be made fails the requests, as with other servers, and not the start.</summary>
+    [Fact]
+    public async Task Start_BesideAnEndpointThatCannotBeMade_Starts()
+    {
+        await using var app = await StartAsync(map: static app => app.MapGet("/bad", static (StatusTests body) => "x"));
+
+        Assert.Contains("Status: 500", await GetAsync("/", "192.0.2.7"), StringComparison.Ordinal);
     }
 
     /// <summary>A policy without an attribute does not count: where the middleware is not, nobody asks it.</summary>

@@ -57,37 +57,6 @@ public sealed class PathPredictorTests
     }
 
     [Fact]
-    public void Predict_AwaitedTwice_Awaits()
-    {
-        _predictor.OnReturned(Path, isAwaiting: true);
-        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(Path));
-
-        _predictor.OnReturned(Path, isAwaiting: true);
-        Assert.Equal(PathBehaviour.Awaits, _predictor.Predict(Path));
-    }
-
-    [Fact]
-    public void Predict_AwaitedOftenThenReturned_Returns()
-    {
-        for (var i = 0; i < 100; i++)
-            _predictor.OnReturned(Path, isAwaiting: true);
-        for (var i = 0; i < 2; i++)
-            _predictor.OnReturned(Path, isAwaiting: false);
-
-        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(Path));
-    }
-
-    [Fact]
-    public void Predict_AwaitsAndKeeps_KeepsThread()
-    {
-        for (var i = 0; i < 3; i++)
-            _predictor.OnReturned(Path, isAwaiting: true);
-        _predictor.OnStalled(Path);
-
-        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(Path));
-    }
-
-    [Fact]
     public void Predict_NegativeHash_IsAPathLikeAnother()
     {
         var path = Enumerable.Range(0, 1_000).Select(static i => new PathKey($"/{(char)('a' + (i % 26))}{i}")).First(static path => path.Own < 0);
