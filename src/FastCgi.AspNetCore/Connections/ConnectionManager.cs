@@ -20,6 +20,7 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
     private readonly LogThrottle _rejections = new(server.Time);
     private ITimer? _timer;
     private TaskCompletionSource? _allOver;
+    private TaskCompletionSource? _allGone;
     private bool _isStopping;
     private Action? _onIdle;
     private long _lastUse = server.Time.GetTimestamp();
@@ -106,7 +107,8 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
             connection.Next = connection.Previous = null;
             _lastUse = Math.Max(_lastUse, lastUse);
             _closed = Add(_closed, totals);
-            _count--;
+            if (--_count == 0)
+                _allGone?.TrySetResult();
             return true;
         }
     }
@@ -135,12 +137,17 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         Task allOver;
+        Task allGone;
         lock (_lock)
         {
             _allOver ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
             if (_unfinishedCount == 0)
                 _allOver.TrySetResult();
+            _allGone ??= new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
+            if (_count == 0)
+                _allGone.TrySetResult();
             allOver = _allOver.Task;
+            allGone = _allGone.Task;
         }
 
         server.Time.Tick();
@@ -159,7 +166,8 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
                 server.Log.ConnectionsNotClosedInTime(Count);
             foreach (var connection in ToList())
                 connection.Abort();
-            await Task.WhenAny(allOver, Task.Delay(s_abortGrace, server.Time, CancellationToken.None)).ConfigureAwait(false);
+            // The application has had its time: what it still works on is not waited for.
+            await Task.WhenAny(allGone, Task.Delay(s_abortGrace, server.Time, CancellationToken.None)).ConfigureAwait(false);
             if (requests > 0 || Count > 0)
                 server.Log.StopTimedOut(requests, Count);
         }

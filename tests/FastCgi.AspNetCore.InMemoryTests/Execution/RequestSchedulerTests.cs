@@ -49,22 +49,6 @@ public sealed class RequestSchedulerTests : SchedulerTest
         await FrontEnd.ReadResponseAsync();
     }
 
-    [Fact]
-    public async Task Run_PathThatHasAwaitedTwice_OnTheThreadPool()
-    {
-        var go = Waiting.Signal();
-        Application = _ => go.Task;
-        Run(Scheduler, RecordBytes.Get(1));
-        Run(Scheduler, RecordBytes.Get(2));
-        var called = RecordThread();
-
-        Run(Scheduler, RecordBytes.Get(3));
-
-        Assert.False(await called.Task.Within("the call"));
-        await FrontEnd.ReadResponseAsync(3);
-        go.SetResult();
-    }
-
     [Theory]
     [InlineData(true)]
     [InlineData(false)]
