@@ -8,10 +8,12 @@ using Microsoft.Extensions.Logging;
 namespace FastCgi.AspNetCore.Advice;
 
 /// <summary>
-/// Looks every ten seconds at what the web servers pass and at how the process is, and says once what an operator can do better. When
-/// it is so no longer, the status forgets it. What a single request shows is told of by <see cref="OperatorAdvisor"/>.
+/// Checks every ten seconds what the web servers pass and how the process is, and reports once what the operator can improve. When a problem is
+/// gone, the status no longer shows it. <see cref="OperatorAdvisor"/> reports what a single request shows.
 /// </summary>
-internal sealed class Doctor(ConnectionManager connections, RequestScheduler scheduler, OperatorAdvisor advisor, EventJournal journal, TimeProvider time, DoctorSenses senses = default) : IDisposable
+internal sealed class Doctor(
+    ConnectionManager connections, RequestScheduler scheduler, OperatorAdvisor advisor, EventJournal journal, TimeProvider time, DoctorSenses senses = default)
+    : IDisposable
 {
     /// <summary>The time between two looks.</summary>
     public static readonly TimeSpan Interval = TimeSpan.FromSeconds(10);

@@ -18,7 +18,8 @@ internal sealed partial class OperatorAdvisor
     {
         switch (request.Response.StatusCode)
         {
-            case StatusCodes.Status301MovedPermanently or StatusCodes.Status302Found or StatusCodes.Status307TemporaryRedirect or StatusCodes.Status308PermanentRedirect:
+            case StatusCodes.Status301MovedPermanently or StatusCodes.Status302Found:
+            case StatusCodes.Status307TemporaryRedirect or StatusCodes.Status308PermanentRedirect:
                 AdviseOnRedirect(request);
                 break;
             case StatusCodes.Status401Unauthorized when request.Headers.Authorization.Count == 0:
@@ -39,13 +40,13 @@ internal sealed partial class OperatorAdvisor
         if (request.Head.IsHttps || request.Response.Location?.StartsWith("https:", StringComparison.OrdinalIgnoreCase) is not true)
             return;
 
-        // Of a list, the last is of the load balancer next to the web server. Whoever says http knows better than a port, which may be
-        // configured: as behind a load balancer, whose own health checks have no such header.
+        // The last entry of a list comes from the load balancer next to the web server. A header that says http is more reliable than a port,
+        // which may be fixed in the configuration.
         var proto = request.Headers["X-Forwarded-Proto"].ToString();
         string evidence;
         if (proto[(proto.LastIndexOf(',') + 1)..].Trim().Equals(Uri.UriSchemeHttps, StringComparison.OrdinalIgnoreCase))
             evidence = "the header X-Forwarded-Proto";
-        else if (proto.Length == 0 && string.IsNullOrEmpty(request.Parameters.GetVariable("REQUEST_SCHEME")) && request.Parameters.GetVariable("SERVER_PORT") == "443")
+        else if (proto.Length == 0 && request.Parameters.GetVariable("REQUEST_SCHEME") is null or "" && request.Parameters.GetVariable("SERVER_PORT") == "443")
             evidence = "SERVER_PORT, which is 443,";
         else
             return;

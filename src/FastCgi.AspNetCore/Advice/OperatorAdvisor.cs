@@ -31,7 +31,7 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     private readonly LogThrottle _tls = new(time);
     private readonly LogThrottle _eventStreams = LogThrottle.Once(time);
     private readonly LogThrottle _users = LogThrottle.Once(time);
-    private readonly LogThrottle[] _roles = [.. Enum.GetValues<FastCgiRole>().Select(_ => LogThrottle.Once(time))];
+    private readonly Dictionary<FastCgiRole, LogThrottle> _roles = Enum.GetValues<FastCgiRole>().ToDictionary(static role => role, _ => LogThrottle.Once(time));
 
     // One for each size, which is a power of two. A warning is enough once, because the buffers of nginx may be large enough already.
     private readonly LogThrottle[] _headSizes = [.. Enumerable.Range(0, 32).Select(_ => new LogThrottle(time))];
@@ -111,15 +111,16 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
             return;
 
         var webServer = GetWebServer(request.Parameters);
-        var line = WebServerKinds.Of(webServer) == WebServerKind.Nginx ? $"fastcgi_param {typeParameter} Basic; beside auth_basic" : $"the parameter {typeParameter}";
+        var line = WebServerKinds.Of(webServer) == WebServerKind.Nginx
+            ? $"fastcgi_param {typeParameter} Basic; beside auth_basic"
+            : $"the parameter {typeParameter}";
         log.UserNotTaken(userParameter, typeParameter, webServer ?? "the web server", line);
     }
 
     /// <inheritdoc/>
     public override void OnRoleNotServed(FastCgiRole role)
     {
-        var index = Array.IndexOf(Enum.GetValues<FastCgiRole>(), role);
-        if (index >= 0 && _roles[index].TryAcquire(out _))
+        if (_roles.TryGetValue(role, out var once) && once.TryAcquire(out _))
             log.RoleNotServed(role);
     }
 

@@ -71,7 +71,8 @@ internal static class SocketReach
 
     private static string Describe(FilePermissions file, List<(string Path, FilePermissions Permissions)> folders)
     {
-        var closed = folders.Where(static folder => !folder.Permissions.Mode.HasFlag(UnixFileMode.OtherExecute)).Select(static folder => $"{folder.Path} ({Describe(folder.Permissions)})").ToList();
+        var closed = folders.Where(static folder => !folder.Permissions.Mode.HasFlag(UnixFileMode.OtherExecute))
+            .Select(static folder => $"{folder.Path} ({Describe(folder.Permissions)})").ToList();
         var classes = new List<string> { "root" };
         if (file.User != 0)
             classes.Add("the user " + SystemAccounts.GetUserName(file.User));

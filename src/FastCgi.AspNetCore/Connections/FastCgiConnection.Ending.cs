@@ -14,7 +14,7 @@ internal sealed partial class FastCgiConnection
     {
         using var scope = EnterLock();
         var output = request.Response.Output;
-        if (!TryRemove(scope, request, status is null ? RequestPhase.Cut : RequestPhase.Ended, out _))
+        if (!TryRemove(scope, request, status is null ? RequestPhase.Cut : RequestPhase.Ended))
         {
             BufferBlock.ReturnChain(records.Head);
             return default;
@@ -109,27 +109,25 @@ internal sealed partial class FastCgiConnection
 
         var wasThere = _manager.Remove(this);
         _manager.OnClosed(_openedSecond);
-        if (wasThere)
-            Release(1);
+        if (wasThere && _uses.RemoveTransport())
+            _manager.OnOver();
     }
 
     /// <inheritdoc/>
-    public override void OnApplicationReturned() => Interlocked.Add(ref _uses, Returned);
+    public override void OnApplicationReturned() => _uses.OnReturned();
 
     /// <inheritdoc/>
-    public override void OnRequestOver() => Release(Returned + 1);
-
-    private void Release(long uses)
+    public override void OnRequestOver()
     {
-        if (Interlocked.Add(ref _uses, -uses) == 0)
+        if (_uses.RemoveRequest())
             _manager.OnOver();
     }
 
     /// <summary>The one way of a request out of the table.</summary>
     /// <returns>Whether this call took it; whoever comes later does nothing.</returns>
-    private bool TryRemove(ConnectionScope scope, FastCgiRequest request, RequestPhase how, out RequestPhase before)
+    private bool TryRemove(ConnectionScope scope, FastCgiRequest request, RequestPhase how)
     {
-        if (!request.TryLeave(scope, how, out before))
+        if (!request.TryLeave(scope, how))
             return false;
 
         var wasThere = _requests.Remove(request);
@@ -139,7 +137,7 @@ internal sealed partial class FastCgiConnection
         if (how == RequestPhase.Over)
             _halfOpenCount--;
         else
-            Interlocked.Increment(ref _uses);
+            _uses.Add();
         return true;
     }
 
@@ -147,14 +145,14 @@ internal sealed partial class FastCgiConnection
     private bool TryDrop(ConnectionScope scope, FastCgiRequest request, Exception reason, AbortCause cause)
     {
         if (!request.HasAllParameters)
-            return TryRemove(scope, request, RequestPhase.Over, out _);
+            return TryRemove(scope, request, RequestPhase.Over);
 
-        if (!TryRemove(scope, request, RequestPhase.Aborted, out var before))
+        if (!TryRemove(scope, request, RequestPhase.Aborted))
             return false;
 
         if (cause is AbortCause.WebServer or AbortCause.ConnectionLost)
             ReportIfGivenUp(request);
-        request.OnAborted(scope, reason, isUnclaimed: before == RequestPhase.Waiting);
+        request.OnAborted(scope, reason);
         _server.Counters.OnRequestAborted(cause);
         return true;
     }

@@ -13,18 +13,6 @@ internal sealed partial class FastCgiConnection
     // (HTTP/2's rapid reset, CVE-2023-44487).
     private const int MaxLingeringRequests = 100;
 
-    // Of _uses: a request whose application has returned.
-    private const long Returned = 1L << 32;
-
-    private long LingeringCount
-    {
-        get
-        {
-            var uses = Volatile.Read(ref _uses);
-            return (uint)uses - (uses >> 32) - 1;
-        }
-    }
-
     private ProtocolError OnBeginRequest(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
         if (!_partialContent.TryComplete(in piece, ProtocolConstants.FixedBodyLength, out var content))
@@ -65,14 +53,15 @@ internal sealed partial class FastCgiConnection
         _halfOpenCount++;
         if (_requests.Count >= limit)
             request.Reject(limit == 1 ? RequestRejection.CannotMultiplex : RequestRejection.TooManyRequestsOnConnection);
-        else if (LingeringCount >= MaxLingeringRequests)
+        else if (_uses.LingeringCount >= MaxLingeringRequests)
             request.Reject(RequestRejection.TooManyRequestsOnConnection);
         _requests.Add(request);
         return ProtocolError.None;
     }
 
     // Apart, so that a request whose role is served allocates nothing for the closure.
-    private void ReportRole(FastCgiRole role, ref ReadyRequests ready) => ready.Report(() => _server.Advise(role, static (advisor, role) => advisor.OnRoleNotServed(role)));
+    private void ReportRole(FastCgiRole role, ref ReadyRequests ready)
+        => ready.Report(() => _server.Advise(role, static (advisor, role) => advisor.OnRoleNotServed(role)));
 
     private void OnParams(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {

@@ -35,10 +35,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
     private string? _id;
     private uint _requestCount;
     private int _halfOpenCount;
-
-    // The low half counts who uses the connection: the transport while it is open, and the requests that have left and are not over. The high half
-    // counts those of them whose application has returned.
-    private long _uses = 1;
+    private ConnectionUses _uses = new();
     private long _surplus;
     private bool _isShared;
     private bool _isReceivePaused;

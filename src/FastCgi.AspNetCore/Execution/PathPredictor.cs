@@ -2,18 +2,8 @@ using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>What the handler of a request is likely to do with the thread that calls it.</summary>
-internal enum PathBehaviour
-{
-    /// <summary>It returns soon, finished.</summary>
-    Returns,
-
-    /// <summary>It blocks, or computes.</summary>
-    KeepsThread,
-}
-
 /// <summary>
-/// Predicts what requests do, as a processor predicts branches: tables of two-bit counters by <see cref="PathKey"/>. Races and keys
+/// Predicts which handlers keep the thread that calls them: that block, or compute. As a processor predicts branches: tables of two-bit counters by <see cref="PathKey"/>. Races and keys
 /// that share an entry cost a wrong prediction, and nothing else.
 /// </summary>
 /// <remarks>
@@ -33,14 +23,8 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
     // Where nothing ever stalls, nobody pays for the keys of siblings.
     private bool _areSiblingsKnown;
 
-    /// <summary>What a request is likely to do.</summary>
-    public PathBehaviour Predict(PathKey path)
-    {
-        if (_keeps[Index(path.Own)] >= Likely)
-            return PathBehaviour.KeepsThread;
-
-        return IsLikeSiblings(path) ? PathBehaviour.KeepsThread : PathBehaviour.Returns;
-    }
+    /// <summary>Whether the handler is likely to keep the thread that calls it.</summary>
+    public bool KeepsThread(PathKey path) => _keeps[Index(path.Own)] >= Likely || IsLikeSiblings(path);
 
     /// <summary>A request has stalled a queue, which is dear.</summary>
     public void OnStalled(PathKey path)

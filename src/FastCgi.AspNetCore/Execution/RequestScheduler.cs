@@ -112,7 +112,7 @@ internal sealed class RequestScheduler : RequestRunner
     public override void Run(FastCgiRequest request)
     {
         // What the server answers itself needs no thread of the application's, for which it would wait just when there is none.
-        if (request.Rejection == RequestRejection.None && _scheduling == FastCgiApplicationScheduling.Auto && Predictor.Predict(new PathKey(request.Path)) == PathBehaviour.KeepsThread)
+        if (request.Rejection == RequestRejection.None && _scheduling == FastCgiApplicationScheduling.Auto && Predictor.KeepsThread(new PathKey(request.Path)))
             Workers.Run(request);
         else
             ExecuteLater(request);
@@ -163,7 +163,7 @@ internal sealed class RequestScheduler : RequestRunner
         {
             var request = queue.RemoveFirst();
             // What the server ends itself needs no thread of the application's, for which it would wait just when there is none.
-            var path = request is { Rejection: RequestRejection.None, IsAborted: false } ? new PathKey(request.Path) : default;
+            var path = request is { Rejection: RequestRejection.None, HasLeft: false } ? new PathKey(request.Path) : default;
             if (!(path.IsPath && TryDispatch(request, path)) && !Call(queue, request, path, output))
                 return false;
         }
@@ -274,7 +274,7 @@ internal sealed class RequestScheduler : RequestRunner
         if (!_coldStart.TryPass(request))
             return true;
 
-        if (Predictor.Predict(path) != PathBehaviour.KeepsThread)
+        if (!Predictor.KeepsThread(path))
             return false;
 
         Workers.Run(request);

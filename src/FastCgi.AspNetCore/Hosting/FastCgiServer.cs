@@ -165,14 +165,7 @@ internal sealed class FastCgiServer : IServer
         var log = SafeLogger.Wrap(_log);
         Advisor = options.EnableAdvice ? new OperatorAdvisor(log, _time) : null;
         var statusEndpoints = HasStatusEndpoint ? StatusEndpoints.Find(_services) : [];
-        _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(log), _time, log);
-        var meter = _services.GetService<IMeterFactory>()?.Create(ServerMetrics.MeterName);
-        var context = ServerContext.Create(
-            options, application, log, _time, _scheduler, _scheduler.Watchdog, RecordLog.Create(_loggers), ResourceLimits.GetDescriptors, Advisor,
-            [.. statusEndpoints.Select(static endpoint => endpoint.Path)]);
-        _connections = new ConnectionManager(context, meter is null ? null : ServerMetrics.CreateDurations(meter));
-        if (meter is not null)
-            ServerMetrics.Observe(meter, _connections, _scheduler);
+        (_scheduler, _connections) = CreateCore(options, application, log, [.. statusEndpoints.Select(static endpoint => endpoint.Path)]);
         if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
             _engine = CreateEpollEngine(_connections, _scheduler, isRequired: options.Transport.Engine == FastCgiTransportEngine.Epoll);
         var servesHttp = plan.Http.Count > 0 || hasHttpEndpoints;
@@ -207,6 +200,21 @@ internal sealed class FastCgiServer : IServer
 
         _notifier = SystemdNotifier.Create(Environment.GetEnvironmentVariable, _log, _time);
         _notifier?.Ready(_listeners.Count);
+    }
+
+    private (RequestScheduler Scheduler, ConnectionManager Connections) CreateCore<TContext>(
+        FastCgiServerOptions options, IHttpApplication<TContext> application, ILogger log, IReadOnlyList<string> statusPaths)
+        where TContext : notnull
+    {
+        var scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(log), _time, log);
+        var context = ServerContext.Create(
+            options, application, log, _time, scheduler, scheduler.Watchdog, RecordLog.Create(_loggers), ResourceLimits.GetDescriptors, Advisor, statusPaths);
+        if (_services.GetService<IMeterFactory>()?.Create(ServerMetrics.MeterName) is not { } meter)
+            return (scheduler, new ConnectionManager(context));
+
+        var connections = new ConnectionManager(context, ServerMetrics.CreateDurations(meter));
+        ServerMetrics.Observe(meter, connections, scheduler);
+        return (scheduler, connections);
     }
 
     private async Task StopCoreAsync(CancellationToken cancellationToken)

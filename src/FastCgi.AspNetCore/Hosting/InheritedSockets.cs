@@ -28,9 +28,6 @@ internal sealed class InheritedSockets
     /// <exception cref="IOException">What was passed cannot be understood.</exception>
     public static InheritedSockets OfThisProcess => s_ofThisProcess.Value;
 
-    /// <summary>None, for a server beside the one of the application.</summary>
-    public static InheritedSockets None { get; } = new([]);
-
     /// <summary>Why sockets that were passed are not for this process; <see langword="null"/> if there is no doubt.</summary>
     public string? Refusal { get; }
 

@@ -53,8 +53,9 @@ internal sealed class RoleMatcherPolicy(IOptions<FastCgiServerOptions> options) 
             {
                 await endpoint.RequestDelegate!(context);
                 // Sent at once, so that nothing that follows can change it.
-                if (context.Response is { HasStarted: false, StatusCode: < StatusCodes.Status400BadRequest and var answer } && request?.MayAnswerAuthorizer(answer) == true)
-                    await context.Response.StartAsync();
+                var response = context.Response;
+                if (!response.HasStarted && response.StatusCode < StatusCodes.Status400BadRequest && request?.MayAnswerAuthorizer(response.StatusCode) == true)
+                    await response.StartAsync();
             }
             finally
             {

@@ -35,7 +35,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     public bool HasLeft => Phase >= RequestPhase.Ended;
 
     /// <summary>Whether the request was aborted before its response was complete.</summary>
-    public bool IsAborted => Phase == RequestPhase.Aborted;
+    public bool IsAborted => Phase is RequestPhase.Dropped or RequestPhase.Aborted;
 
     /// <summary>Whether nothing can be read or written any more.</summary>
     public bool IsOver => Phase == RequestPhase.Over;
@@ -75,42 +75,47 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 
     /// <summary>Takes the request to execute it.</summary>
     /// <returns>Whether this call did it: only one does, and none if the request is aborted before.</returns>
-    public bool TryClaim()
-        => Interlocked.CompareExchange(ref _phase, (int)RequestPhase.Running, (int)RequestPhase.Waiting) == (int)RequestPhase.Waiting;
+    public bool TryClaim() => TryMove(RequestPhase.Waiting, RequestPhase.Running);
+
+    /// <summary>Completes a request that was aborted before a thread had taken it, unless another thread has done so.</summary>
+    public void CompleteIfDropped()
+    {
+        if (TryMove(RequestPhase.Dropped, RequestPhase.Aborted))
+            RequestCompletion.Complete(this, exception: null);
+    }
 
     /// <summary>The request leaves its connection.</summary>
     /// <param name="how">How.</param>
-    /// <param name="before">The phase before.</param>
     /// <returns>Whether this call did it; if not, it has left before.</returns>
-    public bool TryLeave(ConnectionScope connection, RequestPhase how, out RequestPhase before)
+    public bool TryLeave(ConnectionScope connection, RequestPhase how)
     {
+        RequestPhase before;
         do
         {
             before = Phase;
             if (before >= RequestPhase.Ended)
                 return false;
         }
-        while (Interlocked.CompareExchange(ref _phase, (int)how, (int)before) != (int)before);
+        while (!TryMove(before, before == RequestPhase.Waiting && how == RequestPhase.Aborted ? RequestPhase.Dropped : how));
 
         return true;
     }
 
     /// <summary>The request was aborted: reads fail, what is written is dropped, and the application is told.</summary>
     /// <param name="reason">What reads fail with.</param>
-    /// <param name="isUnclaimed">Whether no thread has taken the request, and so none will.</param>
-    public void OnAborted(ConnectionScope connection, Exception reason, bool isUnclaimed)
+    public void OnAborted(ConnectionScope connection, Exception reason)
     {
         Input.Fail(connection, reason);
         Response.Output.Drop(connection);
-        if (isUnclaimed)
+        if (Phase == RequestPhase.Dropped)
         {
-            // Whoever has it in a queue may come to it when handlers that block return: until then it would keep what the client has sent.
+            // Whoever has it in a queue may come to it when handlers that block return: until then it would keep what the client has sent, and its place.
             Input.Close(connection);
             Parameters = new RequestParameters(Server.Mapping);
             _head = default;
             Server.Admission.LeaveQueue(this);
             Server.Runner.Leave(this);
-            ThreadRoot.Queue(this, static request => RequestCompletion.Complete(request, exception: null), Log);
+            ThreadRoot.Queue(this, static request => request.CompleteIfDropped(), Log);
         }
 
         CancelToken();
@@ -135,6 +140,8 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         source.Cancel();
         return source;
     }
+
+    private bool TryMove(RequestPhase from, RequestPhase to) => Interlocked.CompareExchange(ref _phase, (int)to, (int)from) == (int)from;
 
     private void BecomeReady(ConnectionScope connection) => Volatile.Write(ref _phase, (int)RequestPhase.Waiting);
 

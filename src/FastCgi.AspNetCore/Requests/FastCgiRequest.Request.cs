@@ -152,5 +152,7 @@ internal abstract partial class FastCgiRequest :
     public string? GetHostAsSent() => _head.HostOffset < 0 ? null : Parameters.GetHost(_head.HostOffset);
 
     void IUserObserver.ReportUserNotTaken(string userParameter, string typeParameter)
-        => Server.Advise((this, userParameter, typeParameter), static (advisor, user) => advisor.OnUserNotTaken(user.Item1, user.userParameter, user.typeParameter));
+        => Server.Advise(
+            (Request: this, userParameter, typeParameter),
+            static (advisor, user) => advisor.OnUserNotTaken(user.Request, user.userParameter, user.typeParameter));
 }

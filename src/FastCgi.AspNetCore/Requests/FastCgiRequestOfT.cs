@@ -20,7 +20,10 @@ internal sealed class FastCgiRequest<TContext>(
     public override bool Execute()
     {
         if (!TryClaim())
+        {
+            CompleteIfDropped();
             return true;
+        }
 
         Task? task;
         Server.Advise<FastCgiRequest>(this, static (advisor, request) => advisor.OnStarted(request));

@@ -116,7 +116,8 @@ internal sealed partial class FastCgiResponse
     }
 
     /// <summary>
-    /// Calls what the application has put in place of the server's own: its header dictionary, its choice of encodings. Without the lock, and without a change to anything, so that a thread that comes late does no harm.
+    /// Calls what the application has put in place of the server's own: its header dictionary, its choice of encodings. Without the lock, and
+    /// without a change to anything, so that a thread that comes late does no harm.
     /// </summary>
     private PreparedHead PrepareHead()
     {

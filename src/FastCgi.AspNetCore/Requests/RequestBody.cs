@@ -202,7 +202,9 @@ internal sealed class RequestBody
     }
 
     /// <summary>How much of the result is in front of a position.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The position is not in the result. The pipe would take it, and write to memory that it has given back.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">
+    /// The position is not in the result. The pipe would accept it, and write to memory that it has returned.
+    /// </exception>
     private static long GetReadLength(in ReadOnlySequence<byte> result, SequencePosition position)
     {
         var segment = result.Start.GetObject() as ReadOnlySequenceSegment<byte>;

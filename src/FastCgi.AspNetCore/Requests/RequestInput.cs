@@ -278,7 +278,7 @@ internal sealed partial class RequestInput
             return body;
 
         using (var connection = Connection.EnterLock())
-            return _declaredLength > 0 || (!_isStdinOver && _declaredLength != 0) ? GetOrCreateBody(connection) : _body;
+            return _declaredLength == 0 || (_declaredLength == UnknownLength && _isStdinOver) ? _body : GetOrCreateBody(connection);
     }
 
     private RequestBody GetOrCreateBody(ConnectionScope connection)

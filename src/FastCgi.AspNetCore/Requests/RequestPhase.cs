@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
 /// How far a request has come. It answers both whether the request is over and who executes it: of all threads that could, the one that makes
-/// it <see cref="Running"/> does.
+/// it <see cref="Running"/> does, or, of one that is <see cref="Dropped"/>, completes it.
 /// </summary>
 internal enum RequestPhase
 {
@@ -17,6 +17,9 @@ internal enum RequestPhase
 
     /// <summary>It has left its connection, with a complete answer.</summary>
     Ended,
+
+    /// <summary>It was aborted before a thread had taken it: the first that comes to it completes it, without the application.</summary>
+    Dropped,
 
     /// <summary>It has left its connection, because nobody waits for the answer: aborted by the web server, the application or this server.</summary>
     Aborted,

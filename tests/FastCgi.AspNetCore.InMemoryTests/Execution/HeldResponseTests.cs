@@ -91,8 +91,8 @@ public sealed class HeldResponseTests : SchedulerTest
 
         Assert.False(Run(Scheduler, RecordBytes.Get(1, "/first1"), RecordBytes.Get(2, "/keeps1")));
 
-        Assert.Equal(PathBehaviour.KeepsThread, Scheduler.Predictor.Predict(new PathKey("/keeps1")));
-        Assert.Equal(PathBehaviour.Returns, Scheduler.Predictor.Predict(new PathKey("/first1")));
+        Assert.True(Scheduler.Predictor.KeepsThread(new PathKey("/keeps1")));
+        Assert.False(Scheduler.Predictor.KeepsThread(new PathKey("/first1")));
         Step();
         await FrontEnd.ReadResponseAsync(1);
         await FrontEnd.ReadResponseAsync(2);

@@ -29,7 +29,7 @@ public sealed class PredictionTests : SchedulerTest
             await FrontEnd.ReadResponseAsync(id);
         }
 
-        Assert.Equal(keepsThread, Scheduler.Predictor.Predict(new PathKey("/")) == PathBehaviour.KeepsThread);
+        Assert.Equal(keepsThread, Scheduler.Predictor.KeepsThread(new PathKey("/")));
     }
 
     /// <summary>There, whoever is back within a millisecond has met a lock, or the garbage collector.</summary>
@@ -52,8 +52,8 @@ public sealed class PredictionTests : SchedulerTest
         }
 
         if (keepsThread)
-            await Waiting.UntilAsync(() => Scheduler.Predictor.Predict(key) == PathBehaviour.KeepsThread, "the prediction");
-        Assert.Equal(keepsThread, Scheduler.Predictor.Predict(key) == PathBehaviour.KeepsThread);
+            await Waiting.UntilAsync(() => Scheduler.Predictor.KeepsThread(key), "the prediction");
+        Assert.Equal(keepsThread, Scheduler.Predictor.KeepsThread(key));
     }
 
     /// <summary>Each processor may keep one at hand that another does not find.</summary>

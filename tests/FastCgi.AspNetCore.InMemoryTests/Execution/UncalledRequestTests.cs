@@ -20,8 +20,8 @@ public sealed class UncalledRequestTests : SchedulerTest
             Scheduler.Predictor.Execute(request, TimeSpan.Zero);
         }
 
-        Assert.Equal(PathBehaviour.KeepsThread, Scheduler.Predictor.Predict(path));
-        Assert.Equal(PathBehaviour.Returns, Scheduler.Predictor.Predict(default));
+        Assert.True(Scheduler.Predictor.KeepsThread(path));
+        Assert.False(Scheduler.Predictor.KeepsThread(default));
     }
 
     [Theory]

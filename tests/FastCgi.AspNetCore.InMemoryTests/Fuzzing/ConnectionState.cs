@@ -11,7 +11,7 @@ internal static class ConnectionState
         var state = (ulong)Lifetime(connection).Phase;
         state = (state * 8) + Shrink(Requests(connection).Count);
         state = (state * 8) + Shrink(HalfOpenCount(connection));
-        state = (state * 8) + Shrink((int)LingeringCount(connection));
+        state = (state * 8) + Shrink((int)Uses(connection).LingeringCount);
         using (var scope = connection.EnterLock())
             state = (state * 8) + Shrink(connection.Output.CountAnswers(scope));
         state = (state * 2) + (Content(connection).IsBegun ? 1UL : 0);
@@ -41,7 +41,7 @@ internal static class ConnectionState
     private static extern ref int HalfOpenCount(FastCgiConnection connection);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_uses")]
-    private static extern ref long LingeringCount(FastCgiConnection connection);
+    private static extern ref ConnectionUses Uses(FastCgiConnection connection);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isShared")]
     private static extern ref bool IsShared(FastCgiConnection connection);

@@ -128,7 +128,7 @@ internal sealed class TestServer : IAsyncDisposable
 
     /// <summary>The requests that have left a connection, and whose application has not finished.</summary>
     public static int CountUnfinished(FastCgiConnection connection)
-        => (int)GetUses(connection) - (connection.Describe().Phase == ConnectionPhase.Closed ? 0 : 1);
+        => (int)(uint)GetUses(ref GetUses(connection)) - (connection.Describe().Phase == ConnectionPhase.Closed ? 0 : 1);
 
     /// <summary>Requests that were aborted end on the thread pool, and sends that a test holds are over with their connection.</summary>
     public async Task AssertNothingIsRentedAsync()
@@ -158,7 +158,10 @@ internal sealed class TestServer : IAsyncDisposable
     }
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_uses")]
-    private static extern ref long GetUses(FastCgiConnection connection);
+    private static extern ref ConnectionUses GetUses(FastCgiConnection connection);
+
+    [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_value")]
+    private static extern ref long GetUses(ref ConnectionUses uses);
 
     private sealed class MemoryServer(FastCgiServerOptions options, ILoggerFactory loggerFactory, FakeClock clock, RecordLog? records) : IServer
     {

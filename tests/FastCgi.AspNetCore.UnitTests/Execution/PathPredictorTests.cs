@@ -13,15 +13,15 @@ public sealed class PathPredictorTests
     private readonly PathPredictor _predictor = new(new SystemThreadPlatform(NullLogger.Instance), TimeProvider.System);
 
     [Fact]
-    public void Predict_NothingKnown_Returns() => Assert.Equal(PathBehaviour.Returns, _predictor.Predict(Path));
+    public void Predict_NothingKnown_Returns() => Assert.False(_predictor.KeepsThread(Path));
 
     [Fact]
     public void Predict_StalledOnce_KeepsThread()
     {
         _predictor.OnStalled(Path);
 
-        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(Path));
-        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/elsewhere1")));
+        Assert.True(_predictor.KeepsThread(Path));
+        Assert.False(_predictor.KeepsThread(new PathKey("/elsewhere1")));
     }
 
     [Fact]
@@ -29,10 +29,10 @@ public sealed class PathPredictorTests
     {
         _predictor.OnStalled(Path);
         _predictor.OnExecuted(Path, hasKeptThread: false);
-        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(Path));
+        Assert.True(_predictor.KeepsThread(Path));
 
         _predictor.OnExecuted(Path, hasKeptThread: false);
-        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(Path));
+        Assert.False(_predictor.KeepsThread(Path));
     }
 
     [Fact]
@@ -43,17 +43,17 @@ public sealed class PathPredictorTests
 
         _predictor.OnExecuted(Path, hasKeptThread: false);
 
-        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(new PathKey("/folder1/new")));
+        Assert.True(_predictor.KeepsThread(new PathKey("/folder1/new")));
     }
 
     [Fact]
     public void Predict_PooledKeptOnceAmongMany_IsUnmoved()
     {
         _predictor.OnExecuted(Path, hasKeptThread: true);
-        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(Path));
+        Assert.False(_predictor.KeepsThread(Path));
 
         _predictor.OnExecuted(Path, hasKeptThread: true);
-        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(Path));
+        Assert.True(_predictor.KeepsThread(Path));
     }
 
     [Fact]
@@ -63,7 +63,7 @@ public sealed class PathPredictorTests
 
         _predictor.OnStalled(path);
 
-        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(path));
+        Assert.True(_predictor.KeepsThread(path));
     }
 
     [Fact]
@@ -72,7 +72,7 @@ public sealed class PathPredictorTests
         _predictor.OnStalled(Path);
         _predictor.OnStalled(new PathKey("/other1/path"));
 
-        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folder1/sibling")));
+        Assert.False(_predictor.KeepsThread(new PathKey("/folder1/sibling")));
     }
 
     [Fact]
@@ -80,11 +80,11 @@ public sealed class PathPredictorTests
     {
         StallTwoSiblings();
 
-        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(Path));
+        Assert.True(_predictor.KeepsThread(Path));
         // Neither the folder above, nor one below, nor one beside.
-        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folder1")));
-        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folder1/below/path")));
-        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folder1s/path")));
+        Assert.False(_predictor.KeepsThread(new PathKey("/folder1")));
+        Assert.False(_predictor.KeepsThread(new PathKey("/folder1/below/path")));
+        Assert.False(_predictor.KeepsThread(new PathKey("/folder1s/path")));
     }
 
     [Fact]
@@ -95,8 +95,8 @@ public sealed class PathPredictorTests
 
         _predictor.OnExecuted(Path, hasKeptThread: false);
 
-        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(Path));
-        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(new PathKey("/folder1/further")));
+        Assert.False(_predictor.KeepsThread(Path));
+        Assert.True(_predictor.KeepsThread(new PathKey("/folder1/further")));
     }
 
     [Fact]
@@ -106,7 +106,7 @@ public sealed class PathPredictorTests
         _predictor.OnExecuted(Path, hasKeptThread: false);
         _predictor.OnStalled(Path);
 
-        Assert.Equal(PathBehaviour.KeepsThread, _predictor.Predict(Path));
+        Assert.True(_predictor.KeepsThread(Path));
     }
 
     [Fact]
@@ -117,7 +117,7 @@ public sealed class PathPredictorTests
         foreach (var word in new[] { "one", "two", "three" })
             _predictor.OnExecuted(new PathKey($"/folder1/{word}"), hasKeptThread: false);
 
-        Assert.Equal(PathBehaviour.Returns, _predictor.Predict(new PathKey("/folder1/further")));
+        Assert.False(_predictor.KeepsThread(new PathKey("/folder1/further")));
     }
 
     [Fact]
@@ -128,7 +128,7 @@ public sealed class PathPredictorTests
         for (var i = 0; i < 100_000; i++)
             _predictor.OnExecuted(new PathKey($"/folder1/{Word(i)}"), hasKeptThread: true);
 
-        var predicted = Enumerable.Range(0, 1_000).Count(i => _predictor.Predict(new PathKey($"/page1{(char)('a' + (i % 26))}/{(char)('a' + (i / 26))}")) != PathBehaviour.Returns);
+        var predicted = Enumerable.Range(0, 1_000).Count(i => _predictor.KeepsThread(new PathKey($"/page1{(char)('a' + (i % 26))}/{(char)('a' + (i / 26))}")));
         // Hashes differ from process to process. If that of one of the 26 folders is that of another path, its 39 pages go with it.
         Assert.InRange(predicted, 0, 100);
     }

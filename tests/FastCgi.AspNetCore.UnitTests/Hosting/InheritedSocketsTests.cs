@@ -84,7 +84,7 @@ public sealed partial class InheritedSocketsTests : IDisposable
         var other = new FastCgiListenOptions(new IPEndPoint(IPAddress.Loopback, 1));
         Assert.Same(other, Assert.Single(inherited.Resolve(other)));
         Assert.True(InheritedSockets.IsNamedBy(Named("web")) && InheritedSockets.IsNamedBy(new FastCgiListenOptions(At(3))) && !InheritedSockets.IsNamedBy(other));
-        Assert.Empty(InheritedSockets.None.Endpoints);
+        Assert.Empty(new InheritedSockets([]).Endpoints);
     }
 
     [Fact]

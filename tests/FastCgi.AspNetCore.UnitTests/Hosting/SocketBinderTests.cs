@@ -72,13 +72,13 @@ public sealed class SocketBinderTests
                 listen.Group = setting == "group" ? "root" : null;
                 listen.CreateDirectory = setting == "folder";
             });
-            SocketBinder.Listen(options.ListenOptions.Single(), InheritedSockets.None, NullLogger.Instance).Socket.Dispose();
+            SocketBinder.Listen(options.ListenOptions.Single(), new InheritedSockets([]), NullLogger.Instance).Socket.Dispose();
         }
     }
 
     [Fact]
     public void Listen_EndPointOfNoTransport_Error()
-        => Assert.Throws<NotSupportedException>(() => SocketBinder.Listen(new FastCgiListenOptions(new DnsEndPoint("name", 1)), InheritedSockets.None, NullLogger.Instance));
+        => Assert.Throws<NotSupportedException>(() => SocketBinder.Listen(new FastCgiListenOptions(new DnsEndPoint("name", 1)), new InheritedSockets([]), NullLogger.Instance));
 
     /// <summary>Peers that cannot be are found when the socket listens already: the port is free again.</summary>
     [Fact]
@@ -96,7 +96,7 @@ public sealed class SocketBinderTests
     {
         var options = new FastCgiServerOptions();
         options.Listen(IPAddress.Parse(address), port, configure);
-        return SocketBinder.Listen(options.ListenOptions.Single(), InheritedSockets.None, NullLogger.Instance);
+        return SocketBinder.Listen(options.ListenOptions.Single(), new InheritedSockets([]), NullLogger.Instance);
     }
 
     private static void Connect(Socket listener, string address)

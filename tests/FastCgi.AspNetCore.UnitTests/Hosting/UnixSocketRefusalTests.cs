@@ -156,7 +156,7 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
     {
         var options = new FastCgiServerOptions();
         options.ListenUnixSocket(path, configure);
-        return SocketBinder.Listen(options.ListenOptions.Single(), InheritedSockets.None, _logs.CreateLogger(""));
+        return SocketBinder.Listen(options.ListenOptions.Single(), new InheritedSockets([]), _logs.CreateLogger(""));
     }
 
     private static ListeningSocket ListenElsewhere(string path, Action<FastCgiListenOptions>? configure = null)
