@@ -36,7 +36,7 @@ public sealed class FastCgiSendFileOptions
     /// <summary>Lets lighttpd, or Apache with <c>mod_xsendfile</c>, send the files of a folder (<c>X-Sendfile</c>).</summary>
     /// <param name="root">The folder: an absolute path.</param>
     /// <exception cref="ArgumentException">The root is no absolute path.</exception>
-    public void AddXSendfile(string root) => Roots.Add(new SendFileRoot(Normalize(root), Location: null));
+    public void AddXSendFile(string root) => Roots.Add(new SendFileRoot(Normalize(root), Location: null));
 
     private static string Normalize(string root)
     {

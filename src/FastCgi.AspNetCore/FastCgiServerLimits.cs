@@ -33,16 +33,16 @@ public sealed class FastCgiServerLimits
     private TimeSpan _unreadBodyTimeout = TimeSpan.FromSeconds(5);
 
     // Twice the send_timeout of nginx: by then nginx itself has given up a client that does not read.
-    private TimeSpan? _unsentResponseTimeout = TimeSpan.FromMinutes(2);
+    private TimeSpan? _sendTimeout = TimeSpan.FromMinutes(2);
 
     // As Kestrel's drain of an unread request body, and nginx' lingering_timeout.
-    private TimeSpan _drainTimeout = TimeSpan.FromSeconds(5);
+    private TimeSpan _lingerTimeout = TimeSpan.FromSeconds(5);
 
     // What a page of stack traces needs; the whole of it stays in memory while the web server does not read.
     private long? _maxStandardErrorSize = 64 * 1024;
 
     // Twice what the documentation tells nginx to keep an idle connection for (keepalive_timeout 1s).
-    private TimeSpan _idleGrace = TimeSpan.FromSeconds(2);
+    private TimeSpan _shutdownIdleGracePeriod = TimeSpan.FromSeconds(2);
 
     private long? _maxConcurrentConnections;
     private long? _maxConcurrentRequests;
@@ -266,10 +266,10 @@ public sealed class FastCgiServerLimits
     /// send, of at most 256 KiB), so that a web server that takes a few bytes a second is too slow as well. More than zero.
     /// </remarks>
     /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
-    public TimeSpan? UnsentResponseTimeout
+    public TimeSpan? SendTimeout
     {
-        get => _unsentResponseTimeout;
-        set => _unsentResponseTimeout = value is null ? null : Positive(value.Value);
+        get => _sendTimeout;
+        set => _sendTimeout = value is null ? null : Positive(value.Value);
     }
 
     /// <summary>The time that a kept connection may be idle before it is closed.</summary>
@@ -290,10 +290,10 @@ public sealed class FastCgiServerLimits
     /// </summary>
     /// <remarks>5 seconds by default. More than zero.</remarks>
     /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
-    public TimeSpan DrainTimeout
+    public TimeSpan LingerTimeout
     {
-        get => _drainTimeout;
-        set => _drainTimeout = Positive(value);
+        get => _lingerTimeout;
+        set => _lingerTimeout = Positive(value);
     }
 
     /// <summary>
@@ -306,13 +306,13 @@ public sealed class FastCgiServerLimits
     /// closes idle connections at once.
     /// </remarks>
     /// <exception cref="ArgumentOutOfRangeException">The value is negative.</exception>
-    public TimeSpan IdleGrace
+    public TimeSpan ShutdownIdleGracePeriod
     {
-        get => _idleGrace;
+        get => _shutdownIdleGracePeriod;
         set
         {
             ArgumentOutOfRangeException.ThrowIfLessThan(value, TimeSpan.Zero);
-            _idleGrace = value;
+            _shutdownIdleGracePeriod = value;
         }
     }
 

@@ -50,9 +50,12 @@ public sealed class FastCgiServerOptions
     /// <remarks><see cref="FastCgiPathSource.RequestUri"/> by default.</remarks>
     public FastCgiPathSource PathSource { get; set; }
 
-    /// <summary>What may set <c>HttpRequest.PathBase</c> besides <see cref="PathBase"/> and the parameter PATH_BASE.</summary>
-    /// <remarks><see cref="FastCgiPathBaseSource.None"/> by default.</remarks>
-    public FastCgiPathBaseSource PathBaseSource { get; set; }
+    /// <summary>Whether SCRIPT_NAME is the path base of a request that has PATH_INFO and no PATH_BASE.</summary>
+    /// <remarks>
+    /// <see langword="false"/> by default. Only for a web server that is configured to split the path where the application begins: with the stock
+    /// configuration of nginx, Apache's <c>ProxyPass</c>, lighttpd or HAProxy, SCRIPT_NAME is not the path base.
+    /// </remarks>
+    public bool TrustScriptName { get; set; }
 
     /// <summary>The path under which the web server serves the application, such as <c>/app</c>.</summary>
     /// <remarks>
@@ -131,7 +134,7 @@ public sealed class FastCgiServerOptions
     /// False by default. The client has proved that it owns the certificate, and nothing else. For <c>ssl_verify_client
     /// optional_no_ca</c> of nginx and <c>SSLVerifyClient optional_no_ca</c> of Apache.
     /// </remarks>
-    public bool AllowAnyClientCertificate { get; set; }
+    public bool AllowUnverifiedClientCertificate { get; set; }
 
     /// <summary>
     /// The parameter with the web server's own id of the request, which <c>HttpContext.TraceIdentifier</c> then is: such as
@@ -229,7 +232,7 @@ public sealed class FastCgiServerOptions
     /// <param name="name"><c>FileDescriptorName=</c> of the <c>.socket</c> unit, which by default is the unit's name with <c>.socket</c>.</param>
     /// <param name="configure">Sets what is special about the endpoint.</param>
     /// <remarks>See <see cref="ListenHandle"/>.</remarks>
-    public void ListenInherited(string name, Action<FastCgiListenOptions>? configure = null)
+    public void ListenSystemdSocket(string name, Action<FastCgiListenOptions>? configure = null)
     {
         ArgumentException.ThrowIfNullOrEmpty(name);
         Listen(new Hosting.InheritedSocketEndPoint(name), configure);

@@ -32,7 +32,7 @@ public sealed class FastCgiTransportOptions
     /// </summary>
     /// <remarks>1,000 by default. At least 1.</remarks>
     /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
-    public int MaxApplicationThreads
+    public int MaxBlockingThreads
     {
         get;
         set

@@ -50,7 +50,7 @@ public sealed class FastCgiClient : IDisposable
     /// <exception cref="SocketException">No connection could be made.</exception>
     /// <exception cref="OperationCanceledException">It was aborted.</exception>
     /// <exception cref="ObjectDisposedException">The client was disposed of before there was a connection.</exception>
-    public async Task<FastCgiResponse> SendAsync(FastCgiRequest request, CancellationToken cancellationToken = default)
+    public async Task<FastCgiResponseMessage> SendAsync(FastCgiRequestMessage request, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(request);
         for (var attempt = 1; ; attempt++)

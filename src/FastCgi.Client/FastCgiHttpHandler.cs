@@ -43,11 +43,11 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         if (request.RequestUri is not { IsAbsoluteUri: true, Scheme: "http" or "https" })
             throw new InvalidOperationException("The URL of the request must be absolute, and begin with http:// or https://.");
 
-        var sent = new FastCgiRequest { BodySource = request.Content is null ? null : new HttpContentSource(request.Content) };
+        var sent = new FastCgiRequestMessage { BodySource = request.Content is null ? null : new HttpContentSource(request.Content) };
         foreach (var parameter in HttpParameters.Create(request, this))
             sent.Parameters.Add(parameter.NameBytes, parameter.ValueBytes);
 
-        FastCgiResponse response;
+        FastCgiResponseMessage response;
         try
         {
             response = await _client.SendAsync(sent, cancellationToken).ConfigureAwait(false);
@@ -81,7 +81,7 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         _ => HttpRequestError.InvalidResponse,
     };
 
-    private static HttpResponseMessage ToMessage(HttpRequestMessage request, FastCgiResponse response)
+    private static HttpResponseMessage ToMessage(HttpRequestMessage request, FastCgiResponseMessage response)
     {
         var message = new HttpResponseMessage((HttpStatusCode)response.StatusCode)
         {
@@ -98,7 +98,7 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         return message;
     }
 
-    private async Task ReportAsync(HttpRequestMessage request, FastCgiResponse response)
+    private async Task ReportAsync(HttpRequestMessage request, FastCgiResponseMessage response)
     {
         try
         {

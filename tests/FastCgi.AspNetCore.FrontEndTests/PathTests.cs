@@ -37,12 +37,12 @@ public sealed class PathTests
     };
 
     [Theory]
-    [InlineData("nginx path base", FastCgiPathBaseSource.None)]
-    [InlineData("apache path base", FastCgiPathBaseSource.None)]
-    [InlineData("nginx script name", FastCgiPathBaseSource.ScriptName)]
-    public async Task PathBase_OfTheConfiguration_IsBeforeLinks(string block, FastCgiPathBaseSource source)
+    [InlineData("nginx path base", false)]
+    [InlineData("apache path base", false)]
+    [InlineData("nginx script name", true)]
+    public async Task PathBase_OfTheConfiguration_IsBeforeLinks(string block, bool trustScriptName)
     {
-        await using var site = await StartAsync(block, options => options.PathBaseSource = source);
+        await using var site = await StartAsync(block, options => options.TrustScriptName = trustScriptName);
         using var client = site.CreateClient();
 
         Assert.Equal("/app|/item/a b|?c=d", await GetAsync(client, "/app/item/a%20b?c=d"));

@@ -266,7 +266,7 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
     {
         if (kind != FrontEndKind.Nginx)
         {
-            sendFile.AddXSendfile(Files);
+            sendFile.AddXSendFile(Files);
             if (kind == FrontEndKind.Lighttpd)
                 sendFile.PassedHeaders.Add("Content-Encoding");
             return;

@@ -185,7 +185,7 @@ public class PipeConnectionTests
     [Fact]
     public async Task Stop_IdleConnection_Ends()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.IdleGrace = TimeSpan.Zero);
+        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero);
         var pipes = new PipeContext();
         var running = Run(server, pipes);
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());

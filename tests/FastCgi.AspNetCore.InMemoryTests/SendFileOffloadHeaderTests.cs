@@ -25,7 +25,7 @@ public sealed class SendFileOffloadHeaderTests : SendFileOffloadTest
     [InlineData(true)]
     public async Task Offload_ByXSendfile_AcceptRangesStays(bool isReplaced)
     {
-        var response = await GetAsync(options => options.AddXSendfile(Root), context => PartAsync(context, isReplaced), ("HTTP_RANGE", "bytes=10-19"));
+        var response = await GetAsync(options => options.AddXSendFile(Root), context => PartAsync(context, isReplaced), ("HTTP_RANGE", "bytes=10-19"));
 
         Assert.Equal(FilePath, response["X-Sendfile"]);
         Assert.Null(response["Content-Range"]);

@@ -33,7 +33,7 @@ public sealed class SendFileOffloadPathTests : SendFileOffloadTest
     {
         var path = Folder.Write("site/" + name, Apps.Pattern(Length));
 
-        var response = await GetAsync(options => options.AddXSendfile(Root), context => SendAsync(context, path));
+        var response = await GetAsync(options => options.AddXSendFile(Root), context => SendAsync(context, path));
 
         Assert.Equal(isOffloaded ? path : null, response["X-Sendfile"]);
         Assert.Equal(isOffloaded ? 0 : Length, response.Body.Length);

@@ -21,7 +21,7 @@ public sealed class SendFileOffloadTests : SendFileOffloadTest
     [Fact]
     public async Task Offload_XSendfile_PathAndNoBody()
     {
-        var response = await GetAsync(options => options.AddXSendfile(Root), Whole);
+        var response = await GetAsync(options => options.AddXSendFile(Root), Whole);
 
         Assert.Equal(FilePath, response["X-Sendfile"]);
         Assert.Null(response["X-Accel-Redirect"]);
@@ -142,7 +142,7 @@ public sealed class SendFileOffloadTests : SendFileOffloadTest
     [Fact]
     public async Task Offload_XSendfile_KeepsEveryHeader()
     {
-        var response = await GetAsync(options => options.AddXSendfile(Root), WithVary);
+        var response = await GetAsync(options => options.AddXSendFile(Root), WithVary);
 
         Assert.NotNull(response["X-Sendfile"]);
         Assert.Equal("Accept", response["Vary"]);
@@ -156,7 +156,7 @@ public sealed class SendFileOffloadTests : SendFileOffloadTest
         var response = await GetAsync(
             options =>
             {
-                options.AddXSendfile(Root);
+                options.AddXSendFile(Root);
                 if (isPassed)
                     options.PassedHeaders.Add("Content-Encoding");
             },
@@ -215,7 +215,7 @@ public sealed class SendFileOffloadTests : SendFileOffloadTest
             options =>
             {
                 options.Roles.Add(FastCgiRole.Authorizer);
-                options.SendFile.AddXSendfile(Root);
+                options.SendFile.AddXSendFile(Root);
                 UseNginx(options.SendFile);
             });
         server.Logs.Expected.Add("ApplicationError");

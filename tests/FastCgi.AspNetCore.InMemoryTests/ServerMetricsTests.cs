@@ -29,7 +29,7 @@ public sealed class ServerMetricsTests
     [Fact]
     public async Task Meter_NewServer_EachInstrumentHasItsUnitAndAHelpText()
     {
-        await using var run = await ServerRun.StartAsync(Apps.Hello, static options => (options.Limits.MaxConcurrentConnections, options.Limits.MaxConcurrentRequests, options.Transport.MaxApplicationThreads) = (null, null, 9));
+        await using var run = await ServerRun.StartAsync(Apps.Hello, static options => (options.Limits.MaxConcurrentConnections, options.Limits.MaxConcurrentRequests, options.Transport.MaxBlockingThreads) = (null, null, 9));
 
         var instruments = Read(run, out var measured);
 

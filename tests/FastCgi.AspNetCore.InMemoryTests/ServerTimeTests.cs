@@ -56,8 +56,8 @@ public sealed class ServerTimeTests
                 options.Limits.RequestQueueTimeout = TimeSpan.FromSeconds(10);
                 options.Limits.RequestParametersTimeout = TimeSpan.FromSeconds(10);
                 options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(10);
-                options.Limits.UnsentResponseTimeout = TimeSpan.FromSeconds(10);
-                options.Limits.DrainTimeout = TimeSpan.FromSeconds(10);
+                options.Limits.SendTimeout = TimeSpan.FromSeconds(10);
+                options.Limits.LingerTimeout = TimeSpan.FromSeconds(10);
                 options.Limits.MinRequestBodyDataRate = new(bytesPerSecond: 100, gracePeriod: TimeSpan.FromSeconds(10));
             });
         var (idle, halfOpen, draining, unsent, slow, body, queued) =

@@ -8,7 +8,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public class ShutdownTests
 {
     private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
-    private static readonly TimeSpan s_grace = new FastCgiServerLimits().IdleGrace;
+    private static readonly TimeSpan s_grace = new FastCgiServerLimits().ShutdownIdleGracePeriod;
 
     [Fact]
     [Trait("Contract", "G1")]
@@ -75,7 +75,7 @@ public class ShutdownTests
     }
 
     [Fact]
-    public async Task Stop_RequestArrivesWhileTheIdleConnectionIsClosed_RunsOnBeyondTheDrainTimeout()
+    public async Task Stop_RequestArrivesWhileTheIdleConnectionIsClosed_RunsOnBeyondTheLingerTimeout()
     {
         var go = Waiting.Signal();
         await using var server = await TestServer.StartAsync(async context =>
@@ -89,7 +89,7 @@ public class ShutdownTests
         var stopping = server.StopAsync();
 
         frontEnd.Send(RecordBytes.Get(uri: "/slow"));
-        server.Clock.Advance(new FastCgiServerLimits().DrainTimeout + s_tick);
+        server.Clock.Advance(new FastCgiServerLimits().LingerTimeout + s_tick);
         Assert.False(frontEnd.Transport.IsReset);
         go.SetResult();
 
@@ -120,7 +120,7 @@ public class ShutdownTests
     [Fact]
     public async Task Stop_NoGrace_IdleConnectionClosedAtOnce()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.IdleGrace = TimeSpan.Zero);
+        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero);
         var frontEnd = await ConnectAndGetAsync(server);
 
         var stopping = server.StopAsync();

@@ -129,7 +129,7 @@ public sealed class SocketConnectionEventTests
     [Fact]
     public async Task Leave_Idle_ConnectionIsReset()
     {
-        await using var pair = await Pair.StartAsync(Apps.Hello, isTcp: true, static options => options.Limits.IdleGrace = TimeSpan.Zero);
+        await using var pair = await Pair.StartAsync(Apps.Hello, isTcp: true, static options => options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero);
         pair.Peer.Send(RecordBytes.Get());
         await pair.ReceiveAsync(static text => text.Contains("Hello", StringComparison.Ordinal));
 
@@ -145,7 +145,7 @@ public sealed class SocketConnectionEventTests
     [Fact]
     public async Task Leave_HoldsWhatItHasReceived_Stays()
     {
-        await using var pair = await Pair.StartAsync(Apps.Hello, isTcp: true, static options => options.Limits.IdleGrace = TimeSpan.Zero);
+        await using var pair = await Pair.StartAsync(Apps.Hello, isTcp: true, static options => options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero);
         pair.Peer.Send(RecordBytes.Get());
         await pair.ReceiveAsync(static text => text.Contains("Hello", StringComparison.Ordinal));
         await Waiting.UntilAsync(() => !HoldsInput(pair.Connection), "the receive");

@@ -105,8 +105,8 @@ public class SpoofingTests
             options =>
             {
                 options.PathSource = pathSource;
-                options.PathBaseSource = FastCgiPathBaseSource.ScriptName;
-                options.AllowAnyClientCertificate = true;
+                options.TrustScriptName = true;
+                options.AllowUnverifiedClientCertificate = true;
                 options.TraceIdentifierParameter = "REQUEST_ID";
             },
             services => services.AddAuthentication().AddFastCgi(static options => options.RequireAuthenticationType = false));

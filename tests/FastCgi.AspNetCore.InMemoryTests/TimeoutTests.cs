@@ -100,7 +100,7 @@ public class TimeoutTests
 
     /// <summary>With the limit that the tests of other things are without.</summary>
     private static Task<TestServer> StartWithDefaultAsync(RequestDelegate application)
-        => TestServer.StartAsync(application, static options => options.Limits.UnsentResponseTimeout = new FastCgiServerLimits().UnsentResponseTimeout);
+        => TestServer.StartAsync(application, static options => options.Limits.SendTimeout = new FastCgiServerLimits().SendTimeout);
 
     private static byte[] BytesOf(string what) => what switch
     {
@@ -136,7 +136,7 @@ public class TimeoutTests
     }
 
     [Fact]
-    public async Task UnsentResponse_NothingTakenInTime_ResetAndRequestsAborted()
+    public async Task SendTimeout_NothingTakenInTime_ResetAndRequestsAborted()
     {
         await using var server = await StartWithDefaultAsync(static context => context.Response.Body.WriteAsync(new byte[200_000]).AsTask());
         var frontEnd = server.Connect();
@@ -156,7 +156,7 @@ public class TimeoutTests
     [Theory]
     [InlineData(true)]
     [InlineData(false)]
-    public async Task UnsentResponse_SomethingTakenNowAndThen_GoesOn(bool isWholeSend)
+    public async Task SendTimeout_SomethingTakenNowAndThen_GoesOn(bool isWholeSend)
     {
         await using var server = await StartWithDefaultAsync(static context => context.Response.Body.WriteAsync(new byte[2_000_000]).AsTask());
         var frontEnd = server.Connect();
@@ -179,7 +179,7 @@ public class TimeoutTests
 
     /// <summary>The connection is one for all of them, and none of them can be answered.</summary>
     [Fact]
-    public async Task UnsentResponse_OfOneAmongOthers_AllAreAbortedAndOtherConnectionsGoOn()
+    public async Task SendTimeout_OfOneAmongOthers_AllAreAbortedAndOtherConnectionsGoOn()
     {
         var aborted = new System.Collections.Concurrent.ConcurrentQueue<string>();
         await using var server = await StartWithDefaultAsync(async context =>
@@ -240,7 +240,7 @@ public class TimeoutTests
     }
 
     [Fact]
-    public async Task UnsentResponse_NothingToSend_WaitsAsLongAsTheApplication()
+    public async Task SendTimeout_NothingToSend_WaitsAsLongAsTheApplication()
     {
         var finish = Waiting.Signal();
         await using var server = await StartWithDefaultAsync(async context =>
@@ -259,9 +259,9 @@ public class TimeoutTests
     }
 
     [Fact]
-    public async Task UnsentResponse_NoLimit_WaitsForEver()
+    public async Task SendTimeout_NoLimit_WaitsForEver()
     {
-        await using var server = await TestServer.StartAsync(static context => context.Response.Body.WriteAsync(new byte[200_000]).AsTask(), static options => options.Limits.UnsentResponseTimeout = null);
+        await using var server = await TestServer.StartAsync(static context => context.Response.Body.WriteAsync(new byte[200_000]).AsTask(), static options => options.Limits.SendTimeout = null);
         var frontEnd = server.Connect();
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Get());
@@ -344,7 +344,7 @@ public class TimeoutTests
     [Fact]
     [Trait("Contract", "E9")]
     [Trait("Contract", "T13")]
-    public async Task DrainTimeout_PeerKeepsTheConnectionOpen_Reset()
+    public async Task LingerTimeout_PeerKeepsTheConnectionOpen_Reset()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
         var frontEnd = server.Connect();

@@ -24,11 +24,11 @@ public sealed class ConfigurationTests
         var options = Configure("""
             {
               "FastCgi": {
-                "AllowAnyClientCertificate": true,
+                "AllowUnverifiedClientCertificate": true,
                 "AllowSynchronousIO": true,
                 "PathBase": "/app/",
                 "PathSource": "DocumentUri",
-                "PathBaseSource": "ScriptName",
+                "TrustScriptName": true,
                 "TraceIdentifierParameter": "REQUEST_ID",
                 "PingPath": "/ping",
                 "SlowRequestThreshold": "00:00:03",
@@ -50,9 +50,9 @@ public sealed class ConfigurationTests
                   "MaxStandardErrorSize": 11,
                   "RequestParametersTimeout": "00:00:10",
                   "UnreadBodyTimeout": "00:00:07",
-                  "UnsentResponseTimeout": "00:00:08",
+                  "SendTimeout": "00:00:08",
                   "KeepAliveTimeout": "00:01:30",
-                  "DrainTimeout": "00:00:00.5"
+                  "LingerTimeout": "00:00:00.5"
                 },
                 "Endpoints": {
                   "Site": { "Url": "fastcgi://localhost:9000", "Backlog": 12 },
@@ -62,11 +62,11 @@ public sealed class ConfigurationTests
             }
             """);
 
-        Assert.True(options.AllowAnyClientCertificate);
+        Assert.True(options.AllowUnverifiedClientCertificate);
         Assert.True(options.AllowSynchronousIO);
         Assert.Equal("/app", options.PathBase);
         Assert.Equal(FastCgiPathSource.DocumentUri, options.PathSource);
-        Assert.Equal(FastCgiPathBaseSource.ScriptName, options.PathBaseSource);
+        Assert.True(options.TrustScriptName);
         Assert.Equal("REQUEST_ID", options.TraceIdentifierParameter);
         Assert.Equal("/ping", options.PingPath);
         Assert.Equal(TimeSpan.FromSeconds(3), options.SlowRequestThreshold);
@@ -88,9 +88,9 @@ public sealed class ConfigurationTests
         Assert.Equal(11, options.Limits.MaxStandardErrorSize);
         Assert.Equal(TimeSpan.FromSeconds(10), options.Limits.RequestParametersTimeout);
         Assert.Equal(TimeSpan.FromSeconds(7), options.Limits.UnreadBodyTimeout);
-        Assert.Equal(TimeSpan.FromSeconds(8), options.Limits.UnsentResponseTimeout);
+        Assert.Equal(TimeSpan.FromSeconds(8), options.Limits.SendTimeout);
         Assert.Equal(TimeSpan.FromSeconds(90), options.Limits.KeepAliveTimeout);
-        Assert.Equal(TimeSpan.FromMilliseconds(500), options.Limits.DrainTimeout);
+        Assert.Equal(TimeSpan.FromMilliseconds(500), options.Limits.LingerTimeout);
         Assert.Equal(
             [("fastcgi://unix:/run/app.sock", 4_096), ("fastcgi://127.0.0.1:9000", 12), ("fastcgi://[::1]:9000", 12)],
             options.ListenOptions.Select(static endpoint => (endpoint.ToString(), endpoint.Backlog)));
@@ -183,7 +183,7 @@ public sealed class ConfigurationTests
     [InlineData("MaxResponseBufferSize")]
     [InlineData("MaxStandardErrorSize")]
     [InlineData("KeepAliveTimeout")]
-    [InlineData("UnsentResponseTimeout")]
+    [InlineData("SendTimeout")]
     [InlineData("RequestQueueTimeout")]
     [InlineData("MinRequestBodyDataRate")]
     public void Configure_NullOrEmptyLimit_IsNoLimit(string name)
@@ -235,7 +235,7 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:PathSource", "Somewhere")]
     [InlineData("FastCgi:PathSource", "7")]
     [InlineData("FastCgi:PathSource", "RequestUri, DocumentUri")]
-    [InlineData("FastCgi:PathBaseSource", "PathInfo")]
+    [InlineData("FastCgi:TrustScriptName", "PathInfo")]
     [InlineData("FastCgi:Transport:Engine", "1")]
     [InlineData("FastCgi:Transport:ApplicationScheduling", "Sometimes")]
     [InlineData("FastCgi:Transport:LoopCount", "0")]
@@ -271,7 +271,7 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Limits:RequestParametersTimeout", "00:00:00")]
     [InlineData("FastCgi:Limits:RequestParametersTimeout", "30s")]
     [InlineData("FastCgi:Limits:KeepAliveTimeout", "-00:00:05")]
-    [InlineData("FastCgi:Limits:DrainTimeout", "")]
+    [InlineData("FastCgi:Limits:LingerTimeout", "")]
     [InlineData("FastCgi:Endpoints:Site:Backlog", "0")]
     [InlineData("FastCgi:Endpoints:Site:Mode", "rw-rw----")]
     [InlineData("FastCgi:Endpoints:Site:Mode", "668")]

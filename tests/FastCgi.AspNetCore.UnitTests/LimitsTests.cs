@@ -24,11 +24,11 @@ public sealed class LimitsTests
         Assert.Equal(65_536, _limits.MaxResponseBufferSize);
         Assert.Equal(65_536, _limits.MaxStandardErrorSize);
         Assert.Equal(TimeSpan.FromSeconds(30), _limits.RequestParametersTimeout);
-        Assert.Equal(TimeSpan.FromMinutes(2), _limits.UnsentResponseTimeout);
+        Assert.Equal(TimeSpan.FromMinutes(2), _limits.SendTimeout);
         Assert.Null(_limits.KeepAliveTimeout);
         Assert.Equal(TimeSpan.FromSeconds(5), _limits.UnreadBodyTimeout);
-        Assert.Equal(TimeSpan.FromSeconds(5), _limits.DrainTimeout);
-        Assert.Equal(TimeSpan.FromSeconds(2), _limits.IdleGrace);
+        Assert.Equal(TimeSpan.FromSeconds(5), _limits.LingerTimeout);
+        Assert.Equal(TimeSpan.FromSeconds(2), _limits.ShutdownIdleGracePeriod);
     }
 
     [Fact]
@@ -82,12 +82,12 @@ public sealed class LimitsTests
         => AssertTime(value => _limits.RequestParametersTimeout = value, () => _limits.RequestParametersTimeout);
 
     [Fact]
-    public void UnsentResponseTimeout_MoreThanZeroOrNone()
+    public void SendTimeout_MoreThanZeroOrNone()
     {
-        AssertTime(value => _limits.UnsentResponseTimeout = value, () => _limits.UnsentResponseTimeout);
+        AssertTime(value => _limits.SendTimeout = value, () => _limits.SendTimeout);
 
-        _limits.UnsentResponseTimeout = null;
-        Assert.Null(_limits.UnsentResponseTimeout);
+        _limits.SendTimeout = null;
+        Assert.Null(_limits.SendTimeout);
     }
 
     [Fact]
@@ -130,18 +130,18 @@ public sealed class LimitsTests
     public void UnreadBodyTimeout_MoreThanZero() => AssertTime(value => _limits.UnreadBodyTimeout = value, () => _limits.UnreadBodyTimeout);
 
     [Fact]
-    public void DrainTimeout_MoreThanZero() => AssertTime(value => _limits.DrainTimeout = value, () => _limits.DrainTimeout);
+    public void LingerTimeout_MoreThanZero() => AssertTime(value => _limits.LingerTimeout = value, () => _limits.LingerTimeout);
 
     [Fact]
-    public void IdleGrace_FromZero()
+    public void ShutdownIdleGracePeriod_FromZero()
     {
         foreach (var value in new[] { TimeSpan.Zero, TimeSpan.FromTicks(1), TimeSpan.MaxValue })
         {
-            _limits.IdleGrace = value;
-            Assert.Equal(value, _limits.IdleGrace);
+            _limits.ShutdownIdleGracePeriod = value;
+            Assert.Equal(value, _limits.ShutdownIdleGracePeriod);
         }
 
-        AssertRefused(() => _limits.IdleGrace = TimeSpan.FromTicks(-1));
+        AssertRefused(() => _limits.ShutdownIdleGracePeriod = TimeSpan.FromTicks(-1));
     }
 
     private static void AssertOptional(Action<long?> set, Func<long?> get, long smallest)

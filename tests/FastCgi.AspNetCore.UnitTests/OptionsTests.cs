@@ -12,7 +12,7 @@ public sealed class OptionsTests
     {
         Assert.False(_options.AllowSynchronousIO);
         Assert.Equal(FastCgiPathSource.RequestUri, _options.PathSource);
-        Assert.Equal(FastCgiPathBaseSource.None, _options.PathBaseSource);
+        Assert.False(_options.TrustScriptName);
         Assert.Equal("", _options.PathBase);
         Assert.Null(_options.RequestHeaderEncodingSelector);
         Assert.Null(_options.ResponseHeaderEncodingSelector);

@@ -259,7 +259,7 @@ public sealed class AnswerTests : IDisposable
 
     private FastCgiClient CreateClient(FastCgiClientOptions? options = null) => new(_application.Address, options);
 
-    private async Task<(ScriptedConnection Connection, Task<FastCgiResponse> Answer)> BeginAsync(FastCgiClient client, string method = "GET")
+    private async Task<(ScriptedConnection Connection, Task<FastCgiResponseMessage> Answer)> BeginAsync(FastCgiClient client, string method = "GET")
     {
         var answer = client.SendAsync(Requests.Create(method));
         var connection = await _application.AcceptAsync();

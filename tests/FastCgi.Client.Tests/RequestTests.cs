@@ -13,7 +13,7 @@ public sealed class RequestTests : IDisposable
     [Fact]
     public async Task Get_IsBeginParamsAndAnEmptyStdin()
     {
-        var request = new FastCgiRequest { Parameters = { { "REQUEST_METHOD", "GET" }, { "", "" }, { "A", "b" }, { "A", "c" } } };
+        var request = new FastCgiRequestMessage { Parameters = { { "REQUEST_METHOD", "GET" }, { "", "" }, { "A", "b" }, { "A", "c" } } };
         var answer = _client.SendAsync(request);
 
         using var connection = await _application.AcceptAsync();
@@ -38,7 +38,7 @@ public sealed class RequestTests : IDisposable
     public async Task Params_OfAnyLength_AreWhole(int nameLength, int valueLength)
     {
         var (name, value) = (new string('n', nameLength), new string('v', valueLength));
-        var sent = await SendAsync(new FastCgiRequest { Parameters = { { name, value } } });
+        var sent = await SendAsync(new FastCgiRequestMessage { Parameters = { { name, value } } });
 
         Assert.Equal(Pairs((name, value)), Join(sent, Params));
     }
@@ -46,7 +46,7 @@ public sealed class RequestTests : IDisposable
     [Fact]
     public async Task Params_BeyondARecord_ArePairsThatAreWholeIfTheyCan()
     {
-        var request = new FastCgiRequest();
+        var request = new FastCgiRequestMessage();
         var pairs = Enumerable.Range(0, 5).Select(static i => ($"N{i}", new string((char)('a' + i), 20_000))).Append(("LARGE", new string('x', 150_000))).ToArray();
         foreach (var (name, value) in pairs)
             request.Parameters.Add(name, value);
@@ -78,7 +78,7 @@ public sealed class RequestTests : IDisposable
     [Fact]
     public async Task Authorizer_HasItsRole()
     {
-        var records = await SendAsync(new FastCgiRequest { Role = FastCgiRole.Authorizer, Parameters = { { "A", "b" } } });
+        var records = await SendAsync(new FastCgiRequestMessage { Role = FastCgiRequestRole.Authorizer, Parameters = { { "A", "b" } } });
 
         Assert.Equal([0, 2, 1, 0, 0, 0, 0, 0], records[0].Content);
     }
@@ -89,9 +89,9 @@ public sealed class RequestTests : IDisposable
     [InlineData("body", "")]
     public async Task Filter_HasDataBehindTheBody(string body, string data)
     {
-        var request = new FastCgiRequest
+        var request = new FastCgiRequestMessage
         {
-            Role = FastCgiRole.Filter,
+            Role = FastCgiRequestRole.Filter,
             Parameters = { { "A", "b" } },
             Body = body.Length == 0 ? null : new MemoryStream(Encoding.ASCII.GetBytes(body)),
             Data = data.Length == 0 ? null : new MemoryStream(Encoding.ASCII.GetBytes(data)),
@@ -165,7 +165,7 @@ public sealed class RequestTests : IDisposable
     private static byte[] Join(List<ReceivedRecord> records, byte type)
         => [.. records.Where(record => record.Type == type).SelectMany(static record => record.Content)];
 
-    private async Task<List<ReceivedRecord>> SendAsync(FastCgiRequest request)
+    private async Task<List<ReceivedRecord>> SendAsync(FastCgiRequestMessage request)
     {
         var answer = _client.SendAsync(request);
         using var connection = await _application.AcceptAsync();

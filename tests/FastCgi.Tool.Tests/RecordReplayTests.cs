@@ -113,7 +113,7 @@ public sealed class RecordReplayTests : IDisposable
         using (var client = new FastCgiClient(Listen))
         {
             using var cancellation = new CancellationTokenSource();
-            var request = new FastCgiRequest();
+            var request = new FastCgiRequestMessage();
             foreach (var (name, value) in RecordBytes.RequestParams(uri: "/hold"))
                 request.Parameters.Add(name, value);
             var held = client.SendAsync(request, cancellation.Token);

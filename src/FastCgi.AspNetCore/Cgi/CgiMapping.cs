@@ -15,7 +15,7 @@ internal sealed class CgiMapping
     public FastCgiPathSource PathSource { get; init; }
 
     /// <summary>Whether SCRIPT_NAME is trusted as the path base.</summary>
-    public FastCgiPathBaseSource PathBaseSource { get; init; }
+    public bool TrustScriptName { get; init; }
 
     /// <summary>The configured path base: empty, or with a leading and no trailing slash.</summary>
     public string PathBase

@@ -19,7 +19,7 @@ internal static class PathBaseSplitter
             length = Match(path, variables.PathBase);
         else if (mapping.PathBase.Length > 0)
             length = Match(path, mapping.PathBaseBytes);
-        else if (mapping.PathBaseSource == FastCgiPathBaseSource.ScriptName && variables.HasPathInfo)
+        else if (mapping.TrustScriptName && variables.HasPathInfo)
             length = Match(path, variables.ScriptName);
 
         head.PathBase = length == 0 ? string.Empty : GetString(path[..length], mapping);

@@ -42,7 +42,7 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
     public bool IsStopping => Volatile.Read(ref _isStopping);
 
     /// <summary>How long a connection must have been idle to be closed when the server stops; a tick more, because <see cref="Now"/> lags behind.</summary>
-    public TimeSpan IdleGrace { get; } = server.Options.Limits.IdleGrace switch
+    public TimeSpan ShutdownIdleGracePeriod { get; } = server.Options.Limits.ShutdownIdleGracePeriod switch
     {
         { Ticks: 0 } => TimeSpan.Zero,
         var grace => grace < TimeSpan.MaxValue - ServerClock.Interval ? grace + ServerClock.Interval : TimeSpan.MaxValue,

@@ -44,8 +44,8 @@ internal sealed partial class FastCgiConnection
             if (_server is { Advisor: not null, Options.SlowRequestThreshold: { } threshold })
                 FindSlow(scope, threshold, since, now, ref ready);
             LeaveIfIdle(scope, now, limits.KeepAliveTimeout);
-            isStuck = Output.IsSendOverdue(scope, _server.Time, now, limits.UnsentResponseTimeout);
-            isOverdue = _lifetime.IsDrainOverdue(_server.Time, now, limits.DrainTimeout) || IsRecordOverdue(now, limits.RequestParametersTimeout)
+            isStuck = Output.IsSendOverdue(scope, _server.Time, now, limits.SendTimeout);
+            isOverdue = _lifetime.IsDrainOverdue(_server.Time, now, limits.LingerTimeout) || IsRecordOverdue(now, limits.RequestParametersTimeout)
                 || IsUnusedTwiceAsLong(now, limits.RequestParametersTimeout);
         }
 
@@ -56,7 +56,7 @@ internal sealed partial class FastCgiConnection
         ResumeReceiving();
         Output.FlushNow();
         if (isStuck)
-            _server.Log.ResponseNotTaken(Id, _server.Options.Limits.UnsentResponseTimeout);
+            _server.Log.ResponseNotTaken(Id, _server.Options.Limits.SendTimeout);
         if (isOverdue || isStuck)
             Reset();
     }
@@ -146,7 +146,7 @@ internal sealed partial class FastCgiConnection
 
         var idle = _server.Time.GetElapsedTime(_lifetime.IdleSince, now);
         var isUnused = _requestCount == 0 && idle >= _server.Options.Limits.RequestParametersTimeout;
-        var isIdle = idle >= limit || (_manager.IsStopping && idle >= _manager.IdleGrace);
+        var isIdle = idle >= limit || (_manager.IsStopping && idle >= _manager.ShutdownIdleGracePeriod);
         // One that is leaving already had input, which turned out not to be a request.
         if (((isUnused || isIdle) && _lifetime.TryLeave()) || _lifetime.Phase == ConnectionPhase.Leaving)
             Output.EndWhenSent(scope);

@@ -62,7 +62,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(86, LogLevel.Warning, "FastCGI is not served: Kestrel was registered after it, and the last server counts. Call UseFastCgi after UseKestrel, or set the options of Kestrel with ConfigureKestrel in place of UseKestrel.", EventName = "KestrelTookOver")]
     public static partial void KestrelTookOver(this ILogger log);
 
-    [LoggerMessage(87, LogLevel.Debug, @"Connection id ""{ConnectionId}"": The web server has taken nothing of what there is to send for {Timeout} (UnsentResponseTimeout), so the connection is reset and its requests are aborted.", EventName = "ResponseNotTaken")]
+    [LoggerMessage(87, LogLevel.Debug, @"Connection id ""{ConnectionId}"": The web server has taken nothing of what there is to send for {Timeout} (SendTimeout), so the connection is reset and its requests are aborted.", EventName = "ResponseNotTaken")]
     public static partial void ResponseNotTaken(this ILogger log, string connectionId, TimeSpan? timeout);
 
     [LoggerMessage(94, LogLevel.Warning, "{Count} connections to {EndPoint} were accepted and closed since the last such message, because the system does not let the server wait for what comes on them: {Reason}. {Advice} Reported once a minute.", EventName = "ConnectionNotWatched")]
@@ -71,7 +71,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(95, LogLevel.Error, "A loop cannot wait for its connections: {Reason}; {Count} times since the last such message. It tries again every 10 ms. Reported once a minute.", EventName = "WaitFailed")]
     public static partial void WaitFailed(this ILogger log, string reason, long count);
 
-    [LoggerMessage(19, LogLevel.Warning, "The system has no further thread for handlers that block or compute, but the last, which are for .NET; requests wait for the {Count} that there are. Raise TasksMax= of the systemd unit, the limit of the container (--pids-limit) or ulimit -u, or lower FastCgi:Transport:MaxApplicationThreads. Reported once a minute.", EventName = "ThreadsOutOfResources")]
+    [LoggerMessage(19, LogLevel.Warning, "The system has no further thread for handlers that block or compute, but the last, which are for .NET; requests wait for the {Count} that there are. Raise TasksMax= of the systemd unit, the limit of the container (--pids-limit) or ulimit -u, or lower FastCgi:Transport:MaxBlockingThreads. Reported once a minute.", EventName = "ThreadsOutOfResources")]
     public static partial void ThreadsOutOfResources(this ILogger log, int count, Exception? exception);
 
     [LoggerMessage(8, LogLevel.Warning, "The sockets that LISTEN_FDS tells of are not used: {Reason}.", EventName = "InheritedSocketsIgnored")]

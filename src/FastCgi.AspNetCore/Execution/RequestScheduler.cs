@@ -31,7 +31,7 @@ internal sealed class RequestScheduler : RequestRunner
         _platform = platform;
         _log = log;
         Predictor = new PathPredictor(platform, time);
-        Workers = new WorkerPool(this, options.MaxApplicationThreads, options.LoopCount, platform, time, log);
+        Workers = new WorkerPool(this, options.MaxBlockingThreads, options.LoopCount, platform, time, log);
         _coldStart = new ColdStart(Workers, time);
         Watchdog = new StallWatchdog(Workers, Predictor, _coldStart, platform, log) { TakesQueues = _scheduling == FastCgiApplicationScheduling.Auto };
         _receiveQueues = new ReceiveQueuePool(Watchdog);

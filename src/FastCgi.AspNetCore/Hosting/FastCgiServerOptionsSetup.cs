@@ -115,7 +115,7 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         var path = root.GetSection("Path");
         var location = root.GetSection("Location");
         if (location.Value is null)
-            Set(path, () => sendFile.AddXSendfile(Required(path)));
+            Set(path, () => sendFile.AddXSendFile(Required(path)));
         else
             Set(location, () => sendFile.AddXAccelRedirect(Required(path), location.Value));
     }

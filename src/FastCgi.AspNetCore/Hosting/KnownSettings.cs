@@ -14,15 +14,15 @@ internal static class KnownSettings
     public static Dictionary<string, Action<IConfigurationSection, FastCgiServerOptions>> Server { get; } = new(StringComparer.OrdinalIgnoreCase)
     {
         ["AllowSynchronousIO"] = static (setting, options) => options.AllowSynchronousIO = Flag(setting),
-        ["AllowAnyClientCertificate"] = static (setting, options) => options.AllowAnyClientCertificate = Flag(setting),
+        ["AllowUnverifiedClientCertificate"] = static (setting, options) => options.AllowUnverifiedClientCertificate = Flag(setting),
         ["EnableAdvice"] = static (setting, options) => options.EnableAdvice = Flag(setting),
         ["IdleExit"] = static (setting, options) => options.IdleExit = OptionalTime(setting),
         ["PathBase"] = static (setting, options) => options.PathBase = setting.Value ?? string.Empty,
         ["PathSource"] = static (setting, options) => options.PathSource = Choice<FastCgiPathSource>(setting),
-        ["PathBaseSource"] = static (setting, options) => options.PathBaseSource = Choice<FastCgiPathBaseSource>(setting),
         ["PingPath"] = static (setting, options) => options.PingPath = string.IsNullOrEmpty(setting.Value) ? null : setting.Value,
         ["SlowRequestThreshold"] = static (setting, options) => options.SlowRequestThreshold = OptionalTime(setting),
         ["TraceIdentifierParameter"] = static (setting, options) => options.TraceIdentifierParameter = setting.Value,
+        ["TrustScriptName"] = static (setting, options) => options.TrustScriptName = Flag(setting),
     };
 
     /// <summary>Those of <c>Limits</c>.</summary>
@@ -42,10 +42,10 @@ internal static class KnownSettings
         ["MaxStandardErrorSize"] = static (setting, limits) => limits.MaxStandardErrorSize = OptionalNumber(setting),
         ["RequestParametersTimeout"] = static (setting, limits) => limits.RequestParametersTimeout = Time(setting),
         ["UnreadBodyTimeout"] = static (setting, limits) => limits.UnreadBodyTimeout = Time(setting),
-        ["UnsentResponseTimeout"] = static (setting, limits) => limits.UnsentResponseTimeout = OptionalTime(setting),
+        ["SendTimeout"] = static (setting, limits) => limits.SendTimeout = OptionalTime(setting),
         ["KeepAliveTimeout"] = static (setting, limits) => limits.KeepAliveTimeout = OptionalTime(setting),
-        ["IdleGrace"] = static (setting, limits) => limits.IdleGrace = Time(setting),
-        ["DrainTimeout"] = static (setting, limits) => limits.DrainTimeout = Time(setting),
+        ["ShutdownIdleGracePeriod"] = static (setting, limits) => limits.ShutdownIdleGracePeriod = Time(setting),
+        ["LingerTimeout"] = static (setting, limits) => limits.LingerTimeout = Time(setting),
     };
 
     /// <summary>Those of <c>Transport</c>.</summary>
@@ -54,7 +54,7 @@ internal static class KnownSettings
         ["Engine"] = static (setting, transport) => transport.Engine = Choice<FastCgiTransportEngine>(setting),
         ["ApplicationScheduling"] = static (setting, transport) => transport.ApplicationScheduling = Choice<FastCgiApplicationScheduling>(setting),
         ["LoopCount"] = static (setting, transport) => transport.LoopCount = Number(setting),
-        ["MaxApplicationThreads"] = static (setting, transport) => transport.MaxApplicationThreads = Number(setting),
+        ["MaxBlockingThreads"] = static (setting, transport) => transport.MaxBlockingThreads = Number(setting),
     };
 
     // Those that mean nearly the same, and are less like it than like another one.

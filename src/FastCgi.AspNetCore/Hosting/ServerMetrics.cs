@@ -86,7 +86,7 @@ internal static class ServerMetrics
         meter.CreateObservableUpDownCounter(
             "fastcgi.server.kept_threads", () => (long)scheduler.Workers.ReservedCount, "{thread}", "Threads that handlers keep.");
         meter.CreateObservableUpDownCounter(
-            "fastcgi.server.requests_without_thread", () => (long)scheduler.Workers.WaitingCount, "{request}", "Requests that wait because MaxApplicationThreads are kept.");
+            "fastcgi.server.requests_without_thread", () => (long)scheduler.Workers.WaitingCount, "{request}", "Requests that wait because MaxBlockingThreads are kept.");
     }
 
     /// <summary>Limits that are set, beside what they limit.</summary>
@@ -96,7 +96,7 @@ internal static class ServerMetrics
         ObserveLimit("active_connections", limits.MaxConcurrentConnections, "{connection}");
         ObserveLimit("active_requests", limits.MaxConcurrentRequests, "{request}");
         ObserveLimit("queued_requests", limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit, "{request}");
-        ObserveLimit("kept_threads", options.Transport.MaxApplicationThreads, "{thread}");
+        ObserveLimit("kept_threads", options.Transport.MaxBlockingThreads, "{thread}");
 
         void ObserveLimit(string name, long? limit, string unit)
         {

@@ -108,7 +108,7 @@ internal abstract partial class FastCgiRequest :
 
     /// <summary>Absent when the client does not talk TLS to the front-end.</summary>
     private TlsConnection? TlsConnection => _head.IsHttps
-        ? _lazy?.TlsConnection ?? Keep(ref Lazy.TlsConnection, new TlsConnection(Parameters, Server.Options.AllowAnyClientCertificate, Log))
+        ? _lazy?.TlsConnection ?? Keep(ref Lazy.TlsConnection, new TlsConnection(Parameters, Server.Options.AllowUnverifiedClientCertificate, Log))
         : null;
 
     private TlsHandshake? TlsHandshake => _head.IsHttps ? _lazy?.TlsHandshake ?? Keep(ref Lazy.TlsHandshake, new TlsHandshake(Parameters)) : null;

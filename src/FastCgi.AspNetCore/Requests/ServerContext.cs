@@ -43,7 +43,7 @@ internal sealed class ServerContext
             {
                 MaxParameterCount = options.Limits.MaxRequestParameterCount,
                 PathSource = options.PathSource,
-                PathBaseSource = options.PathBaseSource,
+                TrustScriptName = options.TrustScriptName,
                 PathBase = options.PathBase,
                 RequestHeaderEncodingSelector = options.RequestHeaderEncodingSelector,
             },

@@ -34,7 +34,7 @@ internal sealed class FastCgiHealthCheck(IServiceProvider services) : IHealthChe
         var full = connections.Count >= (limits.MaxConcurrentConnections ?? long.MaxValue) ? Tell("MaxConcurrentConnections", limits.MaxConcurrentConnections)
             : limits.MaxConcurrentRequests is not null && connections.Server.Admission.TakenCount.Ordinary >= limits.MaxConcurrentRequests && queued >= limits.RequestQueueLimit
                 ? Tell("MaxConcurrentRequests", limits.MaxConcurrentRequests)
-            : withoutThread > 0 ? Tell("MaxApplicationThreads", server.Options.Transport.MaxApplicationThreads)
+            : withoutThread > 0 ? Tell("MaxBlockingThreads", server.Options.Transport.MaxBlockingThreads)
             : null;
         return full is null ? HealthCheckResult.Healthy("The FastCGI server has room.", data) : HealthCheckResult.Degraded(full, data: data);
     }

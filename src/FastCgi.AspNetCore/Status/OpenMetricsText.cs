@@ -30,7 +30,7 @@ internal static class OpenMetricsText
         Counter("hand_overs", "Loops and batches that were taken from a thread that a handler kept.", status.Resources.HandOvers);
         Gauge("threads", "Threads of the server's own.", status.Resources.Threads);
         Gauge("kept_threads", "Threads that handlers keep.", status.Resources.KeptThreads);
-        Gauge("requests_without_thread", "Requests that wait because MaxApplicationThreads are kept.", status.Resources.RequestsWithoutThread);
+        Gauge("requests_without_thread", "Requests that wait because MaxBlockingThreads are kept.", status.Resources.RequestsWithoutThread);
         Gauge("recommendations", "Warnings that an operator can mend.", status.Recommendations.Count);
         WriteLatencies(text, status.Recent);
         return text.Append("# EOF\n").ToString();

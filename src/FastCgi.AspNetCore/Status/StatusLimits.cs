@@ -18,7 +18,7 @@ internal static class StatusLimits
         yield return Gauge("RequestQueueLimit", limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit, requests.Queued);
         yield return Time("RequestQueueTimeout", limits.RequestQueueTimeout);
         yield return Gauge("MaxReservedRequests", limits.MaxReservedRequests, taken.Reserved);
-        yield return Gauge("MaxApplicationThreads", options.Transport.MaxApplicationThreads, resources.KeptThreads);
+        yield return Gauge("MaxBlockingThreads", options.Transport.MaxBlockingThreads, resources.KeptThreads);
         if (resources.Descriptors is { } descriptors)
             yield return Gauge("descriptors of the process", connections.Server.GetMaxDescriptors(), descriptors);
         yield return Number("MaxRequestsPerConnection", limits.MaxRequestsPerConnection);
@@ -29,9 +29,9 @@ internal static class StatusLimits
         yield return Number("MaxResponseBufferSize", limits.MaxResponseBufferSize);
         yield return Time("RequestParametersTimeout", limits.RequestParametersTimeout);
         yield return Time("UnreadBodyTimeout", limits.UnreadBodyTimeout);
-        yield return Time("UnsentResponseTimeout", limits.UnsentResponseTimeout);
+        yield return Time("SendTimeout", limits.SendTimeout);
         yield return Time("KeepAliveTimeout", limits.KeepAliveTimeout);
-        yield return Time("DrainTimeout", limits.DrainTimeout);
+        yield return Time("LingerTimeout", limits.LingerTimeout);
     }
 
     private static LimitStatus Gauge(string name, long? limit, long used)

@@ -78,7 +78,7 @@ internal sealed partial class ClientConnection : IDisposable
     /// <summary>Begins a request, for which a slot is reserved.</summary>
     /// <param name="request">What is asked.</param>
     /// <param name="isShared">Whether others may be on the connection at the same time.</param>
-    public Exchange Begin(FastCgiRequest request, bool isShared)
+    public Exchange Begin(FastCgiRequestMessage request, bool isShared)
     {
         Exchange exchange;
         bool isClosing;

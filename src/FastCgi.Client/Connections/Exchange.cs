@@ -25,7 +25,7 @@ internal sealed class Exchange
     private volatile bool _isUnsent = true;
     private int _finished;
 
-    public Exchange(ClientConnection connection, FastCgiRequest request, ushort id, bool isReused, FastCgiClientOptions options)
+    public Exchange(ClientConnection connection, FastCgiRequestMessage request, ushort id, bool isReused, FastCgiClientOptions options)
     {
         _connection = connection;
         _options = options;
@@ -39,7 +39,7 @@ internal sealed class Exchange
         _ = _completion.Task.ContinueWith(static task => _ = task.Exception, CancellationToken.None, TaskContinuationOptions.OnlyOnFaulted, TaskScheduler.Default);
     }
 
-    public FastCgiRequest Request { get; }
+    public FastCgiRequestMessage Request { get; }
 
     public ushort Id { get; }
 
@@ -93,7 +93,7 @@ internal sealed class Exchange
     }
 
     /// <summary>Waits for the header block.</summary>
-    public async Task<FastCgiResponse> ReadHeadAsync(CancellationToken cancellationToken)
+    public async Task<FastCgiResponseMessage> ReadHeadAsync(CancellationToken cancellationToken)
     {
         await using (cancellationToken.UnsafeRegister(static (state, token) => ((Exchange)state!).Abort(new OperationCanceledException(token)), this).ConfigureAwait(false))
         {
@@ -101,7 +101,7 @@ internal sealed class Exchange
             {
                 var head = await ReadHeaderBlockAsync().ConfigureAwait(false);
                 var hasBody = !Request.IsHead && head.StatusCode is not (204 or 304);
-                return new FastCgiResponse(this, head, hasBody);
+                return new FastCgiResponseMessage(this, head, hasBody);
             }
             catch (Exception exception)
             {

@@ -106,9 +106,9 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
     /// <summary>The last record: of DATA for a filter, else of STDIN. An authorizer has neither (section 6.3), and front-ends send an empty STDIN all the same.</summary>
     private void EndInput(ArrayBufferWriter<byte> buffer)
     {
-        if (exchange.Request.Role == FastCgiRole.Filter && exchange.Request.DataSource is null)
+        if (exchange.Request.Role == FastCgiRequestRole.Filter && exchange.Request.DataSource is null)
             WriteRecord(buffer, RecordType.Stdin, []);
-        WriteRecord(buffer, exchange.Request.Role == FastCgiRole.Filter ? RecordType.Data : RecordType.Stdin, []);
+        WriteRecord(buffer, exchange.Request.Role == FastCgiRequestRole.Filter ? RecordType.Data : RecordType.Stdin, []);
         Volatile.Write(ref _isEndSent, 1);
     }
 

@@ -355,7 +355,7 @@ public sealed class EpollConnectionTests
     /// <summary>The server stops, and the loop has not turned since.</summary>
     private static async Task<HandConnection> StartLeavingAsync()
     {
-        var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true, configure: static options => options.Limits.IdleGrace = TimeSpan.Zero);
+        var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true, configure: static options => options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero);
         hand.Peer.Send(RecordBytes.Get());
         hand.Loop.TurnUntil(() => hand.GetText() is not null, "the answer");
         _ = hand.Server.StopAsync();

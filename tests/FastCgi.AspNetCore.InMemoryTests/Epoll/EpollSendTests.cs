@@ -55,7 +55,7 @@ public sealed class EpollSendTests
     [Fact]
     public async Task Response_TakenSlowly_IsSent()
     {
-        await using var hand = await StartAsync(static options => options.Limits.UnsentResponseTimeout = TimeSpan.FromSeconds(10));
+        await using var hand = await StartAsync(static options => options.Limits.SendTimeout = TimeSpan.FromSeconds(10));
         hand.Peer.Send(RecordBytes.Get());
         hand.Loop.Turn();
 

@@ -20,7 +20,7 @@ public sealed class ColdStartTests : IAsyncLifetime
 
     public async Task InitializeAsync()
     {
-        var options = new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = 2 };
+        var options = new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = 2 };
         _scheduler = new RequestScheduler(options, _platform, _clock, NullLogger.Instance);
         _coldStart = new ColdStart(_scheduler.Workers, _clock);
         _server = await TestServer.StartAsync(Apps.Target);

@@ -96,7 +96,7 @@ public sealed class RaceTests
     }
 
     private static RequestScheduler CreateScheduler(SteppedPlatform platform)
-        => new(new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = 2 * Rounds }, platform, TimeProvider.System, NullLogger.Instance);
+        => new(new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = 2 * Rounds }, platform, TimeProvider.System, NullLogger.Instance);
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_early")]
     private static extern ref ConcurrentQueue<FastCgiRequest> EarlyOf(ColdStart coldStart);

@@ -23,7 +23,7 @@ public sealed class SchedulerFailureTests
         var (broken, frontEnd) = (server.Connect(), server.Connect());
         var platform = new BrokenPlatform(what);
         var scheduler = new RequestScheduler(
-            new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = 2 }, platform, TimeProvider.System, NullLogger.Instance);
+            new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = 2 }, platform, TimeProvider.System, NullLogger.Instance);
         var source = new Source(what == "source");
         scheduler.Watchdog.Add(source.Queue);
         scheduler.EndColdStart();
@@ -57,7 +57,7 @@ public sealed class SchedulerFailureTests
         var frontEnd = server.Connect();
         var platform = new SteppedPlatform();
         var scheduler = new RequestScheduler(
-            new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = 2, ApplicationScheduling = scheduling }, platform, TimeProvider.System, NullLogger.Instance);
+            new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = 2, ApplicationScheduling = scheduling }, platform, TimeProvider.System, NullLogger.Instance);
         scheduler.EndColdStart();
         if (scheduling == FastCgiApplicationScheduling.Auto)
             scheduler.Predictor.OnStalled(new PathKey("/"));

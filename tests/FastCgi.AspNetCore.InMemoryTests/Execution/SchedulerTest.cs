@@ -43,7 +43,7 @@ public abstract class SchedulerTest : IAsyncLifetime
 
     private protected RequestScheduler CreateScheduler(FastCgiApplicationScheduling scheduling)
     {
-        var options = new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = 2, ApplicationScheduling = scheduling };
+        var options = new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = 2, ApplicationScheduling = scheduling };
         var scheduler = new RequestScheduler(options, Platform, Clock, NullLogger.Instance);
         scheduler.Watchdog.Add(Queue);
         return scheduler;

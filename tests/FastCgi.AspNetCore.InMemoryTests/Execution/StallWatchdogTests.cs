@@ -313,7 +313,7 @@ public class StallWatchdogTests
 
     private RequestScheduler CreateScheduler(FastCgiApplicationScheduling scheduling)
     {
-        var options = new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = 2, ApplicationScheduling = scheduling };
+        var options = new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = 2, ApplicationScheduling = scheduling };
         return new RequestScheduler(options, _platform, TimeProvider.System, NullLogger.Instance);
     }
 

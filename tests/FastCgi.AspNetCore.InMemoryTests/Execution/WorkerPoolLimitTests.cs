@@ -78,7 +78,7 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
     public void Run_QueuesOfManyLoops_StartsSoManyThreadsAtOnceAndNoMore()
     {
         const int AtOnce = 16;
-        var options = new FastCgiTransportOptions { LoopCount = 4, MaxApplicationThreads = 100 };
+        var options = new FastCgiTransportOptions { LoopCount = 4, MaxBlockingThreads = 100 };
         var workers = new RequestScheduler(options, Platform, TimeProvider.System, NullLogger.Instance).Workers;
         Platform.HasThreads = false;
         for (var i = 0; i < AtOnce + 5; i++)
@@ -282,7 +282,7 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
     public void TryReserve_ThreadsAreScarce_OnlyForSoManyThreadsOfThePool()
     {
         const int MaxGuests = 8;
-        var options = new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = 100 };
+        var options = new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = 100 };
         var workers = new RequestScheduler(options, Platform, TimeProvider.System, NullLogger.Instance).Workers;
         Platform.IsScarce = true;
         for (var i = 0; i < MaxGuests; i++)
@@ -323,7 +323,7 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
     {
         var clock = new FakeClock();
         using var logs = new CollectedLogs();
-        var options = new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = MaxThreads };
+        var options = new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = MaxThreads };
         var workers = new RequestScheduler(options, Platform, clock, logs.CreateLogger("")).Workers;
         Platform.HasThreads = false;
         workers.EnsureSpare();

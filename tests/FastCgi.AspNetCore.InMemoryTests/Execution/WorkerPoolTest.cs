@@ -12,7 +12,7 @@ public abstract class WorkerPoolTest
 
     private protected WorkerPoolTest()
     {
-        var options = new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = MaxThreads };
+        var options = new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = MaxThreads };
         Scheduler = new RequestScheduler(options, Platform, TimeProvider.System, NullLogger.Instance);
     }
 

@@ -20,15 +20,15 @@ namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 public class ExplorationTests(ITestOutputHelper output)
 {
     private readonly ScriptedApplication _application = new();
-    private int _maxApplicationThreads = 1_000;
+    private int _maxBlockingThreads = 1_000;
 
     /// <summary>With a thread for each handler that blocks, and with one for all.</summary>
     [Theory]
     [InlineData(1_000)]
     [InlineData(1)]
-    public void Schedules_WithFewDeviations_AllKeepThePromises(int maxApplicationThreads)
+    public void Schedules_WithFewDeviations_AllKeepThePromises(int maxBlockingThreads)
     {
-        _maxApplicationThreads = maxApplicationThreads;
+        _maxBlockingThreads = maxBlockingThreads;
         var choices = new Choices { MaxDeviations = GetSetting("FASTCGI_DEVIATIONS", 1) };
         var server = CreateServer();
         var count = 0;
@@ -45,9 +45,9 @@ public class ExplorationTests(ITestOutputHelper output)
     [Theory]
     [InlineData(1_000)]
     [InlineData(1)]
-    public void Schedules_Drawn_KeepThePromises(int maxApplicationThreads)
+    public void Schedules_Drawn_KeepThePromises(int maxBlockingThreads)
     {
-        _maxApplicationThreads = maxApplicationThreads;
+        _maxBlockingThreads = maxBlockingThreads;
         var max = GetSetting("FASTCGI_EXPLORED_SCHEDULES", 20_000);
         var choices = new Choices { MaxDeviations = 4 };
         var server = CreateServer();
@@ -98,7 +98,7 @@ public class ExplorationTests(ITestOutputHelper output)
 
     private void RunOnce(ServerContext server, Choices choices, List<string>? trace)
     {
-        new VirtualWorld(server, _application, choices, trace, _maxApplicationThreads).Run();
+        new VirtualWorld(server, _application, choices, trace, _maxBlockingThreads).Run();
         Assert.Equal(0, server.Buffers.RentedCount);
         Assert.Null(Invariants.FirstViolation?.ToString());
     }

@@ -45,12 +45,12 @@ internal sealed class VirtualWorld
     private readonly PostedWork _posted = new();
     private readonly bool _hasThreads;
 
-    public VirtualWorld(ServerContext server, ScriptedApplication application, Choices choices, List<string>? trace = null, int maxApplicationThreads = 1_000)
+    public VirtualWorld(ServerContext server, ScriptedApplication application, Choices choices, List<string>? trace = null, int maxBlockingThreads = 1_000)
     {
-        _hasThreads = maxApplicationThreads >= 3;
+        _hasThreads = maxBlockingThreads >= 3;
         _machine = new VirtualMachine(choices) { Trace = trace, Context = _posted, OnQuiet = OnQuiet };
         var platform = new VirtualPlatform(_machine) { MayLook = () => !IsDone };
-        var options = new FastCgiTransportOptions { LoopCount = 1, MaxApplicationThreads = maxApplicationThreads };
+        var options = new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = maxBlockingThreads };
         _scheduler = new RequestScheduler(options, platform, new VirtualTime(_machine), NullLogger.Instance);
         ((ChosenRunner)server.Runner).Runner = _scheduler;
         ((ChosenDeadlines)server.Responses.Deadlines!).Deadlines = _scheduler.Watchdog;

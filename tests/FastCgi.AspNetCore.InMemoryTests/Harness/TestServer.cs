@@ -86,7 +86,7 @@ internal sealed class TestServer : IAsyncDisposable
         // On the thread that pushes the bytes, so that a test that sees no await need not wait.
         var options = new FastCgiServerOptions { Transport = { ApplicationScheduling = FastCgiApplicationScheduling.Inline } };
         // A thread that has just sent and has not said so yet would be overdue as soon as a test moves the clock.
-        options.Limits.UnsentResponseTimeout = null;
+        options.Limits.SendTimeout = null;
         configure?.Invoke(options);
         var host = new HostBuilder()
             .ConfigureLogging(logging => logging.AddProvider(logs).SetMinimumLevel(LogLevel.Debug))

@@ -22,7 +22,7 @@ public sealed class StatusReaderTests
         "RequestQueueLimit 4 0 0",
         "RequestQueueTimeout 1.5 s",
         "MaxReservedRequests 5 1 0.2",
-        "MaxApplicationThreads 6 0 0",
+        "MaxBlockingThreads 6 0 0",
         "MaxRequestsPerConnection 7",
         "MaxRequestParametersTotalSize 80,000",
         "MaxRequestParameterCount 90",
@@ -31,9 +31,9 @@ public sealed class StatusReaderTests
         "MaxResponseBufferSize 12,000",
         "RequestParametersTimeout 13 s",
         "UnreadBodyTimeout 14 s",
-        "UnsentResponseTimeout 15 s",
+        "SendTimeout 15 s",
         "KeepAliveTimeout 160 s",
-        "DrainTimeout 17 s",
+        "LingerTimeout 17 s",
     ];
 
     [Fact]
@@ -283,7 +283,7 @@ public sealed class StatusReaderTests
     private static void SetLimits(FastCgiServerOptions options)
     {
         options.ReservedPaths.Add("/health");
-        options.Transport.MaxApplicationThreads = 6;
+        options.Transport.MaxBlockingThreads = 6;
         var limits = options.Limits;
         limits.MaxConcurrentConnections = 1_000;
         limits.MaxConcurrentRequests = 1;
@@ -298,9 +298,9 @@ public sealed class StatusReaderTests
         limits.MaxResponseBufferSize = 12_000;
         limits.RequestParametersTimeout = TimeSpan.FromSeconds(13);
         limits.UnreadBodyTimeout = TimeSpan.FromSeconds(14);
-        limits.UnsentResponseTimeout = TimeSpan.FromSeconds(15);
+        limits.SendTimeout = TimeSpan.FromSeconds(15);
         limits.KeepAliveTimeout = TimeSpan.FromSeconds(160);
-        limits.DrainTimeout = TimeSpan.FromSeconds(17);
+        limits.LingerTimeout = TimeSpan.FromSeconds(17);
         limits.MinRequestBodyDataRate = null;
     }
 

@@ -33,7 +33,7 @@ public sealed class ApplicationThreadTests
                     return word;
                 });
             },
-            static options => options.Transport.MaxApplicationThreads = MaxThreads);
+            static options => options.Transport.MaxBlockingThreads = MaxThreads);
 
         // An answer may come before its handler has returned, and what arrives until the first has returned never runs on the loop. When the
         // second answer has come, the first handler has returned.
@@ -68,7 +68,7 @@ public sealed class ApplicationThreadTests
                 });
                 app.MapGet("/hello", static () => "hello");
             },
-            static options => options.Transport.MaxApplicationThreads = 1);
+            static options => options.Transport.MaxBlockingThreads = 1);
 
         for (var round = 0; round < 3; round++)
         {

@@ -87,7 +87,7 @@ public sealed class OverloadTests(ITestOutputHelper output)
             }),
             static options =>
             {
-                options.Transport.MaxApplicationThreads = 2;
+                options.Transport.MaxBlockingThreads = 2;
                 options.Limits.MaxConcurrentRequests = 2;
             });
         using var first = await server.ConnectAsync();

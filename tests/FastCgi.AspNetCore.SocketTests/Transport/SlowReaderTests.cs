@@ -18,7 +18,7 @@ public sealed class SlowReaderTests
                 context.RequestAborted.Register(aborted.SetResult);
                 await context.Response.Body.WriteAsync(new byte[50_000_000]);
             }),
-            static options => options.Limits.UnsentResponseTimeout = TimeSpan.FromSeconds(1));
+            static options => options.Limits.SendTimeout = TimeSpan.FromSeconds(1));
         using var connection = await server.ConnectAsync();
 
         await connection.SendAsync(RecordBytes.Get());
@@ -40,7 +40,7 @@ public sealed class SlowReaderTests
                 aborted.SetResult();
                 await write;
             }),
-            static options => options.Limits.UnsentResponseTimeout = null);
+            static options => options.Limits.SendTimeout = null);
         using var connection = await server.ConnectAsync();
 
         await connection.SendAsync(RecordBytes.Get());
@@ -72,7 +72,7 @@ public sealed class SlowReaderTests
                     await end.Task;
                 });
             },
-            static options => options.Limits.UnsentResponseTimeout = TimeSpan.FromSeconds(1));
+            static options => options.Limits.SendTimeout = TimeSpan.FromSeconds(1));
         using var socket = new Socket(server.EndPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
         await socket.ConnectAsync(server.EndPoint);
         await socket.SendAsync(RecordBytes.Get(1), SocketFlags.None);

@@ -37,7 +37,7 @@ public sealed class StressTests
             },
             static options =>
             {
-                options.Transport.MaxApplicationThreads = 3;
+                options.Transport.MaxBlockingThreads = 3;
                 options.Limits.MaxConcurrentRequests = 12;
                 options.Limits.RequestQueueLimit = 10_000;
                 options.Limits.MaxRequestBufferSize = 8 * 1024;

@@ -98,7 +98,7 @@ public sealed class PathBaseTests
         var parameters = CgiParameters.Get(("REQUEST_URI", requestUri), ("SCRIPT_NAME", scriptName));
         if (pathInfo is not null)
             parameters.Add("PATH_INFO", pathInfo);
-        var head = parameters.Map(new CgiMapping { PathBaseSource = FastCgiPathBaseSource.ScriptName });
+        var head = parameters.Map(new CgiMapping { TrustScriptName = true });
 
         Assert.Equal((expectedBase, expectedPath), (head.PathBase, head.Path));
     }
@@ -106,7 +106,7 @@ public sealed class PathBaseTests
     [Fact]
     public void Map_ScriptNameTrustedAndOption_TheOptionCounts()
     {
-        var mapping = new CgiMapping { PathBase = "/a", PathBaseSource = FastCgiPathBaseSource.ScriptName };
+        var mapping = new CgiMapping { PathBase = "/a", TrustScriptName = true };
 
         Assert.Equal("/a", CgiParameters.Get(("REQUEST_URI", "/a/b/c"), ("SCRIPT_NAME", "/a/b"), ("PATH_INFO", "/c")).Map(mapping).PathBase);
     }
@@ -137,7 +137,7 @@ public sealed class PathBaseTests
 
         foreach (var (source, parameters) in combinations)
         {
-            var head = parameters.Map(new CgiMapping { PathSource = source, PathBaseSource = FastCgiPathBaseSource.ScriptName });
+            var head = parameters.Map(new CgiMapping { PathSource = source, TrustScriptName = true });
 
             Assert.Equal(parameters.Map(new CgiMapping { PathSource = source }).Path, head.PathBase + head.Path);
             Assert.True(head.PathBase.Length == 0 || head.Path.Length == 0 || head.Path[0] == '/');

@@ -169,7 +169,7 @@ public sealed class EndpointPlanTests : IDisposable
     public void Make_EndpointsNameInheritedSockets_OnlyThose()
     {
         Inherit((0, null), (3, "web"), (4, "admin"), (5, "web"));
-        _options.ListenInherited("web", static listen => listen.Backlog = 7);
+        _options.ListenSystemdSocket("web", static listen => listen.Backlog = 7);
         _options.ListenHandle(9);
 
         var plan = Make([]);

@@ -60,7 +60,7 @@ public sealed class OpenMetricsTextTests
         # HELP fastcgi_server_kept_threads Threads that handlers keep.
         fastcgi_server_kept_threads 48
         # TYPE fastcgi_server_requests_without_thread gauge
-        # HELP fastcgi_server_requests_without_thread Requests that wait because MaxApplicationThreads are kept.
+        # HELP fastcgi_server_requests_without_thread Requests that wait because MaxBlockingThreads are kept.
         fastcgi_server_requests_without_thread 49
         # TYPE fastcgi_server_recommendations gauge
         # HELP fastcgi_server_recommendations Warnings that an operator can mend.

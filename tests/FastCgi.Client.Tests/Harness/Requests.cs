@@ -5,9 +5,9 @@ namespace FastCgi.Client.Tests.Harness;
 /// <summary>Requests, and what came of them.</summary>
 internal static class Requests
 {
-    public static FastCgiRequest Create(string method = "GET", string uri = "/", Stream? body = null)
+    public static FastCgiRequestMessage Create(string method = "GET", string uri = "/", Stream? body = null)
     {
-        var request = new FastCgiRequest { Body = body };
+        var request = new FastCgiRequestMessage { Body = body };
         foreach (var (name, value) in RequestParams(method, uri))
             request.Parameters.Add(name, value);
         if (body is { CanSeek: true })
@@ -15,7 +15,7 @@ internal static class Requests
         return request;
     }
 
-    public static async Task<string> ReadTextAsync(this FastCgiResponse response)
+    public static async Task<string> ReadTextAsync(this FastCgiResponseMessage response)
     {
         using var content = new MemoryStream();
         await response.Body.CopyToAsync(content).Within("the body");

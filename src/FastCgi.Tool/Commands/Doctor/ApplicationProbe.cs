@@ -100,9 +100,9 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, stri
         }
     }
 
-    private FastCgiRequest CreateRequest()
+    private FastCgiRequestMessage CreateRequest()
     {
-        var request = new FastCgiRequest();
+        var request = new FastCgiRequestMessage();
         HttpParameters.AddTarget(request.Parameters, "GET", path, "", "");
         HttpParameters.AddConnection(request.Parameters, "http", "HTTP/1.1", new IPEndPoint(IPAddress.Loopback, 0), new IPEndPoint(IPAddress.Loopback, 80), Host);
         request.Parameters.Add("HTTP_HOST", Host);

@@ -19,7 +19,7 @@ internal sealed class Forwarder(FastCgiClient client, ProxySettings settings)
     public async Task InvokeAsync(HttpContext context)
     {
         var forwarded = context.Features.Get<ForwardedRequest>()!;
-        FastCgiResponse response;
+        FastCgiResponseMessage response;
         try
         {
             response = await SendAsync(CreateRequest(context), context.RequestAborted);
@@ -71,7 +71,7 @@ internal sealed class Forwarder(FastCgiClient client, ProxySettings settings)
         await context.Response.WriteAsync($"{status}: {why}\n");
     }
 
-    private static async Task AnswerAsync(HttpContext context, ForwardedRequest forwarded, FastCgiResponse response)
+    private static async Task AnswerAsync(HttpContext context, ForwardedRequest forwarded, FastCgiResponseMessage response)
     {
         if (response.StatusCode < 200)
         {
@@ -111,7 +111,7 @@ internal sealed class Forwarder(FastCgiClient client, ProxySettings settings)
         }
     }
 
-    private static void SetHead(HttpContext context, FastCgiResponse response)
+    private static void SetHead(HttpContext context, FastCgiResponseMessage response)
     {
         context.Response.StatusCode = response.StatusCode;
         if (response.ReasonPhrase.Length > 0)
@@ -122,7 +122,7 @@ internal sealed class Forwarder(FastCgiClient client, ProxySettings settings)
             context.Response.Headers.Append(header.Key, header.Value);
     }
 
-    private async Task<FastCgiResponse> SendAsync(FastCgiRequest request, CancellationToken aborted)
+    private async Task<FastCgiResponseMessage> SendAsync(FastCgiRequestMessage request, CancellationToken aborted)
     {
         using var timeout = CancellationTokenSource.CreateLinkedTokenSource(aborted);
         timeout.CancelAfter(settings.Timeout);
@@ -136,11 +136,11 @@ internal sealed class Forwarder(FastCgiClient client, ProxySettings settings)
         }
     }
 
-    private FastCgiRequest CreateRequest(HttpContext context)
+    private FastCgiRequestMessage CreateRequest(HttpContext context)
     {
         var http = context.Request;
         var hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()!.CanHaveBody;
-        var request = new FastCgiRequest { Body = hasBody ? http.Body : null };
+        var request = new FastCgiRequestMessage { Body = hasBody ? http.Body : null };
         var target = context.Features.Get<IHttpRequestFeature>()!.RawTarget;
         HttpParameters.AddTarget(request.Parameters, http.Method, target, http.ContentType ?? "", http.ContentLength?.ToString(CultureInfo.InvariantCulture) ?? "");
         // Without dot segments, as nginx: an application opens the file that SCRIPT_FILENAME names.

@@ -41,7 +41,7 @@ internal static class RequestCommand
         var include = new Option<bool>("--include", "-i") { Description = "Write status and headers before the body" };
         var verbose = new Option<bool>("--verbose", "-v") { Description = "Show the parameters and each record, in and out, on standard error" };
         var secrets = new Option<bool>("--show-secrets") { Description = "With -v, show cookies, credentials and certificates too" };
-        var role = new Option<FastCgiRole>("--role") { Description = "What is asked of the application", DefaultValueFactory = static _ => FastCgiRole.Responder };
+        var role = new Option<FastCgiRequestRole>("--role") { Description = "What is asked of the application", DefaultValueFactory = static _ => FastCgiRequestRole.Responder };
         var filtered = new Option<string>("--filter-file") { Description = "The file that a filter is given (FCGI_DATA)", HelpName = "FILE" };
         var fail = new Option<bool>("--fail") { Description = "Exit with 1 if the status is 400 or higher" };
         var timeout = CommonOptions.Timeout("How long the whole may take", 60);
@@ -64,4 +64,4 @@ internal static class RequestCommand
 /// <summary>What the command line of <c>request</c> says.</summary>
 internal sealed record RequestSettings(
     FastCgiAddress Address, string Url, string? Method, string[] Headers, string[] Parameters, string? Data, string? Output, bool IncludesHeaders, bool IsVerbose,
-    bool ShowsSecrets, FastCgiRole Role, string? FilterFile, bool Fails, TimeSpan Timeout, bool IsJson);
+    bool ShowsSecrets, FastCgiRequestRole Role, string? FilterFile, bool Fails, TimeSpan Timeout, bool IsJson);

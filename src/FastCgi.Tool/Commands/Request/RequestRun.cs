@@ -65,13 +65,13 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
         var text => new MemoryStream(Encoding.UTF8.GetBytes(text)),
     };
 
-    private FastCgiRequest CreateRequest(Stream? body, FileStream? filtered)
+    private FastCgiRequestMessage CreateRequest(Stream? body, FileStream? filtered)
     {
         var target = RequestTarget.TryParse(settings.Url)!;
         var headers = settings.Headers.Select(static header => CommonOptions.Split(header, ':')).Select(static header => (header.Name, Value: header.Value.Trim())).ToList();
         string? Find(string name) => headers.LastOrDefault(header => header.Name.Equals(name, StringComparison.OrdinalIgnoreCase)).Value;
 
-        var request = new FastCgiRequest { Role = settings.Role, Body = body, Data = filtered };
+        var request = new FastCgiRequestMessage { Role = settings.Role, Body = body, Data = filtered };
         var contentType = Find("Content-Type") ?? (body is null ? "" : "application/x-www-form-urlencoded");
         var contentLength = Find("Content-Length") ?? (body is { CanSeek: true } ? body.Length.ToString(CultureInfo.InvariantCulture) : "");
         HttpParameters.AddTarget(request.Parameters, settings.Method ?? (body is null ? "GET" : "POST"), target.PathAndQuery, contentType, contentLength);
@@ -94,13 +94,13 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
         return request;
     }
 
-    private void ShowParameters(FastCgiRequest request)
+    private void ShowParameters(FastCgiRequestMessage request)
     {
         foreach (var parameter in request.Parameters)
             console.Error.WriteLine($"* {parameter.Name}={Secrets.Show(parameter.Name, parameter.Value, settings.ShowsSecrets)}");
     }
 
-    private async Task<int> WriteAsync(FastCgiResponse response, CancellationToken cancellationToken)
+    private async Task<int> WriteAsync(FastCgiResponseMessage response, CancellationToken cancellationToken)
     {
         if (settings.IncludesHeaders)
         {
@@ -140,7 +140,7 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
         }
     }
 
-    private async Task<int> WriteJsonAsync(FastCgiRequest request, FastCgiResponse response, CancellationToken cancellationToken)
+    private async Task<int> WriteJsonAsync(FastCgiRequestMessage request, FastCgiResponseMessage response, CancellationToken cancellationToken)
     {
         using var body = new MemoryStream();
         await response.Body.CopyToAsync(body, cancellationToken);
@@ -165,7 +165,7 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
         return GetExitCode(response);
     }
 
-    private int GetExitCode(FastCgiResponse response) => settings.Fails && response.StatusCode >= 400 ? ExitCode.Failure : ExitCode.Ok;
+    private int GetExitCode(FastCgiResponseMessage response) => settings.Fails && response.StatusCode >= 400 ? ExitCode.Failure : ExitCode.Ok;
 }
 
 /// <summary>What <c>request --json</c> writes.</summary>

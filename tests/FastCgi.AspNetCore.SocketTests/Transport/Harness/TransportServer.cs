@@ -29,7 +29,7 @@ internal sealed class TransportServer : IAsyncDisposable
         {
             options.Transport.Engine = setup.Engine == Engine.Socket ? FastCgiTransportEngine.Socket : FastCgiTransportEngine.Auto;
             options.Transport.LoopCount = 1;
-            options.Limits.IdleGrace = TimeSpan.Zero;
+            options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero;
             options.Listen(setup.Engine == Engine.Pipe ? new ForeignEndPoint(EndPoint) : EndPoint);
             configure?.Invoke(options);
         });

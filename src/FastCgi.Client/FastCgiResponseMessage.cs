@@ -6,17 +6,17 @@ using FastCgi.Client.Streams;
 namespace FastCgi.Client;
 
 /// <summary>An answer whose header block has come. Its body comes as it is read. Dispose it: one that has not ended is aborted then.</summary>
-public sealed class FastCgiResponse : IDisposable, IAsyncDisposable
+public sealed class FastCgiResponseMessage : IDisposable, IAsyncDisposable
 {
     private readonly Exchange _exchange;
 
-    internal FastCgiResponse(Exchange exchange, HeaderBlock head, bool hasBody)
+    internal FastCgiResponseMessage(Exchange exchange, HeaderBlock head, bool hasBody)
     {
         _exchange = exchange;
         StatusCode = head.StatusCode;
         ReasonPhrase = head.ReasonPhrase;
         Headers = head.Headers;
-        Body = new ResponseBodyStream(exchange, hasBody, head.ContentLength);
+        Body = new ResponseMessageStream(exchange, hasBody, head.ContentLength);
     }
 
     /// <summary>The status: of the field Status, else 302 if there is a Location, else 200 (RFC 3875, section 6.2).</summary>

@@ -4,7 +4,7 @@ using FastCgi.Client.Connections;
 namespace FastCgi.Client.Streams;
 
 /// <summary>The body of an answer, as it comes.</summary>
-internal sealed class ResponseBodyStream(Exchange exchange, bool hasBody, long? contentLength) : ReadOnlyStream
+internal sealed class ResponseMessageStream(Exchange exchange, bool hasBody, long? contentLength) : ReadOnlyStream
 {
     private long _received;
     private bool _isEnded;
@@ -55,7 +55,7 @@ internal sealed class ResponseBodyStream(Exchange exchange, bool hasBody, long? 
         if (disposing && !_isDisposed)
         {
             _isDisposed = true;
-            exchange.Abort(new ObjectDisposedException(nameof(FastCgiResponse)));
+            exchange.Abort(new ObjectDisposedException(nameof(FastCgiResponseMessage)));
             exchange.CompleteReading();
         }
 

@@ -3,15 +3,15 @@ using FastCgi.Client.Streams;
 namespace FastCgi.Client;
 
 /// <summary>A request to a FastCGI application. It may be sent more than once if its body can.</summary>
-public sealed class FastCgiRequest
+public sealed class FastCgiRequestMessage
 {
-    /// <summary>What the application is asked to do. Default <see cref="FastCgiRole.Responder"/>. A number that the specification does not name is sent as it is.</summary>
+    /// <summary>What the application is asked to do. Default <see cref="FastCgiRequestRole.Responder"/>. A number that the specification does not name is sent as it is.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value has more than 16 bits.</exception>
-    public FastCgiRole Role
+    public FastCgiRequestRole Role
     {
         get;
         set => field = (int)value is >= 0 and <= ushort.MaxValue ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "A role has 16 bits.");
-    } = FastCgiRole.Responder;
+    } = FastCgiRequestRole.Responder;
 
     /// <summary>The parameters. Nothing is added to them: an application expects at least REQUEST_METHOD and SCRIPT_NAME or REQUEST_URI.</summary>
     public FastCgiParameters Parameters { get; } = [];
@@ -30,7 +30,7 @@ public sealed class FastCgiRequest
         }
     }
 
-    /// <summary>The file of a <see cref="FastCgiRole.Filter"/> (FCGI_DATA), sent behind the body; FCGI_DATA_LENGTH and FCGI_DATA_LAST_MOD are parameters.</summary>
+    /// <summary>The file of a <see cref="FastCgiRequestRole.Filter"/> (FCGI_DATA), sent behind the body; FCGI_DATA_LENGTH and FCGI_DATA_LAST_MOD are parameters.</summary>
     public Stream? Data
     {
         get;
@@ -48,7 +48,7 @@ public sealed class FastCgiRequest
     internal bool IsHead => Parameters["REQUEST_METHOD"] == "HEAD";
 
     /// <summary>Whether it does no harm to send it twice (RFC 9110, section 9.2.2).</summary>
-    internal bool IsIdempotent => Role == FastCgiRole.Authorizer || Parameters["REQUEST_METHOD"] is "GET" or "HEAD" or "OPTIONS" or "TRACE" or "PUT" or "DELETE";
+    internal bool IsIdempotent => Role == FastCgiRequestRole.Authorizer || Parameters["REQUEST_METHOD"] is "GET" or "HEAD" or "OPTIONS" or "TRACE" or "PUT" or "DELETE";
 
     internal bool CanSendAgain => BodySource is not { CanWriteAgain: false } && DataSource is not { CanWriteAgain: false };
 }
