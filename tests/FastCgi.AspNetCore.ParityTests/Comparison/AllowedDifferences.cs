@@ -83,9 +83,12 @@ internal static class AllowedDifferences
 
     /// <summary>All of them, a row for each reason.</summary>
     public static string ToTable() => string.Join('\n', All.GroupBy(difference => difference.Reason)
-        .Select(group => $"| {group.Key} | {string.Join("<br>", group).Replace("|", "\\|", StringComparison.Ordinal)} |")
+        .Select(group => $"| {group.Key} | {string.Join("<br>", group.GroupBy(static difference => difference.Change).Select(ToText)).Replace("|", "\\|", StringComparison.Ordinal)} |")
         .Prepend("|---|---|")
         .Prepend("| Why | What: with Kestrel → with FastCgi |"));
+
+    private static string ToText(IGrouping<string, AllowedDifference> changed)
+        => string.Join(", ", changed.Select(static difference => $"`{difference.Value}`")) + changed.Key;
 
     private static IEnumerable<AllowedDifference> WithoutFeatures(string reason, params string[] names)
         => names.Select(name => new AllowedDifference(Any, $"* {name}*", Any, Absent, reason));
