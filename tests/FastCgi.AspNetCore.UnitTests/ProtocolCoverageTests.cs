@@ -6,7 +6,7 @@ namespace FastCgi.AspNetCore.UnitTests;
 public sealed partial class ProtocolCoverageTests
 {
     private static readonly string[] s_rows =
-        [.. new[] { "docs/protocol-coverage.md", "docs/reliability.md" }.SelectMany(static file => File.ReadLines(Repository.GetPath(file))).Where(static line => RowStart().IsMatch(line))];
+        [.. new[] { "docs/protocol-coverage.md", "docs/robustness.md" }.SelectMany(static file => File.ReadLines(Repository.GetPath(file))).Where(static line => RowStart().IsMatch(line))];
 
     [Theory]
     [InlineData("S", 54)]

@@ -7,7 +7,7 @@ namespace FastCgi.AspNetCore.FrontEndTests;
 internal static class Shortcomings
 {
     private const string NoticesClientLate =
-        "A client that goes away is noticed only when something is sent to it: `RequestAborted` does not fire while the application is silent.";
+        "A disconnected client is noticed only when something is sent to it: `RequestAborted` does not fire while the application is silent.";
 
     private const string HoldsHeaders = "Response headers reach the client only with the first byte of the body.";
 
@@ -20,14 +20,14 @@ internal static class Shortcomings
 
         new(FrontEndKind.Apache, Ability.NoticedClient, NoticesClientLate),
         new(FrontEndKind.Apache, Ability.EarlyHeaders, HoldsHeaders),
-        new(FrontEndKind.Apache, Ability.BufferingHeader, "`X-Accel-Buffering: no` is not obeyed: server-sent events need `flushpackets=on`."),
-        new(FrontEndKind.Apache, Ability.ContentLength, "The `Content-Length` of a response does not reach the client, since Apache 2.4.59 (CVE-2024-24795)."),
+        new(FrontEndKind.Apache, Ability.BufferingHeader, "`X-Accel-Buffering: no` is ignored: server-sent events need `flushpackets=on`."),
+        new(FrontEndKind.Apache, Ability.ContentLength, "Since Apache 2.4.59 (CVE-2024-24795), the `Content-Length` of a response does not reach the client."),
 
         new(FrontEndKind.Lighttpd, Ability.NoticedClient,
-            "A client that goes away while the application is silent is not always noticed: `RequestAborted` may fire only when something is sent."),
+            "A client that disconnects while the application is silent is not always noticed: `RequestAborted` may fire only when something is sent."),
         new(FrontEndKind.Lighttpd, Ability.BufferingHeader,
-            "`X-Accel-Buffering: no` is not obeyed: server-sent events need `server.stream-response-body = 1`."),
-        new(FrontEndKind.Lighttpd, Ability.TargetThatIsNoText, "A path with escaped bytes that are no UTF-8, such as `%FF`, is refused with 400."),
+            "`X-Accel-Buffering: no` is ignored: server-sent events need `server.stream-response-body = 1`."),
+        new(FrontEndKind.Lighttpd, Ability.TargetThatIsNoText, "A path with escaped bytes that are not UTF-8, such as `%FF`, is refused with 400."),
         new(FrontEndKind.Lighttpd, Ability.UploadOfUnknownLength,
             "An upload without `Content-Length` is refused if the client speaks HTTP/2, or with 411 if `server.stream-request-body` is on.")
         {
@@ -37,34 +37,34 @@ internal static class Shortcomings
             "A response without `Content-Length` that the application fails to finish may look complete."),
 
         new(FrontEndKind.HaProxy, Ability.NoticedClient, NoticesClientLate),
-        new(FrontEndKind.HaProxy, Ability.BufferingHeader, "`X-Accel-Buffering: no` is not obeyed: server-sent events need `option http-no-delay`."),
-        new(FrontEndKind.HaProxy, Ability.SmallPieces, "An upload is passed on only when all of it is there, or so much that it fills a buffer of 16 KB."),
+        new(FrontEndKind.HaProxy, Ability.BufferingHeader, "`X-Accel-Buffering: no` is ignored: server-sent events need `option http-no-delay`."),
+        new(FrontEndKind.HaProxy, Ability.SmallPieces, "An upload is passed on only when it is complete or fills a buffer of 16 KB."),
         new(FrontEndKind.HaProxy, Ability.LargeUploadOfUnknownLength,
-            "An upload without `Content-Length` is refused with 400 if it does not fit into a buffer of 16 KB."),
+            "An upload without `Content-Length` is refused with 400 if it does not fit a buffer of 16 KB."),
         new(FrontEndKind.HaProxy, Ability.EarlyAnswer,
-            "Once an upload is answered, the rest of it is not read: a client that sends it to the end before it is content waits for `timeout client`."),
+            "Once an upload is answered, the rest of it is not read: a client that sends the whole body before reading the answer waits until `timeout client`."),
         new(FrontEndKind.HaProxy, Ability.CutResponse, "Over HTTP/2, a response without `Content-Length` that the application fails to finish looks complete.")
         {
             Where = static setup => setup.UsesTls,
         },
 
         new(FrontEndKind.Caddy, Ability.NoticedClient, NoticesClientLate),
-        new(FrontEndKind.Caddy, Ability.BufferingHeader, "`X-Accel-Buffering: no` is not obeyed: server-sent events need `flush_interval -1`."),
-        new(FrontEndKind.Caddy, Ability.SmallPieces, "An upload is passed on only when all of it is there, or so much that it fills a buffer of 64 KB."),
-        new(FrontEndKind.Caddy, Ability.RawTarget, "A target with bytes beyond ASCII is escaped, and so served, where other web servers let it be refused."),
+        new(FrontEndKind.Caddy, Ability.BufferingHeader, "`X-Accel-Buffering: no` is ignored: server-sent events need `flush_interval -1`."),
+        new(FrontEndKind.Caddy, Ability.SmallPieces, "An upload is passed on only when it is complete or fills a buffer of 64 KB."),
+        new(FrontEndKind.Caddy, Ability.RawTarget, "A target with non-ASCII bytes is escaped and served; with other web servers it is refused."),
         new(FrontEndKind.Caddy, Ability.ForwardedHeaders, "`X-Forwarded-For`, `-Host` and `-Proto` of the client are replaced by Caddy's own."),
-        new(FrontEndKind.Caddy, Ability.LocalAddress, "The address that the client connected to is not told: `Connection.LocalIpAddress` is null."),
+        new(FrontEndKind.Caddy, Ability.LocalAddress, "The address that the client connected to is not passed: `Connection.LocalIpAddress` is null."),
         new(FrontEndKind.Caddy, Ability.CutResponse, "A response without `Content-Length` that the application fails to finish looks complete."),
 
         new(FrontEndKind.H2o, Ability.NoticedClient, NoticesClientLate),
         new(FrontEndKind.H2o, Ability.EarlyHeaders, HoldsHeaders),
-        new(FrontEndKind.H2o, Ability.StreamedUpload, "An upload is passed on only when all of it is there."),
+        new(FrontEndKind.H2o, Ability.StreamedUpload, "An upload is passed on only when it is complete."),
         new(FrontEndKind.H2o, Ability.EarlyAnswer,
-            "With `fastcgi.timeout.keepalive`, h2o itself dies when an upload is answered before all of it was passed on.")
+            "With `fastcgi.timeout.keepalive`, h2o crashes if an upload is answered before it was passed on completely.")
         {
             Where = static setup => setup.KeepsConnections,
         },
-        new(FrontEndKind.H2o, Ability.ClientCertificate, "A client is not asked for its certificate."),
+        new(FrontEndKind.H2o, Ability.ClientCertificate, "Client certificates are not supported."),
         new(FrontEndKind.H2o, Ability.CutResponse, "A response without `Content-Length` that the application fails to finish looks complete."),
     ];
 

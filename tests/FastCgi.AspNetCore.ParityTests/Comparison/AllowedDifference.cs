@@ -28,12 +28,18 @@ internal sealed record AllowedDifference(string Site, string Value, string Kestr
 
     public bool Allows(string kestrel, string fastCgi) => Matches(FastCgi, fastCgi) || (DependsOnTiming && fastCgi == kestrel);
 
-    public override string ToString()
+    /// <summary>How the value changes, and where.</summary>
+    public string Change
     {
-        var webServer = Site == "*" ? string.Empty : $" through {Site["FastCgiBehind".Length..]}";
-        var requests = Request == "*" ? string.Empty : $" of `{Request}`";
-        return $"`{Value}`{requests}{webServer}: `{Kestrel}` → `{FastCgi}`";
+        get
+        {
+            var webServer = Site == "*" ? string.Empty : $" through {Site["FastCgiBehind".Length..]}";
+            var requests = Request == "*" ? string.Empty : $" of `{Request}`";
+            return $"{requests}{webServer}: `{Kestrel}` → `{FastCgi}`";
+        }
     }
+
+    public override string ToString() => $"`{Value}`{Change}";
 
     private static bool Matches(string pattern, string text) => pattern is "*" || pattern == text || FileSystemName.MatchesSimpleExpression(pattern, text, ignoreCase: false);
 }

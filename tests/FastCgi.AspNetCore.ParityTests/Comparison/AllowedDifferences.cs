@@ -8,36 +8,36 @@ internal static class AllowedDifferences
     private const string Nginx = "FastCgiBehindNginx";
     private const string Apache = "FastCgiBehindApache";
 
-    private const string FramedByFastCgi = "FastCGI itself marks where a body ends, and the web server takes the client's chunks off.";
-    private const string LengthIsTold = "A response that is complete before its first byte is sent gets its length, and needs no chunks.";
-    private const string LengthDroppedByApache = "Apache 2.4.59 and later drop the length that any CGI-like application declares (CVE-2024-24795).";
-    private const string LengthNotInHeaders = "The server tells the web server the length of an empty response; it does not add it to the application's headers.";
-    private const string Answered = "A request is no longer aborted when all of its response is written, in whichever way.";
-    private const string CachedLength = "The response cache adds the length to what it kept, as nothing says that it came in chunks.";
-    private const string NotStarting = "A response that nobody gets does not start.";
-    private const string CutInNginx = "Where a response is cut nginx closes the connection in any case; what it still holds back is lost.";
-    private const string CutByApache = "Where Kestrel cuts the connection, Apache answers by itself, as long as nothing of the response has been sent.";
-    private const string NotBuffered = "This is how a web server is told not to hold back a response for which the application disabled buffering.";
-    private const string LengthIsKnown = "The web server has received all of a body without a length, and knows its length.";
-    private const string BodyIsUnknown = "Apache says that a request has no body only after the parameters, when the application may already run.";
-    private const string OriginalProtocol = "The application knows the protocol of the client, not the one between proxy and application.";
-    private const string UpperCase = "The names of headers arrive in upper case; those that are not known are spelled as most are.";
-    private const string Joined = "The web server makes one field of those with the same name, which means the same.";
+    private const string FramedByFastCgi = "FastCGI marks the end of a body itself; the web server removes the client's chunks.";
+    private const string LengthIsTold = "A response that is complete before its first byte is sent has a length and no chunks.";
+    private const string LengthDroppedByApache = "Apache 2.4.59 and later drop the length that a CGI-like application declares (CVE-2024-24795).";
+    private const string LengthNotInHeaders = "The server sends the length of an empty response but does not add it to the application's headers.";
+    private const string Answered = "A request is not aborted once its whole response is written.";
+    private const string CachedLength = "The response cache adds the length to a stored response that was not chunked.";
+    private const string NotStarting = "A response without a receiver does not start.";
+    private const string CutInNginx = "nginx closes the connection of a cut response and drops what it has buffered.";
+    private const string CutByApache = "If nothing of a cut response was sent, Apache answers itself.";
+    private const string NotBuffered = "It stops the web server from buffering a response for which the application disabled buffering.";
+    private const string LengthIsKnown = "The web server has received the whole body and knows its length.";
+    private const string BodyIsUnknown = "Apache reports an absent body only after the parameters, when the application may already run.";
+    private const string OriginalProtocol = "The application sees the client's protocol, not the proxy's.";
+    private const string UpperCase = "Header names arrive in upper case; unknown ones get the usual spelling.";
+    private const string Joined = "The web server joins fields with the same name.";
 
     public static IReadOnlyList<AllowedDifference> All { get; } =
     [
         .. WithoutFeatures(
-            "They are about the connection, which is the web server's and shared by its clients: what is kept there for one client would be seen by another.",
+            "The connection belongs to the web server and is shared by clients; one client would see another's state.",
             "IConnectionCompleteFeature", "IConnectionHeartbeatFeature", "IConnectionIdFeature", "IConnectionItemsFeature", "IConnectionLifetimeFeature",
             "IConnectionLifetimeNotificationFeature", "IConnectionSocketFeature", "IConnectionTransportFeature", "IMemoryPoolFeature", "IPersistentStateFeature"),
         .. WithoutFeatures(
-            "A FastCGI request cannot become another protocol. As the feature is absent, SignalR and others choose what works at once.",
+            "FastCGI has no upgrades. SignalR and others detect the missing feature.",
             "IHttpUpgradeFeature", "IHttpExtendedConnectFeature", "IHttpWebTransportFeature"),
-        .. WithoutFeatures("The handshake is the web server's.", "ISslStreamFeature", "ITlsApplicationProtocolFeature"),
-        new(Any, "* ITlsHandshakeFeature.*", Any, Any, "The web server tells what it negotiated, which depends on its configuration; of the cipher it tells no more than the name."),
+        .. WithoutFeatures("The web server does the TLS handshake.", "ISslStreamFeature", "ITlsApplicationProtocolFeature"),
+        new(Any, "* ITlsHandshakeFeature.*", Any, Any, "The web server passes what it is configured to pass; of the cipher only the name."),
         .. WithoutFeatures("FastCGI has no trailers.", "IHttpRequestTrailersFeature"),
-        .. WithoutFeatures("The web server is in charge of slow clients.", "IHttpMinResponseDataRateFeature"),
-        new(Any, "* IServerVariablesFeature", Absent, "present", "The web server's variables are there to be read."),
+        .. WithoutFeatures("The web server limits slow clients.", "IHttpMinResponseDataRateFeature"),
+        new(Any, "* IServerVariablesFeature", Absent, "present", "The feature holds the web server's parameters."),
 
         new(Nginx, "* *Request*.Headers[Transfer-Encoding]", "chunked", Absent, FramedByFastCgi),
         new(Apache, "* *Request*.Headers[Transfer-Encoding]", "chunked", Any, FramedByFastCgi),
@@ -57,7 +57,7 @@ internal static class AllowedDifferences
         new(Any, "end *.RequestAborted", "can be canceled: True", Any, Answered),
         new(Any, "log *", "* Request finished * 0 * {duration}ms", "* Request finished * {duration}ms", LengthNotInHeaders),
         new(Any, "* *Response*.Headers[X-Accel-Buffering]", Absent, "no", NotBuffered),
-        new(Apache, "header X-Accel-Buffering", Absent, "no", $"{NotBuffered} Apache does not know the field, and hands it on."),
+        new(Apache, "header X-Accel-Buffering", Absent, "no", $"{NotBuffered} Apache passes the field on."),
 
         new(Nginx, "body", "*HTTP/1.1*", "*HTTP/1.0*", OriginalProtocol) { Request = "* HTTP/1.0 → *" },
         new(Any, "* *Request*.Headers[X-UPPER]", "u", Absent, UpperCase),
@@ -65,27 +65,30 @@ internal static class AllowedDifferences
         new(Nginx, "* *Request*.Headers[Cookie]", "* | *", "*; *", Joined),
         .. JoinedByApache("* *Request*.Headers[Accept]", "* *Request*.Headers[X-Twice]", "* *Request*.Headers[Cookie]"),
         .. JoinedByApache("header Link", "header WWW-Authenticate", "header X-Order", "header X-Twice"),
-        new(Apache, "* *Cookies[*]", Any, Absent, "A client must send one Cookie field; Apache makes of two something that is not a list of cookies.")
+        new(Apache, "* *Cookies[*]", Any, Absent, "A client must send one Cookie field; Apache joins two into an invalid list.")
         {
             Request = "GET /echo?repeated *",
         },
-        new(Apache, "header Content-Type", Any, Absent, "Apache leaves the type out of a 304, which has no content.") { Request = "* → 304" },
+        new(Apache, "header Content-Type", Any, Absent, "Apache omits the type of a 304.") { Request = "* → 304" },
         new(Any, "end *Response*ContentLength", "null", Any, CachedLength) { Request = "* /response-cache *" },
         new(Any, "end *Response*.Headers[Content-Length]", Absent, Any, CachedLength) { Request = "* /response-cache *" },
         new(Any, "log *", "* Request finished * 200 - *", "* Request finished * 200 * *", CachedLength) { Request = "* /response-cache *" },
         new(Any, "events", "*OnStarting?*", Any, NotStarting) { Request = "* → 0" },
-        new(Any, "events", "*OnStarting?*", Any, "When a callback has failed, no other is called.") { Request = "* /*/on-starting *" },
+        new(Any, "events", "*OnStarting?*", Any, "After a failed callback, no other is called.") { Request = "* /*/on-starting *" },
         .. LostInNginx("* /*/after *", "* /*/too-many *"),
         .. AnsweredByApache("* → 0", "* /*/too-many *"),
-        new(Any, "body", "*HEADERS*", "*HEADERS*", "The developer page lists the headers of the request in the order in which the web server sends them.") { Request = "* /developer/*" },
-        new(Apache, "informational statuses", Any, "100", "Apache asks the client for the body before the application does.") { Request = "* 100-continue → *" },
+        new(Any, "body", "*HEADERS*", "*HEADERS*", "The developer page lists headers in the web server's order.") { Request = "* /developer/*" },
+        new(Apache, "informational statuses", Any, "100", "Apache requests the body before the application does.") { Request = "* 100-continue → *" },
     ];
 
     /// <summary>All of them, a row for each reason.</summary>
     public static string ToTable() => string.Join('\n', All.GroupBy(difference => difference.Reason)
-        .Select(group => $"| {group.Key} | {string.Join("<br>", group).Replace("|", "\\|", StringComparison.Ordinal)} |")
+        .Select(group => $"| {group.Key} | {string.Join("<br>", group.GroupBy(static difference => difference.Change).Select(ToText)).Replace("|", "\\|", StringComparison.Ordinal)} |")
         .Prepend("|---|---|")
         .Prepend("| Why | What: with Kestrel → with FastCgi |"));
+
+    private static string ToText(IGrouping<string, AllowedDifference> changed)
+        => string.Join(", ", changed.Select(static difference => $"`{difference.Value}`")) + changed.Key;
 
     private static IEnumerable<AllowedDifference> WithoutFeatures(string reason, params string[] names)
         => names.Select(name => new AllowedDifference(Any, $"* {name}*", Any, Absent, reason));

@@ -7,7 +7,7 @@ namespace FastCgi.AspNetCore.ProcessTests.Faults;
 
 /// <summary>
 /// More peers than there are descriptors and memory for, and peers that are slow, idle or gone. Afterwards the server has in use what it
-/// had before. FASTCGI_RESOURCES=1 makes them as many as docs/reliability.md says; without it there are fewer.
+/// had before. FASTCGI_RESOURCES=1 makes them as many as docs/robustness.md says; without it there are fewer.
 /// </summary>
 public sealed class ResourceTests(ITestOutputHelper output)
 {
@@ -163,7 +163,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
         clients.ForEach(static client => client.Dispose());
     }
 
-    /// <summary>The most that a connection of a hostile peer can hold at the default limits: docs/reliability.md has the figures, which it prints.</summary>
+    /// <summary>The most that a connection of a hostile peer can hold at the default limits: docs/robustness.md has the figures, which it prints.</summary>
     [Theory]
     [InlineData("parameters that do not end", 10, 20_000_000)]
     [InlineData(Bodies, 2, 200_000_000)]

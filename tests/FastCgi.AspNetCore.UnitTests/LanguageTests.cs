@@ -1,0 +1,30 @@
+using System.Text.RegularExpressions;
+
+namespace FastCgi.AspNetCore.UnitTests;
+
+/// <summary>Keeps words out of the documents that are not plain English.</summary>
+public sealed partial class LanguageTests
+{
+    private static readonly string s_root = Repository.GetPath("");
+
+    public static TheoryData<string> Documents => [.. new[] { "docs", "samples" }
+        .SelectMany(static folder => Directory.EnumerateFiles(Path.Combine(s_root, folder), "*.md", SearchOption.AllDirectories))
+        .Concat(Directory.EnumerateFiles(s_root, "*.md"))
+        .Select(static file => Path.GetRelativePath(s_root, file))
+        .Where(static file => !file.Split('/').Any(static part => part is "bin" or "obj" or "node_modules"))
+        .Order(StringComparer.Ordinal)];
+
+    [Theory, MemberData(nameof(Documents))]
+    public void Words_ThatAreNotPlainEnglish_AreNotUsed(string document)
+    {
+        var found = File.ReadAllLines(Path.Combine(s_root, document))
+            .Select(static (line, index) => (Number: index + 1, Word: Word().Match(line).Value))
+            .Where(static line => line.Word.Length > 0);
+
+        Assert.Empty(found);
+    }
+
+    // "Else" at the start of a sentence, table cell or comment is "otherwise".
+    [GeneratedRegex(@"(?i:\b(mends?|whoever|tells? of|told of|patience)\b)|(?<=^|[.:;|#] |\()Else ")]
+    private static partial Regex Word();
+}
