@@ -51,14 +51,15 @@ internal sealed class Generators(Settings settings)
     /// <param name="front">nginx before it, if there is one.</param>
     /// <param name="load">What is asked for.</param>
     /// <param name="connections">Connections, each with one request at a time.</param>
-    public Sample RunHttp(ServerProcess server, ServerProcess? front, HttpLoad load, int connections)
+    /// <param name="seconds">How long; the length of all measurements if it is null.</param>
+    public Sample RunHttp(ServerProcess server, ServerProcess? front, HttpLoad load, int connections, double? seconds = null)
     {
         var unpaced = load with { Rate = 0 };
         if (_warm.Add($"{server.Id} {unpaced}"))
             StartHttp(unpaced, 30, settings.WarmUpSeconds).End();
         var serverTime = server.CpuTime;
         var frontTime = front?.CpuTime ?? 0;
-        var sample = ReadHttp(StartHttp(load, connections, settings.Seconds).End());
+        var sample = ReadHttp(StartHttp(load, connections, seconds ?? settings.Seconds).End());
         return sample with
         {
             ServerCpu = (server.CpuTime - serverTime) / sample.Requests,
@@ -77,7 +78,7 @@ internal sealed class Generators(Settings settings)
                 [$"{at.Address}", Text(at.Port), load.Path, Text(connections), Text(seconds), Text(load.Rate)]);
         }
 
-        return new Running(settings.LoadCores, "wrk", new() { ["BODY_SIZE"] = Text(load.BodySize), ["EXTRA_HEADERS"] = Text(load.Headers) },
+        return new Running(settings.LoadCores, "wrk", new() { ["BODY_SIZE"] = Text(load.BodySize), ["BODY_KIND"] = load.BodyKind, ["EXTRA_HEADERS"] = Text(load.Headers) },
             ["-t", "1", "-c", Text(connections), "-d", Text(Math.Max(1, Math.Round(seconds))), "--timeout", "20",
              "-s", Path.Combine(settings.Tools, "wrk-report.lua"), $"http://{load.EndPoint}{load.Path}"]);
     }
@@ -86,7 +87,16 @@ internal sealed class Generators(Settings settings)
     {
         var line = report.Split('\n').Single(static line => line.StartsWith("report ", StringComparison.Ordinal));
         var figures = line.Split(' ')[1..].Select(static figure => double.Parse(figure, CultureInfo.InvariantCulture)).ToArray();
-        return new Sample { Requests = figures[0], Rate = figures[0] / figures[1] * 1e6, P50 = figures[2], P99 = figures[3], Errors = (long)figures[4] };
+        return new Sample
+        {
+            Requests = figures[0],
+            Rate = figures[0] / figures[1] * 1e6,
+            P50 = figures[2],
+            P99 = figures[3],
+            Errors = (long)figures[4],
+            P999 = figures[5],
+            Slowest = figures[6],
+        };
     }
 
     private static string Text(double number) => number.ToString(CultureInfo.InvariantCulture);

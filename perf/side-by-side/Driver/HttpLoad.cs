@@ -8,6 +8,9 @@ internal sealed record HttpLoad(System.Net.EndPoint EndPoint, string Path)
     /// <summary>Bytes to post; 0 for GET.</summary>
     public int BodySize { get; init; }
 
+    /// <summary>What is posted: json, form (one file), or bytes if it is empty.</summary>
+    public string BodyKind { get; init; } = "";
+
     /// <summary>Headers beyond those of the browser, as fcgiload --headers makes them.</summary>
     public int Headers { get; init; }
 

@@ -27,7 +27,7 @@ internal static class NginxConfiguration
             worker_processes 1;
             pid {{folder}}/pid;
             user root;
-            events { worker_connections 20000; }
+            events { worker_connections 30000; }
             worker_rlimit_nofile 50000;
             http {
               access_log off;

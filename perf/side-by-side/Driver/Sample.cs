@@ -24,6 +24,12 @@ internal sealed record Sample
     /// <summary>All but one of a hundred answers took no longer, in microseconds.</summary>
     public double P99 { get; init; } = double.NaN;
 
+    /// <summary>All but one of a thousand answers took no longer, in microseconds.</summary>
+    public double P999 { get; init; } = double.NaN;
+
+    /// <summary>The slowest answer, in microseconds.</summary>
+    public double Slowest { get; init; } = double.NaN;
+
     /// <summary>Memory: of the server in KiB, or bytes for a request where the title says so.</summary>
     public double Memory { get; init; } = double.NaN;
 
@@ -39,6 +45,8 @@ internal sealed record Sample
         Rate = Middle(samples, static sample => sample.Rate),
         P50 = Middle(samples, static sample => sample.P50),
         P99 = Middle(samples, static sample => sample.P99),
+        P999 = Middle(samples, static sample => sample.P999),
+        Slowest = Middle(samples, static sample => sample.Slowest),
         Memory = Middle(samples, static sample => sample.Memory),
         Errors = samples.Sum(static sample => sample.Errors),
     };

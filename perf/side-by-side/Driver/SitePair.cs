@@ -27,12 +27,22 @@ internal sealed class SitePair
     }
 
     /// <summary>Compares a page of both.</summary>
-    public Comparison Compare(string title, string path, int connections, int bodySize = 0, int headers = 0, params Asked[] asked) => new(title,
-        new Contender(Kestrel, () => Load(_kestrel.Value, path, connections, bodySize, headers)),
-        new Contender(Own, () => Load(_own.Value, path, connections, bodySize, headers)))
+    public Comparison Compare(string title, string path, int connections, int bodySize = 0, int headers = 0, string bodyKind = "", params Asked[] asked) => new(title,
+        new Contender(Kestrel, () => Load(_kestrel.Value, path, connections, bodySize, headers, bodyKind)),
+        new Contender(Own, () => Load(_own.Value, path, connections, bodySize, headers, bodyKind)))
     {
         Asked = asked,
     };
+
+    /// <summary>Compares a page of both at half of the rate that Kestrel reaches.</summary>
+    public Comparison CompareAtHalfLoad(string title, string path, int connections, double seconds, params Asked[] asked)
+    {
+        var rate = new Lazy<int>(() => (int)(Load(_kestrel.Value, path, connections, 0, 0, "").Rate / 2));
+        return new Comparison(title, new Contender(Kestrel, () => Run(_kestrel.Value)), new Contender(Own, () => Run(_own.Value))) { Asked = asked, MostRounds = 1 };
+
+        Sample Run(Behind behind) => _setup.Load.RunHttp(
+            behind.Server, behind.Nginx, new HttpLoad(behind.Nginx.EndPoint, path) { Rate = rate.Value }, connections, seconds);
+    }
 
     /// <summary>Compares the transfer of a large body.</summary>
     public Comparison CompareTransfer(string title, bool isUpload) => new(title,
@@ -45,13 +55,14 @@ internal sealed class SitePair
     /// <summary>What is asked of the processor time of nginx and the server, against that with Kestrel.</summary>
     public static Asked WithNginx(string figure, Bound bound) => new(figure, Own, Kestrel, static sample => sample.TotalCpu, bound);
 
-    /// <summary>What is asked of the slowest answers, against Kestrel's.</summary>
-    public static Asked Slowest(string figure, Bound bound) => new(figure, Own, Kestrel, static sample => sample.P99, bound);
+    /// <summary>What is asked of one of the slow answers, against Kestrel's.</summary>
+    public static Asked Slow(string figure, Func<Sample, double> quantity, Bound bound) => new(figure, Own, Kestrel, quantity, bound);
 
-    private Sample Load(Behind behind, string path, int connections, int bodySize, int headers)
+    private Sample Load(Behind behind, string path, int connections, int bodySize, int headers, string bodyKind)
     {
         behind.Check(path, bodySize);
-        return _setup.Load.RunHttp(behind.Server, behind.Nginx, new HttpLoad(behind.Nginx.EndPoint, path) { BodySize = bodySize, Headers = headers }, connections);
+        var load = new HttpLoad(behind.Nginx.EndPoint, path) { BodySize = bodySize, BodyKind = bodyKind, Headers = headers };
+        return _setup.Load.RunHttp(behind.Server, behind.Nginx, load, connections);
     }
 
     private sealed record Behind(ServerProcess Server, ServerProcess Nginx)

@@ -15,9 +15,15 @@ var hasMiddleware = builder.Configuration["middleware"] == "common";
 if (hasMiddleware)
     CommonMiddleware.AddTo(builder.Services);
 
+var isMvc = builder.Configuration["middleware"] == "mvc";
+if (isMvc)
+    MvcPage.AddTo(builder.Services);
+
 var app = builder.Build();
 if (hasMiddleware)
     CommonMiddleware.Use(app);
+if (isMvc)
+    MvcPage.Use(app);
 if (builder.Configuration["files"] is { } files)
     app.UseStaticFiles(new StaticFileOptions { FileProvider = new PhysicalFileProvider(files), RequestPath = "/files" });
 
@@ -36,6 +42,20 @@ app.MapPost("/upload", async (HttpRequest request) =>
         length += read;
     return length.ToString(CultureInfo.InvariantCulture);
 }).WithMetadata(new Microsoft.AspNetCore.Mvc.DisableRequestSizeLimitAttribute());
+
+app.MapPost("/copy", async (HttpRequest request) =>
+{
+    await request.Body.CopyToAsync(Stream.Null);
+    return "copied";
+});
+
+app.MapPost("/form-file", async (HttpRequest request) =>
+{
+    var form = await request.ReadFormAsync();
+    return form.Files[0].Length.ToString(CultureInfo.InvariantCulture);
+});
+
+app.MapPost("/echo", (Note note) => note);
 
 app.MapGet("/download/{length:long}", async (long length, HttpResponse response) =>
 {
@@ -108,3 +128,5 @@ app.MapGet("/cost", () => string.Create(CultureInfo.InvariantCulture,
 if (builder.Configuration["min-threads"] is { } threads)
     ThreadPool.SetMinThreads(int.Parse(threads, CultureInfo.InvariantCulture), 1);
 app.Run();
+
+internal sealed record Note(string Text);

@@ -111,8 +111,8 @@ static int compare(const void *a, const void *b) {
   return (left > right) - (left < right);
 }
 
-static unsigned long percentile(unsigned hundredths) {
-  return answers ? (unsigned long)(latencies[answers * hundredths / 100] / 1000) : 0;
+static unsigned long percentile(unsigned thousandths) {
+  return answers ? (unsigned long)(latencies[answers * thousandths / 1000] / 1000) : 0;
 }
 
 int main(int count, char **arguments) {
@@ -149,6 +149,6 @@ int main(int count, char **arguments) {
   qsort(latencies, answers, sizeof *latencies, compare);
   // A backlog that was worked off belongs to the time.
   uint64_t duration = (last > end + 100000000u ? last : end) - start;
-  printf("report %lu %lu %lu %lu %lu\n", (unsigned long)answers, (unsigned long)(duration / 1000), percentile(50), percentile(99),
-         (unsigned long)(errors + (wanted - due)));
+  printf("report %lu %lu %lu %lu %lu %lu %lu\n", (unsigned long)answers, (unsigned long)(duration / 1000), percentile(500), percentile(990),
+         (unsigned long)(errors + (wanted - due)), percentile(999), answers ? (unsigned long)(latencies[answers - 1] / 1000) : 0);
 }

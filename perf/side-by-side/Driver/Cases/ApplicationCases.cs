@@ -11,9 +11,15 @@ internal static class ApplicationCases
         {
             var site = new SitePair(setup, (at, isFastCgi) => setup.StartPackaged(template, at, isFastCgi), setup.NewUnix);
             yield return site.Compare($"template {template}, default logging, {path}, {Through}", path, 30,
-                asked: template == "webapi" ? [SitePair.Backend("template webapi, default logging, through nginx, backend, against Kestrel's", Bound.AtMost(0.30, 0.22))] : []);
+                asked: template == "webapi" ? [SitePair.Backend("template webapi, default logging, through nginx, backend, against Kestrel's", Bound.AtMost(0.35, 0.25))] : []);
             setup.StopAll();
         }
+
+        string[] mvc = ["--middleware", "mvc"];
+        var form = new SitePair(setup, (at, isFastCgi) => isFastCgi ? setup.StartFastCgi(at, mvc) : setup.StartKestrel(at, mvc), setup.NewUnix);
+        yield return form.Compare($"an MVC page with layout, session and antiforgery, {Through}", "/form", 30, asked:
+            [SitePair.Backend("MVC page with layout, session and antiforgery, backend, against Kestrel", Bound.AtMost(0.6, 0.45))]);
+        setup.StopAll();
 
         string[] options = ["--middleware", "common"];
         var common = new SitePair(setup, (at, isFastCgi) => isFastCgi ? setup.StartFastCgi(at, options) : setup.StartKestrel(at, options), setup.NewUnix);

@@ -21,7 +21,7 @@ internal static class DirectCases
             yield return new Comparison($"hello, direct, unix socket, {connections} connections",
                 [.. unix.Select(peer => FastCgi(setup, peer, connections))])
             {
-                Asked = connections is 10 or 100 ? [Cpu($"hello, unix socket, {connections} connections, against the floor", Floor, Bound.AtMost(2.0, 1.6))] : [],
+                Asked = connections is 10 or 100 ? [Cpu($"hello, unix socket, {connections} connections, against the floor", Floor, Bound.AtMost(1.9, 1.6))] : [],
             };
         }
 
@@ -33,7 +33,7 @@ internal static class DirectCases
             yield return new Comparison($"hello, direct, TCP, {connections:#,0} connections",
                 [.. Fitting(tcp, connections).Select(peer => FastCgi(setup, peer, connections)), Http(setup, kestrel, connections)])
             {
-                Asked = connections == 100 ? [Cpu("hello, TCP, 100 connections, against Kestrel", Kestrel, Bound.AtMost(0.45, 0.40)), Cpu("the same, against the floor", Floor, Bound.AtMost(1.3, 1.3))] : [],
+                Asked = connections == 100 ? [Cpu("hello, TCP, 100 connections, against Kestrel", Kestrel, Bound.AtMost(0.45, 0.40)), Cpu("the same, against the floor", Floor, Bound.AtMost(1.3, 1.2))] : [],
                 Place = connections,
             };
         }
@@ -43,7 +43,7 @@ internal static class DirectCases
         yield return new Comparison("hello, direct, TCP, 50 connections, 1,000 requests/s",
             [.. tcp.Select(peer => FastCgi(setup, peer, 50, "--rate", "1000")), Http(setup, kestrel, 50, rate: 1_000)])
         {
-            Asked = [Cpu("1,000 requests/s, 50 connections, against the floor", Floor, Bound.AtMost(1.6, 1.3))],
+            Asked = [Cpu("1,000 requests/s, 50 connections, against the floor", Floor, Bound.AtMost(1.7, 1.3))],
         };
         setup.StopAll();
     }

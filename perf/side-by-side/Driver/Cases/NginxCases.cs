@@ -5,6 +5,16 @@ namespace SideBySide.Driver.Cases;
 /// <summary>Both servers behind the same nginx.</summary>
 internal static class NginxCases
 {
+    private const int Megabyte = 1024 * 1024;
+
+    private static readonly (string What, string Path, int BodySize, string BodyKind)[] s_transfers =
+    [
+        ("download of 1 MiB from memory", $"/download/{Megabyte}", 0, ""),
+        ("download of 1 MiB from a file", "/files/1m.bin", 0, ""),
+        ("upload of 1 MiB, CopyToAsync", "/copy", Megabyte, ""),
+        ("upload of 1 MiB, a form file", "/form-file", Megabyte, "form"),
+    ];
+
     private const string Through = "through nginx, unix socket, 30 connections";
 
     public static IEnumerable<Comparison> Make(Setup setup)
@@ -29,21 +39,39 @@ internal static class NginxCases
     {
         setup.MakeFile("1k.bin", 1024);
         setup.MakeFile("100k.bin", 100 * 1024);
+        setup.MakeFile("1m.bin", Megabyte);
         var site = new SitePair(setup, (at, isFastCgi) => isFastCgi ? setup.StartFastCgi(at) : setup.StartKestrel(at), setup.NewUnix);
         yield return site.Compare($"JSON, {Through}", "/json", 30);
         if (Setup.Database.Length > 0)
         {
-            yield return site.Compare($"page with a database, {Through}", "/fortunes", 30, asked:
-            [
-                SitePair.Backend("page with a database, backend, against Kestrel", Bound.AtMost(0.88, 0.80)),
-                SitePair.Slowest("the same, p99", Bound.AtMost(1.0, 1.0)),
-            ]);
+            foreach (var connections in new[] { 30, 100 })
+            {
+                yield return site.Compare($"page with a database, through nginx, unix socket, {connections} connections", "/fortunes", connections, asked:
+                [
+                    SitePair.Backend($"page with a database, {connections} connections, backend, against Kestrel", Bound.AtMost(0.90, 0.75)),
+                    SitePair.Slow("the same, p99", static sample => sample.P99, Bound.AtMost(0.5, 0.3)),
+                ]);
+            }
         }
 
         yield return site.Compare($"static file of 1 KiB, {Through}", "/files/1k.bin", 30);
         yield return site.Compare($"static file of 100 KiB, {Through}", "/files/100k.bin", 30);
         yield return site.Compare($"POST of 1 KiB, {Through}", "/upload", 30, bodySize: 1024);
-        yield return site.Compare($"POST of 1 MiB, {Through}", "/upload", 30, bodySize: 1024 * 1024);
+        yield return site.Compare($"POST of 2 KB of JSON, as large an answer, {Through}", "/echo", 30, bodySize: 2_000, bodyKind: "json", asked:
+            [SitePair.Backend("POST of 2 KB of JSON, backend, against Kestrel", Bound.AtMost(0.4, 0.3))]);
+        foreach (var (what, path, size, kind) in s_transfers)
+        {
+            yield return site.Compare($"{what}, {Through}", path, 30, bodySize: size, bodyKind: kind, asked:
+            [
+                SitePair.Backend($"{what}, backend, against Kestrel", Bound.AtMost(0.8, 0.6)),
+                SitePair.WithNginx("the same, with nginx", Bound.AtMost(0.8, 0.6)),
+            ]);
+        }
+
+        yield return site.CompareAtHalfLoad("hello at half of Kestrel's capacity, through nginx, unix socket, 200 connections", "/", 200, setup.Settings.IsQuick ? 20 : 600,
+            SitePair.Slow("half of Kestrel's capacity, 200 connections, p99", static sample => sample.P99, Bound.AtMost(0.5, 0.25)),
+            SitePair.Slow("the same, p99.9", static sample => sample.P999, Bound.AtMost(0.5, 0.25)),
+            SitePair.Slow("the same, the slowest", static sample => sample.Slowest, Bound.AtMost(0.5, 0.25)));
         yield return site.CompareTransfer("upload of 1 GiB, through nginx, unix socket; MB/s", isUpload: true);
         yield return site.CompareTransfer("download of 1 GiB, through nginx, unix socket; MB/s", isUpload: false);
         foreach (var headers in new[] { 1, 20, 60 })

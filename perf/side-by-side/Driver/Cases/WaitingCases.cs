@@ -35,9 +35,17 @@ internal static class WaitingCases
             MostRounds = setup.Settings.IsQuick ? 1 : 3,
         };
 
-        yield return new Comparison("1,000 clients of server-sent events, an event a second each, through nginx; a request is an event",
-            new Contender("Kestrel, proxy_pass", () => Listen(setup, setup.StartKestrel(setup.NewUnix()), isFastCgi: false)),
-            new Contender("FastCgi.AspNetCore, fastcgi_pass", () => Listen(setup, setup.StartFastCgi(setup.NewUnix()), isFastCgi: true)));
+        yield return new Comparison("5,000 clients of server-sent events, an event a second each, through nginx; a request is an event, memory is bytes for a client",
+            new Contender(SitePair.Kestrel, () => Listen(setup, setup.StartKestrel(setup.NewUnix()), isFastCgi: false)),
+            new Contender(SitePair.Own, () => Listen(setup, setup.StartFastCgi(setup.NewUnix()), isFastCgi: true)))
+        {
+            Asked =
+            [
+                SitePair.Backend("server-sent events, 5,000 clients, CPU per event, against Kestrel", Bound.AtMost(0.4, 0.25)),
+                SitePair.Slow("the same, memory per client", Bytes, Bound.AtMost(0.4, 0.25)),
+            ],
+            MostRounds = setup.Settings.IsQuick ? 1 : 3,
+        };
     }
 
     private static Sample Hold(Setup setup, ServerProcess server)
@@ -74,8 +82,12 @@ internal static class WaitingCases
 
     private static Sample Listen(Setup setup, ServerProcess server, bool isFastCgi)
     {
-        const int Clients = 1_000;
+        const int Clients = 5_000;
         var nginx = setup.StartNginx(server, isFastCgi);
+        using (HttpClients.Open(nginx.EndPoint, "/events", WarmUpRequests))
+            Thread.Sleep(TimeSpan.FromSeconds(2));
+        Thread.Sleep(TimeSpan.FromSeconds(1));
+        var before = server.Memory;
         using var clients = HttpClients.Open(nginx.EndPoint, "/events", Clients);
         Thread.Sleep(TimeSpan.FromSeconds(3));
         var (serverTime, nginxTime) = (server.CpuTime, nginx.CpuTime);
@@ -85,7 +97,7 @@ internal static class WaitingCases
             ServerCpu = (server.CpuTime - serverTime) / events,
             FrontCpu = (nginx.CpuTime - nginxTime) / events,
             Rate = events / 5.0,
-            Memory = server.Memory,
+            Memory = (server.Memory - before) * 1024 / Clients,
             Errors = Math.Max(0, (Clients * 4) - events),
         };
         clients.Dispose();
