@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the MinimalApi sample behind a real web server and shows what a few requests do.
 # Needs Debian or Ubuntu with the .NET 10 SDK. Everything it starts runs from a scratch folder on a free port of 127.0.0.1,
-# and is gone when it ends, also after an error or Ctrl-C. Only a package that was missing stays installed.
+# and stops when it ends, also after an error or Ctrl-C. Packages that were missing and the build in artifacts/demo stay.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -31,12 +31,13 @@ main() {
   install_missing
   start_application
   start_web_server
+  show_setup
   show_requests
 
   if $stay; then
     printf '\nThe sample is at %s until you press Ctrl-C.\n' "$url"
     wait -n "$app_pid" "$web_pid" || true
-    fail "A server has ended by itself: $(logs)"
+    fail "A server stopped unexpectedly: $(logs)"
   fi
   printf '\nThe sample was at %s; with --stay it stays there.\n' "$url"
 }
@@ -93,7 +94,7 @@ install_missing() {
   command -v apt-get >/dev/null || fail "$wanted Install it, and run this again."
   ((EUID == 0)) || { command -v sudo && sudo -v; } >/dev/null || fail "$wanted Install it as root with: apt-get install ${packages[*]}"
 
-  echo "$wanted Installing it with apt-get, without starting any service of it."
+  echo "$wanted Installing with apt-get, without starting a service."
   forbid_services
   {
     as_root apt-get update
@@ -101,10 +102,10 @@ install_missing() {
   } >"$scratch/apt.log" 2>&1 || fail "$(tail -n 20 "$scratch/apt.log")"
   allow_services
   echo "It stays installed. To remove it: apt-get autoremove --purge ${packages[*]}"
-  [[ ${packages[*]} != *nginx* ]] || echo "Else its own service starts when the machine does. To prevent that: systemctl disable nginx"
+  [[ ${packages[*]} != *nginx* ]] || echo "nginx starts at the next boot. To prevent that: systemctl disable nginx"
 }
 
-# Debian's way to install a package without starting its service; a policy that is there already is the administrator's.
+# Debian's way to install a package without starting its service. An existing policy belongs to the administrator.
 forbid_services() {
   [[ ! -e /usr/sbin/policy-rc.d ]] || return 0
   policy=/usr/sbin/policy-rc.d
@@ -118,15 +119,23 @@ allow_services() {
 }
 
 start_application() {
-  # What the SDK leaves in the folder for temporary files goes with ours.
+  # The SDK's temporary files go into the scratch folder.
   local -x TMPDIR=$scratch
-  echo "Building samples/MinimalApi ..."
-  dotnet build samples/MinimalApi -c Release -v q --artifacts-path "$scratch/build" --disable-build-servers >"$scratch/build.log" 2>&1 \
-    || fail "$(cat "$scratch/build.log")"
+  local build=$PWD/artifacts/demo builder
+  { mkdir -p "$build" && [[ -w $build ]]; } 2>/dev/null || build=$scratch/build
+  printf 'Building samples/MinimalApi '
+  dotnet build samples/MinimalApi -c Release -v q --artifacts-path "$build" --disable-build-servers >"$scratch/build.log" 2>&1 &
+  builder=$!
+  while kill -0 "$builder" 2>/dev/null; do
+    printf .
+    sleep 1
+  done
+  echo
+  wait "$builder" || fail "$(cat "$scratch/build.log")"
 
   local socket=$scratch/app.sock
   (
-    cd "$scratch/build/bin/MinimalApi/release"
+    cd "$build/bin/MinimalApi/release"
     exec dotnet MinimalApi.dll --urls "fastcgi://unix:$socket"
   ) >"$scratch/app.log" 2>&1 &
   app_pid=$!
@@ -168,6 +177,17 @@ free_port() {
     fi
   done
   fail "No free port was found between 20000 and 30000."
+}
+
+# Shows what to copy: the line of the application, and the block of the web server.
+show_setup() {
+  printf '\nTo serve your own application, add one line to Program.cs:\n\n  %s\n' "$(grep -m1 -o 'builder.*UseFastCgi();' samples/MinimalApi/Program.cs)"
+  printf '\nand this to the configuration of %s:\n\n' "$server"
+  if [[ $server == nginx ]]; then
+    sed -n '/^ *location/,/^ *}/p' "$scratch/web.conf" | sed 's/^  //'
+  else
+    sed -n 's/^ProxyPass/  &/p' "$scratch/web.conf"
+  fi
 }
 
 # Waits until a command succeeds; gives up if the process dies first.
@@ -234,17 +254,17 @@ show_requests() {
   head -c 20000000 /dev/urandom >"$scratch/upload.bin"
 
   show "curl -fsS -w '\ncurl spoke from %{local_ip} port %{local_port}\n' '$url/whoami?x=1'" \
-    "Scheme, client address and port, and host are those of the client's connection, with no set-up."
+    "Scheme, host, client address and port are those of the client's connection, without any setup."
   show "curl -fsS -w '\n' -H 'X-Forwarded-For: 6.6.6.6' -H 'X-Forwarded-Proto: https' -H 'Https: on' $url/whoami" \
-    "Headers that claim another address or scheme change nothing."
+    "Forged headers change nothing."
   show "curl -fsS -w '\n' -H 'Content-Type: application/json' -d '{\"item\":\"tea\",\"quantity\":3,\"price\":2.5}' $url/orders" \
     "JSON in and out."
   show "curl -fsS -w '\n' --data-binary @$scratch/upload.bin $url/upload; sha256sum $scratch/upload.bin" \
-    "20 MB arrived as they were sent: the same SHA-256 on both sides."
+    "20 MB arrive unchanged: the same SHA-256 on both sides."
   show "curl -fsS $url/download/50000000 | wc -c" \
     "50 MB are streamed back."
   show "curl -fsSN '$url/ticks?count=4'" \
-    "Server-sent events arrive when they are sent, not together at the end (times on the left)." stamp
+    "Server-sent events arrive one by one, not together at the end (times on the left)." stamp
 }
 
 # Prints a command, its answer, and what the answer shows.
