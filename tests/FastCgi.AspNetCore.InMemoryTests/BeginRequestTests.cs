@@ -62,18 +62,6 @@ public class BeginRequestTests
     }
 
     [Fact]
-    public async Task BEGIN_REQUEST_RoleNotServedWithoutKeepConnection_ConnectionClosed()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Begin(1, role: 9, keepConnection: false));
-
-        Assert.Equal(RecordBytes.EndRequest, (await frontEnd.ReadRecordAsync()).Type);
-        Assert.True(frontEnd.Transport.IsClosed);
-    }
-
-    [Fact]
     public async Task BEGIN_REQUEST_UnknownFlagsAndReservedBytes_Ignored()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);

@@ -18,21 +18,6 @@ public class BlockEdgeTests
     [Theory]
     [InlineData(SmallBody)]
     [InlineData(LargeBody)]
-    public async Task Body_AroundTheEdge_IsWholeAndEnded(int edge)
-    {
-        await using var server = await TestServer.StartAsync(PatternAsync);
-        var frontEnd = server.Connect();
-
-        for (var length = edge - Reach; length <= edge + 2; length++)
-        {
-            frontEnd.Send(RecordBytes.Get(uri: $"/{length}"));
-            Assert.Equal(Apps.Pattern(length), (await frontEnd.ReadResponseAsync()).Body);
-        }
-    }
-
-    [Theory]
-    [InlineData(SmallBody)]
-    [InlineData(LargeBody)]
     public async Task Farewell_AroundTheEdge_IsBehindTheEnd(int edge)
     {
         await using var server = await TestServer.StartAsync(PatternAsync);

@@ -80,25 +80,6 @@ public class BodyDataRateTests
     }
 
     [Fact]
-    public async Task Body_TooSlowBehindTheStartOfTheResponse_IsCut()
-    {
-        await using var server = await StartAsync(static async context =>
-        {
-            await context.Response.WriteAsync("begun");
-            await context.Response.Body.FlushAsync();
-            await Apps.BodyHash(context);
-        });
-        var frontEnd = server.Connect();
-        frontEnd.Send(Head(1, 1_000));
-
-        server.Clock.Advance(s_grace + s_tick);
-
-        var outcome = await frontEnd.ReadOutcomeAsync();
-        Assert.True(outcome.IsCut);
-        Assert.True(frontEnd.Transport.IsReset);
-    }
-
-    [Fact]
     public async Task Body_TooSlowAmongOthers_CostsItsOwnRequest()
     {
         var go = Waiting.Signal();
@@ -206,19 +187,6 @@ public class BodyDataRateTests
             patient.Send(Piece(1, 1_000));
             Assert.Equal(200, (await patient.ReadResponseAsync()).Status);
         }
-    }
-
-    [Fact]
-    public async Task Rate_NoneByDefault_WaitsForEver()
-    {
-        await using var server = await StartAsync(Apps.BodyHash, static options => options.Limits.MinRequestBodyDataRate = null);
-        var frontEnd = server.Connect();
-        frontEnd.Send(Head(1, 5));
-
-        server.Clock.Advance(TimeSpan.FromHours(3));
-        frontEnd.Send(Piece(1, 5));
-
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
     }
 
     private static async Task<TestServer> StartAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null)

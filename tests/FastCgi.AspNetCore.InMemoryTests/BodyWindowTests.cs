@@ -46,33 +46,6 @@ public sealed class BodyWindowTests
     }
 
     [Fact]
-    public async Task Data_OfAFilterReadToTheEnd_Arrives()
-    {
-        await using var server = await TestServer.StartAsync(
-            async context =>
-            {
-                using var data = new MemoryStream();
-                await context.Features.Get<IFastCgiFilterFeature>()!.Data.CopyToAsync(data);
-                await context.Response.WriteAsync($"{data.Length}");
-            },
-            static options =>
-            {
-                options.Roles.Add(FastCgiRole.Filter);
-                options.Limits.MaxRequestBufferSize = Window;
-            });
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(
-            RecordBytes.Begin(1, role: 3),
-            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/", ("FCGI_DATA_LENGTH", $"{Length}"))),
-            RecordBytes.Record(RecordBytes.Stdin, 1));
-        await SendInPiecesAsync(frontEnd, new byte[Length], RecordBytes.Data);
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Data, 1));
-
-        Assert.Equal($"{Length}", (await frontEnd.ReadResponseAsync()).Text);
-    }
-
-    [Fact]
     public async Task Body_PeekedAtAndNotExamined_PausesReceiving()
     {
         var peeked = Waiting.Signal();
@@ -134,24 +107,6 @@ public sealed class BodyWindowTests
         Assert.Equal(Apps.HashOf(body), (await frontEnd.ReadResponseAsync()).Text);
     }
 
-    [Theory]
-    [InlineData(0)]
-    [InlineData(5)]
-    public async Task CopyTo_DestinationThatFails_RestCanBeReadAsKestrel(int taken)
-    {
-        var answer = await Parity.AssertAsync(
-            async (context, seen) =>
-            {
-                context.Response.StatusCode = StatusCodes.Status202Accepted;
-                await context.Request.Body.ReadExactlyAsync(new byte[taken]);
-                await seen.TryAsync("copy", () => context.Request.Body.CopyToAsync(new FailingStream()));
-                seen.Note("rest", await new StreamReader(context.Request.Body).ReadToEndAsync());
-            },
-            new TestRequest("POST") { Body = "0123456789"u8.ToArray() });
-
-        Assert.Equal("rest: " + "0123456789"[taken..], answer.Observed[1]);
-    }
-
     private static async Task ReadAsync(HttpContext context, string how)
     {
         var length = how switch
@@ -190,11 +145,5 @@ public sealed class BodyWindowTests
             resumed++;
             await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount >= resumed, "receiving to be resumed");
         }
-    }
-
-    private sealed class FailingStream : MemoryStream
-    {
-        public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
-            => ValueTask.FromException(new IOException("on purpose"));
     }
 }

@@ -150,28 +150,6 @@ public sealed class ConnectionEndTests
         Assert.Equal(answer.LastIndexOf("HTTP/1.1", StringComparison.Ordinal), answer.IndexOf("HTTP/1.1", StringComparison.Ordinal));
     }
 
-    /// <summary>Over a unix socket nobody sees a reset, and a plain close looks to nginx like the end of a response without Content-Length.</summary>
-    [Fact]
-    public async Task Abort_WhereNobodySeesAReset_LeavesARecordThatIsAnError()
-    {
-        var aborts = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            await context.Response.WriteAsync("part");
-            await aborts.Task;
-            context.Abort();
-        });
-        var frontEnd = server.Connect();
-        frontEnd.Transport.HasReset = false;
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadRecordAsync();
-
-        aborts.SetResult();
-
-        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsReset || frontEnd.Transport.IsClosed, "the end of the connection");
-        Assert.Contains(frontEnd.ReadAvailable(), static record => record.Type == RecordBytes.AbortRequest);
-    }
-
     /// <summary>A record behind what the peer does not take would keep the connection for as long as the peer likes.</summary>
     [Fact]
     public async Task Abort_WhereNobodySeesAResetWhileASendIsUnderWay_IsReset()
@@ -196,80 +174,5 @@ public sealed class ConnectionEndTests
         await aborted.Task.Within("the abort");
         Assert.True(frontEnd.Transport.IsReset);
         Assert.Empty(frontEnd.ReadAvailable());
-    }
-
-    [Fact]
-    public async Task Features_AskedAfterTheEnd_LeaveNothingForTheNextRequest()
-    {
-        var kept = new List<(IHttpRequestIdentifierFeature Identifier, IRouteValuesFeature Route)>();
-        var seen = new List<(string ConnectionId, string TraceIdentifier, int RouteValues)>();
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            var route = context.Features.GetRequiredFeature<IRouteValuesFeature>();
-            if (context.Request.Path == "/keep")
-                kept.Add((context.Features.GetRequiredFeature<IHttpRequestIdentifierFeature>(), route));
-            else
-                seen.Add((context.Connection.Id, context.TraceIdentifier, route.RouteValues.Count));
-            return Apps.Hello(context);
-        });
-        await GetOftenAsync(server, "/keep");
-        foreach (var (identifier, route) in kept)
-        {
-            _ = Record.Exception(() => identifier.TraceIdentifier);
-            _ = Record.Exception(() => route.RouteValues["id"] = "of another");
-        }
-
-        await GetOftenAsync(server, "/see");
-
-        Assert.All(seen, static request => Assert.StartsWith(request.ConnectionId, request.TraceIdentifier, StringComparison.Ordinal));
-        Assert.All(seen, static request => Assert.Equal(0, request.RouteValues));
-    }
-
-    [Fact]
-    public async Task ReadAtLeast_OfMoreThanTheLimit_FailsAtTheLimit()
-    {
-        const int Limit = 100_000;
-        var seen = Waiting.Signal<Exception?>();
-        await using var server = await TestServer.StartAsync(
-            async context => seen.SetResult(await Record.ExceptionAsync(async () => await context.Request.BodyReader.ReadAtLeastAsync(int.MaxValue))),
-            static options => options.Limits.MaxRequestBodySize = Limit);
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("HTTP_TRANSFER_ENCODING", "chunked"))));
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[60_000]));
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[60_000]));
-
-        Assert.Equal(413, Assert.IsType<BadHttpRequestException>(await seen.Task.Within("the read")).StatusCode);
-    }
-
-    [Fact]
-    public async Task SynchronizationContext_LeftBehindByAHandler_EndsWithItsCall()
-    {
-        SynchronizationContext? seen = null;
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            if (context.Request.Path == "/set")
-                SynchronizationContext.SetSynchronizationContext(new SynchronizationContext());
-            else
-                seen = SynchronizationContext.Current;
-            return Apps.Hello(context);
-        });
-        var frontEnd = server.Connect();
-        var before = SynchronizationContext.Current;
-
-        frontEnd.Send(RecordBytes.Get(uri: "/set"));
-        frontEnd.Send(RecordBytes.Get(uri: "/see"));
-
-        Assert.Same(before, seen);
-    }
-
-    private static async Task GetOftenAsync(TestServer server, string uri)
-    {
-        var frontEnd = server.Connect();
-        for (var i = 0; i < 40; i++)
-        {
-            frontEnd.Send(RecordBytes.Get(uri: uri));
-            await frontEnd.ReadResponseAsync();
-        }
     }
 }

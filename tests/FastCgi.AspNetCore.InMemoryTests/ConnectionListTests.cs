@@ -97,20 +97,4 @@ public class ConnectionListTests
 
         Assert.True(ready.RemoveFirst().Execute());
     }
-
-    [Fact]
-    public async Task Rejection_OfOneRequest_IsNotThatOfAnotherInTheSameObject()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
-
-        // More than objects rest before they are used again.
-        for (var i = 0; i < 50; i++)
-        {
-            frontEnd.Send(RecordBytes.Begin(), RecordBytes.Record(RecordBytes.Params, 1));
-            Assert.Equal(400, (await frontEnd.ReadResponseAsync()).Status);
-            frontEnd.Send(RecordBytes.Get());
-            Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
-        }
-    }
 }

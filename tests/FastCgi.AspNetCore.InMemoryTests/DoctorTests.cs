@@ -48,16 +48,6 @@ public sealed class DoctorTests
         Assert.Empty(run.Journal.GetEntries());
     }
 
-    [Fact]
-    public async Task Host_OfAnOldProtocol_IsNotMissed()
-    {
-        await using var run = await DoctorRun.StartAsync();
-
-        await run.VisitAsync(requests: 2, [.. s_nginx, ("HTTP_HOST", ""), ("SERVER_PROTOCOL", "HTTP/1.0")]);
-
-        Assert.Empty(run.Reports);
-    }
-
     [Theory]
     [InlineData("nginx/1.22.1", 199, false, false)]
     [InlineData("nginx/1.22.1", 200, false, true)]

@@ -33,22 +33,6 @@ public class HeaderEncodingTests
     }
 
     [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
-    public async Task End_OfARefusedHeader_Is500(bool hasReset)
-    {
-        await using var server = await StartAsync(static context => context.Response.BodyWriter.WriteAsync("hello"u8.ToArray()).AsTask().ContinueWith(static _ => { }));
-        var frontEnd = server.Connect();
-        frontEnd.Transport.HasReset = hasReset;
-
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
-        Assert.Equal((500, ""), (response.Status, response.Text));
-        Assert.False(frontEnd.Transport.IsReset);
-    }
-
-    [Theory]
     [InlineData("/", 500)]
     [InlineData("no-path", 400)]
     public async Task Selector_ThatThrowsForEachResponse_IsNotAskedForTheServersOwn(string uri, int status)

@@ -34,92 +34,6 @@ public class HeldFlushTests
     }
 
     [Fact]
-    public async Task Flush_OfPartsThatComeTogether_LeavesWithTheEndInOneSend()
-    {
-        await using var server = await StartAsync(async response =>
-        {
-            for (var i = 0; i < 3; i++)
-                await response.WriteAsync($"part {i};");
-        });
-        var frontEnd = Request(server);
-
-        await _written.Task.Within("the writes");
-        _finish.SetResult();
-
-        Assert.Equal("part 0;part 1;part 2;", (await frontEnd.ReadResponseAsync()).Text);
-        Assert.Equal(1, frontEnd.Transport.SendCount);
-    }
-
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
-    public async Task Flush_OfAHandlerThatGoesOn_IsSentAtTheNextLook(bool hasLength)
-    {
-        await using var server = await StartAsync(response => WriteHelloAsync(response, hasLength));
-        var frontEnd = Request(server);
-        await _written.Task.Within("the write");
-
-        Assert.Equal(1, _deadlines.UncorkAll());
-
-        Assert.EndsWith("hello", Text(await frontEnd.ReadRecordAsync()), StringComparison.Ordinal);
-        _finish.SetResult();
-        Assert.Empty((await frontEnd.ReadRecordAsync()).Content);
-        Assert.Equal(0, _deadlines.UncorkAll());
-    }
-
-    [Fact]
-    public async Task Flush_BehindTheFirstOfAStream_IsSentAtOnce()
-    {
-        var next = Waiting.Signal();
-        await using var server = await StartAsync(async response =>
-        {
-            await response.WriteAsync("first");
-            _written.SetResult();
-            await next.Task;
-            await response.WriteAsync("second");
-        });
-        var frontEnd = Request(server);
-        await _written.Task.Within("the first write");
-        _deadlines.UncorkAll();
-        Assert.EndsWith("first", Text(await frontEnd.ReadRecordAsync()), StringComparison.Ordinal);
-
-        next.SetResult();
-
-        Assert.Equal("second", Text(await frontEnd.ReadRecordAsync()));
-        _finish.SetResult();
-    }
-
-    [Fact]
-    public async Task Flush_OfLessThanTheDeclaredLength_IsSentAtOnce()
-        => await AssertSentAtOnceAsync("hello", async response =>
-        {
-            response.ContentLength = 6;
-            await response.WriteAsync("hello");
-            _written.SetResult();
-            await _finish.Task;
-            await response.WriteAsync("!");
-        });
-
-    [Fact]
-    public async Task Flush_OfAHeaderBlockAlone_IsSentAtOnce()
-        => await AssertSentAtOnceAsync("\r\n\r\n", static response => response.Body.FlushAsync());
-
-    [Fact]
-    public async Task Flush_WithBufferingDisabled_IsSentAtOnce()
-        => await AssertSentAtOnceAsync("hello", static response =>
-        {
-            response.HttpContext.Features.Get<IHttpResponseBodyFeature>()!.DisableBuffering();
-            return response.WriteAsync("hello");
-        });
-
-    [Fact]
-    public async Task Flush_ThatNobodyLooksAfter_IsSentAtOnce()
-    {
-        _deadlines.AreKept = false;
-        await AssertSentAtOnceAsync("hello", static response => response.WriteAsync("hello"));
-    }
-
-    [Fact]
     public async Task Exception_BehindAHeldFlush_CutsTheResponseBehindIt()
     {
         await using var server = await StartAsync(async response =>
@@ -212,19 +126,6 @@ public class HeldFlushTests
     }
 
     private static string Text(WireRecord record) => System.Text.Encoding.UTF8.GetString(record.Content);
-
-    private async Task AssertSentAtOnceAsync(string end, Func<HttpResponse, Task> respond)
-    {
-        await using var server = await StartAsync(respond);
-        var frontEnd = Request(server);
-
-        Assert.EndsWith(end, Text(await frontEnd.ReadRecordAsync()), StringComparison.Ordinal);
-
-        _finish.SetResult();
-        while ((await frontEnd.ReadRecordAsync()).Type != RecordBytes.EndRequest)
-        {
-        }
-    }
 
     /// <summary>Starts an application that responds on a thread of the pool, and goes on until it is told to finish.</summary>
     private Task<TestServer> StartAsync(Func<HttpResponse, Task> respond) => TestServer.StartAsync(async context =>

@@ -127,38 +127,4 @@ public class KeepConnectionTests
         Assert.Equal("GET /slow", (await frontEnd.ReadResponseAsync()).Text);
         Assert.False(frontEnd.IsInputComplete);
     }
-
-    [Fact]
-    public async Task BEGIN_REQUEST_BehindTheLastAnswer_Ignored()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(keepConnection: false));
-        await frontEnd.ReadResponseAsync();
-
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Empty(frontEnd.ReadAvailable());
-    }
-
-    [Fact]
-    public async Task FIN_AfterTheAnswer_NothingIsCancelled()
-    {
-        var token = CancellationToken.None;
-        var completed = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            token = context.RequestAborted;
-            context.Response.OnCompleted(async () => await completed.Task);
-            return Apps.Hello(context);
-        });
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get(keepConnection: false));
-        await frontEnd.ReadResponseAsync();
-        frontEnd.Close();
-
-        Assert.False(token.IsCancellationRequested);
-        completed.SetResult();
-    }
 }

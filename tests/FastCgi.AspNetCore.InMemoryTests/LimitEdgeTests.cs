@@ -80,40 +80,6 @@ public class LimitEdgeTests
         Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
     }
 
-    [Theory]
-    [InlineData(0, 200)]
-    [InlineData(1, 413)]
-    public async Task MaxRequestBodySize_Zero(int declared, int status)
-    {
-        await using var server = await StartAsync(Apps.BodyHash, static limits => limits.MaxRequestBodySize = 0);
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Post(1, "/", new byte[declared]));
-
-        Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
-    }
-
-    [Theory]
-    [InlineData(2, 200)]
-    [InlineData(3, 200)]
-    [InlineData(4, 503)]
-    public async Task MaxRequestsPerConnection_AtATime(int count, int status)
-    {
-        var go = Waiting.Signal();
-        await using var server = await StartAsync(Apps.HelloAfter(go.Task), static limits => limits.MaxRequestsPerConnection = 3);
-        var frontEnd = server.Connect();
-
-        for (var id = 1; id <= count; id++)
-            frontEnd.Send(RecordBytes.Get(id));
-
-        if (status != 200)
-            Assert.Equal(status, (await frontEnd.ReadResponseAsync(count)).Status);
-        Assert.Empty(frontEnd.ReadAvailable());
-        Assert.Equal(Math.Min(count, 3), frontEnd.Transport.Connection.RequestCount);
-        go.SetResult();
-        await Waiting.UntilAsync(() => server.Connections.CountRequests() == 0, "the requests to end");
-    }
-
     /// <summary>Requests whose params have not come are kept up to twice the limit; further ones are ended without an answer.</summary>
     [Theory]
     [InlineData(5, 0)]
@@ -128,71 +94,6 @@ public class LimitEdgeTests
             frontEnd.Send(RecordBytes.Begin(id));
 
         Assert.Equal(ended, frontEnd.ReadAvailable().Count);
-    }
-
-    /// <summary>Requests that were aborted while their application goes on: a hundred of them, then the next is refused.</summary>
-    [Theory]
-    [InlineData(99, 200)]
-    [InlineData(100, 503)]
-    [InlineData(101, 503)]
-    public async Task LingeringRequests_AHundred(int count, int status)
-    {
-        var go = Waiting.Signal();
-        await using var server = await StartAsync(
-            context => context.Request.Path == "/stay" ? Apps.HelloAfter(go.Task)(context) : Apps.Hello(context), static _ => { });
-        var frontEnd = server.Connect();
-        for (var i = 0; i < count; i++)
-        {
-            frontEnd.Send(RecordBytes.Get(1, "/stay"));
-            frontEnd.Send(RecordBytes.Abort());
-        }
-
-        frontEnd.ReadAvailable();
-
-        frontEnd.Send(RecordBytes.Get(2));
-
-        Assert.Equal(status, (await frontEnd.ReadResponseAsync(2)).Status);
-        go.SetResult();
-    }
-
-    [Theory]
-    [InlineData(1)]
-    [InlineData(2)]
-    [InlineData(3)]
-    public async Task MaxConcurrentConnections_Open(int count)
-    {
-        await using var server = await StartAsync(Apps.Hello, static limits => limits.MaxConcurrentConnections = 2);
-        for (var i = 1; i <= Math.Min(count, 2); i++)
-            server.Connect();
-        if (count > 2)
-            Assert.False(server.Connections.TryAdd(new FastCgiConnection(server.Connections, new MemoryTransport())));
-
-        Assert.Equal(Math.Min(count, 2), server.Connections.Count);
-        Assert.Equal(Math.Max(0, count - 2), server.Context.Counters.RejectedConnections);
-    }
-
-    [Theory]
-    [InlineData(1, 0, 200)]
-    [InlineData(2, 0, 200)]
-    [InlineData(3, 0, 503)]
-    [InlineData(3, 1, 200)]
-    [InlineData(4, 1, 503)]
-    public async Task MaxConcurrentRequests_AndTheQueue(int count, int queue, int status)
-    {
-        var go = Waiting.Signal();
-        await using var server = await StartAsync(
-            Apps.HelloAfter(go.Task), limits => (limits.MaxConcurrentRequests, limits.RequestQueueLimit) = (2, queue));
-        var frontEnds = Enumerable.Range(0, count).Select(_ => server.Connect()).ToList();
-
-        foreach (var frontEnd in frontEnds)
-            frontEnd.Send(RecordBytes.Get());
-        if (status != 200)
-            Assert.Equal(status, (await frontEnds[^1].ReadResponseAsync()).Status);
-        Assert.All(frontEnds, static frontEnd => Assert.Empty(frontEnd.ReadAvailable()));
-
-        go.SetResult();
-        foreach (var frontEnd in frontEnds.Take(2 + queue))
-            Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
     }
 
     [Theory]
@@ -228,73 +129,6 @@ public class LimitEdgeTests
         finish.SetResult();
         frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[5_000 - unread]));
         Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
-    }
-
-    [Theory]
-    [InlineData(-1, true)]
-    [InlineData(0, false)]
-    [InlineData(1, false)]
-    public async Task MaxResponseBufferSize_Queued_WriteWaits(int excess, bool isComplete)
-    {
-        const int Limit = 1_000, RecordHeader = 8;
-        FrontEnd frontEnd = null!;
-        var seen = Waiting.Signal<bool>();
-        var length = 0;
-        await using var server = await StartAsync(
-            async context =>
-            {
-                context.Features.GetRequiredFeature<IHttpResponseBodyFeature>().DisableBuffering();
-                // Carried by the send that does not end, and held until it does.
-                await context.Response.Body.WriteAsync(new byte[1]);
-                await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount == 1, "the first send");
-                length = Limit - frontEnd.Transport.Sent.Length - RecordHeader + excess;
-                var write = context.Response.Body.WriteAsync(new byte[length]).AsTask();
-                seen.SetResult(write.IsCompleted);
-                await write;
-            },
-            static limits => limits.MaxResponseBufferSize = Limit);
-        frontEnd = server.Connect();
-        frontEnd.Transport.HoldSends();
-
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal(isComplete, await seen.Task.Within("the write"));
-        frontEnd.Transport.ReleaseSend(goesOn: false);
-        Assert.Equal(length + 1, (await frontEnd.ReadResponseAsync()).Body.Length);
-    }
-
-    [Theory]
-    [InlineData(4, false)]
-    [InlineData(5, true)]
-    [InlineData(6, true)]
-    public async Task UnreadBodyTimeout_AmongOthers(int seconds, bool isRefused)
-    {
-        var go = Waiting.Signal();
-        await using var server = await StartAsync(
-            async context =>
-            {
-                await go.Task;
-                await Apps.BodyHash(context);
-            },
-            static limits => limits.MaxRequestBufferSize = 1_000);
-        var frontEnd = server.Connect();
-        frontEnd.Send(Head(1, "5000"), Head(2, "1"), RecordBytes.Record(RecordBytes.Stdin, 1, new byte[2_000]));
-        Assert.True(frontEnd.IsPaused);
-
-        server.Clock.Advance(TimeSpan.FromSeconds(seconds));
-
-        Assert.Equal(isRefused ? 1 : 0, frontEnd.Transport.ResumeCount);
-        Assert.Equal(isRefused, server.Context.Counters.RejectedRequests.Any(static count => count.Key == (503, "RequestBodyBacklog")));
-        go.SetResult();
-        if (!isRefused)
-        {
-            await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to go on");
-            frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[3_000]));
-        }
-
-        Assert.Equal(isRefused ? 503 : 200, (await frontEnd.ReadResponseAsync(1)).Status);
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 2, [1]));
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync(2)).Status);
     }
 
     private static async Task<TestServer> StartAsync(RequestDelegate application, Action<FastCgiServerLimits> configure)

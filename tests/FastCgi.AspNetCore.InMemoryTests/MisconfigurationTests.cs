@@ -109,22 +109,6 @@ public class MisconfigurationTests
     }
 
     [Fact]
-    public async Task Requests_BeyondTheLimitOfAConnection_503ThatNamesIt()
-    {
-        var release = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(context => release.Task, options => options.Limits.MaxRequestsPerConnection = 2);
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(1), RecordBytes.Get(2), RecordBytes.Get(3));
-
-        Assert.Contains("MaxRequestsPerConnection", (await frontEnd.ReadResponseAsync(3)).Text, StringComparison.Ordinal);
-        Assert.DoesNotContain(server.Logs.All, static log => log.EventName == "RequestsRefused");
-
-        release.SetResult();
-        await frontEnd.ReadResponseAsync(1);
-        await frontEnd.ReadResponseAsync(2);
-    }
-
-    [Fact]
     public async Task Headers_ThatAreNotTheApplications_ToldOnceAMinute()
     {
         await using var server = await TestServer.StartAsync(static context =>

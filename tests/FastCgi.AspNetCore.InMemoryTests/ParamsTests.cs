@@ -36,17 +36,6 @@ public class ParamsTests
     }
 
     [Fact]
-    public async Task PARAMS_ByteByByte_SameRequest()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Target);
-        var frontEnd = server.Connect();
-
-        frontEnd.SendByteByByte(RecordBytes.Get(uri: "/slow"));
-
-        Assert.Equal("GET /slow", (await frontEnd.ReadResponseAsync()).Text);
-    }
-
-    [Fact]
     public async Task PARAMS_CutInsidePair_400()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
@@ -127,20 +116,6 @@ public class ParamsTests
         frontEnd.Send(RecordBytes.Get(more: ("CONTENT_LENGTH", value)));
 
         Assert.Equal(400, (await frontEnd.ReadResponseAsync()).Status);
-    }
-
-    [Fact]
-    [Trait("Contract", "T19")]
-    public async Task PARAMS_LargerThanLimit_431AndConnectionLivesOn()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.MaxRequestParametersTotalSize = 4_096);
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get(more: ("HTTP_X_LARGE", new string('x', 5_000))));
-        Assert.Equal(431, (await frontEnd.ReadResponseAsync()).Status);
-
-        frontEnd.Send(RecordBytes.Get());
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
     }
 
     [Theory]

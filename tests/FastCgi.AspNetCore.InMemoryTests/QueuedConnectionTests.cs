@@ -14,9 +14,6 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 [SupportedOSPlatform("linux")]
 public sealed class QueuedConnectionTests : IDisposable
 {
-    // More than a loop takes from epoll at once.
-    private const int MoreThanABatch = 300;
-
     private readonly ManualResetEventSlim _go = new();
     private readonly TaskCompletionSource _isHeld = Waiting.Signal();
     private readonly ScratchFolder _folder = new();
@@ -101,30 +98,6 @@ public sealed class QueuedConnectionTests : IDisposable
         await server.Logs.SingleAsync("AcceptOutOfResources");
         client.Dispose();
         await listener.StopAsync(default);
-    }
-
-    /// <summary>Epoll gives a part of the events at once; the others come with the next call.</summary>
-    [Fact]
-    public async Task Requests_MoreThanABatchOfEvents_AllAnswered()
-    {
-        await using var server = await StartAsync(loops: 1);
-        var engine = new EpollEngine(server.Connections, server.Scheduler);
-        engine.Start();
-        var listener = engine.Listen(Listen(isUnix: true, isInherited: false));
-        listener.Start();
-        var clients = Enumerable.Range(0, MoreThanABatch).Select(_ => Connect(listener.EndPoint)).ToList();
-        await Waiting.UntilAsync(() => server.Connections.Count == MoreThanABatch, "the connections");
-        using var holder = await HoldAsync(listener.EndPoint);
-
-        for (var i = 0; i < clients.Count; i++)
-            clients[i].Send(RecordBytes.Get(uri: $"/{i}"));
-        _go.Set();
-
-        for (var i = 0; i < clients.Count; i++)
-            Assert.EndsWith($"GET /{i}", Trim(await ReceiveAsync(clients[i])), StringComparison.Ordinal);
-        clients.ForEach(static client => client.Dispose());
-        await listener.StopAsync(default);
-        await EndAsync(server, engine);
     }
 
     /// <summary>Connections are spread over the loops, and one whose thread is kept holds up its own alone; a stop waits for all.</summary>
@@ -229,8 +202,6 @@ public sealed class QueuedConnectionTests : IDisposable
         socket.Connect(endPoint);
         return socket;
     }
-
-    private static string Trim(string answer) => answer[..answer.IndexOf('\u0001', answer.IndexOf("GET ", StringComparison.Ordinal))].TrimEnd('\0');
 
     private static async Task<string> ReceiveAsync(Socket socket)
     {

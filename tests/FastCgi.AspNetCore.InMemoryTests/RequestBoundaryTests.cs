@@ -18,43 +18,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// </summary>
 public sealed class RequestBoundaryTests
 {
-    private const int Large = 600_000;
-
     private const int Enough = 30;
-
-    [Theory]
-    [InlineData("not awaited")]
-    [InlineData("writer completed")]
-    public async Task Complete_OfALargeResponseThatNobodyAwaits_StaysItsOwn(string how)
-    {
-        var returned = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            if (context.Request.Path != "/large")
-            {
-                await Apps.Target(context);
-                return;
-            }
-
-            var memory = context.Response.BodyWriter.GetMemory(Large);
-            Apps.Pattern(Large).CopyTo(memory);
-            context.Response.BodyWriter.Advance(Large);
-            if (how == "writer completed")
-                context.Response.BodyWriter.Complete();
-            else
-                _ = context.Response.CompleteAsync();
-            returned.SetResult();
-        });
-        var slow = server.Connect();
-        slow.Transport.HoldSends();
-
-        slow.Send(RecordBytes.Get(uri: "/large"));
-        await returned.Task.Within("the handler");
-        await AssertOthersAreServedAsync(server);
-        slow.Transport.ReleaseSend(goesOn: false);
-
-        Assert.Equal(Apps.Pattern(Large), (await slow.ReadResponseAsync()).Body);
-    }
 
     [Theory]
     [InlineData(0)]
@@ -108,26 +72,6 @@ public sealed class RequestBoundaryTests
         await AssertBadIsAnsweredAsync(server, 500);
     }
 
-    [Theory]
-    [InlineData("a\rb")]
-    [InlineData("a\nb")]
-    [InlineData("a\0b")]
-    public async Task ReasonPhrase_WithAControlCharacter_IsRefusedWhereItIsSet(string phrase)
-    {
-        Exception? seen = null;
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            seen = Record.Exception(() => context.Features.GetRequiredFeature<IHttpResponseFeature>().ReasonPhrase = phrase);
-            return Apps.Hello(context);
-        });
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
-        Assert.IsType<InvalidOperationException>(seen);
-    }
-
     [Fact]
     public async Task CompleteAsync_WhoseHeadCannotBeWritten_ThrowsAndTheRequestEnds()
     {
@@ -161,85 +105,6 @@ public sealed class RequestBoundaryTests
 
         await AssertBadIsAnsweredAsync(server, 500);
         Assert.IsType<EncoderFallbackException>(seen);
-    }
-
-    [Theory]
-    [InlineData("ApplicationError")]
-    [InlineData("RequestRejected")]
-    [InlineData("HeadersDropped")]
-    [InlineData("AbortRequestReceived")]
-    [InlineData("ProtocolError")]
-    [InlineData("ApplicationAborted")]
-    public async Task LogProvider_ThatThrows_ChangesNothing(string eventName)
-    {
-        await using var server = await StartWithProviderAsync(
-            ForBad(context =>
-            {
-                if (eventName == "ApplicationAborted")
-                    context.Abort();
-                context.Response.Headers["Connection"] = "close";
-                return eventName == "ApplicationError" ? throw new InvalidOperationException("on purpose") : context.Response.WriteAsync("x");
-            }),
-            name => throw new InvalidOperationException($"{name} on purpose"));
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(eventName switch
-        {
-            "RequestRejected" => RecordBytes.Get(uri: "no-path"),
-            "AbortRequestReceived" => [.. RecordBytes.Begin(), .. RecordBytes.Abort()],
-            "ProtocolError" => Encoding.ASCII.GetBytes("xyz"),
-            _ => RecordBytes.Get(uri: "/bad"),
-        });
-
-        if (eventName is "ProtocolError" or "ApplicationAborted")
-            await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsReset, "the reset");
-        else
-            await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.Sent.Length > 0, "the answer");
-        await AssertOthersAreServedAsync(server);
-    }
-
-    [Fact]
-    public async Task Abort_WhoseLogIsSlow_DoesNotReachTheNextRequest()
-    {
-        var isLogging = Waiting.Signal();
-        using var logs = new ManualResetEventSlim();
-        var aborting = Waiting.Signal();
-        var handler = Waiting.Signal();
-        await using var server = await StartWithProviderAsync(
-            ForBad(async context =>
-            {
-                _ = Task.Run(() =>
-                {
-                    context.Abort();
-                    aborting.SetResult();
-                });
-                await handler.Task;
-            }),
-            name =>
-            {
-                if (name == "ApplicationAborted")
-                {
-                    isLogging.TrySetResult();
-                    Assert.True(logs.Wait(TimeSpan.FromSeconds(20)));
-                }
-            });
-        var first = server.Connect();
-
-        first.Send(RecordBytes.Get(uri: "/bad"));
-        await isLogging.Task.Within("the log of the abort");
-        handler.SetResult();
-        var others = Enumerable.Range(0, Enough).Select(_ => server.Connect()).ToList();
-        foreach (var other in others)
-            other.Send(RecordBytes.Get(uri: "/other"));
-        logs.Set();
-        await aborting.Task.Within("the abort");
-
-        foreach (var other in others)
-        {
-            Assert.Equal("GET /other", (await other.ReadResponseAsync()).Text);
-            Assert.False(other.Transport.IsReset);
-        }
     }
 
     [Fact]
@@ -291,11 +156,6 @@ public sealed class RequestBoundaryTests
 
     private static RequestDelegate ForBad(RequestDelegate bad) => context => context.Request.Path == "/bad" ? bad(context) : Apps.Target(context);
 
-    private static Task<TestServer> StartWithProviderAsync(RequestDelegate application, Action<string> log)
-        => TestServer.StartAsync(
-            app => app.Run(application),
-            services: services => services.AddSingleton<ILoggerProvider>(new OddProvider(log)));
-
     private static async Task AssertBadIsAnsweredAsync(TestServer server, int statusCode)
     {
         var frontEnd = server.Connect();
@@ -345,24 +205,6 @@ public sealed class RequestBoundaryTests
         {
             LockOrder.RequireNone("A header dictionary of the application");
             yield return new(name ?? throw new NotSupportedException("on purpose"), value);
-        }
-    }
-
-    private sealed class OddProvider(Action<string> log) : ILoggerProvider, ILogger
-    {
-        public ILogger CreateLogger(string categoryName)
-            => categoryName.StartsWith("FastCgi", StringComparison.Ordinal) ? this : Microsoft.Extensions.Logging.Abstractions.NullLogger.Instance;
-
-        public IDisposable? BeginScope<TState>(TState state)
-            where TState : notnull => null;
-
-        public bool IsEnabled(LogLevel logLevel) => true;
-
-        public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
-            => log(eventId.Name ?? "");
-
-        public void Dispose()
-        {
         }
     }
 }

@@ -60,22 +60,6 @@ public sealed class RequestReturnTests
     }
 
     [Fact]
-    public async Task Receiving_OfRequestsWhoseAnswersAreTaken_IsNeverPaused()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
-
-        for (var i = 0; i < 2 * MaxUnsent; i++)
-        {
-            frontEnd.Send(RecordBytes.Get());
-            Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
-            Assert.False(frontEnd.IsPaused);
-        }
-
-        Assert.Equal(0, frontEnd.Transport.ResumeCount);
-    }
-
-    [Fact]
     public async Task Receiving_BehindResponsesThatWereCut_IsPausedAtTheSameNumber()
     {
         var go = Waiting.Signal();

@@ -24,19 +24,6 @@ public class ResponseTests
         Assert.Equal("hello", (await frontEnd.ReadResponseAsync()).Text);
     }
 
-    [Fact]
-    public async Task Response_NothingWritten_ContentLengthZero()
-    {
-        await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
-        Assert.Equal((200, "0"), (response.Status, response["Content-Length"]));
-        Assert.Empty(response.Body);
-    }
-
     [Theory]
     [InlineData(204)]
     [InlineData(304)]
@@ -108,22 +95,6 @@ public class ResponseTests
         var response = await frontEnd.ReadResponseAsync();
         Assert.Equal("200 OK", response.StatusLine);
         Assert.Equal(["X-Kept", "Content-Length"], response.Headers.Select(static header => header.Key));
-    }
-
-    [Fact]
-    public async Task SetCookie_Several_KeptApart()
-    {
-        await using var server = await TestServer.StartAsync(static context =>
-        {
-            context.Response.Cookies.Append("a", "1");
-            context.Response.Cookies.Append("b", "2");
-            return Task.CompletedTask;
-        });
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal(2, (await frontEnd.ReadResponseAsync()).All("Set-Cookie").Count());
     }
 
     [Fact]
@@ -295,6 +266,8 @@ public class ResponseTests
 
     [Theory]
     [InlineData("OK\r\nX-Injected: 1")]
+    [InlineData("a\rb")]
+    [InlineData("a\nb")]
     [InlineData("a\0b")]
     public async Task ReasonPhrase_Invalid_500OrReset(string reason)
     {
@@ -308,53 +281,7 @@ public class ResponseTests
 
         frontEnd.Send(RecordBytes.Get());
 
-        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsReset || frontEnd.Transport.Sent.Length > 0, "an answer or a reset");
-        Assert.DoesNotContain("X-Injected", System.Text.Encoding.Latin1.GetString(frontEnd.Transport.Sent), StringComparison.Ordinal);
-    }
-
-    [Fact]
-    [Trait("Contract", "A1")]
-    [Trait("Contract", "A2")]
-    public async Task OnStartingAndOnCompleted_LastRegisteredFirst_EndSentBeforeCompleted()
-    {
-        var order = new List<string>();
-        FrontEnd? frontEnd = null;
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            context.Response.OnStarting(() => Add("starting 1"));
-            context.Response.OnStarting(() => Add("starting 2"));
-            context.Response.OnCompleted(() => Add($"completed 1 {IsEnded()}"));
-            context.Response.OnCompleted(() => Add($"completed 2 {IsEnded()}"));
-            return Apps.Hello(context);
-        });
-        frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
-
-        Assert.Equal(["starting 2", "starting 1", "completed 2 True", "completed 1 True"], order);
-
-        Task Add(string what)
-        {
-            order.Add(what);
-            return Task.CompletedTask;
-        }
-
-        bool IsEnded() => frontEnd!.Transport.Sent is { Length: > 16 } sent && sent[^15] == RecordBytes.EndRequest;
-    }
-
-    [Fact]
-    public async Task EventStream_TellsNginxNotToBuffer()
-    {
-        await using var server = await TestServer.StartAsync(static context =>
-        {
-            context.Response.ContentType = "text/event-stream";
-            return context.Response.WriteAsync("data: 1\n\n");
-        });
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("no", (await frontEnd.ReadResponseAsync())["X-Accel-Buffering"]);
+        Assert.Equal("500 Internal Server Error", (await frontEnd.ReadResponseAsync()).StatusLine);
+        Assert.Contains(server.Logs.All, static log => log is { EventName: "ApplicationError", Exception: InvalidOperationException });
     }
 }

@@ -101,12 +101,4 @@ public sealed class SendFileOffloadPathTests : SendFileOffloadTest
 
         Assert.NotNull(response["X-Accel-Redirect"]);
     }
-
-    [Fact]
-    public async Task Offload_NoSuchFile_RefusedBeforeTheStart() => await GetAsync(UseNginx, async context =>
-    {
-        await Assert.ThrowsAsync<FileNotFoundException>(() => SendAsync(context, Root + "/absent"));
-        Assert.False(context.Response.HasStarted);
-        context.Response.ContentLength = null;
-    });
 }

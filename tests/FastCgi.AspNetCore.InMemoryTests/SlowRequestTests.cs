@@ -73,27 +73,6 @@ public sealed class SlowRequestTests
         go.SetResult(true);
     }
 
-    /// <summary>The object of a request that was told of serves another one.</summary>
-    [Fact]
-    public async Task Requests_SlowOneAfterAnother_EachIsLogged()
-    {
-        const int Count = 30;
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async _ => await go.Task, static options => options.SlowRequestThreshold = s_threshold);
-        var frontEnd = server.Connect();
-
-        for (var i = 0; i < Count; i++)
-        {
-            go = Waiting.Signal();
-            frontEnd.Send(RecordBytes.Get());
-            server.Clock.Advance(s_threshold);
-            go.SetResult();
-            await frontEnd.ReadResponseAsync();
-        }
-
-        Assert.Equal(Count, Reports(server).Count());
-    }
-
     [Fact]
     public async Task Requests_WithoutThreshold_AreNotLogged()
     {

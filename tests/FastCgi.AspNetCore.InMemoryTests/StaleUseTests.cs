@@ -9,81 +9,6 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// <summary>What an application keeps of a request beyond its end never touches the next request; bodies throw.</summary>
 public sealed class StaleUseTests
 {
-    [Fact]
-    [Trait("Contract", "D8")]
-    [Trait("Contract", "T28")]
-    public async Task ResponseBody_AfterTheEnd_ThrowsAndNextResponseIsUntouched()
-    {
-        Stream? stream = null;
-        System.IO.Pipelines.PipeWriter? writer = null;
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            if (context.Request.Path == "/first")
-            {
-                stream = context.Response.Body;
-                writer = context.Response.BodyWriter;
-                await context.Response.WriteAsync("first");
-                return;
-            }
-
-            await context.Response.WriteAsync("second");
-            await go.Task;
-        });
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(uri: "/first"));
-        await frontEnd.ReadResponseAsync();
-
-        for (var i = 0; i < 40; i++)
-        {
-            go = Waiting.Signal();
-            frontEnd.Send(RecordBytes.Get(uri: "/second"));
-            await Assert.ThrowsAsync<ObjectDisposedException>(() => stream!.WriteAsync(new byte[10]).AsTask());
-            await Assert.ThrowsAsync<ObjectDisposedException>(() => stream!.FlushAsync());
-            Assert.Throws<ObjectDisposedException>(() => writer!.GetMemory());
-            Assert.Throws<ObjectDisposedException>(() => writer!.Advance(0));
-            await Assert.ThrowsAsync<ObjectDisposedException>(() => writer!.WriteAsync(new byte[10]).AsTask());
-            Assert.Throws<ObjectDisposedException>(() => writer!.Complete());
-            go.SetResult();
-            Assert.Equal("second", (await frontEnd.ReadResponseAsync()).Text);
-        }
-    }
-
-    [Fact]
-    [Trait("Contract", "T28")]
-    public async Task RequestBody_AfterTheEnd_ThrowsAndNextBodyIsUntouched()
-    {
-        Stream? stream = null;
-        System.IO.Pipelines.PipeReader? reader = null;
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            if (context.Request.Path == "/first")
-            {
-                stream = context.Request.Body;
-                reader = context.Request.BodyReader;
-                return;
-            }
-
-            await go.Task;
-            await Apps.BodyHash(context);
-        });
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Post(1, "/first", new byte[10]));
-        await frontEnd.ReadResponseAsync();
-
-        for (var i = 0; i < 40; i++)
-        {
-            go = Waiting.Signal();
-            frontEnd.Send(RecordBytes.Post(1, "/second", Apps.Pattern(100)));
-            await Assert.ThrowsAsync<ObjectDisposedException>(() => stream!.ReadAsync(new byte[10]).AsTask());
-            await Assert.ThrowsAsync<ObjectDisposedException>(() => reader!.ReadAsync().AsTask());
-            Assert.Throws<ObjectDisposedException>(() => reader!.TryRead(out _));
-            go.SetResult();
-            Assert.Equal(Apps.HashOf(Apps.Pattern(100)), (await frontEnd.ReadResponseAsync()).Text);
-        }
-    }
-
     /// <summary>A read that nobody awaits, of what does not come.</summary>
     [Fact]
     [Trait("Contract", "T28")]
@@ -139,53 +64,6 @@ public sealed class StaleUseTests
             request.Headers["X-Late"] = "late";
             kept!.Set<IItemsFeature>(new ItemsFeature());
             kept.GetRequiredFeature<IHttpRequestLifetimeFeature>().Abort();
-        }
-    }
-
-    [Fact]
-    [Trait("Contract", "A9")]
-    [Trait("Contract", "T7")]
-    public async Task NextRequest_SeesNothingOfTheOneBefore()
-    {
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            var seen = $"{context.Items.Count} {context.User.Identity?.Name} {context.GetEndpoint()} {context.Request.RouteValues.Count} " +
-                $"{context.Features.Get<ITlsConnectionFeature>() is null} {context.Response.Headers.Count} {context.Response.StatusCode} {context.Request.Headers["X-Own"]}";
-            context.Items["a"] = "b";
-            context.User = new(new System.Security.Claims.ClaimsIdentity([new("name", "x")], "test", "name", "role"));
-            context.SetEndpoint(new Endpoint(null, null, "an endpoint"));
-            context.Request.RouteValues["r"] = 1;
-            context.Request.Headers["X-Own"] = "own";
-            context.Response.Headers["X-Answer"] = "1";
-            context.Response.StatusCode = 201;
-            await context.Response.WriteAsync(seen);
-        });
-        var frontEnd = server.Connect();
-
-        for (var i = 0; i < 40; i++)
-        {
-            frontEnd.Send(RecordBytes.Get());
-            Assert.Equal("0   0 True 0 200 ", (await frontEnd.ReadResponseAsync()).Text);
-        }
-    }
-
-    [Fact]
-    [Trait("Contract", "A8")]
-    public async Task AsyncLocal_SetByTheApplication_NotSeenByTheNextRequest()
-    {
-        var local = new AsyncLocal<string>();
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            var seen = local.Value;
-            local.Value = "leaked";
-            return context.Response.WriteAsync(seen ?? "clean");
-        });
-        var frontEnd = server.Connect();
-
-        for (var i = 0; i < 20; i++)
-        {
-            frontEnd.Send(RecordBytes.Get());
-            Assert.Equal("clean", (await frontEnd.ReadResponseAsync()).Text);
         }
     }
 }

@@ -91,27 +91,6 @@ public sealed class StandardErrorWriterTests
         Assert.Equal([text[..2_001] + "\n", "b\n"], await WriteAsync(async error => await error.WriteLineAsync(text)));
     }
 
-    [Fact]
-    public async Task Flush_AfterTheRequest_DoesNothing()
-    {
-        TextWriter? kept = null;
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            kept ??= ErrorOf(context);
-            kept.Write("half");
-            return Task.CompletedTask;
-        });
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get());
-        Assert.Equal(["half\n", ""], await ReadLinesAsync(frontEnd));
-
-        kept!.Flush();
-        kept.Dispose();
-
-        Assert.Throws<ObjectDisposedException>(() => kept.Write('x'));
-        Assert.Empty(frontEnd.ReadAvailable());
-    }
-
     private static async Task<List<string>> WriteAsync(Func<TextWriter, Task> write)
     {
         await using var server = await TestServer.StartAsync(context => write(ErrorOf(context)));

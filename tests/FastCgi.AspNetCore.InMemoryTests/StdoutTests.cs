@@ -30,59 +30,6 @@ public class StdoutTests
         Assert.Equal(body, (await frontEnd.ReadResponseAsync()).Body);
     }
 
-    [Theory]
-    [InlineData(1, 5_000)]
-    [InlineData(7, 3_000)]
-    [InlineData(1_000, 200)]
-    [InlineData(5_000, 50)]
-    public async Task STDOUT_ManySmallWrites_ComeWhole(int size, int count)
-    {
-        var body = Apps.Pattern(size * count);
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            for (var i = 0; i < count; i++)
-                await context.Response.Body.WriteAsync(body.AsMemory(i * size, size));
-        });
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal(body, (await frontEnd.ReadResponseAsync()).Body);
-    }
-
-    [Theory]
-    [InlineData(0)]
-    [InlineData(1)]
-    [InlineData(4_000)]
-    [InlineData(65_000)]
-    [InlineData(65_100)]
-    [InlineData(65_528)]
-    [InlineData(65_529)]
-    [InlineData(300_000)]
-    public async Task STDOUT_MemoryOfAnySizeHint_ComesWhole(int hint)
-    {
-        var body = Apps.Pattern(Math.Max(hint, 1));
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            for (var i = 0; i < 3; i++)
-            {
-                var memory = context.Response.BodyWriter.GetMemory(hint);
-                Assert.True(memory.Length >= Math.Max(hint, 1));
-                body.CopyTo(memory);
-                context.Response.BodyWriter.Advance(body.Length);
-            }
-
-            Assert.False(context.Response.HasStarted);
-            await context.Response.BodyWriter.FlushAsync();
-        });
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
-        Assert.Equal([.. body, .. body, .. body], response.Body);
-    }
-
     [Fact]
     [Trait("Contract", "T26")]
     [Trait("Contract", "T27")]
@@ -136,33 +83,6 @@ public class StdoutTests
         }
     }
 
-    [Fact]
-    public async Task STDOUT_FlushThenThreadTaken_SentThenAndLaterAtOnce()
-    {
-        using var go = new ManualResetEventSlim();
-        using var end = new ManualResetEventSlim();
-        var output = Waiting.Signal<ResponseOutput>();
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            context.Response.WriteAsync("held").GetAwaiter().GetResult();
-            output.SetResult(((FastCgiRequest)context.Features).Response.Output);
-            go.Wait();
-            return context.Response.WriteAsync("sent").ContinueWith(_ => end.Wait());
-        });
-        var frontEnd = server.Connect();
-
-        var sending = Task.Run(() => frontEnd.Send(RecordBytes.Get()));
-        var response = await output.Task.Within("the first write");
-        Assert.Empty(frontEnd.Transport.Sent);
-        response.Uncork();
-
-        Assert.EndsWith("held", System.Text.Encoding.ASCII.GetString((await frontEnd.ReadRecordAsync()).Content), StringComparison.Ordinal);
-        go.Set();
-        Assert.Equal("sent", System.Text.Encoding.ASCII.GetString((await frontEnd.ReadRecordAsync()).Content));
-        end.Set();
-        await sending.Within("the handler");
-    }
-
     [Theory]
     [Trait("Contract", "T16")]
     [InlineData(3_000)]
@@ -214,44 +134,7 @@ public class StdoutTests
     }
 
     [Fact]
-    public async Task STDOUT_PeerGoneWhileAWriteWaits_WriteReturnsAndApplicationEnds()
-    {
-        var ended = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            while (!context.RequestAborted.IsCancellationRequested)
-                await context.Response.Body.WriteAsync(new byte[50_000]);
-            ended.SetResult();
-        });
-        var frontEnd = server.Connect();
-        frontEnd.Transport.HoldSends();
-
-        frontEnd.Send(RecordBytes.Get());
-        frontEnd.Close();
-
-        await ended.Task.Within("the application to end");
-    }
-
-    [Fact]
-    public async Task STDOUT_FlushResult_IsCompletedAfterThePeerHasGone()
-    {
-        var result = Waiting.Signal<FlushResult>();
-        var gone = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            context.RequestAborted.Register(gone.SetResult);
-            await gone.Task;
-            result.SetResult(await context.Response.BodyWriter.WriteAsync(new byte[10]));
-        });
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-        frontEnd.Close();
-
-        Assert.True((await result.Task.Within("the flush")).IsCompleted);
-    }
-
-    [Fact]
+    [Trait("Contract", "D9")]
     public async Task STDOUT_ConcurrentWriters_NoRecordIsTorn()
     {
         await using var server = await TestServer.StartAsync(static async context =>

@@ -142,28 +142,6 @@ public sealed class TlsTests : IDisposable
         Assert.Equal((_client, _client), seen);
     }
 
-    [Fact]
-    public async Task Certificate_OfTheRequestBefore_IsNotTheNextOnes()
-    {
-        var seen = new List<string?>();
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            seen.Add(context.Connection.ClientCertificate?.Subject);
-            return Apps.Hello(context);
-        });
-        var frontEnd = server.Connect();
-
-        for (var i = 0; i < 40; i++)
-        {
-            frontEnd.Send(RecordBytes.Get(more: i % 2 == 0
-                ? [("HTTPS", "on"), ("SSL_CLIENT_VERIFY", "SUCCESS"), ("SSL_CLIENT_CERT", _pem)]
-                : [("HTTPS", "on"), ("SSL_CLIENT_VERIFY", "NONE")]));
-            await frontEnd.ReadResponseAsync();
-        }
-
-        Assert.Equal(Enumerable.Range(0, 40).Select(static i => i % 2 == 0 ? "CN=Jane Client" : null), seen);
-    }
-
     private static Task<T> SeeAsync<T>(Func<HttpContext, T> look, params (string Name, string Value)[] parameters)
         => SeeAsync(look, configure: null, parameters);
 

@@ -49,6 +49,7 @@ public class UnreadBodyTests
         server.Logs.Expected.Add("ApplicationError");
         go.SetResult();
         Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(1, server.Context.Counters.RejectedRequests.Single(static count => count.Key == (503, "RequestBodyBacklog")).Value);
     }
 
     [Fact]

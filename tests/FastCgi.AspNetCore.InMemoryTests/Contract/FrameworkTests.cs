@@ -138,22 +138,6 @@ public class FrameworkTests
 
     [Fact]
     [Trait("Contract", "J")]
-    [Trait("Contract", "F4")]
-    public async Task RequestTimeout_Passed_TokenCancelledAnd504()
-    {
-        await using var server = await StartAsync(static app =>
-            app.UseRouting().UseRequestTimeouts().UseEndpoints(static endpoints => endpoints
-                .MapGet("/slow", Apps.UntilAborted)
-                .WithRequestTimeout(TimeSpan.FromMilliseconds(1))));
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get(uri: "/slow"));
-
-        Assert.Equal(504, (await frontEnd.ReadResponseAsync()).Status);
-    }
-
-    [Fact]
-    [Trait("Contract", "J")]
     public async Task ServerSentEvents_ResultOfAnEndpoint_EventByEvent()
     {
         var go = Waiting.Signal();

@@ -55,21 +55,6 @@ public class RequestBodyReaderTests
 
     [Fact]
     [Trait("Contract", "E4")]
-    public async Task ReadAsync_LastBytes_CompletedWithThem()
-    {
-        var answer = await Parity.AssertAsync(
-            static async (context, seen) =>
-            {
-                var result = await context.Request.BodyReader.ReadAtLeastAsync(10);
-                seen.Note("last", $"{result.Buffer.Length} {result.IsCompleted}");
-            },
-            s_post);
-
-        Assert.Equal(["last: 10 True"], answer.Observed);
-    }
-
-    [Fact]
-    [Trait("Contract", "E4")]
     public async Task Reader_WrongOrder_ThrowsAsKestrel() => await Parity.AssertAsync(
         static async (context, seen) =>
         {

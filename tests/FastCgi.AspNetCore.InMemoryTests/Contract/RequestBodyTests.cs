@@ -131,52 +131,6 @@ public class RequestBodyTests
         await reader.CompleteAsync();
     });
 
-    [Theory]
-    [Trait("Contract", "E7")]
-    [InlineData(true)]
-    [InlineData(false)]
-    public async Task Body_EndsBeforeItsLength_ReadFailsWithBadRequest(bool closes)
-    {
-        var thrown = Waiting.Signal<Exception>();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            try
-            {
-                await context.Request.Body.CopyToAsync(Stream.Null);
-            }
-            catch (Exception exception)
-            {
-                thrown.SetResult(exception);
-                throw;
-            }
-        });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
-        byte[] start =
-        [
-            .. RecordBytes.Begin(),
-            .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "10"))),
-            .. RecordBytes.Record(RecordBytes.Stdin, 1, "01234"u8),
-        ];
-
-        frontEnd.Send(start);
-        if (closes)
-            frontEnd.Close();
-        else
-            frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, []));
-
-        var exception = await thrown.Task.Within("the failing read");
-        if (closes)
-        {
-            Assert.IsType<IOException>(exception, exactMatch: false);
-            Assert.Empty(server.Logs.UnexpectedErrors);
-            return;
-        }
-
-        Assert.Equal(("Unexpected end of request content.", 400), (exception.Message, Assert.IsType<BadHttpRequestException>(exception).StatusCode));
-        Assert.Equal(400, (await frontEnd.ReadResponseAsync()).Status);
-    }
-
     [Fact]
     [Trait("Contract", "E10")]
     public async Task Stream_WhatItCanDo_AsKestrel() => await Parity.AssertAsync(
@@ -299,20 +253,5 @@ public class RequestBodyTests
             new TestRequest("POST") { Body = body, Headers = [("Content-Type", "multipart/form-data; boundary=" + Boundary)] });
 
         Assert.Equal(["form: grüße a.txt text/plain 100000"], answer.Observed);
-    }
-
-    [Fact]
-    [Trait("Contract", "J")]
-    public async Task Form_UrlEncoded_Read()
-    {
-        var answer = await Parity.AssertAsync(
-            static async (context, seen) =>
-            {
-                var form = await context.Request.ReadFormAsync();
-                seen.Note("form", string.Join('|', form.Select(static field => $"{field.Key}={field.Value}")));
-            },
-            new TestRequest("POST") { Body = "a=1&b=x%20y+z&a=2"u8.ToArray(), Headers = [("Content-Type", "application/x-www-form-urlencoded")] });
-
-        Assert.Equal(["form: a=1,2|b=x y z"], answer.Observed);
     }
 }

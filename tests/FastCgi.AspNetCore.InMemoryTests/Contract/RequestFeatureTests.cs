@@ -44,27 +44,6 @@ public class RequestFeatureTests
         Assert.Distinct(ours.Observed);
     }
 
-    [Theory]
-    [Trait("Contract", "1")]
-    [Trait("Contract", "T2")]
-    [Trait("Contract", "T3")]
-    [InlineData(typeof(IHttpUpgradeFeature))]
-    [InlineData(typeof(IHttpExtendedConnectFeature))]
-    [InlineData(typeof(IHttpWebSocketFeature))]
-    [InlineData(typeof(IHttpResponseTrailersFeature))]
-    [InlineData(typeof(IHttpResetFeature))]
-    [InlineData(typeof(Microsoft.AspNetCore.Connections.Features.IConnectionItemsFeature))]
-    [InlineData(typeof(Microsoft.AspNetCore.Connections.Features.IConnectionTransportFeature))]
-    public async Task Feature_ThatFastCgiCannotHave_Absent(Type type)
-    {
-        await using var server = await TestServer.StartAsync(context => context.Response.WriteAsync($"{context.Features[type] is null}"));
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("True", (await frontEnd.ReadResponseAsync()).Text);
-    }
-
     [Fact]
     [Trait("Contract", "1")]
     public async Task RequestFeature_SetByMiddleware_SeenByTheApplicationOnly()

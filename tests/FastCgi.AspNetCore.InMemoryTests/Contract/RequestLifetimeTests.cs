@@ -197,67 +197,6 @@ public class RequestLifetimeTests
         return Task.CompletedTask;
     });
 
-    /// <summary>The source of the token is kept with the object, unless it was cancelled.</summary>
-    [Fact]
-    public async Task RequestAborted_FirstReadAfterTheAbortInAnObjectThatHasASource_AlreadyCancelled()
-    {
-        var isCancelled = false;
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            if (context.Request.Path == "/abort")
-                context.Abort();
-            isCancelled = context.RequestAborted.IsCancellationRequested;
-            return Task.CompletedTask;
-        });
-        var frontEnd = server.Connect();
-        // More than objects rest before they are used again.
-        for (var i = 0; i < 20; i++)
-        {
-            frontEnd.Send(RecordBytes.Get());
-            await frontEnd.ReadResponseAsync();
-        }
-
-        // A cancellation that is only on its way comes in time now and then.
-        for (var i = 0; i < 8; i++)
-        {
-            isCancelled = false;
-            server.Connect().Send(RecordBytes.Get(uri: "/abort"));
-            Assert.True(isCancelled);
-        }
-    }
-
-    [Fact]
-    [Trait("Contract", "F3")]
-    [Trait("Contract", "T11")]
-    public async Task RequestAborted_KeptFromACancelledRequest_NextRequestHasItsOwn()
-    {
-        var cancelled = Waiting.Signal();
-        CancellationToken kept = default;
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            if (context.Request.Path == "/abort")
-            {
-                kept = context.RequestAborted;
-                await Assert.ThrowsAnyAsync<OperationCanceledException>(() => Apps.UntilAborted(context));
-                cancelled.SetResult();
-                return;
-            }
-
-            await context.Response.WriteAsync($"{context.RequestAborted == kept} {context.RequestAborted.IsCancellationRequested}");
-        });
-        var aborted = server.Connect();
-        aborted.Send(RecordBytes.Get(uri: "/abort"));
-        aborted.Close();
-        await cancelled.Task.Within("the cancellation");
-        var frontEnd = server.Connect();
-
-        for (var i = 0; i < 40; i++)
-        {
-            frontEnd.Send(RecordBytes.Get());
-            Assert.Equal("False False", (await frontEnd.ReadResponseAsync()).Text);
-        }
-    }
-
     [Fact]
     [Trait("Contract", "F3")]
     [Trait("Contract", "T11")]

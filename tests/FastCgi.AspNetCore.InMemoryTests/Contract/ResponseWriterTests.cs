@@ -244,32 +244,6 @@ public class ResponseWriterTests
     }
 
     [Fact]
-    [Trait("Contract", "D9")]
-    public async Task Writers_Concurrent_EachWriteWhole()
-    {
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            // HttpResponse itself, which is the framework's, is not for several threads.
-            var body = context.Response.Body;
-            await Task.WhenAll(Enumerable.Range(0, 8).Select(writer => Task.Run(async () =>
-            {
-                for (var i = 0; i < 50; i++)
-                {
-                    await body.WriteAsync(Encoding.ASCII.GetBytes(new string((char)('a' + writer), 100) + "\n"));
-                    await body.FlushAsync();
-                }
-            })));
-        });
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-
-        var lines = (await frontEnd.ReadResponseAsync()).Text.Split('\n', StringSplitOptions.RemoveEmptyEntries);
-        Assert.Equal(400, lines.Length);
-        Assert.All(lines, static line => Assert.True(line.Length == 100 && line.All(c => c == line[0])));
-    }
-
-    [Fact]
     [Trait("Contract", "D10")]
     public async Task Write_MoreThanTheLimitWaits_CompletesWhenThePeerHasTaken()
     {

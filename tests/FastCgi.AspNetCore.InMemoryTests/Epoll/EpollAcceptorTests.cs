@@ -131,7 +131,9 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
 
         Assert.Equal(1, _attempts);
         Assert.Null(_loop.GetInterest(Descriptor));
-        _server.Clock.Advance(AcceptFailures.RetryDelay);
+        _server.Clock.Advance(AcceptFailures.RetryDelay - TimeSpan.FromTicks(1));
+        Assert.Null(_loop.GetInterest(Descriptor));
+        _server.Clock.Advance(TimeSpan.FromTicks(1));
         Assert.NotNull(_loop.GetInterest(Descriptor));
     }
 

@@ -57,18 +57,6 @@ public sealed class EpollLifetimeTests
             Assert.Equal(0, client.Receive(new byte[1]));
     }
 
-    /// <summary>Its descriptor is closed, and may be another's.</summary>
-    [Fact]
-    public async Task Accept_PeerThatMayNotConnect_IsNoConnection()
-    {
-        await using var hand = await HandListener.StartAsync(peers: new PeerPolicy { Users = [1_234_567] });
-        hand.Connect(2);
-
-        hand.Loop.Turn();
-
-        Assert.Equal(0, hand.Server.Connections.GetTotals().Connections);
-    }
-
     /// <summary>It has its place by then, which others need.</summary>
     [Fact]
     public async Task Accept_ServerFailsWithTheConnection_ItIsReset()
@@ -108,32 +96,6 @@ public sealed class EpollLifetimeTests
         Assert.Contains(Libc.GetMessage(Libc.ErrorTooManyOpenFiles), told.Message, StringComparison.Ordinal);
     }
 
-    /// <summary>A loop is about to make a connection of one that it has accepted.</summary>
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
-    public async Task Stop_WhileAConnectionBegins_WaitsForItAsLongAsThereIsTime(bool isImpatient)
-    {
-        using var peers = new SlowList();
-        await using var hand = await HandListener.StartAsync(peers: new PeerPolicy { Users = peers });
-        hand.Connect(1);
-        var turning = new Thread(hand.Loop.Turn);
-        turning.Start();
-        await peers.IsAsked.Task.Within("the connection");
-        using var patience = new CancellationTokenSource();
-
-        var stopping = hand.Listener.StopAsync(patience.Token);
-        Assert.False(stopping.IsCompleted);
-        if (isImpatient)
-            await patience.CancelAsync();
-        else
-            peers.GoOn.Set();
-
-        await stopping.Within("the end");
-        peers.GoOn.Set();
-        turning.Join();
-    }
-
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isStopping")]
     private static extern ref bool IsStopping(EpollLoop loop);
 
@@ -142,30 +104,4 @@ public sealed class EpollLifetimeTests
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_failures")]
     private static extern ref AcceptFailures FailuresOf(EpollListener listener);
-
-    /// <summary>Users whose number is long in coming.</summary>
-    private sealed class SlowList : IReadOnlyList<uint>, IDisposable
-    {
-        public TaskCompletionSource IsAsked { get; } = Waiting.Signal();
-
-        public ManualResetEventSlim GoOn { get; } = new();
-
-        public int Count
-        {
-            get
-            {
-                IsAsked.TrySetResult();
-                Assert.True(GoOn.Wait(Waiting.Patience));
-                return 0;
-            }
-        }
-
-        public uint this[int index] => throw new NotSupportedException();
-
-        public IEnumerator<uint> GetEnumerator() => throw new NotSupportedException();
-
-        System.Collections.IEnumerator System.Collections.IEnumerable.GetEnumerator() => GetEnumerator();
-
-        public void Dispose() => GoOn.Dispose();
-    }
 }

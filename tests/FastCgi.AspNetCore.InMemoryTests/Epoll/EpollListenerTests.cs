@@ -84,7 +84,7 @@ public sealed class EpollListenerTests
 
         hand.Loop.Turn();
 
-        Assert.Equal(0, hand.Server.Connections.Count);
+        Assert.Equal((0, 0), (hand.Server.Connections.Count, hand.Server.Connections.GetTotals().Connections));
         Assert.All(clients, static client => Assert.True(client.IsEnded()));
         Assert.Contains($"user {Environment.UserName}", (await hand.Server.Logs.SingleAsync("PeerRefused")).Message, StringComparison.Ordinal);
     }
