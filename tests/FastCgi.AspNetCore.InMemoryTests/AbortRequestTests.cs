@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class AbortRequestTests
@@ -11,7 +7,7 @@ public class AbortRequestTests
     public async Task ABORT_REQUEST_WhileTheApplicationRuns_CancelledAndEndedAtOnce()
     {
         var cancelled = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             try
             {
@@ -22,7 +18,6 @@ public class AbortRequestTests
                 cancelled.SetResult();
             }
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
         frontEnd.Send(RecordBytes.Abort());
@@ -34,19 +29,15 @@ public class AbortRequestTests
         Assert.False(frontEnd.Transport.IsClosed);
     }
 
-    [Theory]
-    [InlineData(1)]
-    [InlineData(2)]
-    [InlineData(3)]
+    [Theory, Values(1, 2, 3)]
     public async Task ABORT_REQUEST_BeforeTheApplicationStarts_EndedAndNeverStarted(int records)
     {
         var started = 0;
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             started++;
             return Apps.Hello(context);
         });
-        var frontEnd = server.Connect();
         byte[][] request = [RecordBytes.Begin(), RecordBytes.Record(RecordBytes.Params, 1, RecordBytes.Pairs(RecordBytes.RequestParams())), RecordBytes.Record(RecordBytes.Params, 1)];
 
         // With all three the abort comes in the same receive, before anything was started.
@@ -64,20 +55,15 @@ public class AbortRequestTests
     {
         var aborted = Waiting.Signal();
         var done = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await context.Response.WriteAsync("first");
             context.RequestAborted.Register(aborted.SetResult);
             await aborted.Task;
             await context.Response.WriteAsync("late");
             await context.Response.Body.FlushAsync();
-            context.Response.OnCompleted(() =>
-            {
-                done.SetResult();
-                return Task.CompletedTask;
-            });
+            context.Response.OnCompleted(Apps.Do(() => done.SetResult()));
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
         Assert.Equal(RecordBytes.Stdout, (await frontEnd.ReadRecordAsync()).Type);
@@ -92,14 +78,13 @@ public class AbortRequestTests
     public async Task ABORT_REQUEST_WithQueuedOutput_DroppedBeforeTheEnd()
     {
         var aborted = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             context.RequestAborted.Register(aborted.SetResult);
             await context.Response.WriteAsync("first");
             await context.Response.WriteAsync("second");
             await aborted.Task;
         });
-        var frontEnd = server.Connect();
         frontEnd.Transport.HoldSends();
 
         frontEnd.Send(RecordBytes.Get(1));
@@ -116,12 +101,11 @@ public class AbortRequestTests
     public async Task ABORT_REQUEST_OneOfSeveral_OthersGoOn()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await go.Task.WaitAsync(context.RequestAborted);
             await Apps.Target(context);
         });
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get(1, "/1"));
         frontEnd.Send(RecordBytes.Get(2, "/2"));
 
@@ -139,12 +123,11 @@ public class AbortRequestTests
     public async Task ABORT_REQUEST_InMidBody_ReadFails()
     {
         var failed = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await Assert.ThrowsAnyAsync<IOException>(() => context.Request.Body.CopyToAsync(Stream.Null));
             failed.SetResult();
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "8"))), RecordBytes.Record(RecordBytes.Stdin, 1, "abcd"u8));
         frontEnd.Send(RecordBytes.Abort());
@@ -156,8 +139,7 @@ public class AbortRequestTests
     [Fact]
     public async Task ABORT_REQUEST_WithoutKeepConnection_ConnectionClosed()
     {
-        await using var server = await TestServer.StartAsync(static context => Task.Delay(Timeout.Infinite, context.RequestAborted));
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(static context => Task.Delay(Timeout.Infinite, context.RequestAborted));
         frontEnd.Send(RecordBytes.Get(keepConnection: false));
 
         frontEnd.Send(RecordBytes.Abort());
@@ -165,13 +147,10 @@ public class AbortRequestTests
         Assert.True(frontEnd.Transport.IsClosed);
     }
 
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task ABORT_REQUEST_OfUnknownOrEndedId_Ignored(bool wasThere)
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         if (wasThere)
         {
             frontEnd.Send(RecordBytes.Get());
@@ -190,12 +169,11 @@ public class AbortRequestTests
     {
         var running = 0;
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async _ =>
+        await using var frontEnd = await TestServer.ConnectAsync(async _ =>
         {
             Interlocked.Increment(ref running);
             await go.Task;
         });
-        var frontEnd = server.Connect();
 
         for (var i = 0; i < 500; i++)
             frontEnd.Send(RecordBytes.Get(), RecordBytes.Abort());
@@ -214,19 +192,18 @@ public class AbortRequestTests
     public async Task FIN_WhileTheApplicationRuns_Cancelled()
     {
         var cancelled = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             context.RequestAborted.Register(cancelled.SetResult);
             await cancelled.Task;
             Assert.True(context.RequestAborted.IsCancellationRequested);
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
         frontEnd.Close();
 
         await cancelled.Task.Within("the cancellation");
-        Assert.Equal(0, server.Connections.Count);
+        Assert.Equal(0, frontEnd.Server.Connections.Count);
     }
 
     [Fact]
@@ -234,14 +211,13 @@ public class AbortRequestTests
     public async Task RequestAborted_CallbackThatThrows_Logged()
     {
         var cancelled = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             context.RequestAborted.Register(static () => throw new InvalidOperationException("in a callback"));
             context.RequestAborted.Register(cancelled.SetResult);
             await cancelled.Task;
         });
-        server.Logs.Expected.Add("CancellationCallbackFailed");
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add("CancellationCallbackFailed");
 
         frontEnd.Send(RecordBytes.Get());
         frontEnd.Close();

@@ -1,8 +1,4 @@
-using System.Net.Sockets;
-using FastCgi.AspNetCore.Testing;
-using FastCgi.AspNetCore.Transport;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 

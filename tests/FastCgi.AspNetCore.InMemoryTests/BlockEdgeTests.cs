@@ -1,7 +1,4 @@
 using System.Buffers;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -15,9 +12,7 @@ public class BlockEdgeTests
     // More than the end and the farewell take.
     private const int Reach = 40;
 
-    [Theory]
-    [InlineData(SmallBody)]
-    [InlineData(LargeBody)]
+    [Theory, Values(SmallBody, LargeBody)]
     public async Task Farewell_AroundTheEdge_IsBehindTheEnd(int edge)
     {
         await using var server = await TestServer.StartAsync(PatternAsync);
@@ -44,12 +39,11 @@ public class BlockEdgeTests
     [Fact]
     public async Task HeaderBlock_OfAnyLengthAroundItsRoom_IsWhole()
     {
-        await using var server = await TestServer.StartAsync(static context =>
+        await using var frontEnd = await TestServer.ConnectAsync(static context =>
         {
             context.Response.Headers["X-Pad"] = new string('x', int.Parse(context.Request.Path.Value![1..]));
             return Apps.Hello(context);
         });
-        var frontEnd = server.Connect();
 
         for (var length = 300; length <= 600; length++)
         {
@@ -61,13 +55,11 @@ public class BlockEdgeTests
     }
 
     /// <summary>A writer over the body may have memory in its hands while somebody else flushes.</summary>
-    [Theory]
-    [InlineData(10)]
-    [InlineData(1_000)]
+    [Theory, Values(10, 1_000)]
     public async Task HeaderBlock_WhileMemoryIsHandedOut_DoesNotMoveIt(int headerLength)
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             // From now on a flush is sent at once.
             await go.Task;
@@ -81,7 +73,6 @@ public class BlockEdgeTests
             "second"u8.CopyTo(memory.Span);
             writer.Advance(6);
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
         go.SetResult();

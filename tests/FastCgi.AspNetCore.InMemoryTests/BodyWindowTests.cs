@@ -1,9 +1,6 @@
 using System.Buffers;
 using System.IO.Pipelines;
 using FastCgi.AspNetCore.InMemoryTests.Oracle;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -16,17 +13,11 @@ public sealed class BodyWindowTests
     private const int Window = 10_000;
     private const int Length = 100_000;
 
-    [Theory]
-    [InlineData("examined")]
-    [InlineData("at least")]
-    [InlineData("form")]
-    [InlineData("json")]
-    [InlineData("text")]
+    [Theory, Values("examined", "at least", "form", "json", "text")]
     public async Task Body_ReadAsAWholeThatIsLongerThanTheWindow_Arrives(string how)
     {
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             context => ReadAsync(context, how), static options => options.Limits.MaxRequestBufferSize = Window);
-        var frontEnd = server.Connect();
         var body = how switch
         {
             "form" => Apps.Utf8("value=" + new string('x', Length)),
@@ -45,38 +36,7 @@ public sealed class BodyWindowTests
         Assert.Equal($"{Length}", (await frontEnd.ReadResponseAsync()).Text);
     }
 
-    [Fact]
-    public async Task Body_PeekedAtAndNotExamined_PausesReceiving()
-    {
-        var peeked = Waiting.Signal();
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(
-            async context =>
-            {
-                var result = await context.Request.BodyReader.ReadAsync();
-                context.Request.BodyReader.AdvanceTo(result.Buffer.Start, result.Buffer.GetPosition(1));
-                peeked.SetResult();
-                await go.Task;
-            },
-            static options => options.Limits.MaxRequestBufferSize = Window);
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", $"{Length}"))));
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[Window]));
-        await peeked.Task.Within("the look at the body");
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[1]));
-        Assert.False(frontEnd.IsPaused);
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[1]));
-        Assert.True(frontEnd.IsPaused);
-        go.SetResult();
-
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
-    }
-
-    [Theory]
-    [InlineData("stream")]
-    [InlineData("reader")]
-    [InlineData("to writer")]
+    [Theory, Values("stream", "reader", "to writer")]
     public async Task CopyTo_OfAnEmptyBody_WritesNothingAsKestrel(string how) => await Parity.AssertAsync(async (context, seen) =>
     {
         var task = how switch
@@ -96,8 +56,7 @@ public sealed class BodyWindowTests
     public async Task Body_ReadWhileReceivingPauses_NoWakeUpIsLost()
     {
         const int Pieces = 20_000;
-        await using var server = await TestServer.StartAsync(Apps.BodyHash, static options => options.Limits.MaxRequestBufferSize = 10);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash, static options => options.Limits.MaxRequestBufferSize = 10);
         var body = Apps.Pattern(11 * Pieces);
 
         frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("TRANSFER_ENCODING", "chunked"))));

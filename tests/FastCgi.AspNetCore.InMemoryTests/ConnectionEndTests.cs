@@ -1,10 +1,4 @@
-using System.Text;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Routing;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -15,7 +9,7 @@ public sealed class ConnectionEndTests
     public async Task Stop_LastRequestIsAbortedByTheWebServer_ConnectionClosed()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (context.Request.Path == "/wait")
             {
@@ -26,9 +20,8 @@ public sealed class ConnectionEndTests
             await go.Task;
             await Apps.Hello(context);
         });
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get(id: 1), RecordBytes.Get(id: 2, uri: "/wait"));
-        var stop = server.StopAsync();
+        var stop = frontEnd.Server.StopAsync();
 
         go.SetResult();
         await frontEnd.ReadResponseAsync(id: 1);
@@ -40,14 +33,11 @@ public sealed class ConnectionEndTests
         await stop.Within("the stop");
     }
 
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task KEEP_CONN_NotSetForOneThatEnded_OtherIsAborted_ConnectionClosed(bool isHalfOpen)
     {
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             static context => context.Request.Path == "/wait" ? Apps.UntilAborted(context) : Apps.Hello(context));
-        var frontEnd = server.Connect();
         frontEnd.Send(isHalfOpen ? RecordBytes.Begin(2) : RecordBytes.Get(id: 2, uri: "/wait"));
         frontEnd.Send(RecordBytes.Get(id: 1, keepConnection: false));
         await frontEnd.ReadResponseAsync(id: 1);
@@ -63,8 +53,7 @@ public sealed class ConnectionEndTests
     [Fact]
     public async Task Close_WithAnswersQueuedBehindASend_NothingMoreIsSent()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0));
         frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0));
@@ -98,11 +87,10 @@ public sealed class ConnectionEndTests
     [Fact]
     public async Task Leaving_ARefusedRoleArrives_ConnectionClosedBehindTheRefusal()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(10));
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(10));
         frontEnd.Send(RecordBytes.Get());
         await frontEnd.ReadResponseAsync();
-        server.Clock.Advance(TimeSpan.FromSeconds(12));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(12));
 
         frontEnd.Send(RecordBytes.Begin(1, role: 3));
 
@@ -114,13 +102,12 @@ public sealed class ConnectionEndTests
     [Fact]
     public async Task End_AskedForWhileAnAnswerIsBeingSent_Waits()
     {
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             static context => context.Response.Body.WriteAsync(Apps.Pattern(100_000)).AsTask(),
             static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(10));
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
         await frontEnd.ReadResponseAsync();
-        server.Clock.Advance(TimeSpan.FromSeconds(12));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(12));
         var connection = frontEnd.Transport.Connection;
 
         // A request comes before the engine has carried out the close, and the peer does not take the answer at once.
@@ -135,13 +122,12 @@ public sealed class ConnectionEndTests
     [Fact]
     public async Task Http_InSeveralReceivesBeforeTheAnswerIsSent_IsAnsweredAndNotReset()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         var ready = new ReadyRequests();
 
         foreach (var part in new[] { "GET / HTTP/1.1\r\nCookie: aaaa", "aaaa\r\nHost: h\r\n", "POST\r\n" })
             Assert.True(frontEnd.Transport.Connection.OnReceived(Encoding.ASCII.GetBytes(part), ref ready));
-        server.Scheduler.Run(ref ready, frontEnd.Transport.Connection.Output);
+        frontEnd.Server.Scheduler.Run(ref ready, frontEnd.Transport.Connection.Output);
 
         Assert.False(frontEnd.Transport.IsReset);
         Assert.True(frontEnd.Transport.IsClosed);
@@ -156,14 +142,13 @@ public sealed class ConnectionEndTests
     {
         var aborts = Waiting.Signal();
         var aborted = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             _ = context.Response.WriteAsync("part");
             await aborts.Task;
             context.Abort();
             aborted.SetResult();
         });
-        var frontEnd = server.Connect();
         frontEnd.Transport.HasReset = false;
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Get());

@@ -1,9 +1,6 @@
 using FastCgi.AspNetCore.Advice;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Hosting;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.Extensions.Logging;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -243,27 +240,22 @@ public sealed class DoctorTests
         Assert.Equal(2, looks);
     }
 
-    /// <summary>Once each, also where its params are late.</summary>
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task SlowRequest_WhateverItWaitsFor_IsToldOnce(bool hasLateParameters)
     {
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             static context => Task.Delay(Timeout.Infinite, context.RequestAborted), static options => options.SlowRequestThreshold = TimeSpan.FromSeconds(3));
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Begin());
         if (hasLateParameters)
-            server.Clock.Advance(TimeSpan.FromSeconds(4));
+            frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(4));
 
         frontEnd.Send(RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/")), RecordBytes.Record(RecordBytes.Stdin, 1));
-        server.Clock.Advance(TimeSpan.FromMinutes(1));
-        await server.StopAsync(new CancellationToken(canceled: true));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(1));
+        await frontEnd.Server.StopAsync(new CancellationToken(canceled: true));
 
-        Assert.Single(server.Logs.All, static log => log.EventName == "SlowRequest");
+        Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "SlowRequest");
     }
 
-    /// <summary>What the advisor throws is our fault, and reaches neither the application nor the client.</summary>
     [Fact]
     public async Task Advice_ThatFails_IsLoggedAndNothingElse()
     {
@@ -275,18 +267,11 @@ public sealed class DoctorTests
         Assert.Single(server.Logs.All, static log => log.EventName == "ServerFailed");
     }
 
-    /// <summary>One option switches all advice off.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task EnableAdvice_Off_NothingIsSaid(bool isOn)
     {
         await using var run = await ServerRun.StartAsync(
-            static context =>
-            {
-                context.Response.Headers.Connection = "close";
-                return Task.CompletedTask;
-            },
+            Apps.Do(static context => context.Response.Headers.Connection = "close"),
             options =>
             {
                 options.EnableAdvice = isOn;

@@ -1,9 +1,4 @@
 using System.Buffers;
-using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -15,9 +10,7 @@ public class HeldFlushTests
     private readonly TaskCompletionSource _written = Waiting.Signal();
     private readonly TaskCompletionSource _finish = Waiting.Signal();
 
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Flush_OfTheWholeResponse_LeavesWithItsEndInOneSend(bool hasLength)
     {
         await using var server = await StartAsync(response => WriteHelloAsync(response, hasLength));
@@ -71,13 +64,12 @@ public class HeldFlushTests
     [Fact]
     public async Task Exception_BehindAHeldFlushInABatch_FlushIsSentAndTheOtherAnswerIsWhole()
     {
-        await using var server = await TestServer.StartAsync(static async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(static async context =>
         {
             await context.Response.WriteAsync("hello");
             throw new InvalidOperationException("on purpose");
         });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
         frontEnd.Send(RecordBytes.Get(1), RecordBytes.Get(2), RecordBytes.Abort(2));
 
@@ -92,12 +84,11 @@ public class HeldFlushTests
     [Fact]
     public async Task STDERR_InABatch_DoesNotSendTheResponsesThatWait()
     {
-        await using var server = await TestServer.StartAsync(static context =>
+        await using var frontEnd = await TestServer.ConnectAsync(static context =>
         {
             context.Features.Get<IFastCgiRequestFeature>()!.StandardError.WriteLine("line");
             return Apps.Hello(context);
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get(1), RecordBytes.Get(2));
 

@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class IdleExitTests

@@ -1,20 +1,12 @@
-using FastCgi.AspNetCore.Testing;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Records that belong to no request.</summary>
 public class InactiveIdTests
 {
-    [Theory]
-    [InlineData(RecordBytes.Stdin)]
-    [InlineData(RecordBytes.Params)]
-    [InlineData(RecordBytes.Data)]
-    [InlineData(RecordBytes.AbortRequest)]
+    [Theory, Values(RecordBytes.Stdin, RecordBytes.Params, RecordBytes.Data, RecordBytes.AbortRequest)]
     public async Task RECORD_OfAnInactiveId_IgnoredAndConnectionGoesOn(byte type)
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         frontEnd.Send(RecordBytes.Get(5));
         await frontEnd.ReadResponseAsync(5);
 
@@ -30,8 +22,7 @@ public class InactiveIdTests
     [Fact]
     public async Task RECORD_LargestContentAndPadding_NothingOfItIsReadAsAHeader()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
         // Where the sum of the lengths wraps at 16 bits, 254 bytes are skipped, and what follows is this request.
         var smuggled = new byte[65_535];

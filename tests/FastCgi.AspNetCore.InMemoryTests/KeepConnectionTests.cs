@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class KeepConnectionTests
@@ -9,8 +5,7 @@ public class KeepConnectionTests
     [Fact]
     public async Task KEEP_CONN_Set_ConnectionLeftOpen()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
         for (var i = 0; i < 3; i++)
         {
@@ -25,8 +20,7 @@ public class KeepConnectionTests
     [Fact]
     public async Task KEEP_CONN_NotSet_ConnectionClosedBehindTheAnswer()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
         frontEnd.Send(RecordBytes.Get(keepConnection: false));
 
@@ -39,8 +33,7 @@ public class KeepConnectionTests
     [Trait("Contract", "T13")]
     public async Task KEEP_CONN_NotSetAndSendHeld_ClosedOnlyWhenAllIsSent()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         frontEnd.Transport.HoldSends();
 
         frontEnd.Send(RecordBytes.Get(keepConnection: false));
@@ -55,13 +48,7 @@ public class KeepConnectionTests
     public async Task KEEP_CONN_NotSetForOneOfSeveral_ClosedBehindTheLast()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            if (context.Request.Path == "/slow")
-                await go.Task;
-            await Apps.Target(context);
-        });
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.After(go.Task, Apps.Target, path: "/slow"));
 
         frontEnd.Send(RecordBytes.Get(1, "/slow"));
         frontEnd.Send(RecordBytes.Get(2, "/fast", keepConnection: false));
@@ -78,7 +65,7 @@ public class KeepConnectionTests
     {
         var isEnding = Waiting.Signal();
         using var go = new ManualResetEventSlim();
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             context =>
             {
                 if (context.Request.Path == "/held")
@@ -92,7 +79,6 @@ public class KeepConnectionTests
                     go.Wait();
                 return null;
             });
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Begin(1, keepConnection: false));
         var held = Task.Run(() => frontEnd.Send(RecordBytes.Get(2, "/held")));
         await isEnding.Task.Within("the end of the second");
@@ -111,13 +97,7 @@ public class KeepConnectionTests
     public async Task KEEP_CONN_NotSetAndAnotherEndedBeforeItsBody_RestIsWaitedFor()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            if (context.Request.Path == "/slow")
-                await go.Task;
-            await Apps.Target(context);
-        });
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.After(go.Task, Apps.Target, path: "/slow"));
         frontEnd.Send(RecordBytes.Get(1, "/slow", keepConnection: false));
         frontEnd.Send(RecordBytes.Begin(2), RecordBytes.ParamsStream(2, RecordBytes.RequestParams("POST", "/early", ("CONTENT_LENGTH", "1000"))));
         Assert.Equal("POST /early", (await frontEnd.ReadResponseAsync(2)).Text);

@@ -1,7 +1,4 @@
 using System.IO.Pipelines;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -77,9 +74,7 @@ public sealed class LeasedMemoryTests
         }
     }
 
-    [Theory]
-    [InlineData(10)]
-    [InlineData(50_000)]
+    [Theory, Values(10, 50_000)]
     public async Task RequestMemory_ReadAfterTheEnd_IsStillItsOwn(int length)
     {
         var kept = new List<ReadOnlyMemory<byte>>();

@@ -1,9 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.Logging;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class LimitsTests
@@ -86,17 +80,14 @@ public class LimitsTests
     [Fact]
     public async Task MaxRequestBodySize_AfterReadingARequestWithoutBody_CanBeChanged()
     {
-        await using var server = await TestServer.StartAsync(static async context =>
+        var response = await TestServer.AskAsync(static async context =>
         {
             await context.Request.Body.CopyToAsync(Stream.Null);
             var feature = context.Features.Get<IHttpMaxRequestBodySizeFeature>()!;
             feature.MaxRequestBodySize = 10;
             await context.Response.WriteAsync($"{feature.IsReadOnly} {feature.MaxRequestBodySize}");
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("False 10", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("False 10", response.Text);
     }
 }

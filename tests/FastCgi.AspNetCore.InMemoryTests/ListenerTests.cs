@@ -1,10 +1,4 @@
-using System.Net;
 using System.Threading.Channels;
-using FastCgi.AspNetCore.Testing;
-using FastCgi.AspNetCore.Transport;
-using Microsoft.AspNetCore.Connections;
-using Microsoft.Extensions.Logging;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -71,9 +65,7 @@ public class ListenerTests
     }
 
     /// <summary>A factory of others may fail, or have no end. A listener is stopped once, so that it is disposed of then.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Stop_UnbindFailsOrHasNoEnd_IsDisposedOf(bool fails)
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);

@@ -1,9 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.Logging;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>What an operator can mend is told: how often, the cause, the line to add, and no more than once a minute.</summary>
@@ -12,10 +6,9 @@ public class MisconfigurationTests
     [Fact]
     public async Task Params_WithoutMethod_400AndTheLineToAdd()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
-        await AssertReportedOnceAMinuteAsync(server, "ParametersMissing", async () =>
+        await AssertReportedOnceAMinuteAsync(frontEnd.Server, "ParametersMissing", async () =>
         {
             frontEnd.Send([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, ("PATH_BASE", "/app"), ("HTTP_HOST", "www.example.test")), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
             var response = await frontEnd.ReadResponseAsync();
@@ -27,38 +20,32 @@ public class MisconfigurationTests
     [Fact]
     public async Task Params_WithoutPath_ServedAsTheRootAndTheLineToAdd()
     {
-        await using var server = await TestServer.StartAsync(Apps.Target);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Target);
 
-        await AssertReportedOnceAMinuteAsync(server, "ParametersMissing", async () =>
+        await AssertReportedOnceAMinuteAsync(frontEnd.Server, "ParametersMissing", async () =>
         {
             frontEnd.Send([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, ("REQUEST_METHOD", "GET"), ("REQUEST_URI", "")), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
             Assert.Equal("GET /", (await frontEnd.ReadResponseAsync()).Text);
         }, "REQUEST_URI", "for /", "include fastcgi_params;");
     }
 
-    [Theory]
-    [InlineData("REQUEST_URI")]
-    [InlineData("SCRIPT_NAME")]
-    [InlineData("PATH_INFO")]
+    [Theory, Values("REQUEST_URI", "SCRIPT_NAME", "PATH_INFO")]
     public async Task Params_WithAPath_NothingIsReported(string name)
     {
-        await using var server = await TestServer.StartAsync(Apps.Target);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Target);
 
         frontEnd.Send([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, ("REQUEST_METHOD", "GET"), (name, "/x")), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
 
         Assert.Equal("GET /x", (await frontEnd.ReadResponseAsync()).Text);
-        Assert.DoesNotContain(server.Logs.All, static log => log.Level >= LogLevel.Warning);
+        Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
     }
 
     [Fact]
     public async Task Host_WithoutPortOnAnUnusualOne_TheLineToAdd()
     {
-        await using var server = await TestServer.StartAsync(Host);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Host);
 
-        await AssertReportedOnceAMinuteAsync(server, "HostWithoutPort", async () =>
+        await AssertReportedOnceAMinuteAsync(frontEnd.Server, "HostWithoutPort", async () =>
         {
             frontEnd.Send(RecordBytes.Get(more: ("SERVER_PORT", "8080")));
             Assert.Equal("www.example.test", (await frontEnd.ReadResponseAsync()).Text);
@@ -80,13 +67,12 @@ public class MisconfigurationTests
     [InlineData("8080", "[::1]:8080", "[::1]:8080")]
     public async Task Host_AsItShouldBe_NothingIsReported(string port, string host, string expected)
     {
-        await using var server = await TestServer.StartAsync(Host);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Host);
 
         frontEnd.Send(RecordBytes.Get(more: [("SERVER_PORT", port), ("HTTP_HOST", host)]));
 
         Assert.Equal(expected, (await frontEnd.ReadResponseAsync()).Text);
-        Assert.DoesNotContain(server.Logs.All, static log => log.Level >= LogLevel.Warning);
+        Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
     }
 
     [Fact]
@@ -111,14 +97,9 @@ public class MisconfigurationTests
     [Fact]
     public async Task Headers_ThatAreNotTheApplications_ToldOnceAMinute()
     {
-        await using var server = await TestServer.StartAsync(static context =>
-        {
-            context.Response.Headers.KeepAlive = "timeout=5";
-            return Task.CompletedTask;
-        });
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(static context => context.Response.Headers.KeepAlive = "timeout=5"));
 
-        await AssertReportedOnceAMinuteAsync(server, "HeadersDropped", async () =>
+        await AssertReportedOnceAMinuteAsync(frontEnd.Server, "HeadersDropped", async () =>
         {
             frontEnd.Send(RecordBytes.Get());
             await frontEnd.ReadResponseAsync();
@@ -130,10 +111,9 @@ public class MisconfigurationTests
     [InlineData(null, "FastCgi:PathBase")]
     public async Task PathBase_ThatThePathDoesNotBeginWith_404AndTheLineToAdd(string? parameter, string source)
     {
-        await using var server = await TestServer.StartAsync(NotFound, options => options.PathBase = parameter is null ? "/app" : "");
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(NotFound, options => options.PathBase = parameter is null ? "/app" : "");
 
-        await AssertReportedOnceAMinuteAsync(server, "PathBaseNotMatched", async () =>
+        await AssertReportedOnceAMinuteAsync(frontEnd.Server, "PathBaseNotMatched", async () =>
         {
             frontEnd.Send(RecordBytes.Get(uri: "/application/a%0Ab?token=secret", more: parameter is null ? [] : [(parameter, "/app")]));
             Assert.Equal(404, (await frontEnd.ReadResponseAsync()).Status);
@@ -146,10 +126,9 @@ public class MisconfigurationTests
     [InlineData("SERVER_PORT", "443", "SERVER_PORT")]
     public async Task Redirect_ToHttpsOfAClientThatSeemsToBeThere_TheLinesToAdd(string name, string value, string evidence)
     {
-        await using var server = await TestServer.StartAsync(RedirectToHttps);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(RedirectToHttps);
 
-        await AssertReportedOnceAMinuteAsync(server, "RedirectToHttps", async () =>
+        await AssertReportedOnceAMinuteAsync(frontEnd.Server, "RedirectToHttps", async () =>
         {
             frontEnd.Send(RecordBytes.Get(more: [("REQUEST_SCHEME", ""), (name, value)]));
             Assert.Equal(307, (await frontEnd.ReadResponseAsync()).Status);
@@ -159,12 +138,11 @@ public class MisconfigurationTests
     [Fact]
     public async Task Body_BeyondTheLimit_413AndTheSetting()
     {
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             static context => context.Request.Body.CopyToAsync(Stream.Null), options => options.Limits.MaxRequestBodySize = 3);
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
-        await AssertReportedOnceAMinuteAsync(server, "RequestBodyTooLarge", async () =>
+        await AssertReportedOnceAMinuteAsync(frontEnd.Server, "RequestBodyTooLarge", async () =>
         {
             frontEnd.Send(RecordBytes.Post(1, "/", new byte[4]));
             Assert.Equal(413, (await frontEnd.ReadResponseAsync()).Status);
@@ -177,49 +155,41 @@ public class MisconfigurationTests
     [InlineData(null)]
     public async Task Body_BeyondTheLimitOfTheEndpoint_NothingIsReported(int? declaredLength)
     {
-        await using var server = await TestServer.StartAsync(static context =>
+        await using var frontEnd = await TestServer.ConnectAsync(static context =>
         {
             context.Features.GetRequiredFeature<IHttpMaxRequestBodySizeFeature>().MaxRequestBodySize = 3;
             return context.Request.Body.CopyToAsync(Stream.Null);
         });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
         frontEnd.Send(RecordBytes.Post(1, "/", new byte[4], more: ("CONTENT_LENGTH", declaredLength is null ? "" : "4")));
 
         Assert.Equal(413, (await frontEnd.ReadResponseAsync()).Status);
-        Assert.DoesNotContain(server.Logs.All, static log => log.Level == LogLevel.Warning);
+        Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level == LogLevel.Warning);
     }
 
     /// <summary>The documented configuration behind a load balancer says the port that clients use for both schemes.</summary>
-    [Theory]
-    [InlineData("HTTP_X_FORWARDED_PROTO")]
-    [InlineData("REQUEST_SCHEME")]
+    [Theory, Values("HTTP_X_FORWARDED_PROTO", "REQUEST_SCHEME")]
     public async Task Redirect_OfAClientThatIsSaidToUseHttp_NothingIsReported(string name)
     {
-        await using var server = await TestServer.StartAsync(RedirectToHttps);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(RedirectToHttps);
 
         frontEnd.Send(RecordBytes.Get(more: [("SERVER_PORT", "443"), (name, "http")]));
 
         Assert.Equal(307, (await frontEnd.ReadResponseAsync()).Status);
-        Assert.DoesNotContain(server.Logs.All, static log => log.Level >= LogLevel.Warning);
+        Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
     }
 
     /// <summary>A client chooses what is in the log no more than it can.</summary>
-    [Theory]
-    [InlineData("no name")]
-    [InlineData("user@www.example.test")]
-    [InlineData("www\u0085warn")]
+    [Theory, Values("no name", "user@www.example.test", "www\u0085warn")]
     public async Task Host_ThatIsNoName_NothingIsReported(string host)
     {
-        await using var server = await TestServer.StartAsync(Host);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Host);
 
         frontEnd.Send(RecordBytes.Get(more: [("SERVER_PORT", "8080"), ("HTTP_HOST", host)]));
 
         Assert.Equal(host, (await frontEnd.ReadResponseAsync()).Text);
-        Assert.DoesNotContain(server.Logs.All, static log => log.Level >= LogLevel.Warning);
+        Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
     }
 
     [Theory]
@@ -232,18 +202,17 @@ public class MisconfigurationTests
     [InlineData(413, "/x", "PATH_INFO", "")]
     public async Task Answer_ThatNoMistakeLedTo_NothingIsReported(int status, string uri, string name, string value)
     {
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             context.Response.StatusCode = status;
             context.Response.Headers.Location = "https://www.example.test/x";
             return Task.CompletedTask;
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get(uri: uri, more: (name, value)));
 
         Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
-        Assert.DoesNotContain(server.Logs.All, static log => log.Level >= LogLevel.Warning);
+        Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
     }
 
     [Theory]
@@ -252,11 +221,7 @@ public class MisconfigurationTests
     [InlineData("nginx/1.22.1", null)]
     public async Task Authorization_Absent_TheLineToAddOnce(string webServer, string? line)
     {
-        await using var server = await TestServer.StartAsync(static context =>
-        {
-            context.Response.StatusCode = 401;
-            return Task.CompletedTask;
-        });
+        await using var server = await TestServer.StartAsync(Apps.Do(static context => context.Response.StatusCode = 401));
 
         await AssertToldOnceAsync(server, webServer, "AuthorizationAbsent", line, ("HTTP_AUTHORIZATION", "Bearer token"));
     }

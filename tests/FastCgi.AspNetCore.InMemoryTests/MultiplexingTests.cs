@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class MultiplexingTests
@@ -10,12 +6,11 @@ public class MultiplexingTests
     public async Task Requests_EndInAnyOrder_EachItsOwnAnswer()
     {
         var gates = Enumerable.Range(0, 10).Select(static _ => Waiting.Signal()).ToArray();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await gates[int.Parse(context.Request.Path.Value![1..])].Task;
             await Apps.Target(context);
         });
-        var frontEnd = server.Connect();
         for (var i = 0; i < gates.Length; i++)
             frontEnd.Send(RecordBytes.Get(100 + i, $"/{i}"));
 
@@ -29,8 +24,7 @@ public class MultiplexingTests
     [Fact]
     public async Task Requests_InOneReceive_AllAnswered()
     {
-        await using var server = await TestServer.StartAsync(Apps.Target);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Target);
 
         frontEnd.Send([.. Enumerable.Range(1, 50).Select(static id => RecordBytes.Get(id, $"/{id}"))]);
 
@@ -42,10 +36,9 @@ public class MultiplexingTests
     public async Task Requests_BeyondTheLimit_503AndOverloaded()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             Apps.HelloAfter(go.Task),
             static options => options.Limits.MaxRequestsPerConnection = 3);
-        var frontEnd = server.Connect();
         for (var id = 1; id <= 3; id++)
             frontEnd.Send(RecordBytes.Get(id));
 
@@ -55,7 +48,7 @@ public class MultiplexingTests
         Assert.NotNull(refused["Retry-After"]);
         Assert.Contains("MaxRequestsPerConnection", refused.Text, StringComparison.Ordinal);
         Assert.Equal(2, refused.ProtocolStatus);
-        Assert.DoesNotContain(server.Logs.All, static log => log.EventName == "RequestsRefused");
+        Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.EventName == "RequestsRefused");
         go.SetResult();
 
         await ReadAllAsync(frontEnd, 3);
@@ -67,10 +60,9 @@ public class MultiplexingTests
     public async Task Requests_MultiplexingOff_SecondRefusedAndFirstUnharmed()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             Apps.HelloAfter(go.Task),
             static options => options.Limits.MaxRequestsPerConnection = 1);
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get(1));
 
         frontEnd.Send(RecordBytes.Get(2));
@@ -84,8 +76,7 @@ public class MultiplexingTests
     [Fact]
     public async Task Requests_RefusedForTwoReasons_TheFirstCounts()
     {
-        await using var server = await TestServer.StartAsync(Apps.UntilAborted, static options => options.Limits.MaxRequestsPerConnection = 1);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.UntilAborted, static options => options.Limits.MaxRequestsPerConnection = 1);
         frontEnd.Send(RecordBytes.Get(1));
 
         frontEnd.Send(RecordBytes.Begin(2), RecordBytes.Record(RecordBytes.Stdin, 2, "early"u8));
@@ -97,13 +88,12 @@ public class MultiplexingTests
     [Fact]
     public async Task Responses_OfManyRequests_TakeTurns()
     {
-        await using var server = await TestServer.StartAsync(static async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(static async context =>
         {
             var chunk = new byte[16 * 1024];
             for (var i = 0; i < 20; i++)
                 await context.Response.Body.WriteAsync(chunk);
         });
-        var frontEnd = server.Connect();
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Get(1), RecordBytes.Get(2));
 
@@ -126,8 +116,7 @@ public class MultiplexingTests
     [Fact]
     public async Task Requests_BegunFarBeyondTheLimit_EndedAtOnceAndNothingIsKept()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.MaxRequestsPerConnection = 3);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options => options.Limits.MaxRequestsPerConnection = 3);
 
         for (var id = 1; id <= 1_000; id++)
             frontEnd.Send(RecordBytes.Begin(id));
@@ -143,10 +132,9 @@ public class MultiplexingTests
     public async Task Requests_MultiplexingOff_EachFurtherOneIsToldSo()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             Apps.HelloAfter(go.Task),
             static options => options.Limits.MaxRequestsPerConnection = 1);
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get(1), RecordBytes.Begin(2), RecordBytes.Begin(3));
 
         var refused = await frontEnd.ReadRecordAsync();
@@ -160,11 +148,10 @@ public class MultiplexingTests
     public async Task Requests_HalfOpenForTooLong_408AndOthersGoOn()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(Apps.HelloAfter(go.Task));
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.HelloAfter(go.Task));
         frontEnd.Send(RecordBytes.Get(1), RecordBytes.Begin(2), RecordBytes.Record(RecordBytes.Params, 2, [11]));
 
-        server.Clock.Advance(TimeSpan.FromSeconds(31));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(31));
 
         Assert.Equal(408, (await frontEnd.ReadResponseAsync(2)).Status);
         go.SetResult();
@@ -175,13 +162,7 @@ public class MultiplexingTests
     public async Task Requests_IdOfAnAbortedOneThatStillRuns_ServesTheNext()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            if (context.Request.Path == "/slow")
-                await go.Task;
-            await Apps.Target(context);
-        });
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.After(go.Task, Apps.Target, path: "/slow"));
         frontEnd.Send(RecordBytes.Get(1, "/slow"), RecordBytes.Abort());
         Assert.Equal(RecordBytes.EndRequest, (await frontEnd.ReadRecordAsync()).Type);
 
@@ -196,8 +177,7 @@ public class MultiplexingTests
     [Fact]
     public async Task Responses_NotTakenByThePeer_FurtherRequestsAreNotReceived()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         frontEnd.Transport.HoldSends();
         // The first is being sent, a hundred and one wait behind it, and the next receive shows that this is one too many.
         for (var id = 1; id <= 103; id++)
@@ -219,8 +199,7 @@ public class MultiplexingTests
     [Fact]
     public async Task Answers_NotTakenByThePeer_ConnectionReset()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         frontEnd.Transport.HoldSends();
         var question = RecordBytes.Record(RecordBytes.GetValues, 0);
         // Its answer is being sent; those of the others, of eight bytes each, wait.

@@ -1,9 +1,3 @@
-using System.Collections.Concurrent;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.Logging;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>More requests than the application may work on: who waits, for how long, who is refused, and who has a place all the same.</summary>
@@ -143,10 +137,7 @@ public class OverloadTests
     }
 
     /// <summary>Else those who come and go would keep the queue full of requests that nobody waits for.</summary>
-    [Theory]
-    [InlineData("closed")]
-    [InlineData("aborted")]
-    [InlineData("stopped")]
+    [Theory, Values("closed", "aborted", "stopped")]
     public async Task Queue_ClientOfOneThatWaitsGoes_ItsPlaceIsFreeAtOnce(string how)
     {
         await using var server = await StartAsync(queue: 1);
@@ -199,9 +190,7 @@ public class OverloadTests
         Assert.Equal(isTaken ? 200 : 503, (await frontEnd.ReadResponseAsync()).Status);
     }
 
-    [Theory]
-    [InlineData(1)]
-    [InlineData(3)]
+    [Theory, Values(1, 3)]
     public async Task MaxReservedRequests_Bound_IsKept(int limit)
     {
         await using var server = await StartAsync(queue: 0, limits => limits.MaxReservedRequests = limit, "/health");

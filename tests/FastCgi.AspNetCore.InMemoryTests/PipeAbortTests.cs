@@ -1,9 +1,4 @@
 using System.IO.Pipelines;
-using FastCgi.AspNetCore.Testing;
-using FastCgi.AspNetCore.Transport;
-using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Http;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -13,10 +8,7 @@ public sealed class PipeAbortTests
     // What a peer that does not close may take: the drain, and two ticks of the clock.
     private static readonly TimeSpan s_drain = TimeSpan.FromSeconds(7);
 
-    [Theory]
-    [InlineData("/now")]
-    [InlineData("/started")]
-    [InlineData("/later")]
+    [Theory, Values("/now", "/started", "/later")]
     public async Task Abort_PeerHasSentAll_ConnectionEnds(string path)
     {
         await using var server = await TestServer.StartAsync(AbortAsync);
@@ -30,10 +22,7 @@ public sealed class PipeAbortTests
         Assert.True(pipes.IsDisposed);
     }
 
-    [Theory]
-    [InlineData("/now")]
-    [InlineData("/started")]
-    [InlineData("/later")]
+    [Theory, Values("/now", "/started", "/later")]
     public async Task Abort_PeerHasMoreToSend_ConnectionEndsWhenItIsDrained(string path)
     {
         await using var server = await TestServer.StartAsync(AbortAsync);
@@ -48,7 +37,6 @@ public sealed class PipeAbortTests
         Assert.True(pipes.IsDisposed);
     }
 
-    /// <summary>The connection is paused at the window, so that nothing is received.</summary>
     [Fact]
     public async Task Abort_WhileReceivingIsPaused_ConnectionEnds()
     {
@@ -75,9 +63,7 @@ public sealed class PipeAbortTests
     }
 
     /// <summary>What is sent is not taken: the transport is told to give it up.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Abort_WhileAFlushWaits_TransportIsAbortedAndTheConnectionEnds(bool hasSentAll)
     {
         var go = Waiting.Signal();
@@ -103,9 +89,7 @@ public sealed class PipeAbortTests
     }
 
     /// <summary>It is anybody's transport: to abort it may do nothing, or throw, and nobody takes what was sent.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Abort_TransportDoesNothingAndTakesNothing_ConnectionEnds(bool throws)
     {
         var isRead = Waiting.Signal();

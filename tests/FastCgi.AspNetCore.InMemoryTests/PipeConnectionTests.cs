@@ -1,9 +1,5 @@
 using System.Buffers;
 using System.IO.Pipelines;
-using FastCgi.AspNetCore.Testing;
-using FastCgi.AspNetCore.Transport;
-using Microsoft.AspNetCore.Connections;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -73,11 +69,7 @@ public class PipeConnectionTests
     {
         var go = Waiting.Signal();
         await using var server = await TestServer.StartAsync(
-            async context =>
-            {
-                await go.Task;
-                await Apps.Hello(context);
-            },
+            Apps.HelloAfter(go.Task),
             static options => options.Limits.MaxRequestBufferSize = 1_024);
         var pipes = new PipeContext();
         var connection = new PipeConnection(pipes, server.Connections, server.Scheduler);
@@ -94,7 +86,6 @@ public class PipeConnectionTests
         go.SetResult();
     }
 
-    /// <summary>The peer of a pipe does not see a reset.</summary>
     [Fact]
     public async Task Connection_CannotBeReset()
     {
@@ -118,7 +109,6 @@ public class PipeConnectionTests
         Assert.Equal(0, server.Connections.Count);
     }
 
-    /// <summary>A web server that sends faster than the application reads has to wait.</summary>
     [Fact]
     public async Task Receive_BodyBeyondTheWindow_PausesUntilItIsRead()
     {
@@ -197,7 +187,6 @@ public class PipeConnectionTests
         await stopping.Within("the server to stop");
     }
 
-    /// <summary>While a flush is under way answers are kept, and sent behind it.</summary>
     [Fact]
     public async Task Flush_Ends_WhatWasQueuedMeanwhileIsSent()
     {
@@ -234,9 +223,7 @@ public class PipeConnectionTests
     }
 
     /// <summary>The peer would take what is sent next for the bytes that were lost.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Send_BehindBytesThatWereLost_SendsNothing(bool isLostAtOnce)
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);

@@ -1,12 +1,5 @@
-using System.Net;
-using System.Net.Sockets;
 using System.Runtime.Versioning;
-using System.Text;
-using FastCgi.AspNetCore.Testing;
-using FastCgi.AspNetCore.Transport;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Microsoft.AspNetCore.Http;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -50,7 +43,6 @@ public sealed class QueuedConnectionTests : IDisposable
         await EndAsync(server, engine);
     }
 
-    /// <summary>The same, where the accept loop has ended when the connection comes.</summary>
     [Theory]
     [InlineData(false, false)]
     [InlineData(false, true)]
@@ -75,9 +67,7 @@ public sealed class QueuedConnectionTests : IDisposable
     }
 
     /// <summary>Each is closed at once, however many come, and the next is served as soon as there are descriptors: no time passes here.</summary>
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task AcceptSocket_BeyondTheDescriptors_ClosedAtOnceAndNextIsServed(bool isUnix)
     {
         await using var server = await StartAsync(loops: 1);
@@ -100,7 +90,6 @@ public sealed class QueuedConnectionTests : IDisposable
         await listener.StopAsync(default);
     }
 
-    /// <summary>Connections are spread over the loops, and one whose thread is kept holds up its own alone; a stop waits for all.</summary>
     [Fact]
     public async Task Loops_OneIsHeldUp_ConnectionsOfTheOtherAreServed()
     {

@@ -1,22 +1,12 @@
-using System.Text;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.Extensions.Logging;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Records that are odd, and bytes that are none.</summary>
 public class RecordTests
 {
-    [Theory]
-    [InlineData(0)]
-    [InlineData(2)]
-    [InlineData(6)]
-    [InlineData(255)]
+    [Theory, Values(0, 2, 6, 255)]
     public async Task RECORD_BadVersion_ConnectionResetWithoutAWord(byte version)
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
         frontEnd.Send(RecordBytes.Record(RecordBytes.BeginRequest, 1, [0, 1, 0, 0, 0, 0, 0, 0], version: version));
 
@@ -27,8 +17,7 @@ public class RecordTests
     [Fact]
     public async Task RECORD_BadVersionAmongGoodOnes_EarlierRequestsAnswered()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
         frontEnd.Send(RecordBytes.Get());
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
@@ -50,8 +39,7 @@ public class RecordTests
     [InlineData((byte)255)]
     public async Task RECORD_TypeOfNoUseWithRequestId_Ignored(byte type)
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
         frontEnd.Send(RecordBytes.Record(type, 1, new byte[20]), RecordBytes.Begin(), RecordBytes.Record(type, 1, new byte[20]));
         Assert.Empty(frontEnd.ReadAvailable());
@@ -71,8 +59,7 @@ public class RecordTests
     [InlineData(RecordBytes.Data)]
     public async Task RECORD_ApplicationTypeWithNullRequestId_ConnectionReset(byte type)
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
         frontEnd.Send(RecordBytes.Record(type, 0, new byte[8]));
 
@@ -83,8 +70,7 @@ public class RecordTests
     [Fact]
     public async Task RECORD_PaddingAndReservedBytesEverywhere_Ignored()
     {
-        await using var server = await TestServer.StartAsync(Apps.BodyHash);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
         var pairs = RecordBytes.Pairs(RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "65535")));
         var body = Apps.Pattern(65_535);
 
@@ -124,15 +110,14 @@ public class RecordTests
     [Fact]
     public async Task TLS_OnTheFastCgiPort_ResetAndOneLogLine()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
         // What a client says in HTTP does not hide a web server that says it in TLS.
-        server.Connect().Send("GET / HTTP/1.1\r\n\r\n"u8.ToArray());
+        frontEnd.Server.Connect().Send("GET / HTTP/1.1\r\n\r\n"u8.ToArray());
         frontEnd.Send([0x16, 3, 1, 2, 0, 1]);
 
         Assert.True(frontEnd.Transport.IsReset);
-        Assert.Contains(server.Logs.All, static log => log.EventName == "WrongProtocol" && log.Message.Contains("TLS", StringComparison.Ordinal));
+        Assert.Contains(frontEnd.Server.Logs.All, static log => log.EventName == "WrongProtocol" && log.Message.Contains("TLS", StringComparison.Ordinal));
     }
 
     [Fact]

@@ -1,14 +1,5 @@
-using System.Text;
 using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Primitives;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -20,12 +11,7 @@ public sealed class RequestBoundaryTests
 {
     private const int Enough = 30;
 
-    [Theory]
-    [InlineData(0)]
-    [InlineData(99)]
-    [InlineData(200)]
-    [InlineData(204)]
-    [InlineData(1_000)]
+    [Theory, Values(0, 99, 200, 204, 1_000)]
     public async Task BadRequest_WithAStatusThatIsNoError_500(int statusCode)
     {
         await using var server = await TestServer.StartAsync(ForBad(context => throw new BadHttpRequestException("on purpose", statusCode)));
@@ -34,10 +20,7 @@ public sealed class RequestBoundaryTests
         await AssertBadIsAnsweredAsync(server, 500);
     }
 
-    [Theory]
-    [InlineData("")]
-    [InlineData("a b")]
-    [InlineData("a\r\nb")]
+    [Theory, Values("", "a b", "a\r\nb")]
     public async Task Headers_ReplacedByADictionaryWithABadName_500(string name)
     {
         await using var server = await TestServer.StartAsync(ForBad(context =>
@@ -110,15 +93,11 @@ public sealed class RequestBoundaryTests
     [Fact]
     public async Task Encodings_Headers_AndLogs_AreAskedWithoutALock()
     {
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             app => RunExtensions.Run(app, context =>
             {
                 context.Features.GetRequiredFeature<IHttpResponseFeature>().Headers = new OddHeaders("X-Odd", "é");
-                context.Response.OnStarting(static () =>
-                {
-                    LockOrder.RequireNone("OnStarting");
-                    return Task.CompletedTask;
-                });
+                context.Response.OnStarting(Apps.Do(static () => LockOrder.RequireNone("OnStarting")));
                 return context.Response.WriteAsync("hello");
             }),
             options => options.ResponseHeaderEncodingSelector = static _ =>
@@ -126,7 +105,6 @@ public sealed class RequestBoundaryTests
                 LockOrder.RequireNone("The choice of an encoding");
                 return Encoding.UTF8;
             });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -138,10 +116,9 @@ public sealed class RequestBoundaryTests
     public async Task GET_Plain_TakesEachLockAtMostThreeTimes()
     {
         // Without hosting's log, which asks for headers.
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             static app => app.Run(static context => context.Response.Body.WriteAsync("Hello"u8.ToArray()).AsTask()),
             services: static services => services.Configure<LoggerFilterOptions>(static options => options.MinLevel = LogLevel.Warning));
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
         await frontEnd.ReadResponseAsync();
         var before = LockOrder.Counts;

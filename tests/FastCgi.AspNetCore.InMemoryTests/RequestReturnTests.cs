@@ -1,10 +1,5 @@
-using System.Net;
 using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -21,17 +16,12 @@ public sealed class RequestReturnTests
         var local = new AsyncLocal<string>();
         var application = new TaskCompletionSource();
         string? seen = null;
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             local.Value = "of the request";
-            context.Response.OnCompleted(() =>
-            {
-                seen = local.Value;
-                return Task.CompletedTask;
-            });
+            context.Response.OnCompleted(Apps.Do(() => seen = local.Value));
             return application.Task;
         });
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
         local.Value = "of the thread";
 
@@ -63,7 +53,7 @@ public sealed class RequestReturnTests
     public async Task Receiving_BehindResponsesThatWereCut_IsPausedAtTheSameNumber()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (context.Request.Path == "/slow")
                 await go.Task;
@@ -71,8 +61,7 @@ public sealed class RequestReturnTests
             if (context.Request.Path == "/fails")
                 throw new InvalidOperationException("on purpose");
         });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
         frontEnd.Send(RecordBytes.Get(1_000, "/slow"));
         for (var i = 0; i < 5; i++)
             frontEnd.Send(RecordBytes.Get(2_000, "/fails"));
@@ -111,10 +100,7 @@ public sealed class RequestReturnTests
     }
 
     /// <summary>Each step of the end fails by itself; those behind it are taken all the same.</summary>
-    [Theory]
-    [InlineData("Send")]
-    [InlineData("End")]
-    [InlineData("Send End")]
+    [Theory, Values("Send", "End", "Send End")]
     public async Task Transport_ThatFailsAtTheEnd_RequestIsOver(string failing)
     {
         await using var server = await TestServer.StartAsync(

@@ -1,8 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>What two threads of one request ask for, replace and end at once: nothing is lost, and the answer is right.</summary>
@@ -14,9 +9,7 @@ public class RequestThreadTests
     private const int FewRounds = 20;
 
     /// <summary>A thread that the application has left behind still declares a length, while the response ends.</summary>
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task Length_DeclaredWhileTheResponseEnds_IsNeverWrong(bool isCompletedByTheApplication)
     {
         Task? setter = null;
@@ -31,7 +24,6 @@ public class RequestThreadTests
         await AssertAnswersAsync(server, () => setter!, static response => Assert.Equal(("0", ""), (response["Content-Length"], response.Text)));
     }
 
-    /// <summary>The answer to an application that has failed is the server's own, whatever a thread of it still sets.</summary>
     [Fact]
     public async Task Set_WhileTheApplicationFails_ChangesNothingOfTheError()
     {
@@ -51,7 +43,7 @@ public class RequestThreadTests
     {
         Task<int>? registered = null;
         var called = 0;
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             var isRegistering = new ManualResetEventSlim();
             var response = context.Features.GetRequiredFeature<IHttpResponseFeature>();
@@ -83,7 +75,6 @@ public class RequestThreadTests
             Assert.True(isRegistering.Wait(Waiting.Patience));
             return Task.CompletedTask;
         });
-        var frontEnd = server.Connect();
 
         for (var round = 0; round < Rounds; round++)
         {

@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class ResponseTests
@@ -9,7 +5,7 @@ public class ResponseTests
     [Fact]
     public async Task Write_OfAResponseThatCannotStart_IsNotCounted()
     {
-        await using var server = await TestServer.StartAsync(static async context =>
+        var response = await TestServer.AskAsync(static async context =>
         {
             context.Response.StatusCode = 204;
             context.Response.ContentLength = 5;
@@ -17,28 +13,15 @@ public class ResponseTests
             context.Response.StatusCode = 200;
             await context.Response.Body.WriteAsync("hello"u8.ToArray());
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("hello", response.Text);
     }
 
-    [Theory]
-    [InlineData(204)]
-    [InlineData(304)]
+    [Theory, Values(204, 304)]
     public async Task Response_WithoutBody_NoContentLengthAndNoBody(int status)
     {
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            context.Response.StatusCode = status;
-            return Task.CompletedTask;
-        });
-        var frontEnd = server.Connect();
+        var response = await TestServer.AskAsync(Apps.Do(context => context.Response.StatusCode = status));
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
         Assert.Equal(status, response.Status);
         Assert.Null(response["Content-Length"]);
         Assert.Empty(response.Body);
@@ -47,16 +30,12 @@ public class ResponseTests
     [Fact]
     public async Task HEAD_BodyWritten_NotSentAndLengthKept()
     {
-        await using var server = await TestServer.StartAsync(static context =>
+        var response = await TestServer.AskAsync(static context =>
         {
             context.Response.ContentLength = 5;
             return Apps.Hello(context);
-        });
-        var frontEnd = server.Connect();
+        }, RecordBytes.Get(method: "HEAD"));
 
-        frontEnd.Send(RecordBytes.Get(method: "HEAD"));
-
-        var response = await frontEnd.ReadResponseAsync();
         Assert.Equal("5", response["Content-Length"]);
         Assert.Empty(response.Body);
     }
@@ -64,16 +43,8 @@ public class ResponseTests
     [Fact]
     public async Task Status_AlwaysLastAndBehindLocation()
     {
-        await using var server = await TestServer.StartAsync(static context =>
-        {
-            context.Response.Redirect("/elsewhere", permanent: true);
-            return Task.CompletedTask;
-        });
-        var frontEnd = server.Connect();
+        var response = await TestServer.AskAsync(Apps.Do(static context => context.Response.Redirect("/elsewhere", permanent: true)));
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
         Assert.Equal("301 Moved Permanently", response.StatusLine);
         Assert.Equal("/elsewhere", response["Location"]);
     }
@@ -81,18 +52,14 @@ public class ResponseTests
     [Fact]
     public async Task Headers_OfTheFrontEndsOwn_Dropped()
     {
-        await using var server = await TestServer.StartAsync(static context =>
+        var response = await TestServer.AskAsync(static context =>
         {
             foreach (var name in new[] { "Status", "Connection", "Keep-Alive", "Transfer-Encoding", "Upgrade", "Trailer", "Proxy-Connection" })
                 context.Response.Headers[name] = "x";
             context.Response.Headers["X-Kept"] = "y";
             return Apps.Hello(context);
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
         Assert.Equal("200 OK", response.StatusLine);
         Assert.Equal(["X-Kept", "Content-Length"], response.Headers.Select(static header => header.Key));
     }
@@ -100,21 +67,20 @@ public class ResponseTests
     [Fact]
     public async Task Exception_BeforeTheStart_500AndHeadersCleared()
     {
-        await using var server = await TestServer.StartAsync(static context =>
+        await using var frontEnd = await TestServer.ConnectAsync(static context =>
         {
             context.Response.Headers["X-Gone"] = "1";
             context.Response.StatusCode = 201;
             throw new InvalidOperationException("on purpose");
         });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
         frontEnd.Send(RecordBytes.Get());
 
         var response = await frontEnd.ReadResponseAsync();
         Assert.Equal((500, "0", null), (response.Status, response["Content-Length"], response["X-Gone"]));
         Assert.Empty(response.Body);
-        Assert.Contains(server.Logs.All, static log => log is { EventName: "ApplicationError", Exception: InvalidOperationException });
+        Assert.Contains(frontEnd.Server.Logs.All, static log => log is { EventName: "ApplicationError", Exception: InvalidOperationException });
         frontEnd.Send(RecordBytes.Get(id: 2));
         Assert.Equal(500, (await frontEnd.ReadResponseAsync(2)).Status);
     }
@@ -124,13 +90,12 @@ public class ResponseTests
     [Trait("Contract", "T12")]
     public async Task Exception_AfterTheStart_ResetWithoutEnd()
     {
-        await using var server = await TestServer.StartAsync(static async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(static async context =>
         {
             await context.Response.WriteAsync("partial");
             throw new InvalidOperationException("on purpose");
         });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -143,7 +108,7 @@ public class ResponseTests
     [InlineData(204, "")]
     public async Task Exception_WhenTheResponseIsWritten_Complete(int status, string body)
     {
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             context.Response.StatusCode = status;
             if (body.Length > 0)
@@ -152,8 +117,7 @@ public class ResponseTests
             await context.Response.WriteAsync(body);
             throw new InvalidOperationException("It failed after the response.");
         });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -165,13 +129,12 @@ public class ResponseTests
     [Fact]
     public async Task Exception_AfterTheStartWhereNothingCanBeReset_AbortRecordAndClose()
     {
-        await using var server = await TestServer.StartAsync(static async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(static async context =>
         {
             await context.Response.WriteAsync("partial");
             throw new InvalidOperationException("on purpose");
         });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
         frontEnd.Transport.HasReset = false;
 
         frontEnd.Send(RecordBytes.Get());
@@ -187,7 +150,7 @@ public class ResponseTests
     public async Task Exception_AfterTheStartAmongOthers_EndWithAppStatusAndNoEndOfStdout()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (context.Request.Path == "/fails")
             {
@@ -198,8 +161,7 @@ public class ResponseTests
             await go.Task;
             await Apps.Hello(context);
         });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
         frontEnd.Send(RecordBytes.Get(1, "/stays"));
 
         frontEnd.Send(RecordBytes.Get(2, "/fails"));
@@ -214,74 +176,60 @@ public class ResponseTests
     [Fact]
     public async Task ContentLength_TooManyBytes_WriteThrows()
     {
-        await using var server = await TestServer.StartAsync(static async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(static async context =>
         {
             context.Response.ContentLength = 3;
             await context.Response.Body.WriteAsync(new byte[4]);
         });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
         frontEnd.Send(RecordBytes.Get());
 
         Assert.Equal(500, (await frontEnd.ReadResponseAsync()).Status);
-        Assert.Contains(server.Logs.All, static log => log.Exception?.Message == "Response Content-Length mismatch: too many bytes written (4 of 3).");
+        Assert.Contains(frontEnd.Server.Logs.All, static log => log.Exception?.Message == "Response Content-Length mismatch: too many bytes written (4 of 3).");
     }
 
     [Fact]
     public async Task ContentLength_TooFewBytes_Reset()
     {
-        await using var server = await TestServer.StartAsync(static async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(static async context =>
         {
             context.Response.ContentLength = 10;
             await context.Response.WriteAsync("four");
         });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
         frontEnd.Send(RecordBytes.Get());
 
         Assert.True(frontEnd.Transport.IsReset);
-        Assert.Contains(server.Logs.All, static log => log.Exception?.Message == "Response Content-Length mismatch: too few bytes written (4 of 10).");
+        Assert.Contains(frontEnd.Server.Logs.All, static log => log.Exception?.Message == "Response Content-Length mismatch: too few bytes written (4 of 10).");
     }
 
-    [Theory]
-    [InlineData("a\rb")]
-    [InlineData("a\nb")]
-    [InlineData("a\0b")]
-    [InlineData("é")]
+    [Theory, Values("a\rb", "a\nb", "a\0b", "é")]
     public async Task Header_InvalidValue_ThrowsWhenItIsSet(string value)
     {
-        await using var server = await TestServer.StartAsync(context =>
+        var response = await TestServer.AskAsync(context =>
         {
             Assert.Throws<InvalidOperationException>(() => context.Response.Headers["X-Bad"] = value);
             return Apps.Hello(context);
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", response.Text);
     }
 
-    [Theory]
-    [InlineData("OK\r\nX-Injected: 1")]
-    [InlineData("a\rb")]
-    [InlineData("a\nb")]
-    [InlineData("a\0b")]
+    [Theory, Values("OK\r\nX-Injected: 1", "a\rb", "a\nb", "a\0b")]
     public async Task ReasonPhrase_Invalid_500OrReset(string reason)
     {
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             context.Features.Get<Microsoft.AspNetCore.Http.Features.IHttpResponseFeature>()!.ReasonPhrase = reason;
             return Apps.Hello(context);
         });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
         frontEnd.Send(RecordBytes.Get());
 
         Assert.Equal("500 Internal Server Error", (await frontEnd.ReadResponseAsync()).StatusLine);
-        Assert.Contains(server.Logs.All, static log => log is { EventName: "ApplicationError", Exception: InvalidOperationException });
+        Assert.Contains(frontEnd.Server.Logs.All, static log => log is { EventName: "ApplicationError", Exception: InvalidOperationException });
     }
 }

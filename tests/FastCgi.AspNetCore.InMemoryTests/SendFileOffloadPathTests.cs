@@ -1,6 +1,3 @@
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Which file it is that the web server is told, by its path.</summary>
@@ -39,9 +36,7 @@ public sealed class SendFileOffloadPathTests : SendFileOffloadTest
         Assert.Equal(isOffloaded ? 0 : Length, response.Body.Length);
     }
 
-    [Theory]
-    [InlineData("/protected")]
-    [InlineData("/protected/")]
+    [Theory, Values("/protected", "/protected/")]
     public async Task Offload_LocationAndRoot_WithAndWithoutSlash(string location)
     {
         foreach (var root in new[] { Root, Root + "/", Root + "/../site" })

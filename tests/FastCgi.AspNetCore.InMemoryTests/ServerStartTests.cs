@@ -1,13 +1,7 @@
-using System.Net;
 using FastCgi.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
-using Microsoft.Extensions.Logging;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -112,9 +106,7 @@ public sealed class ServerStartTests
         Assert.False(run.Server.HasEpoll);
     }
 
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task Start_StoppedWhileAnEndpointIsBound_GivesUpAndLeavesNothing(bool isDisposed)
     {
         var (bound, late) = (new NobodyFactory(), new LateFactory());

@@ -1,8 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.DependencyInjection;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>The server goes by its own clock, and a process that is paused times nothing out.</summary>
@@ -17,10 +12,7 @@ public sealed class ServerTimeTests
         Jumps,
     }
 
-    [Theory]
-    [InlineData(Kind.Throws)]
-    [InlineData(Kind.StandsStill)]
-    [InlineData(Kind.Jumps)]
+    [Theory, Values(Kind.Throws, Kind.StandsStill, Kind.Jumps)]
     public async Task TimeProvider_OfTheApplication_IsNotTheServers(Kind kind)
     {
         await using var run = await ServerRun.StartAsync(
@@ -43,12 +35,7 @@ public sealed class ServerTimeTests
     {
         var go = Waiting.Signal();
         await using var server = await TestServer.StartAsync(
-            async context =>
-            {
-                if (context.Request.Path == "/slow")
-                    await go.Task;
-                await Apps.BodyHash(context);
-            },
+            Apps.After(go.Task, Apps.BodyHash, path: "/slow"),
             static options =>
             {
                 options.Limits.MaxConcurrentRequests = 2;
@@ -88,7 +75,6 @@ public sealed class ServerTimeTests
         Assert.Equal(200, (await idle.ReadResponseAsync()).Status);
     }
 
-    /// <summary>What has stood still before the pause times out after it.</summary>
     [Fact]
     public async Task Pause_OfTheProcess_EndsNoTimeout()
     {

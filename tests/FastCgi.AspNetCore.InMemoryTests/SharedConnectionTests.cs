@@ -1,8 +1,3 @@
-using System.Globalization;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
@@ -34,7 +29,7 @@ public sealed class SharedConnectionTests
     public async Task Fault_AfterTheStart_LeavesTheOtherAnswerWhole(string fault, string other, bool canReset)
     {
         var (started, fail, go) = (Waiting.Signal(), Waiting.Signal(), Waiting.Signal());
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (context.Request.Path == "/other")
             {
@@ -51,8 +46,7 @@ public sealed class SharedConnectionTests
             await fail.Task;
             await FailAsync(context, fault);
         });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
         frontEnd.Transport.HasReset = canReset;
         frontEnd.Send(RecordBytes.Get(1, "/faulty"));
         await started.Task.Within("the start");
@@ -84,14 +78,11 @@ public sealed class SharedConnectionTests
     }
 
     /// <summary>Alone, and with everything delivered, the connection is reset: then the web server sees an error for certain.</summary>
-    [Theory]
-    [InlineData("abort")]
-    [InlineData("throw")]
-    [InlineData("too few")]
+    [Theory, Values("abort", "throw", "too few")]
     public async Task Fault_WhenTheOtherAnswerIsDelivered_ResetsTheConnection(string fault)
     {
         var fail = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (context.Request.Path == "/other")
             {
@@ -105,8 +96,7 @@ public sealed class SharedConnectionTests
             await fail.Task;
             await FailAsync(context, fault);
         });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
         frontEnd.Send(RecordBytes.Get(2, "/other"));
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(2)).Text);
         frontEnd.Send(RecordBytes.Get(1, "/faulty"));

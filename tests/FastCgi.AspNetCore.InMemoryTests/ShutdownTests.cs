@@ -1,8 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.Logging;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class ShutdownTests
@@ -61,12 +56,7 @@ public class ShutdownTests
     public async Task Stop_RequestArrivesWhileTheIdleConnectionIsClosed_RunsOnBeyondTheLingerTimeout()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            if (context.Request.Path == "/slow")
-                await go.Task;
-            await Apps.Hello(context);
-        });
+        await using var server = await TestServer.StartAsync(Apps.After(go.Task, Apps.Hello, path: "/slow"));
         var frontEnd = await ConnectAndGetAsync(server);
         server.Clock.Advance(s_grace + s_tick);
         var stopping = server.StopAsync();
@@ -121,11 +111,10 @@ public class ShutdownTests
     public async Task Stop_RunningRequest_AnsweredAndThenClosed()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(Apps.HelloAfter(go.Task));
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.HelloAfter(go.Task));
         frontEnd.Send(RecordBytes.Get());
 
-        var stopping = server.StopAsync();
+        var stopping = frontEnd.Server.StopAsync();
         Assert.False(frontEnd.Transport.IsClosed);
         go.SetResult();
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
@@ -140,11 +129,10 @@ public class ShutdownTests
     public async Task Stop_RunningRequestOfAConnectionThatIsNotKept_NoFarewell()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(Apps.HelloAfter(go.Task));
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.HelloAfter(go.Task));
         frontEnd.Send(RecordBytes.Get(keepConnection: false));
 
-        var stopping = server.StopAsync();
+        var stopping = frontEnd.Server.StopAsync();
         go.SetResult();
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsClosed, "the close");
@@ -160,37 +148,30 @@ public class ShutdownTests
     public async Task Stop_TokenFires_RestAborted()
     {
         var aborted = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             context.RequestAborted.Register(aborted.SetResult);
             await aborted.Task;
         });
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
         using var patience = new CancellationTokenSource();
 
-        var stopping = server.StopAsync(patience.Token);
+        var stopping = frontEnd.Server.StopAsync(patience.Token);
         await patience.CancelAsync();
 
         await stopping.Within("the stop");
         Assert.True(frontEnd.Transport.IsReset);
         await aborted.Task.Within("the abort");
-        Assert.Equal(LogLevel.Debug, Assert.Single(server.Logs.All, static log => log.EventName == "ConnectionsNotClosedInTime").Level);
+        Assert.Equal(LogLevel.Debug, Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "ConnectionsNotClosedInTime").Level);
     }
 
     [Fact]
     public async Task Stop_FurtherRequestOnABusyConnection_Answered()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            if (context.Request.Path == "/slow")
-                await go.Task;
-            await Apps.Target(context);
-        });
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.After(go.Task, Apps.Target, path: "/slow"));
         frontEnd.Send(RecordBytes.Get(1, "/slow"));
-        var stopping = server.StopAsync();
+        var stopping = frontEnd.Server.StopAsync();
 
         frontEnd.Send(RecordBytes.Get(2, "/late"));
         Assert.Equal("GET /late", (await frontEnd.ReadResponseAsync(2)).Text);

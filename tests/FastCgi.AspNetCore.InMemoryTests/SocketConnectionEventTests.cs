@@ -1,13 +1,7 @@
-using System.Net.Sockets;
 using System.Runtime.CompilerServices;
 using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.InMemoryTests.Epoll;
-using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Transport;
-using Microsoft.AspNetCore.Http;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 

@@ -1,8 +1,4 @@
-using System.Net;
-using System.Net.Sockets;
 using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Transport;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 

@@ -1,8 +1,4 @@
 using System.IO.Pipelines;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -44,13 +40,12 @@ public sealed class StaleUseTests
     {
         IFeatureCollection? kept = null;
         IServerVariablesFeature? variables = null;
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             kept ??= context.Features;
             variables ??= context.Features.Get<IServerVariablesFeature>();
             return Apps.Target(context);
         });
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get(uri: "/first?a=1"));
         await frontEnd.ReadResponseAsync();
 

@@ -1,11 +1,3 @@
-using System.Text;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>The errors of a request in the error log of the web server.</summary>

@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>The rows of the status: the requests that matter are among them, and each is small, whatever a client sends.</summary>
@@ -29,8 +26,7 @@ public sealed class StatusRowTests
     public async Task Requests_VeryManyAndLong_AreBounded()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async _ => await go.Task, static options => options.Limits.MaxRequestsPerConnection = 1_000);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(async _ => await go.Task, static options => options.Limits.MaxRequestsPerConnection = 1_000);
         var path = "/" + new string('x', 60_000);
         for (var i = 1; i <= 300; i++)
         {
@@ -38,11 +34,11 @@ public sealed class StatusRowTests
             frontEnd.Send(RecordBytes.Begin(i), RecordBytes.ParamsStream(i, parameters));
         }
 
-        var requests = server.Connections.DescribeRequests(200);
+        var requests = frontEnd.Server.Connections.DescribeRequests(200);
 
         Assert.Equal(200, requests.Count);
         Assert.All(requests, static request => Assert.InRange(request.Method.Length + request.Path.Length + request.Client!.Length, 1, 700));
-        Assert.Equal(Enumerable.Range(1, 300), server.Connections.DescribeRequests(1_000).Select(static request => (int)request.Id).Order());
+        Assert.Equal(Enumerable.Range(1, 300), frontEnd.Server.Connections.DescribeRequests(1_000).Select(static request => (int)request.Id).Order());
         go.SetResult();
     }
 
@@ -108,12 +104,11 @@ public sealed class StatusRowTests
     [Fact]
     public async Task FrontEnd_WithControlCharacters_IsOneLine()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
         frontEnd.Send(RecordBytes.Get(more: ("SERVER_SOFTWARE", "nginx\r\nerr: forged\u0001")));
         await frontEnd.ReadResponseAsync();
 
-        Assert.DoesNotContain(Assert.Single(server.Advisor.FrontEnds.GetAll()).Software, char.IsControl);
+        Assert.DoesNotContain(Assert.Single(frontEnd.Server.Advisor.FrontEnds.GetAll()).Software, char.IsControl);
     }
 }

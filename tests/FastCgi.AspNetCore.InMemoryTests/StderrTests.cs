@@ -1,9 +1,4 @@
 using System.Buffers;
-using System.Text;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -13,7 +8,7 @@ public class StderrTests
     [Fact]
     public async Task STDERR_Lines_ARecordEachThenTheEndThenEndRequest()
     {
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             var error = StandardErrorOf(context);
             error.WriteLine("first");
@@ -21,7 +16,6 @@ public class StderrTests
             error.Write("ond\nthird");
             await context.Response.WriteAsync("Hello");
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -37,12 +31,7 @@ public class StderrTests
     [InlineData(4_001, 3)]
     public async Task STDERR_LineBeyondTheLimit_BecomesSeveral(int length, int records)
     {
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            StandardErrorOf(context).WriteLine(new string('x', length));
-            return Task.CompletedTask;
-        });
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(context => StandardErrorOf(context).WriteLine(new string('x', length))));
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -54,8 +43,7 @@ public class StderrTests
     [Fact]
     public async Task STDERR_NotUsed_NoRecord()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -65,8 +53,7 @@ public class StderrTests
     [Fact]
     public async Task STDERR_UsedButNothingWritten_NoRecord()
     {
-        await using var server = await TestServer.StartAsync(context => StandardErrorOf(context).FlushAsync());
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(context => StandardErrorOf(context).FlushAsync());
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -77,13 +64,12 @@ public class StderrTests
     public async Task STDERR_Line_IsSentWhileTheApplicationGoesOn()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await context.Response.Body.FlushAsync();
             StandardErrorOf(context).WriteLine("working on it");
             await go.Task;
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -99,14 +85,13 @@ public class StderrTests
     public async Task STDERR_BeforeTheResponse_IsBehindItsHeaderBlock()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             StandardErrorOf(context).WriteLine("early");
             await go.Task;
             await context.Response.WriteAsync("Hello");
             StandardErrorOf(context).WriteLine("late");
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
         Assert.Empty(frontEnd.ReadAvailable());
@@ -118,17 +103,15 @@ public class StderrTests
         Assert.Equal(["early\n", "late\n", ""], Texts(records, RecordBytes.Stderr));
     }
 
-    /// <summary>Though STDERR comes between them, the header block has the length of the body.</summary>
     [Fact]
     public async Task STDERR_WithAShortBody_ContentLengthIsKnown()
     {
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             StandardErrorOf(context).WriteLine("a line");
             context.Response.BodyWriter.Write("Hello"u8);
             return Task.CompletedTask;
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -143,7 +126,7 @@ public class StderrTests
     public async Task STDERR_ApplicationFailsAfterTheStart_StderrEndsBeforeEndRequest()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (context.Request.Path == "/other")
             {
@@ -155,8 +138,7 @@ public class StderrTests
             StandardErrorOf(context).Write("going down");
             throw new InvalidOperationException("broken");
         });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
         frontEnd.Send(RecordBytes.Get(3, "/other"), RecordBytes.Get(5));
 
@@ -174,22 +156,17 @@ public class StderrTests
     [InlineData("a\tb \\ é 😀", "a\tb \\ é 😀")]
     public async Task STDERR_ControlCharacters_AreEscaped(string text, string expected)
     {
-        await using var server = await TestServer.StartAsync(context => StandardErrorOf(context).WriteLineAsync(text));
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(context => StandardErrorOf(context).WriteLineAsync(text));
 
         frontEnd.Send(RecordBytes.Get());
 
         Assert.Equal(expected + "\n", Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr)[0]);
     }
 
-    [Theory]
-    [InlineData(9)]
-    [InlineData(10)]
-    [InlineData(11)]
-    [InlineData(100_000)]
+    [Theory, Values(9, 10, 11, 100_000)]
     public async Task STDERR_MoreThanTheLimit_IsDropped(int length)
     {
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             async context =>
             {
                 for (var i = 0; i < length; i++)
@@ -197,7 +174,6 @@ public class StderrTests
                 await Apps.Hello(context);
             },
             options => options.Limits.MaxStandardErrorSize = 20);
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -211,13 +187,12 @@ public class StderrTests
     [Fact]
     public async Task STDERR_AfterTheResponseIsComplete_IsDropped()
     {
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             StandardErrorOf(context).WriteLine("before");
             await context.Response.CompleteAsync();
             StandardErrorOf(context).WriteLine("after");
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -229,12 +204,11 @@ public class StderrTests
     [Fact]
     public async Task STDERR_FirstUsedAfterTheResponseIsComplete_IsDropped()
     {
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await context.Response.CompleteAsync();
             StandardErrorOf(context).WriteLine("after");
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -247,13 +221,12 @@ public class StderrTests
     {
         TextWriter? kept = null;
         IFastCgiRequestFeature? feature = null;
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             kept ??= StandardErrorOf(context);
             feature ??= context.Features.Get<IFastCgiRequestFeature>();
             return Apps.Hello(context);
         });
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
         await ReadRequestAsync(frontEnd);
 
@@ -271,13 +244,12 @@ public class StderrTests
     public async Task ABORT_REQUEST_WhileLinesWait_TheyAreDroppedAndSoAreLaterOnes()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             StandardErrorOf(context).WriteLine("before");
             await go.Task;
             StandardErrorOf(context).WriteLine("after");
         });
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
 
         frontEnd.Send(RecordBytes.Abort());
@@ -291,12 +263,11 @@ public class StderrTests
     [Fact]
     public async Task STDERR_OfRequestsOfOneConnection_AreKeptApart()
     {
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             StandardErrorOf(context).WriteLine(context.Request.Path);
             await Apps.Hello(context);
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get(3, "/three"), RecordBytes.Get(5, "/five"));
 

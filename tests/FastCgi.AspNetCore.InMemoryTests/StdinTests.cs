@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class StdinTests
@@ -9,8 +5,7 @@ public class StdinTests
     [Fact]
     public async Task STDIN_EverySplitPointOfARequest_SameAnswer()
     {
-        await using var server = await TestServer.StartAsync(Apps.BodyHash);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
         var body = Apps.Pattern(70);
         var request = RecordBytes.Post(1, "/", body);
 
@@ -25,8 +20,7 @@ public class StdinTests
     [Fact]
     public async Task STDIN_ByteByByte_SameAnswer()
     {
-        await using var server = await TestServer.StartAsync(Apps.BodyHash);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
         var body = Apps.Pattern(70);
 
         frontEnd.SendByteByByte(RecordBytes.Post(1, "/", body));
@@ -36,12 +30,10 @@ public class StdinTests
 
     [Theory]
     [Trait("Contract", "T17")]
-    [InlineData("")]
-    [InlineData("-1")]
+    [Values("", "-1")]
     public async Task STDIN_LengthNotKnown_ReadToTheEndOfStream(string contentLength)
     {
-        await using var server = await TestServer.StartAsync(Apps.BodyHash);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
         var body = Apps.Pattern(5_000);
 
         frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", contentLength))));
@@ -55,8 +47,7 @@ public class StdinTests
     [Fact]
     public async Task STDIN_ContentLengthBytesWithoutEndOfStream_BodyComplete()
     {
-        await using var server = await TestServer.StartAsync(Apps.BodyHash);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
 
         frontEnd.Send(
             RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "4"))),
@@ -68,8 +59,7 @@ public class StdinTests
     [Fact]
     public async Task STDIN_ZeroContentLengthAndNoRecord_BodyEmpty()
     {
-        await using var server = await TestServer.StartAsync(Apps.BodyHash);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
 
         frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "0"))));
 
@@ -80,8 +70,7 @@ public class StdinTests
     [Trait("Contract", "E7")]
     public async Task STDIN_MoreThanContentLength_CutAndNotTheNextRequests()
     {
-        await using var server = await TestServer.StartAsync(Apps.BodyHash);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
 
         frontEnd.Send(
             RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "4"))),
@@ -95,23 +84,21 @@ public class StdinTests
     [Fact]
     public async Task STDIN_FewerThanContentLength_ReadFailsWith400()
     {
-        await using var server = await TestServer.StartAsync(Apps.BodyHash);
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
         frontEnd.Send(
             RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "8"))),
             RecordBytes.StdinStream(1, "abcd"u8));
 
         Assert.Equal(400, (await frontEnd.ReadResponseAsync()).Status);
-        Assert.Contains(server.Logs.All, static log => log.Exception?.Message == "Unexpected end of request content.");
+        Assert.Contains(frontEnd.Server.Logs.All, static log => log.Exception?.Message == "Unexpected end of request content.");
     }
 
     [Fact]
     public async Task STDIN_BeforeEndOfParams_400()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
         frontEnd.Send(
             RecordBytes.Begin(), RecordBytes.Record(RecordBytes.Params, 1, RecordBytes.Pairs(RecordBytes.RequestParams())),
@@ -127,9 +114,8 @@ public class StdinTests
     [Trait("Contract", "T13")]
     public async Task STDIN_UnreadByApplication_NotTheNextRequests()
     {
-        await using var server = await TestServer.StartAsync(static context =>
+        await using var frontEnd = await TestServer.ConnectAsync(static context =>
             context.Request.Path == "/unread" ? context.Response.WriteAsync("unread") : Apps.BodyHash(context));
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Post(1, "/unread", Apps.Pattern(100_000)), RecordBytes.Post(2, "/", "next"u8.ToArray()));
 
@@ -144,14 +130,9 @@ public class StdinTests
     public async Task STDIN_MoreUnreadThanWindow_ReceivingPausesAndResumes()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(
-            async context =>
-            {
-                await go.Task;
-                await Apps.BodyHash(context);
-            },
+        await using var frontEnd = await TestServer.ConnectAsync(
+            Apps.After(go.Task, Apps.BodyHash),
             static options => options.Limits.MaxRequestBufferSize = 10_000);
-        var frontEnd = server.Connect();
         var body = Apps.Pattern(30_000);
 
         frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "30000"))));
@@ -170,7 +151,7 @@ public class StdinTests
     public async Task STDIN_ConnectionClosedInMidBody_ReadFails()
     {
         var error = Waiting.Signal<Exception>();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             try
             {
@@ -181,7 +162,6 @@ public class StdinTests
                 error.SetResult(exception);
             }
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "8"))), RecordBytes.Record(RecordBytes.Stdin, 1, "abcd"u8));
         frontEnd.Close();
@@ -193,7 +173,7 @@ public class StdinTests
     public async Task STDIN_CopiedToWhatFailsInTheMiddle_TheRestCanBeReadAgain()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await go.Task;
             using var first = new FailingStream(writes: 1);
@@ -203,7 +183,6 @@ public class StdinTests
             await context.Request.Body.CopyToAsync(rest);
             await context.Response.Body.WriteAsync((byte[])[.. first.ToArray(), .. rest.ToArray()]);
         });
-        var frontEnd = server.Connect();
         var body = Apps.Pattern(30_000);
         frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST")));
         for (var start = 0; start < body.Length; start += 3_000)

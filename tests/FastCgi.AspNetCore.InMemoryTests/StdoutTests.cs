@@ -1,33 +1,17 @@
 using System.Buffers.Binary;
 using System.IO.Pipelines;
-using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class StdoutTests
 {
-    [Theory]
-    [InlineData(1)]
-    [InlineData(3_500)]
-    [InlineData(3_584)]
-    [InlineData(4_096)]
-    [InlineData(65_000)]
-    [InlineData(65_528)]
-    [InlineData(65_535)]
-    [InlineData(65_536)]
-    [InlineData(1_000_000)]
+    [Theory, Values(1, 3_500, 3_584, 4_096, 65_000, 65_528, 65_535, 65_536, 1_000_000)]
     public async Task STDOUT_BodyOfAnySize_ComesWhole(int length)
     {
         var body = Apps.Pattern(length);
-        await using var server = await TestServer.StartAsync(context => context.Response.Body.WriteAsync(body).AsTask());
-        var frontEnd = server.Connect();
+        var response = await TestServer.AskAsync(context => context.Response.Body.WriteAsync(body).AsTask());
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal(body, (await frontEnd.ReadResponseAsync()).Body);
+        Assert.Equal(body, response.Body);
     }
 
     [Fact]
@@ -36,7 +20,7 @@ public class StdoutTests
     public async Task STDOUT_EmptyWritesAndFlushes_NeverAnEmptyRecordBeforeTheEnd()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await context.Response.Body.WriteAsync(ReadOnlyMemory<byte>.Empty);
             await context.Response.Body.FlushAsync();
@@ -48,7 +32,6 @@ public class StdoutTests
             await context.Response.BodyWriter.FlushAsync();
             await context.Response.WriteAsync("end");
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
         var head = await frontEnd.ReadRecordAsync();
@@ -63,7 +46,7 @@ public class StdoutTests
     public async Task STDOUT_Flush_SentWhileTheApplicationGoesOn()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             for (var i = 0; i < 3; i++)
             {
@@ -72,7 +55,6 @@ public class StdoutTests
                 go = Waiting.Signal();
             }
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
         for (var i = 0; i < 3; i++)
@@ -85,19 +67,14 @@ public class StdoutTests
 
     [Theory]
     [Trait("Contract", "T16")]
-    [InlineData(3_000)]
-    [InlineData(8_000)]
-    [InlineData(60_000)]
-    [InlineData(70_000)]
-    [InlineData(200_000)]
+    [Values(3_000, 8_000, 60_000, 70_000, 200_000)]
     public async Task STDOUT_LargeHeaderBlock_InOneRecordWhereItFits(int length)
     {
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             context.Response.Headers["X-Large"] = new string('x', length);
             return Apps.Hello(context);
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -113,7 +90,7 @@ public class StdoutTests
     public async Task STDOUT_SlowPeer_WritesWaitAndMemoryIsBounded()
     {
         var written = 0;
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             var chunk = new byte[10_000];
             for (var i = 0; i < 1_000; i++)
@@ -122,13 +99,12 @@ public class StdoutTests
                 Volatile.Write(ref written, i + 1);
             }
         });
-        var frontEnd = server.Connect();
         frontEnd.Transport.HoldSends();
 
         frontEnd.Send(RecordBytes.Get());
 
         Assert.InRange(Volatile.Read(ref written), 1, 50);
-        Assert.InRange(server.Context.Buffers.AllocatedBytes, 0, 2_000_000);
+        Assert.InRange(frontEnd.Server.Context.Buffers.AllocatedBytes, 0, 2_000_000);
         frontEnd.Transport.ReleaseSend(goesOn: false);
         Assert.Equal(10_000_000, (await frontEnd.ReadResponseAsync()).Body.Length);
     }
@@ -137,7 +113,7 @@ public class StdoutTests
     [Trait("Contract", "D9")]
     public async Task STDOUT_ConcurrentWriters_NoRecordIsTorn()
     {
-        await using var server = await TestServer.StartAsync(static async context =>
+        var response = await TestServer.AskAsync(static async context =>
         {
             await context.Response.StartAsync();
             var body = context.Response.Body;
@@ -148,11 +124,8 @@ public class StdoutTests
                     await body.WriteAsync(line);
             })));
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var lines = (await frontEnd.ReadResponseAsync()).Text.Split('\n', StringSplitOptions.RemoveEmptyEntries);
+        var lines = response.Text.Split('\n', StringSplitOptions.RemoveEmptyEntries);
         Assert.Equal(1_600, lines.Length);
         Assert.All(lines, static line => Assert.Equal($"{line[0]}{new string((char)('a' + line[0] - '0'), 98)}", line));
     }

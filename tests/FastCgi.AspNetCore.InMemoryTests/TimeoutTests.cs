@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class TimeoutTests
@@ -29,13 +25,12 @@ public class TimeoutTests
     [Theory, MemberData(nameof(NoRequest))]
     public async Task Connection_OnWhichNoRequestBegins_ClosedInTheTimeOfParams(string sent)
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         frontEnd.Send(BytesOf(sent));
 
-        server.Clock.Advance(TimeSpan.FromSeconds(29));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(29));
         Assert.False(frontEnd.Transport.IsClosed || frontEnd.Transport.IsReset);
-        server.Clock.Advance(s_tick);
+        frontEnd.Server.Clock.Advance(s_tick);
 
         Assert.True(frontEnd.Transport.IsClosed || frontEnd.Transport.IsReset);
     }
@@ -44,36 +39,30 @@ public class TimeoutTests
     [Fact]
     public async Task Connection_OnWhichNoRequestBeginsAndSomethingAlwaysComes_ResetInTwiceTheTime()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
         for (var i = 0; i < 59; i++)
         {
             frontEnd.Send(BytesOf("GET_VALUES"));
-            server.Clock.Advance(s_tick);
+            frontEnd.Server.Clock.Advance(s_tick);
         }
 
         Assert.False(frontEnd.Transport.IsReset);
-        server.Clock.Advance(s_tick);
+        frontEnd.Server.Clock.Advance(s_tick);
         Assert.True(frontEnd.Transport.IsReset);
     }
 
     /// <summary>Web servers keep connections for hours, and what is between two requests is theirs.</summary>
-    [Theory]
-    [InlineData("nothing")]
-    [InlineData("half a header")]
-    [InlineData("GET_VALUES")]
-    [InlineData("an unknown record")]
+    [Theory, Values("nothing", "half a header", "GET_VALUES", "an unknown record")]
     public async Task Connection_ThatHasCarriedARequest_StaysOpen(string sent)
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         frontEnd.Send(RecordBytes.Get());
         await frontEnd.ReadResponseAsync();
         frontEnd.Send(BytesOf(sent));
         frontEnd.ReadAvailable();
 
-        server.Clock.Advance(TimeSpan.FromHours(5));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromHours(5));
 
         Assert.False(frontEnd.Transport.IsClosed || frontEnd.Transport.IsReset);
         frontEnd.Send(sent == "half a header" ? RecordBytes.Get()[4..] : RecordBytes.Get());
@@ -84,16 +73,15 @@ public class TimeoutTests
     [Fact]
     public async Task Connection_OnWhichARequestBeginsInTime_StaysOpen()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
-        server.Clock.Advance(TimeSpan.FromSeconds(29));
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(29));
         frontEnd.Send(RecordBytes.Begin());
-        server.Clock.Advance(TimeSpan.FromSeconds(29));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(29));
         Assert.False(frontEnd.Transport.IsClosed);
 
         frontEnd.Send(RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
-        server.Clock.Advance(TimeSpan.FromHours(5));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromHours(5));
 
         Assert.False(frontEnd.Transport.IsClosed);
     }
@@ -111,26 +99,23 @@ public class TimeoutTests
         _ => [],
     };
 
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task GET_VALUES_WithoutItsEnd_ResetInTheTimeOfParams(bool isAfterARequest)
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         if (isAfterARequest)
         {
             frontEnd.Send(RecordBytes.Get());
             await frontEnd.ReadResponseAsync();
-            server.Clock.Advance(TimeSpan.FromHours(1));
+            frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
         }
 
         // A header that claims 60,000 bytes, and now and then one of them.
         frontEnd.Send(RecordBytes.Record(9, 0, new byte[60_000])[..9]);
-        server.Clock.Advance(TimeSpan.FromSeconds(29));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(29));
         frontEnd.Send([0]);
         Assert.False(frontEnd.Transport.IsReset);
-        server.Clock.Advance(s_tick);
+        frontEnd.Server.Clock.Advance(s_tick);
 
         Assert.True(frontEnd.Transport.IsReset);
     }
@@ -153,9 +138,7 @@ public class TimeoutTests
         Assert.True(frontEnd.Transport.IsReset);
     }
 
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task SendTimeout_SomethingTakenNowAndThen_GoesOn(bool isWholeSend)
     {
         await using var server = await StartWithDefaultAsync(static context => context.Response.Body.WriteAsync(new byte[2_000_000]).AsTask());
@@ -275,13 +258,10 @@ public class TimeoutTests
         Assert.Equal(200_000, (await frontEnd.ReadResponseAsync()).Body.Length);
     }
 
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task Record_ThatCameInPieces_LeavesNothingThatIsAwaited(bool isOfManagement)
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         for (var i = 0; i < 2; i++)
         {
             frontEnd.SendByteByByte(RecordBytes.Get(id: i + 1));
@@ -289,7 +269,7 @@ public class TimeoutTests
             if (isOfManagement)
                 frontEnd.SendByteByByte(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MAX_REQS", ""))));
             Assert.Equal(isOfManagement ? 1 : 0, frontEnd.ReadAvailable().Count);
-            server.Clock.Advance(TimeSpan.FromMinutes(1));
+            frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(1));
             Assert.False(frontEnd.Transport.IsReset);
         }
     }
@@ -297,14 +277,13 @@ public class TimeoutTests
     [Fact]
     public async Task KeepAliveTimeout_IdleThatLong_ConnectionClosed()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(60));
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(60));
         frontEnd.Send(RecordBytes.Get());
         await frontEnd.ReadResponseAsync();
 
-        server.Clock.Advance(TimeSpan.FromSeconds(59));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(59));
         Assert.False(frontEnd.Transport.IsClosed);
-        server.Clock.Advance(s_tick);
+        frontEnd.Server.Clock.Advance(s_tick);
 
         Assert.True(frontEnd.Transport.IsClosed);
     }
@@ -313,12 +292,11 @@ public class TimeoutTests
     [Trait("Contract", "G3")]
     public async Task KeepAliveTimeout_NoneByDefault_ConnectionStaysOpen()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         frontEnd.Send(RecordBytes.Get());
         await frontEnd.ReadResponseAsync();
 
-        server.Clock.Advance(TimeSpan.FromHours(1));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
 
         Assert.False(frontEnd.Transport.IsClosed);
         Assert.False(frontEnd.Transport.IsReset);
@@ -328,13 +306,12 @@ public class TimeoutTests
     public async Task KeepAliveTimeout_WhileARequestRuns_ConnectionStaysOpen()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             Apps.HelloAfter(go.Task),
             static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(5));
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
 
-        server.Clock.Advance(TimeSpan.FromMinutes(5));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(5));
         Assert.False(frontEnd.Transport.IsClosed);
         go.SetResult();
 
@@ -346,15 +323,14 @@ public class TimeoutTests
     [Trait("Contract", "T13")]
     public async Task LingerTimeout_PeerKeepsTheConnectionOpen_Reset()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         // Without the end of STDIN, so that there may be more to come.
         frontEnd.Send(RecordBytes.Begin(keepConnection: false), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/")));
         await frontEnd.ReadResponseAsync();
 
-        server.Clock.Advance(TimeSpan.FromSeconds(4));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(4));
         Assert.False(frontEnd.Transport.IsReset);
-        server.Clock.Advance(s_tick);
+        frontEnd.Server.Clock.Advance(s_tick);
 
         Assert.True(frontEnd.Transport.IsReset);
     }

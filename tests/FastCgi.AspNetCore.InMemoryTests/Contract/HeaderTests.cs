@@ -1,7 +1,5 @@
 using FastCgi.AspNetCore.InMemoryTests.Oracle;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
@@ -42,13 +40,7 @@ public class HeaderTests
 
     [Theory]
     [Trait("Contract", "H12")]
-    [InlineData("12")]
-    [InlineData("0")]
-    [InlineData("-1")]
-    [InlineData("+1")]
-    [InlineData("1 ")]
-    [InlineData("abc")]
-    [InlineData("99999999999999999999")]
+    [Values("12", "0", "-1", "+1", "1 ", "abc", "99999999999999999999")]
     public async Task ContentLength_SetAsText_NumberOrRefused(string value) => await Parity.AssertAsync(
         (context, seen) =>
         {
@@ -93,9 +85,7 @@ public class HeaderTests
 
     [Theory]
     [Trait("Contract", "H10")]
-    [InlineData("plain")]
-    [InlineData("tab\tand  spaces")]
-    [InlineData("!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")]
+    [Values("plain", "tab\tand  spaces", "!\"#$%&'()*+,-./:;<=>?@[\\]^_`{|}~")]
     public async Task RequestHeader_Value_AsSent(string value)
     {
         var answer = await Parity.AssertAsync(

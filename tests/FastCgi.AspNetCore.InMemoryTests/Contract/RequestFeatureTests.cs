@@ -1,11 +1,6 @@
-using System.Net;
 using FastCgi.AspNetCore.InMemoryTests.Oracle;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Http.Features.Authentication;
 using Microsoft.AspNetCore.Routing;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
@@ -162,7 +157,7 @@ public class RequestFeatureTests
     [Trait("Contract", "T7")]
     public async Task Features_OfTheRequestBefore_Gone()
     {
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             var features = context.Features;
             var leaked = features.Where(static feature => feature.Value is Leaked).Select(static feature => feature.Key.Name);
@@ -174,7 +169,6 @@ public class RequestFeatureTests
             features.Set<IHttpMaxRequestBodySizeFeature>(null);
             await context.Response.WriteAsync(seen);
         });
-        var frontEnd = server.Connect();
 
         for (var i = 0; i < 40; i++)
         {
@@ -191,13 +185,12 @@ public class RequestFeatureTests
     {
         HttpContext? kept = null;
         IFeatureCollection features = null!;
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             kept ??= context;
             features ??= context.Features;
             return context.Response.WriteAsync($"{context.Request.Path} {context.Response.StatusCode} {context.RequestAborted.IsCancellationRequested}");
         });
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get(uri: "/first"));
         await frontEnd.ReadResponseAsync();
 

@@ -1,9 +1,4 @@
 using FastCgi.AspNetCore.InMemoryTests.Oracle;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.Logging;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
@@ -15,8 +10,7 @@ public class RequestLifetimeTests
     [Trait("Contract", "F6")]
     [Trait("Contract", "A6")]
     [Trait("Contract", "A7")]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Values(false, true)]
     public async Task RequestAborted_ClientGoes_CancelledAndNoError(bool isStarted)
     {
         var gone = Waiting.Signal();
@@ -39,30 +33,24 @@ public class RequestLifetimeTests
     [Theory]
     [Trait("Contract", "A6")]
     [Trait("Contract", "I66")]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Values(false, true)]
     public async Task Exception_OfTheClientsAbsence_LoggedAtDebugOnly(bool isInput)
     {
         var completed = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
-            context.Response.OnCompleted(() =>
-            {
-                completed.SetResult();
-                return Task.CompletedTask;
-            });
+            context.Response.OnCompleted(Apps.Do(() => completed.SetResult()));
             if (isInput)
                 await context.Request.Body.CopyToAsync(Stream.Null);
             else
                 await Apps.UntilAborted(context);
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "3"))));
         frontEnd.Close();
 
         await completed.Task.Within("the end of the request");
-        Assert.Equal(LogLevel.Debug, Assert.Single(server.Logs.All, static log => log.EventName == "RequestAborted").Level);
+        Assert.Equal(LogLevel.Debug, Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "RequestAborted").Level);
     }
 
     [Fact]
@@ -132,14 +120,13 @@ public class RequestLifetimeTests
     [Theory]
     [Trait("Contract", "F2")]
     [Trait("Contract", "T9")]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Values(true, false)]
     public async Task RequestAborted_PeerClosesAfterTheWholeResponse_NotCancelled(bool hasLength)
     {
         var isWritten = Waiting.Signal();
         var isClosed = Waiting.Signal();
         var wasCancelled = Waiting.Signal<bool>();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             var aborted = context.RequestAborted;
             if (hasLength)
@@ -151,7 +138,6 @@ public class RequestLifetimeTests
             await isClosed.Task;
             wasCancelled.SetResult(aborted.IsCancellationRequested);
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get(keepConnection: false));
         await isWritten.Task.Within("the response");
@@ -159,33 +145,6 @@ public class RequestLifetimeTests
         isClosed.SetResult();
 
         Assert.False(await wasCancelled.Task.Within("the end of the application"));
-    }
-
-    [Fact]
-    [Trait("Contract", "F2")]
-    [Trait("Contract", "T9")]
-    public async Task RequestAborted_PeerClosesWhileOnCompletedRuns_NotCancelled()
-    {
-        var isClosed = Waiting.Signal();
-        var wasCancelled = Waiting.Signal<bool>();
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            var aborted = context.RequestAborted;
-            context.Response.OnCompleted(async () =>
-            {
-                await isClosed.Task;
-                wasCancelled.SetResult(aborted.IsCancellationRequested);
-            });
-            return Apps.Hello(context);
-        });
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
-        frontEnd.Close();
-        isClosed.SetResult();
-
-        Assert.False(await wasCancelled.Task.Within("the callback"));
     }
 
     [Fact]
@@ -205,7 +164,7 @@ public class RequestLifetimeTests
         var calls = 0;
         var started = Waiting.Signal();
         var ended = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (context.Request.Path == "/register")
             {
@@ -217,7 +176,6 @@ public class RequestLifetimeTests
             await Assert.ThrowsAnyAsync<OperationCanceledException>(() => Apps.UntilAborted(context));
             ended.SetResult();
         });
-        var frontEnd = server.Connect();
 
         for (var i = 0; i < 40; i++)
         {
@@ -256,11 +214,10 @@ public class RequestLifetimeTests
     [Theory]
     [Trait("Contract", "F5")]
     [Trait("Contract", "I34")]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Values(false, true)]
     public async Task Abort_ByTheApplication_ReadsFailAndNothingIsSent(bool isStarted)
     {
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (isStarted)
                 await context.Response.StartAsync();
@@ -269,12 +226,11 @@ public class RequestLifetimeTests
             await Assert.ThrowsAnyAsync<OperationCanceledException>(() => context.Request.Body.ReadExactlyAsync(new byte[1]).AsTask());
             await context.Response.WriteAsync("not sent");
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "3"))));
 
         Assert.Equal((0, true), ((await frontEnd.ReadOutcomeAsync()).Status, frontEnd.Transport.IsReset));
-        Assert.Equal(LogLevel.Information, Assert.Single(server.Logs.All, static log => log.EventName == "ApplicationAborted").Level);
+        Assert.Equal(LogLevel.Information, Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "ApplicationAborted").Level);
     }
 
     [Fact]
@@ -282,7 +238,7 @@ public class RequestLifetimeTests
     public async Task RequestAborted_CallbackUsesTheResponse_NoDeadlock()
     {
         var called = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             context.RequestAborted.Register(() =>
             {
@@ -296,12 +252,11 @@ public class RequestLifetimeTests
             });
             await called.Task;
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
         frontEnd.Close();
 
         await called.Task.Within("the callback");
-        Assert.Equal(0, server.Connections.Count);
+        Assert.Equal(0, frontEnd.Server.Connections.Count);
     }
 }

@@ -1,11 +1,6 @@
 using System.IO.Pipelines;
-using System.Text;
 using System.Text.Json;
 using FastCgi.AspNetCore.InMemoryTests.Oracle;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
@@ -14,18 +9,13 @@ public class ResponseCompletionTests
 {
     [Theory]
     [Trait("Contract", "D7")]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Values(true, false)]
     public async Task Complete_ApplicationGoesOn_ResponseEndsAndWritesThrow(bool byFeature)
     {
         var answer = await Parity.AssertAsync(async (context, seen) =>
         {
             var writer = context.Response.BodyWriter;
-            context.Response.OnStarting(() =>
-            {
-                seen.Note("starting", "called");
-                return Task.CompletedTask;
-            });
+            context.Response.OnStarting(Apps.Do(() => seen.Note("starting", "called")));
             Put(writer, "abc");
             await (byFeature ? context.Response.CompleteAsync() : writer.CompleteAsync().AsTask());
             seen.Note("started", context.Response.HasStarted);
@@ -47,17 +37,14 @@ public class ResponseCompletionTests
     public async Task Complete_ApplicationStillRuns_EndIsSent()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        var response = await TestServer.AskAsync(async context =>
         {
             await context.Response.WriteAsync("abc");
             await context.Response.CompleteAsync();
             await go.Task;
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("abc", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("abc", response.Text);
         go.SetResult();
     }
 

@@ -1,8 +1,4 @@
 using FastCgi.AspNetCore.InMemoryTests.Oracle;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
@@ -131,33 +127,27 @@ public class ResponseStreamTests
     [InlineData(false, null)]
     public async Task DisableBuffering_BeforeTheStart_TellsNginx(bool disables, string? value)
     {
-        await using var server = await TestServer.StartAsync(context =>
+        var response = await TestServer.AskAsync(context =>
         {
             if (disables)
                 context.Features.Get<IHttpResponseBodyFeature>()!.DisableBuffering();
             return Apps.Hello(context);
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal(value, (await frontEnd.ReadResponseAsync())["X-Accel-Buffering"]);
+        Assert.Equal(value, response["X-Accel-Buffering"]);
     }
 
     [Fact]
     [Trait("Contract", "1")]
     public async Task DisableBuffering_AfterTheStart_Harmless()
     {
-        await using var server = await TestServer.StartAsync(static async context =>
+        var response = await TestServer.AskAsync(static async context =>
         {
             await context.Response.StartAsync();
             context.Features.Get<IHttpResponseBodyFeature>()!.DisableBuffering();
             await Apps.Hello(context);
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", response.Text);
     }
 }

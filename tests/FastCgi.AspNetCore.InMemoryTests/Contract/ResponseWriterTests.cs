@@ -1,20 +1,12 @@
 using System.IO.Pipelines;
-using System.Text;
 using System.Text.Json;
 using FastCgi.AspNetCore.InMemoryTests.Oracle;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 /// <summary><c>Response.BodyWriter</c>: leases and flushes.</summary>
 public class ResponseWriterTests
 {
-    // More than a flush holds back, so that it is sent at once, and what is written after it has to wait for a slow peer.
-    private const int OneSend = 100_000;
-
     [Fact]
     [Trait("Contract", "D1")]
     public async Task BodyAndBodyWriter_UsedInTurn_OrderKept()
@@ -40,12 +32,7 @@ public class ResponseWriterTests
     [Theory]
     [Trait("Contract", "D2")]
     [Trait("Contract", "T26")]
-    [InlineData(0)]
-    [InlineData(1)]
-    [InlineData(4_096)]
-    [InlineData(65_535)]
-    [InlineData(65_536)]
-    [InlineData(300_000)]
+    [Values(0, 1, 4_096, 65_535, 65_536, 300_000)]
     public async Task GetMemory_SizeHint_AtLeastThatMuch(int hint) => await Parity.AssertAsync((context, seen) =>
     {
         var writer = context.Response.BodyWriter;
@@ -84,12 +71,11 @@ public class ResponseWriterTests
     /// <summary>A JSON writer holds a lease from its first token to its own flush. (Kestrel sends what is not its own then.)</summary>
     [Theory]
     [Trait("Contract", "D3")]
-    [InlineData(10)]
-    [InlineData(100_000)]
+    [Values(10, 100_000)]
     public async Task Flush_WhileAnotherWriterHoldsALease_LeaseStaysGood(int length)
     {
         var text = new string('x', length);
-        await using var server = await TestServer.StartAsync(async context =>
+        var response = await TestServer.AskAsync(async context =>
         {
             await context.Response.StartAsync();
             await using var json = new Utf8JsonWriter(context.Response.BodyWriter);
@@ -105,11 +91,8 @@ public class ResponseWriterTests
                 json.Reset();
             }
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal($"[\"{text}\",0][\"{text}\",1][\"{text}\",2]", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal($"[\"{text}\",0][\"{text}\",1][\"{text}\",2]", response.Text);
     }
 
     [Fact]
@@ -147,7 +130,7 @@ public class ResponseWriterTests
     public async Task Flush_WaitsForASlowPeer_CanBeCancelledAndNothingIsLost()
     {
         var canceled = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             async context =>
             {
                 using var source = new CancellationTokenSource();
@@ -159,7 +142,6 @@ public class ResponseWriterTests
                 canceled.SetResult();
             },
             static options => options.Limits.MaxResponseBufferSize = 1_000);
-        var frontEnd = server.Connect();
         frontEnd.Transport.HoldSends();
 
         frontEnd.Send(RecordBytes.Get());
@@ -174,7 +156,7 @@ public class ResponseWriterTests
     public async Task Writer_PeerGone_FlushCompletedAndBytesDropped()
     {
         var done = Waiting.Signal<FlushResult>();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await context.Response.StartAsync();
             await Assert.ThrowsAnyAsync<OperationCanceledException>(() => Apps.UntilAborted(context));
@@ -188,7 +170,6 @@ public class ResponseWriterTests
             await context.Response.Body.WriteAsync(new byte[10]);
             done.SetResult(await writer.FlushAsync());
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
         frontEnd.Close();
@@ -211,12 +192,11 @@ public class ResponseWriterTests
 
     [Theory]
     [Trait("Contract", "D6")]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Values(true, false)]
     public async Task CancelPendingFlush_SlowPeer_FlushReturnsAndNothingIsLost(bool isPending)
     {
         var done = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             async context =>
             {
                 var writer = context.Response.BodyWriter;
@@ -233,7 +213,6 @@ public class ResponseWriterTests
                 Assert.False((await writer.FlushAsync()).IsCanceled);
             },
             static options => options.Limits.MaxResponseBufferSize = 1_000);
-        var frontEnd = server.Connect();
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Get());
         await done.Task.Within("the cancelled flush");
@@ -248,7 +227,7 @@ public class ResponseWriterTests
     public async Task Write_MoreThanTheLimitWaits_CompletesWhenThePeerHasTaken()
     {
         var isWaiting = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await context.Response.Body.WriteAsync(new byte[1]);
             Assert.True(context.Response.Body.WriteAsync(new byte[60 * 1024]).AsTask().IsCompleted);
@@ -257,7 +236,6 @@ public class ResponseWriterTests
             isWaiting.SetResult();
             await write;
         });
-        var frontEnd = server.Connect();
         frontEnd.Transport.HoldSends();
 
         frontEnd.Send(RecordBytes.Get());

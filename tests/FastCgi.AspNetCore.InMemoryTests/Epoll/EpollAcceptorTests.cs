@@ -1,9 +1,6 @@
-using System.Net.Sockets;
 using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 

@@ -1,11 +1,5 @@
-using System.Net;
-using System.Net.Sockets;
 using System.Runtime.Versioning;
-using System.Text;
-using FastCgi.AspNetCore.Testing;
-using FastCgi.AspNetCore.Transport;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
@@ -13,10 +7,7 @@ namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 [SupportedOSPlatform("linux")]
 public sealed class EpollEngineTests
 {
-    /// <summary>Another process that has the socket too has shut it down: the loop would be told of a connection again and again.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Accept_SocketIsShutDownByAnother_OneWarningAndTheNextAttemptByTheClock(bool isTcp)
     {
         await using var hand = await HandListener.StartAsync(isTcp: isTcp);
@@ -35,7 +26,6 @@ public sealed class EpollEngineTests
         Assert.NotNull(hand.Loop.GetInterest((int)hand.Descriptor));
     }
 
-    /// <summary>Another loop or process was faster, which is no failure.</summary>
     [Fact]
     public async Task Accept_NothingIsThere_AgainAndAgain_IsNoFailure()
     {

@@ -1,10 +1,7 @@
-using System.Net.Sockets;
 using System.Runtime.CompilerServices;
 using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
@@ -39,9 +36,7 @@ public sealed class EpollLifetimeTests
         await Waiting.UntilAsync(() => engine.Loops.All(static loop => loop.GetEpoll().IsClosed), "the loops to end");
     }
 
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Accept_OverTcpOrNot_ConnectionCanBeReset(bool isTcp)
     {
         await using var hand = await HandListener.StartAsync(isTcp: isTcp);
@@ -78,9 +73,7 @@ public sealed class EpollLifetimeTests
     }
 
     /// <summary>That a socket which was shut down has no more is no failure, and nobody is told of one. The spare descriptor is given back.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Stop_NothingHasFailed(bool isTcp)
     {
         await using var hand = await HandListener.StartAsync(isTcp: isTcp);

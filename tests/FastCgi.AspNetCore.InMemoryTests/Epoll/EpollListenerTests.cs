@@ -1,8 +1,5 @@
 using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Transport;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Microsoft.Extensions.Logging;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
@@ -40,9 +37,7 @@ public sealed class EpollListenerTests
     /// Each is closed at once, however many come, and the next is served as soon as there are descriptors. Of a socket that other processes have
     /// too, those may take the rest, so that it waits.
     /// </summary>
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task Accept_BeyondTheDescriptors_ClosedAtOnceAndNextIsServed(bool isShared)
     {
         await using var hand = await HandListener.StartAsync(isShared: isShared);
@@ -61,7 +56,6 @@ public sealed class EpollListenerTests
         hand.Loop.TurnUntil(() => hand.Server.Connections.Count == (isShared ? 136 : 1), "the next");
     }
 
-    /// <summary>None of them is left to be reset.</summary>
     [Fact]
     public async Task Stop_BeyondTheDescriptors_AllAreClosed()
     {
@@ -103,7 +97,6 @@ public sealed class EpollListenerTests
         Assert.True(client.Available > 0);
     }
 
-    /// <summary>Without memory, anything can fail.</summary>
     [Fact]
     public async Task Accept_ServerFails_ConnectionIsClosedAndTheNextIsAccepted()
     {
@@ -144,7 +137,6 @@ public sealed class EpollListenerTests
         await Waiting.UntilAsync(() => hand.Socket.SafeHandle.IsClosed, "the socket to be closed");
     }
 
-    /// <summary>The connections of the server have ended when the accept comes to its end; what waited behind it is reset.</summary>
     [Fact]
     public async Task Stop_ServerEndsBeforeTheAccept_ConnectionIsClosedAndNothingFails()
     {

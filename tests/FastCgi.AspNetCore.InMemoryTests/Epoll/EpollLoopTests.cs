@@ -1,10 +1,7 @@
 using System.Runtime.CompilerServices;
 using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
@@ -32,7 +29,6 @@ public sealed class EpollLoopTests
         Assert.Equal("on purpose", (await server.Logs.SingleAsync("ServerFailed")).Exception!.Message);
     }
 
-    /// <summary>A fault of ours in one connection ends that connection.</summary>
     [Fact]
     public async Task Event_OfAConnectionFails_ItIsReset()
     {

@@ -1,12 +1,8 @@
 using System.Buffers.Binary;
-using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
-using System.Text;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Microsoft.AspNetCore.Http;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 

@@ -1,8 +1,4 @@
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Requests;
 using Microsoft.Extensions.Logging.Abstractions;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 

@@ -1,8 +1,4 @@
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Logging.Abstractions;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 

@@ -1,6 +1,4 @@
-using FastCgi.AspNetCore.Execution;
 using Microsoft.Extensions.Logging.Abstractions;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
@@ -62,9 +60,7 @@ public class StallWatchdogTests
     }
 
     /// <summary>Where /proc is hidden, or no descriptor is left, time tells.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public void Look_SystemDoesNotTellWhatTheThreadDoes_TakesQueueAtTheFourth(bool hasProbe)
     {
         _queue.Queue.Probe = hasProbe ? new FakeProbe { Time = -1, Sleeps = null } : null;
@@ -196,7 +192,6 @@ public class StallWatchdogTests
         _scheduler.Stop();
     }
 
-    /// <summary>The looks at one call say nothing about the next.</summary>
     [Fact]
     public void Look_AnotherCall_IsLookedAtAnew()
     {

@@ -1,8 +1,4 @@
 using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Requests;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 

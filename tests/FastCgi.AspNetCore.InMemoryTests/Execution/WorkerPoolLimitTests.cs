@@ -1,9 +1,4 @@
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Logging.Abstractions;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
@@ -27,7 +22,6 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
         Assert.Single(Platform.Started);
     }
 
-    /// <summary>It was busy when the server stopped.</summary>
     [Fact]
     public void Stop_ThreadThatBecomesIdleLater_Ends()
     {
@@ -111,16 +105,11 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
             await frontEnd.ReadResponseAsync(id);
     }
 
-    /// <summary>A request that has waited longer comes first, though a thread is idle.</summary>
     [Fact]
     public async Task Run_WhileAnotherWaits_WaitsBehindIt()
     {
         var calls = new List<string?>();
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            calls.Add(context.Request.Path);
-            return Task.CompletedTask;
-        });
+        await using var server = await TestServer.StartAsync(Apps.Do(context => calls.Add(context.Request.Path)));
         Workers.EnsureSpare();
         Step();
         for (var i = 0; i < MaxThreads; i++)
@@ -163,7 +152,6 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
         Step();
     }
 
-    /// <summary>One that was taken holds the reservation of the thread that it was taken from, until it ends.</summary>
     [Fact]
     public void Run_QueueThatIsNotEndless_ReleasesItsReservationAtItsEnd()
     {

@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Testing;
 using Microsoft.Extensions.Logging.Abstractions;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Execution;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
 /// <summary>Threads of the room as threads of a virtual machine.</summary>

@@ -1,8 +1,3 @@
-using System.Text;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Faults;
 
 /// <summary>

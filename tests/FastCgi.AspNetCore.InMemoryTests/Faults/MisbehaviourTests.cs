@@ -2,14 +2,7 @@ using System.Buffers;
 using System.Collections;
 using System.Diagnostics;
 using System.Diagnostics.Metrics;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Primitives;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Faults;
 
@@ -176,7 +169,6 @@ public sealed class MisbehaviourTests
         await AssertIdleAsync(server);
     }
 
-    /// <summary>Whoever listens to the server and to hosting may throw at whatever it is told.</summary>
     [Fact]
     public async Task Listeners_ThrowAtEachTurn_RequestsAreAnswered()
     {

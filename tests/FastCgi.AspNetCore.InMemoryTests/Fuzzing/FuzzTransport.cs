@@ -1,6 +1,4 @@
-using System.Net;
 using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 

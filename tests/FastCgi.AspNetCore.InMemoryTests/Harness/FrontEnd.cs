@@ -1,11 +1,5 @@
 using System.Buffers.Binary;
-using System.Text;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.InMemoryTests.Oracle;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Connections;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -23,7 +17,7 @@ internal sealed record WireResponse(int Status, string StatusLine, IReadOnlyList
 }
 
 /// <summary>A web server made by hand: pushes bytes into a connection and reads the records that come out of it.</summary>
-internal sealed class FrontEnd
+internal sealed class FrontEnd : IAsyncDisposable
 {
     private readonly FastCgiConnection _connection;
     private readonly RequestScheduler _scheduler;
@@ -36,6 +30,9 @@ internal sealed class FrontEnd
         transport.Connection = connection;
         _connection = connection;
     }
+
+    /// <summary>The server, where this is its only connection, and is disposed of with it.</summary>
+    public TestServer Server { get; init; } = null!;
 
     public MemoryTransport Transport { get; }
 
@@ -141,6 +138,8 @@ internal sealed class FrontEnd
             isComplete = record.Content.Length == 0;
         }
     }
+
+    public ValueTask DisposeAsync() => Server.DisposeAsync();
 
     private static Outcome ToOutcome(List<byte> stdout, bool isCut)
     {

@@ -1,11 +1,6 @@
-using System.Net;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 

@@ -1,7 +1,4 @@
 using System.IO.Pipelines;
-using System.Net;
-using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 

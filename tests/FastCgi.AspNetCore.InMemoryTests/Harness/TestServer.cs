@@ -1,21 +1,9 @@
-using System.Collections.Concurrent;
 using System.Runtime.CompilerServices;
 using FastCgi.AspNetCore.Advice;
-using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Testing;
-using FastCgi.AspNetCore.Transport;
-using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
-using Microsoft.Extensions.Logging;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -102,6 +90,40 @@ internal sealed class TestServer : IAsyncDisposable
         return new TestServer(host) { Logs = logs, Clock = clock };
     }
 
+    /// <summary>Starts a server for one connection, with which it ends.</summary>
+    public static Task<FrontEnd> ConnectAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null)
+        => ConnectAsync(app => app.Run(application), configure);
+
+    /// <inheritdoc cref="ConnectAsync(RequestDelegate, Action{FastCgiServerOptions})"/>
+    public static async Task<FrontEnd> ConnectAsync(
+        Action<IApplicationBuilder> pipeline, Action<FastCgiServerOptions>? configure = null, Action<IServiceCollection>? services = null, RecordLog? records = null)
+        => (await StartAsync(pipeline, configure, services, records)).Connect();
+
+    /// <summary>Asks an application once.</summary>
+    /// <param name="application">The application.</param>
+    /// <param name="request">The request; a GET if there are no bytes.</param>
+    public static Task<WireResponse> AskAsync(RequestDelegate application, params byte[][] request) => AskAsync(application, configure: null, request);
+
+    /// <inheritdoc cref="AskAsync(RequestDelegate, byte[][])"/>
+    public static async Task<WireResponse> AskAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure, params byte[][] request)
+    {
+        await using var frontEnd = await ConnectAsync(application, configure);
+        return await AskAsync(frontEnd, request);
+    }
+
+    /// <summary>As <see cref="AskAsync(RequestDelegate, byte[][])"/>, where the application fails.</summary>
+    public static Task<WireResponse> AskFailingAsync(RequestDelegate application, params byte[][] request) => AskFailingAsync(application, configure: null, request);
+
+    /// <inheritdoc cref="AskFailingAsync(RequestDelegate, byte[][])"/>
+    public static async Task<WireResponse> AskFailingAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure, params byte[][] request)
+    {
+        await using var frontEnd = await ConnectAsync(application, configure);
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        var response = await AskAsync(frontEnd, request);
+        Assert.Contains(frontEnd.Server.Logs.All, static log => log.EventName == "ApplicationError");
+        return response;
+    }
+
     /// <summary>Opens a connection, as a web server does.</summary>
     public FrontEnd Connect()
     {
@@ -109,7 +131,7 @@ internal sealed class TestServer : IAsyncDisposable
         _transports.Add(transport);
         var connection = new FastCgiConnection(Connections, transport);
         Assert.True(Connections.TryAdd(connection), "The connection was rejected.");
-        return new FrontEnd(transport, connection, _server.Scheduler);
+        return new FrontEnd(transport, connection, _server.Scheduler) { Server = this };
     }
 
     /// <summary>Stops as a host does.</summary>
@@ -148,6 +170,12 @@ internal sealed class TestServer : IAsyncDisposable
         Assert.Equal((0, 0), Context.Admission.TakenCount);
         Assert.Equal(0, Connections.CountRequests());
         Assert.All(_transports, static transport => Assert.Equal(0, transport.Connection?.RequestCount ?? 0));
+    }
+
+    private static Task<WireResponse> AskAsync(FrontEnd frontEnd, byte[][] request)
+    {
+        frontEnd.Send(request.Length == 0 ? [RecordBytes.Get()] : request);
+        return frontEnd.ReadResponseAsync();
     }
 
     private void AssertNoError()

@@ -1,10 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
 
 /// <summary>What one server made of a request: what came back, what the application saw, and what logs and metrics say of it.</summary>
@@ -77,10 +70,9 @@ internal static class Parity
     private static async Task<ServerAnswer> AskOursAsync(ObservedApplication application, TestRequest request)
     {
         RequestDelegate? run = null;
-        await using var server = await TestServer.StartAsync(context => run!(context));
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
-        return await AskAsync(application, server.Services, server.Logs, request.Target, async observed =>
+        await using var frontEnd = await TestServer.ConnectAsync(context => run!(context));
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        return await AskAsync(application, frontEnd.Server.Services, frontEnd.Server.Logs, request.Target, async observed =>
         {
             run = observed;
             frontEnd.Send(request.ToRecords());

@@ -1,14 +1,8 @@
-using System.Net;
 using System.Reflection;
 using System.Runtime.InteropServices;
-using System.Text;
 using System.Text.Json;
 using FastCgi.AspNetCore.Hosting;
 using FastCgi.AspNetCore.Status;
-using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.DependencyInjection;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Status;
 
@@ -83,9 +77,7 @@ public sealed class StatusReaderTests
         Assert.Equal("running", run.Status.State);
     }
 
-    [Theory]
-    [InlineData(-7)]
-    [InlineData(7)]
+    [Theory, Values(-7, 7)]
     public async Task Read_UptimeWhenTheClockWasSet_IsWhatHasPassed(int hours)
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello);
