@@ -46,8 +46,7 @@ public class AbortRequestTests
         var end = Assert.Single(frontEnd.ReadAvailable());
         Assert.Equal(RecordBytes.EndRequest, end.Type);
         Assert.Equal(0, started);
-        frontEnd.Send(RecordBytes.Get());
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
     }
 
     [Fact]
@@ -114,8 +113,7 @@ public class AbortRequestTests
         go.SetResult();
 
         Assert.Equal("GET /2", (await frontEnd.ReadResponseAsync(2)).Text);
-        frontEnd.Send(RecordBytes.Get(1, "/again"));
-        Assert.Equal("GET /again", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("GET /again", (await frontEnd.AskAsync(RecordBytes.Get(1, "/again"))).Text);
     }
 
     [Fact]
@@ -152,16 +150,12 @@ public class AbortRequestTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         if (wasThere)
-        {
-            frontEnd.Send(RecordBytes.Get());
-            await frontEnd.ReadResponseAsync();
-        }
+            await frontEnd.AskAsync();
 
         frontEnd.Send(RecordBytes.Abort(), RecordBytes.Abort(77));
 
         Assert.Empty(frontEnd.ReadAvailable());
-        frontEnd.Send(RecordBytes.Get());
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
     }
 
     [Fact]

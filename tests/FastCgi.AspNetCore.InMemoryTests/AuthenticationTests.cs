@@ -65,10 +65,7 @@ public class AuthenticationTests
         var frontEnd = server.Connect();
 
         foreach (var name in new[] { "jane", "joe", "" })
-        {
-            frontEnd.Send(RecordBytes.Get(more: [("SERVER_SOFTWARE", software), ("REMOTE_USER", name)]));
-            await frontEnd.ReadResponseAsync();
-        }
+            await frontEnd.AskAsync(RecordBytes.Get(more: [("SERVER_SOFTWARE", software), ("REMOTE_USER", name)]));
 
         Assert.Contains(server.Logs.All, static log => log.EventName == "UserWithoutAuthenticationType" && log.Message.Contains("AUTH_TYPE", StringComparison.Ordinal));
         var told = Assert.Single(server.Logs.All, static log => log.EventName == "UserNotTaken");
@@ -134,9 +131,7 @@ public class AuthenticationTests
             static app => app.UseAuthentication().Run(static context => context.ChallengeAsync()),
             services: static services => services.AddAuthentication().AddFastCgi());
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
+        var response = await frontEnd.AskAsync();
         Assert.Equal((401, null), (response.Status, response["WWW-Authenticate"]));
     }
 
@@ -152,9 +147,7 @@ public class AuthenticationTests
             }),
             services: services => services.AddAuthentication().AddFastCgi(configure));
 
-        frontEnd.Send(RecordBytes.Get(more: parameters));
-
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(200, (await frontEnd.AskAsync(RecordBytes.Get(more: parameters))).Status);
         return await seen.Task.Within("the application");
     }
 }

@@ -7,9 +7,7 @@ public class BeginRequestTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
+        var response = await frontEnd.AskAsync();
         Assert.Equal("200 OK", response.StatusLine);
         Assert.Equal("Hello", response.Text);
         Assert.Equal("5", response["Content-Length"]);
@@ -40,8 +38,7 @@ public class BeginRequestTests
         Assert.Equal(7, record.Id);
         Assert.Equal([0, 0, 0, 0, 3, 0, 0, 0], record.Content);
 
-        frontEnd.Send(RecordBytes.Get());
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
     }
 
     [Fact]
@@ -69,23 +66,6 @@ public class BeginRequestTests
     }
 
     [Fact]
-    public async Task BEGIN_REQUEST_IdInUse_ConnectionReset()
-    {
-        var aborted = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(async context =>
-        {
-            context.RequestAborted.Register(aborted.SetResult);
-            await aborted.Task;
-        });
-        frontEnd.Send(RecordBytes.Get());
-
-        frontEnd.Send(RecordBytes.Begin());
-
-        Assert.True(frontEnd.Transport.IsReset);
-        await aborted.Task.Within("the abort of the first request");
-    }
-
-    [Fact]
     public async Task BEGIN_REQUEST_NullRequestId_ConnectionReset()
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
@@ -102,10 +82,7 @@ public class BeginRequestTests
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Target);
 
         for (var i = 0; i < 300; i++)
-        {
-            frontEnd.Send(RecordBytes.Get(uri: $"/{i}"));
-            Assert.Equal($"GET /{i}", (await frontEnd.ReadResponseAsync()).Text);
-        }
+            Assert.Equal($"GET /{i}", (await frontEnd.AskAsync(RecordBytes.Get(uri: $"/{i}"))).Text);
     }
 
     [Fact]

@@ -18,16 +18,12 @@ public class BlockEdgeTests
         await using var server = await TestServer.StartAsync(PatternAsync);
         var frontEnds = Enumerable.Range(edge - Reach, Reach + 2).ToDictionary(static length => length, _ => server.Connect());
         foreach (var frontEnd in frontEnds.Values)
-        {
-            frontEnd.Send(RecordBytes.Get(uri: "/1"));
-            await frontEnd.ReadResponseAsync();
-        }
+            await frontEnd.AskAsync(RecordBytes.Get(uri: "/1"));
 
         var stopping = server.StopAsync();
         foreach (var (length, frontEnd) in frontEnds)
         {
-            frontEnd.Send(RecordBytes.Get(uri: $"/{length}"));
-            Assert.Equal(Apps.Pattern(length), (await frontEnd.ReadResponseAsync()).Body);
+            Assert.Equal(Apps.Pattern(length), (await frontEnd.AskAsync(RecordBytes.Get(uri: $"/{length}"))).Body);
             var farewell = Assert.Single(frontEnd.ReadAvailable());
             Assert.Equal((RecordBytes.GetValuesResult, 0, 0), (farewell.Type, farewell.Id, farewell.Content.Length));
             frontEnd.Close();
@@ -47,8 +43,7 @@ public class BlockEdgeTests
 
         for (var length = 300; length <= 600; length++)
         {
-            frontEnd.Send(RecordBytes.Get(uri: $"/{length}"));
-            var response = await frontEnd.ReadResponseAsync();
+            var response = await frontEnd.AskAsync(RecordBytes.Get(uri: $"/{length}"));
             Assert.Equal(length, response["X-Pad"]!.Length);
             Assert.Equal("Hello", response.Text);
         }
@@ -96,9 +91,7 @@ public class BlockEdgeTests
             static options => options.Limits.MaxResponseBufferSize = 1_000);
         frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal(length, (await frontEnd.ReadResponseAsync()).Body.Length);
+        Assert.Equal(length, (await frontEnd.AskAsync()).Body.Length);
         Assert.Equal(sends, seen);
     }
 

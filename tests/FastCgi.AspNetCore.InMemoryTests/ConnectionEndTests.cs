@@ -88,8 +88,7 @@ public sealed class ConnectionEndTests
     public async Task Leaving_ARefusedRoleArrives_ConnectionClosedBehindTheRefusal()
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(10));
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync();
         frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(12));
 
         frontEnd.Send(RecordBytes.Begin(1, role: 3));
@@ -105,8 +104,7 @@ public sealed class ConnectionEndTests
         await using var frontEnd = await TestServer.ConnectAsync(
             static context => context.Response.Body.WriteAsync(Apps.Pattern(100_000)).AsTask(),
             static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(10));
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync();
         frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(12));
         var connection = frontEnd.Transport.Connection;
 

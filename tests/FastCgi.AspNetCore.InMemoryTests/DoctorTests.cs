@@ -363,8 +363,7 @@ public sealed class DoctorTests
                 ("HTTP_HOST", "www.example.test"),
             ];
             (string, string)[] all = [.. usual.Where(pair => !parameters.Any(given => given.Item1 == pair.Name)), .. parameters];
-            frontEnd.Send(RecordBytes.Begin(1, 1, keeps), RecordBytes.ParamsStream(1, all), RecordBytes.Record(RecordBytes.Stdin, 1));
-            await frontEnd.ReadResponseAsync();
+            await frontEnd.AskAsync(RecordBytes.Begin(1, 1, keeps), RecordBytes.ParamsStream(1, all), RecordBytes.Record(RecordBytes.Stdin, 1));
             frontEnd.Close();
         }
 

@@ -30,11 +30,12 @@ public class HeaderEncodingTests
     [InlineData("no-path", 400)]
     public async Task Selector_ThatThrowsForEachResponse_IsNotAskedForTheServersOwn(string uri, int status)
     {
-        var response = await TestServer.AskFailingAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             static _ => throw new InvalidOperationException("on purpose"),
-            static options => options.ResponseHeaderEncodingSelector = static _ => throw new InvalidOperationException("on purpose"), RecordBytes.Get(1, uri));
+            static options => options.ResponseHeaderEncodingSelector = static _ => throw new InvalidOperationException("on purpose"));
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
-        Assert.Equal(status, response.Status);
+        Assert.Equal(status, (await frontEnd.AskAsync(RecordBytes.Get(1, uri))).Status);
     }
 
     [Fact]
@@ -44,11 +45,9 @@ public class HeaderEncodingTests
             Apps.Target, static options => options.RequestHeaderEncodingSelector = static _ => throw new InvalidOperationException("on purpose"));
         frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
-        frontEnd.Send(RecordBytes.Get(more: ("HTTP_X_ODD", "é")));
-        Assert.Equal(500, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(500, (await frontEnd.AskAsync(RecordBytes.Get(more: ("HTTP_X_ODD", "é")))).Status);
 
-        frontEnd.Send(RecordBytes.Get(1, "/next"));
-        Assert.Equal("GET /next", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("GET /next", (await frontEnd.AskAsync(RecordBytes.Get(1, "/next"))).Text);
         Assert.Contains(frontEnd.Server.Logs.All, static log => log.EventName == "ApplicationError" && log.Exception is InvalidOperationException);
     }
 

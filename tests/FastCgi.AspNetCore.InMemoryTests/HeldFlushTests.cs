@@ -27,23 +27,6 @@ public class HeldFlushTests
     }
 
     [Fact]
-    public async Task Exception_BehindAHeldFlush_CutsTheResponseBehindIt()
-    {
-        await using var server = await StartAsync(async response =>
-        {
-            await response.WriteAsync("hello");
-            throw new InvalidOperationException("on purpose");
-        });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = Request(server);
-
-        var outcome = await frontEnd.ReadOutcomeAsync();
-
-        Assert.True(outcome.IsCut);
-        Assert.Equal("hello"u8, outcome.Body);
-    }
-
-    [Fact]
     public async Task Exception_BehindAFlushThatHasLeft_DropsWhatIsNotFlushed()
     {
         await using var server = await TestServer.StartAsync(async context =>

@@ -7,16 +7,14 @@ public class InactiveIdTests
     public async Task RECORD_OfAnInactiveId_IgnoredAndConnectionGoesOn(byte type)
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-        frontEnd.Send(RecordBytes.Get(5));
-        await frontEnd.ReadResponseAsync(5);
+        await frontEnd.AskAsync(RecordBytes.Get(5));
 
         // Of a request that has ended, and of one that never began.
         foreach (var id in new[] { 5, 6 })
             frontEnd.Send(RecordBytes.Record(type, id, [1, 2, 3]), RecordBytes.Record(type, id));
 
         Assert.Empty(frontEnd.ReadAvailable());
-        frontEnd.Send(RecordBytes.Get(5));
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(5)).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync(RecordBytes.Get(5))).Text);
     }
 
     [Fact]

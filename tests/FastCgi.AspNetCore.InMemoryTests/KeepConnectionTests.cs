@@ -8,10 +8,7 @@ public class KeepConnectionTests
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
         for (var i = 0; i < 3; i++)
-        {
-            frontEnd.Send(RecordBytes.Get());
-            Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
-        }
+            Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
 
         Assert.False(frontEnd.Transport.IsClosed);
         Assert.False(frontEnd.Transport.IsReset);
@@ -22,9 +19,7 @@ public class KeepConnectionTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
-        frontEnd.Send(RecordBytes.Get(keepConnection: false));
-
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync(RecordBytes.Get(keepConnection: false))).Text);
         Assert.True(frontEnd.Transport.IsClosed);
         Assert.False(frontEnd.Transport.IsReset);
     }
@@ -51,8 +46,7 @@ public class KeepConnectionTests
         await using var frontEnd = await TestServer.ConnectAsync(Apps.After(go.Task, Apps.Target, path: "/slow"));
 
         frontEnd.Send(RecordBytes.Get(1, "/slow"));
-        frontEnd.Send(RecordBytes.Get(2, "/fast", keepConnection: false));
-        Assert.Equal("GET /fast", (await frontEnd.ReadResponseAsync(2)).Text);
+        Assert.Equal("GET /fast", (await frontEnd.AskAsync(RecordBytes.Get(2, "/fast", keepConnection: false))).Text);
         Assert.False(frontEnd.Transport.IsClosed);
         go.SetResult();
 

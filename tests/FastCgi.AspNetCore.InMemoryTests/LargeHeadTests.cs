@@ -34,8 +34,7 @@ public class LargeHeadTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(context => context.Response.Headers["X-Large"] = new string('x', length)));
 
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync();
 
         var report = frontEnd.Server.Logs.All.SingleOrDefault(log => log.EventName == "HeadTooLargeForNginx");
         Assert.Equal(line is not null, report is not null);
@@ -56,17 +55,13 @@ public class LargeHeadTests
         });
 
         foreach (var path in (string[])["/5000", "/9000", "/6000", "/9001"])
-        {
-            frontEnd.Send(RecordBytes.Get(uri: path));
-            await frontEnd.ReadResponseAsync();
-        }
+            await frontEnd.AskAsync(RecordBytes.Get(uri: path));
 
         Assert.Equal(2, frontEnd.Server.Logs.All.Count(log => log.EventName == "HeadTooLargeForNginx"));
         Assert.DoesNotContain(frontEnd.Server.Logs.All, log => log.EventName == "LargeResponseHead");
 
         frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(1));
-        frontEnd.Send(RecordBytes.Get(uri: "/5000"));
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync(RecordBytes.Get(uri: "/5000"));
         Assert.Equal(2, frontEnd.Server.Logs.All.Count(log => log.EventName == "HeadTooLargeForNginx"));
         Assert.Single(frontEnd.Server.Logs.All, log => log is { EventName: "LargeResponseHead", Level: LogLevel.Debug });
     }
@@ -76,8 +71,7 @@ public class LargeHeadTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(context => context.Response.Headers["X-Large"] = new string('x', 5_000)));
 
-        frontEnd.Send(RecordBytes.Get(more: ("SERVER_SOFTWARE", software)));
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync(RecordBytes.Get(more: ("SERVER_SOFTWARE", software)));
 
         Assert.Equal(LogLevel.Debug, Assert.Single(frontEnd.Server.Logs.All, log => log.EventName is "LargeResponseHead" or "HeadTooLargeForNginx").Level);
     }

@@ -115,8 +115,7 @@ public sealed class LateUseTests
         Assert.IsType<BadHttpRequestException>(await error.Task);
         frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, "56789"u8), RecordBytes.Record(RecordBytes.Stdin, 1));
         var next = server.Connect();
-        next.Send(RecordBytes.Get());
-        Assert.Equal(200, (await next.ReadResponseAsync()).Status);
+        Assert.Equal(200, (await next.AskAsync()).Status);
 
         async Task HandleAsync(HttpContext context)
         {

@@ -92,16 +92,14 @@ public sealed class LeasedMemoryTests
                 kept.Add(segment);
         });
         var first = server.Connect();
-        first.Send(RecordBytes.Post(1, "/first", own));
-        await first.ReadResponseAsync();
+        await first.AskAsync(RecordBytes.Post(1, "/first", own));
 
         var other = new byte[length];
         other.AsSpan().Fill((byte)'X');
         for (var i = 0; i < Others; i++)
         {
             var frontEnd = server.Connect();
-            frontEnd.Send(RecordBytes.Post(1, "/other", other));
-            Assert.Equal(Apps.HashOf(other), (await frontEnd.ReadResponseAsync()).Text);
+            Assert.Equal(Apps.HashOf(other), (await frontEnd.AskAsync(RecordBytes.Post(1, "/other", other))).Text);
         }
 
         Assert.Equal(own, kept.SelectMany(static segment => segment.ToArray()));

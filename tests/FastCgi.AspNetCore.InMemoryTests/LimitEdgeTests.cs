@@ -21,8 +21,7 @@ public class LimitEdgeTests
         halfOpen.Send(RecordBytes.Begin());
 
         frontEnd.Server.Clock.Advance(TimeSpan.FromDays(1));
-        frontEnd.Send(RecordBytes.Get());
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
         frontEnd.Server.Clock.Advance(TimeSpan.FromDays(1));
         Assert.Empty(halfOpen.ReadAvailable());
 

@@ -18,8 +18,7 @@ public class ListenerTests
 
         Assert.Equal(LogLevel.Critical, Assert.Single(server.Logs.All, static log => log.EventName == "AcceptLoopFailed").Level);
         var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get());
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
     }
 
     [Fact]

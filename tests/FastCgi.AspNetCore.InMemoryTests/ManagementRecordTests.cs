@@ -113,8 +113,7 @@ public class ManagementRecordTests
         Assert.Equal(RecordBytes.UnknownType, record.Type);
         Assert.Equal(0, record.Id);
         Assert.Equal([type, 0, 0, 0, 0, 0, 0, 0], record.Content);
-        frontEnd.Send(RecordBytes.Get());
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
     }
 
     private static async Task<string> ReadResultAsync(FrontEnd frontEnd)

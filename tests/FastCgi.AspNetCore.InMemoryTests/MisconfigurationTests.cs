@@ -47,8 +47,7 @@ public class MisconfigurationTests
 
         await AssertReportedOnceAMinuteAsync(frontEnd.Server, "HostWithoutPort", async () =>
         {
-            frontEnd.Send(RecordBytes.Get(more: ("SERVER_PORT", "8080")));
-            Assert.Equal("www.example.test", (await frontEnd.ReadResponseAsync()).Text);
+            Assert.Equal("www.example.test", (await frontEnd.AskAsync(RecordBytes.Get(more: ("SERVER_PORT", "8080")))).Text);
         }, "port 8080", "'www.example.test'", "fastcgi_param HTTP_HOST $host:$server_port;", "fastcgi_param SERVER_PORT 443;");
     }
 
@@ -69,9 +68,7 @@ public class MisconfigurationTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Host);
 
-        frontEnd.Send(RecordBytes.Get(more: [("SERVER_PORT", port), ("HTTP_HOST", host)]));
-
-        Assert.Equal(expected, (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal(expected, (await frontEnd.AskAsync(RecordBytes.Get(more: [("SERVER_PORT", port), ("HTTP_HOST", host)]))).Text);
         Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
     }
 
@@ -86,8 +83,7 @@ public class MisconfigurationTests
 
         await AssertReportedOnceAMinuteAsync(server, "RequestsRefused", async () =>
         {
-            frontEnd.Send(RecordBytes.Get());
-            Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
+            Assert.Equal(503, (await frontEnd.AskAsync()).Status);
         }, "answered 503", "1 were under way", "FastCgi:Limits:MaxConcurrentRequests", "FastCgi:Limits:RequestQueueLimit");
 
         release.SetResult();
@@ -101,8 +97,7 @@ public class MisconfigurationTests
 
         await AssertReportedOnceAMinuteAsync(frontEnd.Server, "HeadersDropped", async () =>
         {
-            frontEnd.Send(RecordBytes.Get());
-            await frontEnd.ReadResponseAsync();
+            await frontEnd.AskAsync();
         }, "Keep-Alive", "Remove what sets them");
     }
 
@@ -130,8 +125,7 @@ public class MisconfigurationTests
 
         await AssertReportedOnceAMinuteAsync(frontEnd.Server, "RedirectToHttps", async () =>
         {
-            frontEnd.Send(RecordBytes.Get(more: [("REQUEST_SCHEME", ""), (name, value)]));
-            Assert.Equal(307, (await frontEnd.ReadResponseAsync()).Status);
+            Assert.Equal(307, (await frontEnd.AskAsync(RecordBytes.Get(more: [("REQUEST_SCHEME", ""), (name, value)]))).Status);
         }, evidence, "redirected for ever", "fastcgi_param HTTPS on;", "set-param REQUEST_SCHEME https");
     }
 
@@ -144,8 +138,7 @@ public class MisconfigurationTests
 
         await AssertReportedOnceAMinuteAsync(frontEnd.Server, "RequestBodyTooLarge", async () =>
         {
-            frontEnd.Send(RecordBytes.Post(1, "/", new byte[4]));
-            Assert.Equal(413, (await frontEnd.ReadResponseAsync()).Status);
+            Assert.Equal(413, (await frontEnd.AskAsync(RecordBytes.Post(1, "/", new byte[4]))).Status);
         }, "3 bytes", "FastCgi:Limits:MaxRequestBodySize");
     }
 
@@ -162,9 +155,7 @@ public class MisconfigurationTests
         });
         frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
-        frontEnd.Send(RecordBytes.Post(1, "/", new byte[4], more: ("CONTENT_LENGTH", declaredLength is null ? "" : "4")));
-
-        Assert.Equal(413, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(413, (await frontEnd.AskAsync(RecordBytes.Post(1, "/", new byte[4], more: ("CONTENT_LENGTH", declaredLength is null ? "" : "4")))).Status);
         Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level == LogLevel.Warning);
     }
 
@@ -174,9 +165,7 @@ public class MisconfigurationTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(RedirectToHttps);
 
-        frontEnd.Send(RecordBytes.Get(more: [("SERVER_PORT", "443"), (name, "http")]));
-
-        Assert.Equal(307, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(307, (await frontEnd.AskAsync(RecordBytes.Get(more: [("SERVER_PORT", "443"), (name, "http")]))).Status);
         Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
     }
 
@@ -186,9 +175,7 @@ public class MisconfigurationTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Host);
 
-        frontEnd.Send(RecordBytes.Get(more: [("SERVER_PORT", "8080"), ("HTTP_HOST", host)]));
-
-        Assert.Equal(host, (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal(host, (await frontEnd.AskAsync(RecordBytes.Get(more: [("SERVER_PORT", "8080"), ("HTTP_HOST", host)]))).Text);
         Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
     }
 
@@ -209,9 +196,7 @@ public class MisconfigurationTests
             return Task.CompletedTask;
         });
 
-        frontEnd.Send(RecordBytes.Get(uri: uri, more: (name, value)));
-
-        Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(status, (await frontEnd.AskAsync(RecordBytes.Get(uri: uri, more: (name, value)))).Status);
         Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
     }
 
@@ -258,15 +243,11 @@ public class MisconfigurationTests
     private static async Task AssertToldOnceAsync(TestServer server, string webServer, string eventName, string? line, (string Name, string Value) exception)
     {
         var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(more: [("SERVER_SOFTWARE", webServer), exception]));
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync(RecordBytes.Get(more: [("SERVER_SOFTWARE", webServer), exception]));
         Assert.DoesNotContain(server.Logs.All, log => log.EventName == eventName);
 
         for (var i = 0; i < 2; i++)
-        {
-            frontEnd.Send(RecordBytes.Get(more: ("SERVER_SOFTWARE", webServer)));
-            await frontEnd.ReadResponseAsync();
-        }
+            await frontEnd.AskAsync(RecordBytes.Get(more: ("SERVER_SOFTWARE", webServer)));
 
         var logs = server.Logs.All.Where(log => log.EventName == eventName).ToList();
         if (line is null)

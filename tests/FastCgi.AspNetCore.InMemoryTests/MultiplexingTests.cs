@@ -42,8 +42,7 @@ public class MultiplexingTests
         for (var id = 1; id <= 3; id++)
             frontEnd.Send(RecordBytes.Get(id));
 
-        frontEnd.Send(RecordBytes.Get(4));
-        var refused = await frontEnd.ReadResponseAsync(4);
+        var refused = await frontEnd.AskAsync(RecordBytes.Get(4));
         Assert.Equal(503, refused.Status);
         Assert.NotNull(refused["Retry-After"]);
         Assert.Contains("MaxRequestsPerConnection", refused.Text, StringComparison.Ordinal);
@@ -52,8 +51,7 @@ public class MultiplexingTests
         go.SetResult();
 
         await ReadAllAsync(frontEnd, 3);
-        frontEnd.Send(RecordBytes.Get(4));
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(4)).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync(RecordBytes.Get(4))).Text);
     }
 
     [Fact]
@@ -65,8 +63,7 @@ public class MultiplexingTests
             static options => options.Limits.MaxRequestsPerConnection = 1);
         frontEnd.Send(RecordBytes.Get(1));
 
-        frontEnd.Send(RecordBytes.Get(2));
-        var refused = await frontEnd.ReadResponseAsync(2);
+        var refused = await frontEnd.AskAsync(RecordBytes.Get(2));
         Assert.Equal((503, 1), (refused.Status, refused.ProtocolStatus));
         go.SetResult();
 
@@ -79,9 +76,7 @@ public class MultiplexingTests
         await using var frontEnd = await TestServer.ConnectAsync(Apps.UntilAborted, static options => options.Limits.MaxRequestsPerConnection = 1);
         frontEnd.Send(RecordBytes.Get(1));
 
-        frontEnd.Send(RecordBytes.Begin(2), RecordBytes.Record(RecordBytes.Stdin, 2, "early"u8));
-
-        var refused = await frontEnd.ReadResponseAsync(2);
+        var refused = await frontEnd.AskAsync(RecordBytes.Begin(2), RecordBytes.Record(RecordBytes.Stdin, 2, "early"u8));
         Assert.Equal((503, 1), (refused.Status, refused.ProtocolStatus));
     }
 
@@ -166,12 +161,10 @@ public class MultiplexingTests
         frontEnd.Send(RecordBytes.Get(1, "/slow"), RecordBytes.Abort());
         Assert.Equal(RecordBytes.EndRequest, (await frontEnd.ReadRecordAsync()).Type);
 
-        frontEnd.Send(RecordBytes.Get(1, "/next"));
-        Assert.Equal("GET /next", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("GET /next", (await frontEnd.AskAsync(RecordBytes.Get(1, "/next"))).Text);
         go.SetResult();
 
-        frontEnd.Send(RecordBytes.Get(1, "/last"));
-        Assert.Equal("GET /last", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("GET /last", (await frontEnd.AskAsync(RecordBytes.Get(1, "/last"))).Text);
     }
 
     [Fact]
@@ -192,8 +185,7 @@ public class MultiplexingTests
 
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
         frontEnd.ReadAvailable();
-        frontEnd.Send(RecordBytes.Get(1));
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync(RecordBytes.Get(1))).Text);
     }
 
     [Fact]

@@ -6,7 +6,7 @@ public class OverloadTests
     private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
 
     private readonly ConcurrentQueue<string> _begun = [];
-    private TaskCompletionSource _go = Waiting.Signal();
+    private readonly TaskCompletionSource _go = Waiting.Signal();
 
     [Theory]
     [InlineData(9, false)]
@@ -36,8 +36,7 @@ public class OverloadTests
         // The one that runs is not concerned, nor is the connection.
         _go.SetResult();
         Assert.Equal("Hello", (await first.ReadResponseAsync()).Text);
-        second.Send(RecordBytes.Get(uri: "/3"));
-        Assert.Equal("Hello", (await second.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await second.AskAsync(RecordBytes.Get(uri: "/3"))).Text);
         Assert.Equal(["/1", "/3"], _begun);
     }
 
@@ -188,38 +187,6 @@ public class OverloadTests
         _go.SetResult();
 
         Assert.Equal(isTaken ? 200 : 503, (await frontEnd.ReadResponseAsync()).Status);
-    }
-
-    [Theory, Values(1, 3)]
-    public async Task MaxReservedRequests_Bound_IsKept(int limit)
-    {
-        await using var server = await StartAsync(queue: 0, limits => limits.MaxReservedRequests = limit, "/health");
-        // The first has the ordinary place.
-        for (var i = 0; i < 2; i++)
-        {
-            _go = Waiting.Signal();
-            var taken = Enumerable.Range(0, limit + 1).Select(_ => Send(server, "/health")).ToList();
-            Assert.Equal(503, (await Send(server, "/health").ReadResponseAsync()).Status);
-            Assert.Equal(503, (await Send(server, "/health").ReadResponseAsync()).Status);
-            _go.SetResult();
-            foreach (var frontEnd in taken)
-                Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
-            await Waiting.UntilAsync(() => server.Connections.CountRequests() == 0, "the requests to end");
-        }
-    }
-
-    [Fact]
-    public async Task MaxReservedRequests_Taken_FurtherOnesWaitAsAnyOther()
-    {
-        await using var server = await StartAsync(queue: 1, static limits => limits.MaxReservedRequests = 1, "/health");
-        var all = new[] { Send(server, "/1"), Send(server, "/health/1"), Send(server, "/health/2") };
-        Assert.Equal(["/1", "/health/1"], _begun);
-        Assert.Equal(503, (await Send(server, "/health/3").ReadResponseAsync()).Status);
-
-        _go.SetResult();
-
-        foreach (var frontEnd in all)
-            Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
     }
 
     private async Task<TestServer> StartAsync(int queue, Action<FastCgiServerLimits>? configure = null, params string[] paths) => await TestServer.StartAsync(

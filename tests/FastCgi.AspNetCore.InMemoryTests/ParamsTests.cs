@@ -138,9 +138,7 @@ public class ParamsTests
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options => options.Limits.MaxRequestParameterCount = 16);
         var pairs = Enumerable.Range(0, count - 1).Select(static i => ($"HTTP_X_{i}", "v")).Append(("REQUEST_METHOD", "GET")).ToArray();
 
-        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, pairs));
-
-        Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(status, (await frontEnd.AskAsync(RecordBytes.Begin(), RecordBytes.ParamsStream(1, pairs))).Status);
     }
 
     [Fact]

@@ -33,7 +33,7 @@ public sealed class QueuedConnectionTests : IDisposable
         listener.Start();
         using var holder = await HoldAsync(listener.EndPoint);
 
-        using var queued = Connect(listener.EndPoint);
+        using var queued = Epoll.LoopByHand.Connect(listener.EndPoint);
         queued.Send(RecordBytes.Get(uri: "/queued"));
         await listener.StopAsync(default).Within("the listener to stop");
         _go.Set();
@@ -54,7 +54,7 @@ public sealed class QueuedConnectionTests : IDisposable
         Socket? queued = null;
         var listening = Listen(isUnix, isInherited, socket =>
         {
-            queued = Connect(socket.LocalEndPoint!);
+            queued = Epoll.LoopByHand.Connect(socket.LocalEndPoint!);
             queued.Send(RecordBytes.Get(uri: "/queued"));
         });
         var listener = new SocketListener(listening, server.Connections, server.Scheduler);
@@ -76,12 +76,12 @@ public sealed class QueuedConnectionTests : IDisposable
         listener.Start();
         for (var i = 0; i < 200; i++)
         {
-            using var refused = Connect(listener.EndPoint);
+            using var refused = Epoll.LoopByHand.Connect(listener.EndPoint);
             Assert.Empty(await ReceiveAsync(refused));
         }
 
         server.GetMaxDescriptors = static () => int.MaxValue;
-        using var client = Connect(listener.EndPoint);
+        using var client = Epoll.LoopByHand.Connect(listener.EndPoint);
         client.Send(RecordBytes.Get(uri: "/next"));
         Assert.Contains("GET /next", await ReceiveAsync(client), StringComparison.Ordinal);
         Assert.Equal(200, server.Context.Counters.RejectedConnections);
@@ -102,7 +102,7 @@ public sealed class QueuedConnectionTests : IDisposable
         var clients = new List<Socket>();
         for (var i = 0; i < 2 * Half; i++)
         {
-            clients.Add(Connect(listener.EndPoint));
+            clients.Add(Epoll.LoopByHand.Connect(listener.EndPoint));
             clients[i].Send(RecordBytes.Get(uri: "/first"));
             await ReceiveAsync(clients[i]);
         }
@@ -135,7 +135,7 @@ public sealed class QueuedConnectionTests : IDisposable
         engine.Start();
         var listening = Listen(isUnix: false, isInherited: false);
         var listener = engine.Listen(listening);
-        using var client = Connect(listener.EndPoint);
+        using var client = Epoll.LoopByHand.Connect(listener.EndPoint);
         Assert.False(client.NoDelay);
 
         listening.Socket.Blocking = true;
@@ -161,7 +161,7 @@ public sealed class QueuedConnectionTests : IDisposable
 
     private async Task<Socket> HoldAsync(EndPoint endPoint)
     {
-        var client = Connect(endPoint);
+        var client = Epoll.LoopByHand.Connect(endPoint);
         client.Send(RecordBytes.Get(uri: "/hold"));
         await _isHeld.Task.Within("the handler");
         return client;
@@ -183,13 +183,6 @@ public sealed class QueuedConnectionTests : IDisposable
                 return ValueTask.CompletedTask;
             },
         };
-    }
-
-    private static Socket Connect(EndPoint endPoint)
-    {
-        var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
-        socket.Connect(endPoint);
-        return socket;
     }
 
     private static async Task<string> ReceiveAsync(Socket socket)

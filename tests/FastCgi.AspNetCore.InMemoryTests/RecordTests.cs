@@ -19,8 +19,7 @@ public class RecordTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
-        frontEnd.Send(RecordBytes.Get());
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
         frontEnd.Send([9, 9, 9]);
 
         Assert.True(frontEnd.Transport.IsReset);
@@ -136,7 +135,6 @@ public class RecordTests
 
         Assert.Equal(0, server.Connections.Count);
         var last = server.Connect();
-        last.Send(RecordBytes.Post(1, "/", "ok"u8.ToArray()));
-        Assert.Equal(Apps.HashOf("ok"u8.ToArray()), (await last.ReadResponseAsync()).Text);
+        Assert.Equal(Apps.HashOf("ok"u8.ToArray()), (await last.AskAsync(RecordBytes.Post(1, "/", "ok"u8.ToArray()))).Text);
     }
 }

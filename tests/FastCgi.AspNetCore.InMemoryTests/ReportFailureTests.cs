@@ -12,10 +12,7 @@ public sealed class ReportFailureTests
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(static context => context.Response.StatusCode = StatusCodes.Status404NotFound));
 
         for (var i = 0; i < Enough; i++)
-        {
-            frontEnd.Send(RecordBytes.Get(uri: "/app/%00", more: ("PATH_BASE", pathBase)));
-            Assert.InRange((await frontEnd.ReadResponseAsync()).Status, 400, 404);
-        }
+            Assert.InRange((await frontEnd.AskAsync(RecordBytes.Get(uri: "/app/%00", more: ("PATH_BASE", pathBase)))).Status, 400, 404);
     }
 
     /// <summary>Each step fails in its turn: the log of a report, a callback, the disposal of the request's services.</summary>
@@ -52,10 +49,7 @@ public sealed class ReportFailureTests
         frontEnd.Server.Logs.Expected.Add("RequestEndFailed");
 
         for (var i = 0; i < Enough; i++)
-        {
-            frontEnd.Send(RecordBytes.Get(uri: "/other"));
-            Assert.Equal(step == "feature" ? 500 : 404, (await frontEnd.ReadResponseAsync()).Status);
-        }
+            Assert.Equal(step == "feature" ? 500 : 404, (await frontEnd.AskAsync(RecordBytes.Get(uri: "/other"))).Status);
 
         await Waiting.UntilAsync(() => (completed, disposed) == (Enough, Enough), "all callbacks and disposals");
     }
@@ -72,8 +66,7 @@ public sealed class ReportFailureTests
 
         for (var i = 0; i < Enough; i++)
         {
-            frontEnd.Send(RecordBytes.Get());
-            Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+            Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
             Assert.False(frontEnd.IsPaused);
         }
 

@@ -11,48 +11,29 @@ public sealed class RequestBoundaryTests
 {
     private const int Enough = 30;
 
-    [Theory, Values(0, 99, 200, 204, 1_000)]
-    public async Task BadRequest_WithAStatusThatIsNoError_500(int statusCode)
+    private static readonly Dictionary<string, RequestDelegate> s_mistakes = new()
     {
-        await using var server = await TestServer.StartAsync(ForBad(context => throw new BadHttpRequestException("on purpose", statusCode)));
+        ["status 0"] = static _ => throw new BadHttpRequestException("on purpose", 0),
+        ["status 99"] = static _ => throw new BadHttpRequestException("on purpose", 99),
+        ["status 200"] = static _ => throw new BadHttpRequestException("on purpose", 200),
+        ["status 204"] = static _ => throw new BadHttpRequestException("on purpose", 204),
+        ["status 1000"] = static _ => throw new BadHttpRequestException("on purpose", 1_000),
+        ["header without a name"] = ReplaceHeaders(""),
+        ["header whose name has a space"] = ReplaceHeaders("a b"),
+        ["header whose name has a line break"] = ReplaceHeaders("a\r\nb"),
+        ["headers that throw"] = ReplaceHeaders(null),
+        ["no task"] = static _ => null!,
+    };
+
+    public static TheoryData<string> Mistakes => [.. s_mistakes.Keys];
+
+    [Theory, MemberData(nameof(Mistakes))]
+    public async Task Mistake_BeforeTheStart_500AndTheServerGoesOn(string mistake)
+    {
+        await using var server = await TestServer.StartAsync(ForBad(s_mistakes[mistake]));
         server.Logs.Expected.Add("ApplicationError");
 
-        await AssertBadIsAnsweredAsync(server, 500);
-    }
-
-    [Theory, Values("", "a b", "a\r\nb")]
-    public async Task Headers_ReplacedByADictionaryWithABadName_500(string name)
-    {
-        await using var server = await TestServer.StartAsync(ForBad(context =>
-        {
-            context.Features.GetRequiredFeature<IHttpResponseFeature>().Headers = new OddHeaders(name, "x");
-            return Task.CompletedTask;
-        }));
-        server.Logs.Expected.Add("ApplicationError");
-
-        await AssertBadIsAnsweredAsync(server, 500);
-    }
-
-    [Fact]
-    public async Task Headers_ReplacedByADictionaryThatThrows_500()
-    {
-        await using var server = await TestServer.StartAsync(ForBad(context =>
-        {
-            context.Features.GetRequiredFeature<IHttpResponseFeature>().Headers = new OddHeaders(null, "x");
-            return context.Response.WriteAsync("hello");
-        }));
-        server.Logs.Expected.Add("ApplicationError");
-
-        await AssertBadIsAnsweredAsync(server, 500);
-    }
-
-    [Fact]
-    public async Task Middleware_ThatReturnsNoTask_500()
-    {
-        await using var server = await TestServer.StartAsync(ForBad(static _ => null!));
-        server.Logs.Expected.Add("ApplicationError");
-
-        await AssertBadIsAnsweredAsync(server, 500);
+        await AssertBadIsAnsweredAsync(server);
     }
 
     [Fact]
@@ -66,7 +47,7 @@ public sealed class RequestBoundaryTests
         }));
         server.Logs.Expected.Add("ApplicationError");
 
-        await AssertBadIsAnsweredAsync(server, 500);
+        await AssertBadIsAnsweredAsync(server);
         Assert.IsType<InvalidOperationException>(seen);
         Assert.Equal(0, server.Connections.CountRequests());
     }
@@ -86,7 +67,7 @@ public sealed class RequestBoundaryTests
             options => options.ResponseHeaderEncodingSelector = name => name == "X-Strict" ? strict : null);
         server.Logs.Expected.Add("ApplicationError");
 
-        await AssertBadIsAnsweredAsync(server, 500);
+        await AssertBadIsAnsweredAsync(server);
         Assert.IsType<EncoderFallbackException>(seen);
     }
 
@@ -106,9 +87,7 @@ public sealed class RequestBoundaryTests
                 return Encoding.UTF8;
             });
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("Ã©", (await frontEnd.ReadResponseAsync())["X-Odd"]);
+        Assert.Equal("Ã©", (await frontEnd.AskAsync())["X-Odd"]);
         Assert.Null(Invariants.FirstViolation);
     }
 
@@ -119,8 +98,7 @@ public sealed class RequestBoundaryTests
         await using var frontEnd = await TestServer.ConnectAsync(
             static app => app.Run(static context => context.Response.Body.WriteAsync("Hello"u8.ToArray()).AsTask()),
             services: static services => services.Configure<LoggerFilterOptions>(static options => options.MinLevel = LogLevel.Warning));
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync();
         var before = LockOrder.Counts;
 
         frontEnd.Send(RecordBytes.Get());
@@ -131,29 +109,24 @@ public sealed class RequestBoundaryTests
         Assert.InRange(after.Connection - before.Connection, 1, 3);
     }
 
+    private static RequestDelegate ReplaceHeaders(string? name) => context =>
+    {
+        context.Features.GetRequiredFeature<IHttpResponseFeature>().Headers = new OddHeaders(name, "x");
+        return name is null ? context.Response.WriteAsync("hello") : Task.CompletedTask;
+    };
+
     private static RequestDelegate ForBad(RequestDelegate bad) => context => context.Request.Path == "/bad" ? bad(context) : Apps.Target(context);
 
-    private static async Task AssertBadIsAnsweredAsync(TestServer server, int statusCode)
+    private static async Task AssertBadIsAnsweredAsync(TestServer server)
     {
         var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(uri: "/bad"));
-        Assert.Equal(statusCode, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(500, (await frontEnd.AskAsync(RecordBytes.Get(uri: "/bad"))).Status);
 
         // The connection lives on, and what comes late for the request that is over reaches nobody.
         frontEnd.Send(RecordBytes.StdinStream(1, "late"u8));
-        frontEnd.Send(RecordBytes.Get(uri: "/next"));
-        Assert.Equal("GET /next", (await frontEnd.ReadResponseAsync()).Text);
-        await AssertOthersAreServedAsync(server);
-    }
-
-    private static async Task AssertOthersAreServedAsync(TestServer server)
-    {
-        var frontEnd = server.Connect();
+        Assert.Equal("GET /next", (await frontEnd.AskAsync(RecordBytes.Get(uri: "/next"))).Text);
         for (var i = 0; i < Enough; i++)
-        {
-            frontEnd.Send(RecordBytes.Get(uri: $"/{i}"));
-            Assert.Equal($"GET /{i}", (await frontEnd.ReadResponseAsync()).Text);
-        }
+            Assert.Equal($"GET /{i}", (await frontEnd.AskAsync(RecordBytes.Get(uri: $"/{i}"))).Text);
     }
 
     /// <summary>A dictionary that does not check its names, and asks that no lock is held; without a name, one that throws.</summary>

@@ -20,9 +20,7 @@ public class RequestPlaceTests
                 Task.Run(() => second.Send(RecordBytes.Get(uri: "/2"))).Wait();
         };
 
-        first.Send(RecordBytes.Get(uri: "/1"));
-
-        Assert.Equal("Hello", (await first.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await first.AskAsync(RecordBytes.Get(uri: "/1"))).Text);
         Assert.Equal("Hello", (await second.ReadResponseAsync()).Text);
     }
 

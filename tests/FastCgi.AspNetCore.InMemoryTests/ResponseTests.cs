@@ -75,14 +75,11 @@ public class ResponseTests
         });
         frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
+        var response = await frontEnd.AskAsync();
         Assert.Equal((500, "0", null), (response.Status, response["Content-Length"], response["X-Gone"]));
         Assert.Empty(response.Body);
         Assert.Contains(frontEnd.Server.Logs.All, static log => log is { EventName: "ApplicationError", Exception: InvalidOperationException });
-        frontEnd.Send(RecordBytes.Get(id: 2));
-        Assert.Equal(500, (await frontEnd.ReadResponseAsync(2)).Status);
+        Assert.Equal(500, (await frontEnd.AskAsync(RecordBytes.Get(id: 2))).Status);
     }
 
     [Fact]
@@ -119,9 +116,7 @@ public class ResponseTests
         });
         frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
+        var response = await frontEnd.AskAsync();
         Assert.Equal((status, body), (response.Status, response.Text));
         Assert.False(frontEnd.Transport.IsClosed);
     }
@@ -183,9 +178,7 @@ public class ResponseTests
         });
         frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal(500, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(500, (await frontEnd.AskAsync()).Status);
         Assert.Contains(frontEnd.Server.Logs.All, static log => log.Exception?.Message == "Response Content-Length mismatch: too many bytes written (4 of 3).");
     }
 
@@ -227,9 +220,7 @@ public class ResponseTests
         });
         frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("500 Internal Server Error", (await frontEnd.ReadResponseAsync()).StatusLine);
+        Assert.Equal("500 Internal Server Error", (await frontEnd.AskAsync()).StatusLine);
         Assert.Contains(frontEnd.Server.Logs.All, static log => log is { EventName: "ApplicationError", Exception: InvalidOperationException });
     }
 }

@@ -25,9 +25,7 @@ public class ResponseThreadTests
             return Task.CompletedTask;
         });
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.InRange((await frontEnd.ReadResponseAsync()).Status, 200, 201);
+        Assert.InRange((await frontEnd.AskAsync()).Status, 200, 201);
     }
 
     [Theory]
@@ -56,8 +54,7 @@ public class ResponseThreadTests
 
         for (var round = 0; round < Rounds; round++)
         {
-            frontEnd.Send(RecordBytes.Get());
-            var response = await frontEnd.ReadResponseAsync();
+            var response = await frontEnd.AskAsync();
             var sent = 0;
             while (response[$"X-{sent}"] is not null)
                 sent++;
@@ -136,8 +133,7 @@ public class ResponseThreadTests
 
         for (var round = 0; round < Rounds; round++)
         {
-            frontEnd.Send(RecordBytes.Get(uri: "/text"));
-            var response = await frontEnd.ReadResponseAsync();
+            var response = await frontEnd.AskAsync(RecordBytes.Get(uri: "/text"));
             Assert.Equal(("1", "2", "text/plain; charset=utf-8", "hello"), (response["X-One"], response["X-Two"], response["Content-Type"], response.Text));
         }
     }
@@ -169,10 +165,7 @@ public class ResponseThreadTests
         });
 
         for (var round = 0; round < Rounds; round++)
-        {
-            frontEnd.Send(RecordBytes.Get());
-            Assert.Equal("100", (await frontEnd.ReadResponseAsync()).Text);
-        }
+            Assert.Equal("100", (await frontEnd.AskAsync()).Text);
     }
 
     private static int SetUntilRefused(HttpResponse response, int max)

@@ -98,10 +98,8 @@ public class RoleTests
             app.MapGet("/page", static () => "a page");
         });
 
-        frontEnd.Send(RecordBytes.Get(1, "/page"));
-        Assert.Equal("a page", (await frontEnd.ReadResponseAsync()).Text);
-        frontEnd.Send(RecordBytes.Get(1, "/other"));
-        Assert.Equal(404, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal("a page", (await frontEnd.AskAsync(RecordBytes.Get(1, "/page"))).Text);
+        Assert.Equal(404, (await frontEnd.AskAsync(RecordBytes.Get(1, "/other"))).Status);
     }
 
     [Fact]

@@ -19,9 +19,7 @@ public sealed class SendFileOffloadThreadTests : SendFileOffloadTest
             options => UseNginx(options.SendFile),
             services => services.AddSingleton<ILoggerProvider>(new EventProvider("FileOffloaded", () => seen = Record.Exception(() => Change(current!.Response, change)))));
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
+        var response = await frontEnd.AskAsync();
         Assert.IsType<InvalidOperationException>(seen);
         Assert.Equal(
             ("/protected/a%20file.bin", "application/x-test", null, "1000"),
@@ -55,8 +53,7 @@ public sealed class SendFileOffloadThreadTests : SendFileOffloadTest
 
         for (var round = 0; round < Rounds; round++)
         {
-            frontEnd.Send(RecordBytes.Get());
-            var response = await frontEnd.ReadResponseAsync();
+            var response = await frontEnd.AskAsync();
             var isTaken = await setter!.Within("the other thread");
 
             Assert.Equal(isTaken ? (404, null) : (200, "/protected/a%20file.bin"), (response.Status, response["X-Accel-Redirect"]));
@@ -75,9 +72,7 @@ public sealed class SendFileOffloadThreadTests : SendFileOffloadTest
             });
         frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
+        var response = await frontEnd.AskAsync();
         Assert.Equal((500, "0", null), (response.Status, response["Content-Length"], response["X-Accel-Redirect"]));
     }
 

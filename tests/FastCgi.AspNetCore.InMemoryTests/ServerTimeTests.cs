@@ -22,8 +22,7 @@ public sealed class ServerTimeTests
         var (frontEnd, halfOpen) = (run.Connect(), run.Connect());
         halfOpen.Send(RecordBytes.Begin());
 
-        frontEnd.Send(RecordBytes.Post(1, "/", "abc"u8.ToArray()));
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(200, (await frontEnd.AskAsync(RecordBytes.Post(1, "/", "abc"u8.ToArray()))).Status);
         Assert.Empty(halfOpen.ReadAvailable());
         run.Clock.Advance(TimeSpan.FromSeconds(6));
         Assert.Equal(408, (await halfOpen.ReadResponseAsync()).Status);
@@ -49,8 +48,7 @@ public sealed class ServerTimeTests
             });
         var (idle, halfOpen, draining, unsent, slow, body, queued) =
             (server.Connect(), server.Connect(), server.Connect(), server.Connect(), server.Connect(), server.Connect(), server.Connect());
-        idle.Send(RecordBytes.Get());
-        await idle.ReadResponseAsync();
+        await idle.AskAsync();
         unsent.Transport.HoldSends();
         unsent.Send(RecordBytes.Get());
         draining.Send(RecordBytes.Post(1, "/", new byte[10], keepConnection: false).AsSpan()[..^16].ToArray());
@@ -71,8 +69,7 @@ public sealed class ServerTimeTests
         unsent.Transport.ReleaseSend(goesOn: false);
         foreach (var frontEnd in new[] { slow, body, queued, halfOpen, unsent })
             Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
-        idle.Send(RecordBytes.Get());
-        Assert.Equal(200, (await idle.ReadResponseAsync()).Status);
+        Assert.Equal(200, (await idle.AskAsync()).Status);
     }
 
     [Fact]

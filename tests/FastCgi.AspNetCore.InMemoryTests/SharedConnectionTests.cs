@@ -65,7 +65,7 @@ public sealed class SharedConnectionTests
         go.SetResult();
         await Waiting.UntilAsync(() => frontEnd.Transport.Connection.RequestCount == 0, "the other request");
         frontEnd.Transport.ReleaseSend(goesOn: false);
-        await frontEnd.Transport.WaitUntilAsync(() => CountEnds(frontEnd) == 2, "both ends");
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.CountEnds().Count == 2, "both ends");
 
         Assert.False(frontEnd.Transport.IsReset);
         var records = frontEnd.ReadAvailable();
@@ -97,8 +97,7 @@ public sealed class SharedConnectionTests
             await FailAsync(context, fault);
         });
         frontEnd.Server.Logs.Expected.Add("ApplicationError");
-        frontEnd.Send(RecordBytes.Get(2, "/other"));
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(2)).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync(RecordBytes.Get(2, "/other"))).Text);
         frontEnd.Send(RecordBytes.Get(1, "/faulty"));
 
         fail.SetResult();
@@ -119,15 +118,6 @@ public sealed class SharedConnectionTests
                 await context.Response.WriteAsync(5.ToString(CultureInfo.InvariantCulture) + "678901234");
                 break;
         }
-    }
-
-    private static int CountEnds(FrontEnd frontEnd)
-    {
-        var sent = frontEnd.Transport.Sent;
-        var count = 0;
-        for (var at = 0; at + 8 <= sent.Length; at += 8 + (sent[at + 4] * 256) + sent[at + 5] + sent[at + 6])
-            count += sent[at + 1] == RecordBytes.EndRequest ? 1 : 0;
-        return count;
     }
 
     private static byte[] End(List<WireRecord> records, int id) => records.Single(record => record.Id == id && record.Type == RecordBytes.EndRequest).Content;

@@ -43,9 +43,7 @@ public class ShutdownTests
         var frontEnd = await ConnectAndGetAsync(server);
 
         var stopping = server.StopAsync();
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
         AssertFarewell(frontEnd);
         Assert.True(frontEnd.Transport.IsClosed);
         frontEnd.Close();
@@ -82,8 +80,7 @@ public class ShutdownTests
         var silent = server.Connect();
 
         var stopping = server.StopAsync();
-        late.Send(RecordBytes.Get(keepConnection: false));
-        Assert.Equal("Hello", (await late.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await late.AskAsync(RecordBytes.Get(keepConnection: false))).Text);
         Assert.Empty(late.ReadAvailable());
         server.Clock.Advance(s_grace + s_tick);
         Assert.True(silent.Transport.IsClosed);
@@ -173,8 +170,7 @@ public class ShutdownTests
         frontEnd.Send(RecordBytes.Get(1, "/slow"));
         var stopping = frontEnd.Server.StopAsync();
 
-        frontEnd.Send(RecordBytes.Get(2, "/late"));
-        Assert.Equal("GET /late", (await frontEnd.ReadResponseAsync(2)).Text);
+        Assert.Equal("GET /late", (await frontEnd.AskAsync(RecordBytes.Get(2, "/late"))).Text);
         go.SetResult();
         Assert.Equal("GET /slow", (await frontEnd.ReadResponseAsync()).Text);
         frontEnd.Close();
@@ -195,8 +191,7 @@ public class ShutdownTests
     private static async Task<FrontEnd> ConnectAndGetAsync(TestServer server)
     {
         var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get());
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
         Assert.Empty(frontEnd.ReadAvailable());
         return frontEnd;
     }

@@ -90,8 +90,7 @@ public sealed class SlowRequestTests
         await using var frontEnd = await TestServer.ConnectAsync(
             static app => Microsoft.AspNetCore.Builder.RunExtensions.Run(app, static context => context.Response.WriteAsync("Hello")), records: RecordLog.Create(loggers));
 
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync();
 
         await Waiting.UntilAsync(() => logs.All.Any(static log => log.Message.Contains("END_REQUEST", StringComparison.Ordinal)), "the last record");
         var names = logs.All.Select(static log => string.Join(' ', log.Message.Split('"')[2].TrimStart(':', ' ').Split(',')[0])).ToList();

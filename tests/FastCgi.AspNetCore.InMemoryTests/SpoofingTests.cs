@@ -108,8 +108,7 @@ public class SpoofingTests
         foreach (var parameters in new[] { s_secureRequest, [.. s_secureRequest, ("HTTP_X_FORGED", "yes"), ("HTTP_" + header, value)] })
         {
             var frontEnd = server.Connect();
-            frontEnd.Send(RecordBytes.Get(uri: "/a/b?c=d", more: parameters));
-            Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+            Assert.Equal(200, (await frontEnd.AskAsync(RecordBytes.Get(uri: "/a/b?c=d", more: parameters))).Status);
         }
 
         Assert.Equal(await plain.Task, await forged.Task);

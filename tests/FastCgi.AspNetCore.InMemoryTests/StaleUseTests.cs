@@ -23,13 +23,11 @@ public sealed class StaleUseTests
         for (var i = 0; i < 40; i++)
         {
             var first = server.Connect();
-            first.Send(RecordBytes.Post(1, "/first", body)[..^(body.Length + 16)]);
-            await first.ReadResponseAsync();
+            await first.AskAsync(RecordBytes.Post(1, "/first", body)[..^(body.Length + 16)]);
             await Assert.ThrowsAsync<ObjectDisposedException>(() => read!.Within("the read"));
 
             var next = server.Connect();
-            next.Send(RecordBytes.Post(1, "/next", body));
-            Assert.Equal(Apps.HashOf(body), (await next.ReadResponseAsync()).Text);
+            Assert.Equal(Apps.HashOf(body), (await next.AskAsync(RecordBytes.Post(1, "/next", body))).Text);
         }
     }
 
@@ -46,13 +44,11 @@ public sealed class StaleUseTests
             variables ??= context.Features.Get<IServerVariablesFeature>();
             return Apps.Target(context);
         });
-        frontEnd.Send(RecordBytes.Get(uri: "/first?a=1"));
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync(RecordBytes.Get(uri: "/first?a=1"));
 
         for (var i = 0; i < 40; i++)
         {
-            frontEnd.Send(RecordBytes.Get(uri: $"/next/{i}"));
-            Assert.Equal($"GET /next/{i}", (await frontEnd.ReadResponseAsync()).Text);
+            Assert.Equal($"GET /next/{i}", (await frontEnd.AskAsync(RecordBytes.Get(uri: $"/next/{i}"))).Text);
             var request = kept!.GetRequiredFeature<IHttpRequestFeature>();
             Assert.Equal(("/first", "?a=1"), (request.Path, request.QueryString));
             Assert.Equal("/first?a=1", variables!["REQUEST_URI"]);

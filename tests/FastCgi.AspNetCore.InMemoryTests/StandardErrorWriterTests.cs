@@ -88,16 +88,7 @@ public sealed class StandardErrorWriterTests
     }
 
     private static async Task<List<string>> ReadLinesAsync(FrontEnd frontEnd)
-    {
-        var lines = new List<string>();
-        while (await frontEnd.ReadRecordAsync() is { Type: not RecordBytes.EndRequest } record)
-        {
-            if (record.Type == RecordBytes.Stderr)
-                lines.Add(Encoding.UTF8.GetString(record.Content));
-        }
-
-        return lines;
-    }
+        => [.. (await frontEnd.ReadRequestAsync()).Where(static record => record.Type == RecordBytes.Stderr).Select(static record => Encoding.UTF8.GetString(record.Content))];
 
     private static TextWriter ErrorOf(HttpContext context) => context.Features.GetRequiredFeature<IFastCgiRequestFeature>().StandardError;
 }

@@ -106,8 +106,7 @@ public sealed class StatusRowTests
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
-        frontEnd.Send(RecordBytes.Get(more: ("SERVER_SOFTWARE", "nginx\r\nerr: forged\u0001")));
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync(RecordBytes.Get(more: ("SERVER_SOFTWARE", "nginx\r\nerr: forged\u0001")));
 
         Assert.DoesNotContain(Assert.Single(frontEnd.Server.Advisor.FrontEnds.GetAll()).Software, char.IsControl);
     }

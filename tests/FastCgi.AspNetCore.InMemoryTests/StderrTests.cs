@@ -8,7 +8,7 @@ public class StderrTests
     [Fact]
     public async Task STDERR_Lines_ARecordEachThenTheEndThenEndRequest()
     {
-        await using var frontEnd = await TestServer.ConnectAsync(async context =>
+        var records = await RunAsync(async context =>
         {
             var error = StandardErrorOf(context);
             error.WriteLine("first");
@@ -17,9 +17,6 @@ public class StderrTests
             await context.Response.WriteAsync("Hello");
         });
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var records = await ReadRequestAsync(frontEnd);
         Assert.Equal(["first\n", "second\n", "third\n", ""], Texts(records, RecordBytes.Stderr));
         Assert.Equal(RecordBytes.EndRequest, records[^1].Type);
         Assert.EndsWith("Hello", string.Concat(Texts(records, RecordBytes.Stdout)), StringComparison.Ordinal);
@@ -31,11 +28,9 @@ public class StderrTests
     [InlineData(4_001, 3)]
     public async Task STDERR_LineBeyondTheLimit_BecomesSeveral(int length, int records)
     {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(context => StandardErrorOf(context).WriteLine(new string('x', length))));
+        var all = await RunAsync(Apps.Do(context => StandardErrorOf(context).WriteLine(new string('x', length))));
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var texts = Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr).Where(static text => text.Length > 0).ToList();
+        var texts = Texts(all, RecordBytes.Stderr).Where(static text => text.Length > 0).ToList();
         Assert.Equal(records, texts.Count);
         Assert.All(texts, static text => Assert.InRange(text.TrimEnd('\n').Length, 1, 2_000));
     }
@@ -43,21 +38,17 @@ public class StderrTests
     [Fact]
     public async Task STDERR_NotUsed_NoRecord()
     {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
+        var records = await RunAsync(Apps.Hello);
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Empty(Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));
+        Assert.Empty(Texts(records, RecordBytes.Stderr));
     }
 
     [Fact]
     public async Task STDERR_UsedButNothingWritten_NoRecord()
     {
-        await using var frontEnd = await TestServer.ConnectAsync(context => StandardErrorOf(context).FlushAsync());
+        var records = await RunAsync(context => StandardErrorOf(context).FlushAsync());
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Empty(Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));
+        Assert.Empty(Texts(records, RecordBytes.Stderr));
     }
 
     [Fact]
@@ -77,7 +68,7 @@ public class StderrTests
         var record = await frontEnd.ReadRecordAsync();
         Assert.Equal((RecordBytes.Stderr, "working on it\n"), (record.Type, Encoding.UTF8.GetString(record.Content)));
         go.SetResult();
-        await ReadRequestAsync(frontEnd);
+        await frontEnd.ReadRequestAsync();
     }
 
     /// <summary>nginx reads both into one buffer of a page.</summary>
@@ -97,7 +88,7 @@ public class StderrTests
         Assert.Empty(frontEnd.ReadAvailable());
         go.SetResult();
 
-        var records = await ReadRequestAsync(frontEnd);
+        var records = await frontEnd.ReadRequestAsync();
         Assert.Equal(RecordBytes.Stdout, records[0].Type);
         Assert.Contains("\r\n\r\n", Encoding.ASCII.GetString(records[0].Content), StringComparison.Ordinal);
         Assert.Equal(["early\n", "late\n", ""], Texts(records, RecordBytes.Stderr));
@@ -106,16 +97,13 @@ public class StderrTests
     [Fact]
     public async Task STDERR_WithAShortBody_ContentLengthIsKnown()
     {
-        await using var frontEnd = await TestServer.ConnectAsync(context =>
+        var records = await RunAsync(context =>
         {
             StandardErrorOf(context).WriteLine("a line");
             context.Response.BodyWriter.Write("Hello"u8);
             return Task.CompletedTask;
         });
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var records = await ReadRequestAsync(frontEnd);
         Assert.Contains("Content-Length: 5\r\n", Encoding.ASCII.GetString(records[0].Content), StringComparison.Ordinal);
         Assert.Equal(
             [RecordBytes.Stdout, RecordBytes.Stderr, RecordBytes.Stderr, RecordBytes.Stdout, RecordBytes.EndRequest],
@@ -142,11 +130,11 @@ public class StderrTests
 
         frontEnd.Send(RecordBytes.Get(3, "/other"), RecordBytes.Get(5));
 
-        var records = await ReadRequestAsync(frontEnd);
+        var records = await frontEnd.ReadRequestAsync();
         Assert.Equal(["going down\n", ""], Texts(records, RecordBytes.Stderr));
         Assert.Equal([RecordBytes.Stdout, RecordBytes.Stderr, RecordBytes.Stderr, RecordBytes.EndRequest], records.Select(static record => record.Type));
         go.SetResult();
-        await ReadRequestAsync(frontEnd);
+        await frontEnd.ReadRequestAsync();
     }
 
     [Theory]
@@ -156,17 +144,15 @@ public class StderrTests
     [InlineData("a\tb \\ é 😀", "a\tb \\ é 😀")]
     public async Task STDERR_ControlCharacters_AreEscaped(string text, string expected)
     {
-        await using var frontEnd = await TestServer.ConnectAsync(context => StandardErrorOf(context).WriteLineAsync(text));
+        var records = await RunAsync(context => StandardErrorOf(context).WriteLineAsync(text));
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal(expected + "\n", Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr)[0]);
+        Assert.Equal(expected + "\n", Texts(records, RecordBytes.Stderr)[0]);
     }
 
     [Theory, Values(9, 10, 11, 100_000)]
     public async Task STDERR_MoreThanTheLimit_IsDropped(int length)
     {
-        await using var frontEnd = await TestServer.ConnectAsync(
+        var records = await RunAsync(
             async context =>
             {
                 for (var i = 0; i < length; i++)
@@ -175,44 +161,29 @@ public class StderrTests
             },
             options => options.Limits.MaxStandardErrorSize = 20);
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var records = await ReadRequestAsync(frontEnd);
         var text = string.Concat(Texts(records, RecordBytes.Stderr));
         var note = length > 10 ? "The rest of this request's standard error is dropped: MaxStandardErrorSize is 20 bytes.\n" : "";
         Assert.Equal(string.Concat(Enumerable.Repeat("x\n", Math.Min(10, length))) + note, text);
         Assert.Equal("Hello", string.Concat(Texts(records, RecordBytes.Stdout)).Split("\r\n\r\n")[1]);
     }
 
-    [Fact]
-    public async Task STDERR_AfterTheResponseIsComplete_IsDropped()
+    [Theory, Values(false, true)]
+    public async Task STDERR_AfterTheResponseIsComplete_IsDropped(bool isUsedBefore)
     {
         await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
-            StandardErrorOf(context).WriteLine("before");
+            if (isUsedBefore)
+                StandardErrorOf(context).WriteLine("before");
             await context.Response.CompleteAsync();
             StandardErrorOf(context).WriteLine("after");
         });
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal(["before\n", ""], Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));
-        frontEnd.Send(RecordBytes.Get());
-        await ReadRequestAsync(frontEnd);
-    }
-
-    [Fact]
-    public async Task STDERR_FirstUsedAfterTheResponseIsComplete_IsDropped()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(async context =>
+        for (var i = 0; i < 2; i++)
         {
-            await context.Response.CompleteAsync();
-            StandardErrorOf(context).WriteLine("after");
-        });
+            frontEnd.Send(RecordBytes.Get());
+            Assert.Equal(isUsedBefore ? ["before\n", ""] : [], Texts(await frontEnd.ReadRequestAsync(), RecordBytes.Stderr));
+        }
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Empty(Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));
         Assert.Empty(frontEnd.ReadAvailable());
     }
 
@@ -228,7 +199,7 @@ public class StderrTests
             return Apps.Hello(context);
         });
         frontEnd.Send(RecordBytes.Get());
-        await ReadRequestAsync(frontEnd);
+        await frontEnd.ReadRequestAsync();
 
         Assert.Throws<ObjectDisposedException>(() => kept!.WriteLine("stale"));
         Assert.Throws<ObjectDisposedException>(() => feature!.StandardError);
@@ -237,7 +208,7 @@ public class StderrTests
         kept.Dispose();
         frontEnd.Send(RecordBytes.Get());
 
-        Assert.Empty(Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));
+        Assert.Empty(Texts(await frontEnd.ReadRequestAsync(), RecordBytes.Stderr));
     }
 
     [Fact]
@@ -255,9 +226,9 @@ public class StderrTests
         frontEnd.Send(RecordBytes.Abort());
         go.SetResult();
 
-        Assert.Equal([RecordBytes.EndRequest], (await ReadRequestAsync(frontEnd)).Select(static record => record.Type));
+        Assert.Equal([RecordBytes.EndRequest], (await frontEnd.ReadRequestAsync()).Select(static record => record.Type));
         frontEnd.Send(RecordBytes.Get());
-        Assert.Equal(["before\n", "after\n", ""], Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));
+        Assert.Equal(["before\n", "after\n", ""], Texts(await frontEnd.ReadRequestAsync(), RecordBytes.Stderr));
     }
 
     [Fact]
@@ -280,16 +251,13 @@ public class StderrTests
 
     private static TextWriter StandardErrorOf(HttpContext context) => context.Features.GetRequiredFeature<IFastCgiRequestFeature>().StandardError;
 
+    private static async Task<List<WireRecord>> RunAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null)
+    {
+        await using var frontEnd = await TestServer.ConnectAsync(application, configure);
+        frontEnd.Send(RecordBytes.Get());
+        return await frontEnd.ReadRequestAsync();
+    }
+
     private static List<string> Texts(IEnumerable<WireRecord> records, byte type)
         => [.. records.Where(record => record.Type == type).Select(static record => Encoding.UTF8.GetString(record.Content))];
-
-    /// <summary>All records up to END_REQUEST.</summary>
-    private static async Task<List<WireRecord>> ReadRequestAsync(FrontEnd frontEnd)
-    {
-        var records = new List<WireRecord>();
-        do
-            records.Add(await frontEnd.ReadRecordAsync());
-        while (records[^1].Type != RecordBytes.EndRequest);
-        return records;
-    }
 }

@@ -105,8 +105,7 @@ public class StdinTests
             RecordBytes.Record(RecordBytes.Stdin, 1));
 
         Assert.Equal(400, (await frontEnd.ReadResponseAsync()).Status);
-        frontEnd.Send(RecordBytes.Get());
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
     }
 
     [Fact]

@@ -76,9 +76,7 @@ public class StdoutTests
             return Apps.Hello(context);
         });
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
+        var response = await frontEnd.AskAsync();
         Assert.Equal(length, response["X-Large"]!.Length);
         Assert.Equal("Hello", response.Text);
         var sent = frontEnd.Transport.Sent;

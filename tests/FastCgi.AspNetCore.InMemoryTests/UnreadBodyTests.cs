@@ -14,9 +14,7 @@ public class UnreadBodyTests
         await using var frontEnd = await StartAsync(go.Task);
 
         BeginUpload(frontEnd, length: Window);
-        frontEnd.Send(RecordBytes.Post(2, "/other", s_body));
-
-        Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync(2)).Text);
+        Assert.Equal(Apps.HashOf(s_body), (await frontEnd.AskAsync(RecordBytes.Post(2, "/other", s_body))).Text);
         Assert.False(frontEnd.IsPaused);
         go.SetResult();
         frontEnd.Send(RecordBytes.StdinStream(1, s_body.AsSpan(Window)));
@@ -67,8 +65,7 @@ public class UnreadBodyTests
     {
         var go = Waiting.Signal();
         await using var frontEnd = await StartAsync(go.Task);
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync();
 
         var body = Apps.Pattern(6_000_000);
         frontEnd.Send(

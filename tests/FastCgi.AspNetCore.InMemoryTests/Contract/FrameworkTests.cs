@@ -39,9 +39,7 @@ public class FrameworkTests
             static options => options.Limits.MaxRequestBodySize = 50);
         frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
-        frontEnd.Send(RecordBytes.Post(1, path, new byte[100]));
-
-        Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(status, (await frontEnd.AskAsync(RecordBytes.Post(1, path, new byte[100]))).Status);
     }
 
     [Theory]
@@ -56,9 +54,7 @@ public class FrameworkTests
                 await context.Response.WriteAsync("Hello, hello. ");
         }));
 
-        frontEnd.Send(RecordBytes.Get(more: ("HTTP_ACCEPT_ENCODING", encoding)));
-
-        var response = await frontEnd.ReadResponseAsync();
+        var response = await frontEnd.AskAsync(RecordBytes.Get(more: ("HTTP_ACCEPT_ENCODING", encoding)));
         Assert.Equal(encoding, response["Content-Encoding"]);
         using var body = new MemoryStream(response.Body);
         await using Stream plain = encoding == "br" ? new BrotliStream(body, CompressionMode.Decompress) : new GZipStream(body, CompressionMode.Decompress);
@@ -100,9 +96,7 @@ public class FrameworkTests
         });
         frontEnd.Server.Logs.Expected.UnionWith(["UnhandledException", ""]);
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
+        var response = await frontEnd.AskAsync();
         Assert.Equal((500, null), (response.Status, response["X-Gone"]));
         Assert.Contains(isDeveloper ? "on purpose" : "handled", response.Text, StringComparison.Ordinal);
     }
@@ -113,9 +107,7 @@ public class FrameworkTests
     {
         await using var frontEnd = await StartAsync(static app => app.UseStatusCodePages());
 
-        frontEnd.Send(RecordBytes.Get(uri: "/missing"));
-
-        var response = await frontEnd.ReadResponseAsync();
+        var response = await frontEnd.AskAsync(RecordBytes.Get(uri: "/missing"));
         Assert.Equal((404, "Status Code: 404; Not Found"), (response.Status, response.Text.Trim()));
     }
 
@@ -148,10 +140,7 @@ public class FrameworkTests
             endpoints.MapGet("/", () => $"{++count}").CacheOutput()));
 
         for (var i = 0; i < 3; i++)
-        {
-            frontEnd.Send(RecordBytes.Get(more: ("HTTP_HOST", "www.example.test")));
-            Assert.Equal("1", (await frontEnd.ReadResponseAsync()).Text);
-        }
+            Assert.Equal("1", (await frontEnd.AskAsync(RecordBytes.Get(more: ("HTTP_HOST", "www.example.test")))).Text);
     }
 
     [Theory]
@@ -180,9 +169,7 @@ public class FrameworkTests
             static app => app.UseHostFiltering().Run(Apps.Hello),
             services: static services => services.AddHostFiltering(static options => options.AllowedHosts = ["www.example.test"]));
 
-        frontEnd.Send(RecordBytes.Get(more: ("HTTP_HOST", host)));
-
-        Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(status, (await frontEnd.AskAsync(RecordBytes.Get(more: ("HTTP_HOST", host)))).Status);
     }
 
     [Theory]
@@ -197,9 +184,7 @@ public class FrameworkTests
             static app => app.UseHttpsRedirection().Run(Apps.Hello),
             services: services => services.AddHttpsRedirection(options => options.HttpsPort = port is null ? null : int.Parse(port)));
 
-        frontEnd.Send(RecordBytes.Get(uri: "/page", more: ("HTTPS", https)));
-
-        var response = await frontEnd.ReadResponseAsync();
+        var response = await frontEnd.AskAsync(RecordBytes.Get(uri: "/page", more: ("HTTPS", https)));
         Assert.Equal((status, location), (response.Status, response["Location"]));
     }
 
@@ -211,9 +196,7 @@ public class FrameworkTests
         await using var frontEnd = await StartAsync(static app => app.UseWebSockets().Run(static context
             => context.Response.WriteAsync($"{context.Features.Get<IHttpWebSocketFeature>() is null} {context.WebSockets.IsWebSocketRequest}")));
 
-        frontEnd.Send(RecordBytes.Get(more: [("HTTP_UPGRADE", "websocket"), ("HTTP_CONNECTION", "Upgrade")]));
-
-        Assert.Equal("True False", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("True False", (await frontEnd.AskAsync(RecordBytes.Get(more: [("HTTP_UPGRADE", "websocket"), ("HTTP_CONNECTION", "Upgrade")]))).Text);
     }
 
     private static Task<FrontEnd> StartAsync(Action<IApplicationBuilder> pipeline, Action<FastCgiServerOptions>? configure = null)

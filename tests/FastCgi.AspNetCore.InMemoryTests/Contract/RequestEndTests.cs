@@ -34,10 +34,8 @@ public class RequestEndTests
             });
         });
 
-        frontEnd.Send(RecordBytes.Get(uri: "/first"));
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
-        frontEnd.Send(RecordBytes.Get(uri: "/second"));
-        Assert.Equal("GET /second", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal(200, (await frontEnd.AskAsync(RecordBytes.Get(uri: "/first"))).Status);
+        Assert.Equal("GET /second", (await frontEnd.AskAsync(RecordBytes.Get(uri: "/second"))).Text);
         Assert.Equal(["OnStarting: False", "OnCompleted: True"], order.Lines);
         go.SetResult();
 
@@ -58,10 +56,8 @@ public class RequestEndTests
 
         for (var i = 0; i < 20; i++)
         {
-            frontEnd.Send(RecordBytes.Get(uri: path));
-            Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
-            frontEnd.Send(RecordBytes.Get(uri: "/other"));
-            Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+            Assert.Equal(status, (await frontEnd.AskAsync(RecordBytes.Get(uri: path))).Status);
+            Assert.Equal("Hello", (await frontEnd.AskAsync(RecordBytes.Get(uri: "/other"))).Text);
         }
 
         Assert.Equal(20, frontEnd.Server.Logs.All.Count(log => log.EventName == eventName));
@@ -93,8 +89,7 @@ public class RequestEndTests
         await using var frontEnd = await TestServer.ConnectAsync(static _ => throw new BadHttpRequestException("on purpose"));
         frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync();
 
         var logs = frontEnd.Server.Logs.All.Where(static log => log.EventName is "BadRequest" or "ApplicationError").Select(static log => log.Level.ToString());
         Assert.Equal(["Debug", "Error"], logs);
@@ -163,10 +158,8 @@ public class RequestEndTests
 
         for (var i = 0; i < 20; i++)
         {
-            frontEnd.Send(RecordBytes.Post(1, "/leak", "x"u8.ToArray()));
-            Assert.Equal(fails ? 500 : 200, (await frontEnd.ReadResponseAsync()).Status);
-            frontEnd.Send(RecordBytes.Post(1, "/clean", "own"u8.ToArray()));
-            Assert.Equal("own   False", (await frontEnd.ReadResponseAsync()).Text);
+            Assert.Equal(fails ? 500 : 200, (await frontEnd.AskAsync(RecordBytes.Post(1, "/leak", "x"u8.ToArray()))).Status);
+            Assert.Equal("own   False", (await frontEnd.AskAsync(RecordBytes.Post(1, "/clean", "own"u8.ToArray()))).Text);
         }
     }
 

@@ -171,10 +171,7 @@ public class RequestFeatureTests
         });
 
         for (var i = 0; i < 40; i++)
-        {
-            frontEnd.Send(RecordBytes.Get());
-            Assert.Equal("|0|False", (await frontEnd.ReadResponseAsync()).Text);
-        }
+            Assert.Equal("|0|False", (await frontEnd.AskAsync()).Text);
     }
 
     [Fact]
@@ -191,14 +188,12 @@ public class RequestFeatureTests
             features ??= context.Features;
             return context.Response.WriteAsync($"{context.Request.Path} {context.Response.StatusCode} {context.RequestAborted.IsCancellationRequested}");
         });
-        frontEnd.Send(RecordBytes.Get(uri: "/first"));
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync(RecordBytes.Get(uri: "/first"));
 
         for (var i = 0; i < 40; i++)
         {
             Assert.All(LateUses(features), static use => Assert.True(Record.Exception(use) is null or ObjectDisposedException or InvalidOperationException));
-            frontEnd.Send(RecordBytes.Get(uri: "/next"));
-            Assert.Equal("/next 200 False", (await frontEnd.ReadResponseAsync()).Text);
+            Assert.Equal("/next 200 False", (await frontEnd.AskAsync(RecordBytes.Get(uri: "/next"))).Text);
         }
     }
 

@@ -178,10 +178,7 @@ public class RequestLifetimeTests
         });
 
         for (var i = 0; i < 40; i++)
-        {
-            frontEnd.Send(RecordBytes.Get(uri: "/register"));
-            await frontEnd.ReadResponseAsync();
-        }
+            await frontEnd.AskAsync(RecordBytes.Get(uri: "/register"));
 
         frontEnd.Send(RecordBytes.Get());
         await started.Task.Within("the application");

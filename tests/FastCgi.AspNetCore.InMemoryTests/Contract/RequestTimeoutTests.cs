@@ -24,12 +24,10 @@ public class RequestTimeoutTests
         // Again on the same request objects: a token that has fired is not the next one's.
         for (var i = 0; i < 20; i++)
         {
-            frontEnd.Send(RecordBytes.Get(uri: path));
-            var response = await frontEnd.ReadResponseAsync();
+            var response = await frontEnd.AskAsync(RecordBytes.Get(uri: path));
             Assert.Equal((status, text), (response.Status, response.Text));
 
-            frontEnd.Send(RecordBytes.Get(uri: "/quick"));
-            Assert.Equal("False", (await frontEnd.ReadResponseAsync()).Text);
+            Assert.Equal("False", (await frontEnd.AskAsync(RecordBytes.Get(uri: "/quick"))).Text);
         }
     }
 
@@ -43,12 +41,10 @@ public class RequestTimeoutTests
         patient.Send(RecordBytes.Get(uri: path));
 
         // Another that begins later is over the same time.
-        other.Send(RecordBytes.Get(uri: "/later"));
-        Assert.Equal(504, (await other.ReadResponseAsync()).Status);
+        Assert.Equal(504, (await other.AskAsync(RecordBytes.Get(uri: "/later"))).Status);
 
         Assert.Empty(patient.ReadAvailable());
-        other.Send(RecordBytes.Get(uri: "/go"));
-        await other.ReadResponseAsync();
+        await other.AskAsync(RecordBytes.Get(uri: "/go"));
         Assert.Equal("False", (await patient.ReadResponseAsync()).Text);
     }
 

@@ -37,14 +37,14 @@ public class ResponseCompletionTests
     public async Task Complete_ApplicationStillRuns_EndIsSent()
     {
         var go = Waiting.Signal();
-        var response = await TestServer.AskAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await context.Response.WriteAsync("abc");
             await context.Response.CompleteAsync();
             await go.Task;
         });
 
-        Assert.Equal("abc", response.Text);
+        Assert.Equal("abc", (await frontEnd.AskAsync()).Text);
         go.SetResult();
     }
 

@@ -116,15 +116,7 @@ public sealed class EpollListenerTests
     {
         var isAsked = Waiting.Signal();
         using var goOn = new ManualResetEventSlim();
-        await using var hand = await HandListener.StartAsync(peers: new PeerPolicy
-        {
-            Users = new UserList(() =>
-            {
-                isAsked.TrySetResult();
-                goOn.Wait(Waiting.Patience);
-                return 0;
-            }),
-        });
+        await using var hand = await HandListener.StartAsync(peers: HoldAccept(isAsked, goOn));
         hand.Connect(1);
         var turn = Task.Run(hand.Loop.Turn);
         await isAsked.Task.Within("the accept");
@@ -142,15 +134,7 @@ public sealed class EpollListenerTests
     {
         var isAsked = Waiting.Signal();
         using var goOn = new ManualResetEventSlim();
-        await using var hand = await HandListener.StartAsync(static options => options.Transport.LoopCount = 2, peers: new PeerPolicy
-        {
-            Users = new UserList(() =>
-            {
-                isAsked.TrySetResult();
-                goOn.Wait(Waiting.Patience);
-                return 0;
-            }),
-        });
+        await using var hand = await HandListener.StartAsync(static options => options.Transport.LoopCount = 2, peers: HoldAccept(isAsked, goOn));
         var clients = hand.Connect(3);
         var turn = Task.Run(hand.Loop.Turn);
         await isAsked.Task.Within("the accept");
@@ -240,6 +224,17 @@ public sealed class EpollListenerTests
 
         Assert.IsType<ObjectDisposedException>((await hand.Server.Logs.SingleAsync("ConnectionStartFailed")).Exception);
     }
+
+    /// <summary>Keeps the accept from going on.</summary>
+    private static PeerPolicy HoldAccept(TaskCompletionSource isAsked, ManualResetEventSlim goOn) => new()
+    {
+        Users = new UserList(() =>
+        {
+            isAsked.TrySetResult();
+            goOn.Wait(Waiting.Patience);
+            return 0;
+        }),
+    };
 
     /// <summary>The system has no memory to look at it with.</summary>
     private sealed class UserList(Func<int> count) : IReadOnlyList<uint>

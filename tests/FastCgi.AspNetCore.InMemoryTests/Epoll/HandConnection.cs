@@ -1,4 +1,3 @@
-using System.Buffers.Binary;
 using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Linux;
@@ -99,20 +98,9 @@ internal sealed class HandConnection : IAsyncDisposable
     public byte[]? GetBody(int id = 1)
     {
         Take();
-        var data = AsSpan();
-        var output = new List<byte>();
-        while (data.Length >= 8 && data.Length >= 8 + BinaryPrimitives.ReadUInt16BigEndian(data[4..]) + data[6])
-        {
-            var length = BinaryPrimitives.ReadUInt16BigEndian(data[4..]);
-            var isOurs = BinaryPrimitives.ReadUInt16BigEndian(data[2..]) == id;
-            if (isOurs && data[1] == RecordBytes.EndRequest)
-                return output.ToArray()[(output.ToArray().AsSpan().IndexOf("\r\n\r\n"u8) + 4)..];
-            if (isOurs && data[1] == RecordBytes.Stdout)
-                output.AddRange(data.Slice(8, length));
-            data = data[(8 + length + data[6])..];
-        }
-
-        return null;
+        return Faults.SentAnswers.Read(CollectionsMarshal.AsSpan(_received)).TryGetValue(id, out var answer) && answer.IsOver
+            ? FrontEnd.Parse([.. answer.Stdout], new byte[8]).Body
+            : null;
     }
 
     public async ValueTask DisposeAsync()
@@ -127,6 +115,4 @@ internal sealed class HandConnection : IAsyncDisposable
         Loop.Stop();
         Assert.True(Server.Scheduler.Continue(Loop.Queue));
     }
-
-    private ReadOnlySpan<byte> AsSpan() => CollectionsMarshal.AsSpan(_received);
 }

@@ -83,13 +83,5 @@ public sealed class ColdStartTests : IAsyncLifetime
         Assert.Equal("GET /2", (await _frontEnd.ReadResponseAsync(2)).Text);
     }
 
-    private void Step()
-    {
-        foreach (var thread in _platform.Started.ToList())
-        {
-            while (thread.Step() == TimeSpan.Zero)
-            {
-            }
-        }
-    }
+    private void Step() => _platform.RunAll();
 }

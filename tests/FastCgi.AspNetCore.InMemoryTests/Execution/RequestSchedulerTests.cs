@@ -198,10 +198,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
     [Fact]
     public async Task Run_WatchdogIsParked_IsWoken()
     {
-        Scheduler.Watchdog.Start();
-        while (Watchdog.Step() != Timeout.InfiniteTimeSpan)
-        {
-        }
+        ParkWatchdog();
 
         Run(Scheduler, RecordBytes.Get());
 
@@ -238,10 +235,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
     [Fact]
     public void Run_ReportsAloneAndWatchdogIsParked_IsWoken()
     {
-        Scheduler.Watchdog.Start();
-        while (Watchdog.Step() != Timeout.InfiniteTimeSpan)
-        {
-        }
+        ParkWatchdog();
 
         var ready = default(ReadyRequests);
         var isParked = true;

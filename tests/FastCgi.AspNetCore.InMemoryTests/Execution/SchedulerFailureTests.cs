@@ -55,13 +55,7 @@ public sealed class SchedulerFailureTests
             {
                 Thread.CurrentThread.IsBackground = true;
                 scheduler.Continue(source.Queue);
-                foreach (var worker in platform.Started.Where(static body => body is Worker).ToList())
-                {
-                    while (worker.Step() == TimeSpan.Zero)
-                    {
-                    }
-                }
-
+                platform.RunAll(withWatchdog: false);
                 seen.Add((Thread.CurrentThread.Priority, Thread.CurrentThread.IsBackground, Thread.CurrentThread));
             },
             CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);

@@ -35,17 +35,6 @@ public class StallWatchdogTests
     }
 
     [Fact]
-    public void Look_SameCallOnComputingThread_TakesQueueAtTheSecond()
-    {
-        var call = Enter();
-        _scheduler.Watchdog.Look();
-        _probe.Time += 1_000_000;
-        _scheduler.Watchdog.Look();
-
-        Assert.False(_queue.Queue.TryLeave(call));
-    }
-
-    [Fact]
     public void Look_SameCallOnThreadThatWaitsForAProcessor_LeavesQueue()
     {
         var call = Enter();
@@ -314,13 +303,5 @@ public class StallWatchdogTests
 
     private long Enter() => _queue.Queue.Enter(response: null, path: default);
 
-    private void RunWorkers()
-    {
-        foreach (var worker in _platform.Started.ToList())
-        {
-            while (worker.Step() == TimeSpan.Zero)
-            {
-            }
-        }
-    }
+    private void RunWorkers() => _platform.RunAll();
 }

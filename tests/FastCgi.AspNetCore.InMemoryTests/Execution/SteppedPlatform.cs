@@ -28,6 +28,17 @@ internal sealed class SteppedPlatform : ThreadPlatform
     /// <summary>What another thread does when one sets a barrier for all.</summary>
     public Action OnBarrier { get; set; } = static () => { };
 
+    /// <summary>Lets the threads that are there do what there is to do.</summary>
+    public void RunAll(bool withWatchdog = true)
+    {
+        foreach (var thread in Started.Where(thread => withWatchdog || thread is Worker).ToList())
+        {
+            while (thread.Step() == TimeSpan.Zero)
+            {
+            }
+        }
+    }
+
     public override void SetBarrierForAllThreads() => OnBarrier();
 
     public override void Start(string name, ThreadBody body)

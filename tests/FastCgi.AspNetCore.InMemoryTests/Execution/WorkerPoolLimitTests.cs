@@ -43,8 +43,7 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
     [Fact]
     public void TryReserve_AtTheLimit_OnlyWhenTheServerStops()
     {
-        for (var i = 0; i < MaxThreads; i++)
-            Assert.True(Workers.TryReserve());
+        ReserveAll();
         Assert.False(Workers.TryReserve());
 
         Scheduler.BeginStop();
@@ -112,8 +111,7 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
         await using var server = await TestServer.StartAsync(Apps.Do(context => calls.Add(context.Request.Path)));
         Workers.EnsureSpare();
         Step();
-        for (var i = 0; i < MaxThreads; i++)
-            Assert.True(Workers.TryReserve());
+        ReserveAll();
         var frontEnd = server.Connect();
         var ready = frontEnd.Receive(RecordBytes.Get(1, "/1"), RecordBytes.Get(2, "/2"));
         Workers.Run(ready.RemoveFirst());
@@ -200,8 +198,7 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
         var queue = new TestQueue();
         queue.OnContinue = () =>
         {
-            for (var i = 0; i < MaxThreads; i++)
-                Assert.True(Workers.TryReserve());
+            ReserveAll();
             Assert.False(Workers.TryReserve());
             Workers.Run(ready.RemoveFirst());
             Workers.OnLooked();
@@ -223,8 +220,7 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
     {
         await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
         server.Runner = Scheduler;
-        for (var i = 0; i < MaxThreads; i++)
-            Assert.True(Workers.TryReserve());
+        ReserveAll();
         var (frontEnd, ready) = Receive(server);
         Workers.Run(ready.RemoveFirst());
         Assert.Equal(1, Workers.WaitingCount);
@@ -240,8 +236,7 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
     public async Task Run_RequestIsAbortedAlready_IsOverThoughNoThreadIsFree()
     {
         await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
-        for (var i = 0; i < MaxThreads; i++)
-            Assert.True(Workers.TryReserve());
+        ReserveAll();
         var (frontEnd, ready) = Receive(server);
         frontEnd.Transport.Connection.OnClosed(new IOException("gone"));
 

@@ -19,6 +19,12 @@ public abstract class WorkerPoolTest
 
     private protected WorkerPool Workers => Scheduler.Workers;
 
+    private protected void ReserveAll()
+    {
+        for (var i = 0; i < MaxThreads; i++)
+            Assert.True(Workers.TryReserve());
+    }
+
     private protected static (FrontEnd FrontEnd, ReadyRequests Ready) Receive(TestServer server)
     {
         var frontEnd = server.Connect();

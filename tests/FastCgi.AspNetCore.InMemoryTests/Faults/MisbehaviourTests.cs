@@ -282,8 +282,7 @@ public sealed class MisbehaviourTests
     private static async Task AssertServedAsync(TestServer server)
     {
         var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(uri: "/again"));
-        Assert.Equal("GET /again", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("GET /again", (await frontEnd.AskAsync(RecordBytes.Get(uri: "/again"))).Text);
         frontEnd.Close();
     }
 

@@ -118,6 +118,25 @@ internal sealed class FrontEnd : IAsyncDisposable
         }
     }
 
+    /// <summary>Pushes a request and reads its response; a GET if there are no bytes.</summary>
+    public Task<WireResponse> AskAsync(params byte[][] request)
+    {
+        if (request.Length == 0)
+            request = [RecordBytes.Get()];
+        Send(request);
+        return ReadResponseAsync(BinaryPrimitives.ReadUInt16BigEndian(request[0].AsSpan(2)));
+    }
+
+    /// <summary>The records up to the next END_REQUEST.</summary>
+    public async Task<List<WireRecord>> ReadRequestAsync()
+    {
+        var records = new List<WireRecord>();
+        do
+            records.Add(await ReadRecordAsync());
+        while (records[^1].Type != RecordBytes.EndRequest);
+        return records;
+    }
+
     /// <summary>What a client gets of a request's response, be it complete, cut or none at all.</summary>
     public async Task<Outcome> ReadOutcomeAsync(int id = 1)
     {

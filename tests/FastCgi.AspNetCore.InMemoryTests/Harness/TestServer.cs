@@ -108,7 +108,7 @@ internal sealed class TestServer : IAsyncDisposable
     public static async Task<WireResponse> AskAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure, params byte[][] request)
     {
         await using var frontEnd = await ConnectAsync(application, configure);
-        return await AskAsync(frontEnd, request);
+        return await frontEnd.AskAsync(request);
     }
 
     /// <summary>As <see cref="AskAsync(RequestDelegate, byte[][])"/>, where the application fails.</summary>
@@ -119,7 +119,7 @@ internal sealed class TestServer : IAsyncDisposable
     {
         await using var frontEnd = await ConnectAsync(application, configure);
         frontEnd.Server.Logs.Expected.Add("ApplicationError");
-        var response = await AskAsync(frontEnd, request);
+        var response = await frontEnd.AskAsync(request);
         Assert.Contains(frontEnd.Server.Logs.All, static log => log.EventName == "ApplicationError");
         return response;
     }
@@ -170,12 +170,6 @@ internal sealed class TestServer : IAsyncDisposable
         Assert.Equal((0, 0), Context.Admission.TakenCount);
         Assert.Equal(0, Connections.CountRequests());
         Assert.All(_transports, static transport => Assert.Equal(0, transport.Connection?.RequestCount ?? 0));
-    }
-
-    private static Task<WireResponse> AskAsync(FrontEnd frontEnd, byte[][] request)
-    {
-        frontEnd.Send(request.Length == 0 ? [RecordBytes.Get()] : request);
-        return frontEnd.ReadResponseAsync();
     }
 
     private void AssertNoError()

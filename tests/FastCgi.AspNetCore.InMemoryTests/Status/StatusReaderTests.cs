@@ -92,8 +92,7 @@ public sealed class StatusReaderTests
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello);
         var frontEnd = run.Connect();
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync();
 
         var resources = run.Status.Resources;
 
@@ -115,8 +114,7 @@ public sealed class StatusReaderTests
         var go = Waiting.Signal();
         await using var run = await ServerRun.StartAsync(HandleAsync, SetLimits);
         var idle = run.Connect();
-        idle.Send(RecordBytes.Get(uri: "/fast"));
-        await idle.ReadResponseAsync();
+        await idle.AskAsync(RecordBytes.Get(uri: "/fast"));
         run.Clock.Advance(TimeSpan.FromSeconds(10));
         var reading = run.Connect();
         reading.Send(
@@ -208,8 +206,7 @@ public sealed class StatusReaderTests
         run.Logs.Expected.Add("ApplicationFailed");
         run.Logs.Expected.Add("ApplicationError");
         var failing = run.Connect();
-        failing.Send(RecordBytes.Get(uri: "/fails"));
-        await failing.ReadResponseAsync();
+        await failing.AskAsync(RecordBytes.Get(uri: "/fails"));
         var aborting = run.Connect();
         aborting.Send(RecordBytes.Get(), RecordBytes.Abort());
         var lost = run.Connect();
@@ -217,8 +214,7 @@ public sealed class StatusReaderTests
         lost.Close();
         run.Connect().Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"u8.ToArray());
         var bare = run.Connect();
-        bare.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, ("REQUEST_URI", "/")), RecordBytes.Record(RecordBytes.Stdin, 1));
-        await bare.ReadResponseAsync();
+        await bare.AskAsync(RecordBytes.Begin(), RecordBytes.ParamsStream(1, ("REQUEST_URI", "/")), RecordBytes.Record(RecordBytes.Stdin, 1));
 
         var status = run.Status;
 
@@ -265,8 +261,7 @@ public sealed class StatusReaderTests
 
     private static async Task RequestAsync(FrontEnd frontEnd)
     {
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync();
     }
 
     private static string Format(LimitStatus limit)
