@@ -210,8 +210,7 @@ public class AbortRequestTests
             context.RequestAborted.Register(static () => throw new InvalidOperationException("in a callback"));
             context.RequestAborted.Register(cancelled.SetResult);
             await cancelled.Task;
-        });
-        frontEnd.Server.Logs.Expected.Add("CancellationCallbackFailed");
+        }, expects: "CancellationCallbackFailed");
 
         frontEnd.Send(RecordBytes.Get());
         frontEnd.Close();

@@ -72,8 +72,7 @@ public class ConnectionBoundTests
         var go = Waiting.Signal();
         await using var frontEnd = await TestServer.ConnectAsync(
             Apps.After(go.Task, Apps.BodyHash),
-            static options => options.Limits.MaxRequestBufferSize = Window);
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+            static options => options.Limits.MaxRequestBufferSize = Window, expects: "ApplicationError");
         for (var id = 1; id <= 3; id++)
             frontEnd.Send(RecordBytes.Begin(id), RecordBytes.ParamsStream(id, RecordBytes.RequestParams("POST")));
 

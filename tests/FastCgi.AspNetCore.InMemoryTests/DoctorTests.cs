@@ -259,8 +259,7 @@ public sealed class DoctorTests
     [Fact]
     public async Task Advice_ThatFails_IsLoggedAndNothingElse()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        server.Logs.Expected.Add("ServerFailed");
+        await using var server = await TestServer.StartAsync(Apps.Hello, expects: "ServerFailed");
 
         server.Context.Advise(0, static (_, _) => throw new InvalidOperationException("This is meant to fail."));
 

@@ -35,8 +35,7 @@ public class HeldFlushTests
             await _sent.Task;
             context.Response.BodyWriter.Write("not flushed"u8);
             throw new InvalidOperationException("on purpose");
-        });
-        server.Logs.Expected.Add("ApplicationError");
+        }, expects: "ApplicationError");
 
         var outcome = await Request(server).ReadOutcomeAsync();
 
@@ -51,8 +50,7 @@ public class HeldFlushTests
         {
             await context.Response.WriteAsync("hello");
             throw new InvalidOperationException("on purpose");
-        });
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        }, expects: "ApplicationError");
 
         frontEnd.Send(RecordBytes.Get(1), RecordBytes.Get(2), RecordBytes.Abort(2));
 

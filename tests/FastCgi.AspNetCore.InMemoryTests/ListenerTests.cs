@@ -9,8 +9,7 @@ public class ListenerTests
     [Trait("Contract", "G5")]
     public async Task Accept_Fails_CriticalAndTheOthersGoOn()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        server.Logs.Expected.Add("AcceptLoopFailed");
+        await using var server = await TestServer.StartAsync(Apps.Hello, expects: "AcceptLoopFailed");
         var listener = new PipeListener(new FailingListener(), PeerPolicy.Everybody, server.Connections, server.Scheduler);
 
         listener.Start();

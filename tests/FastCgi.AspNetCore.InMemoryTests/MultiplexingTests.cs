@@ -2,6 +2,8 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class MultiplexingTests
 {
+    private readonly TaskCompletionSource _go = Waiting.Signal();
+
     [Fact]
     public async Task Requests_EndInAnyOrder_EachItsOwnAnswer()
     {
@@ -35,9 +37,8 @@ public class MultiplexingTests
     [Fact]
     public async Task Requests_BeyondTheLimit_503AndOverloaded()
     {
-        var go = Waiting.Signal();
         await using var frontEnd = await TestServer.ConnectAsync(
-            Apps.HelloAfter(go.Task),
+            Apps.HelloAfter(_go.Task),
             static options => options.Limits.MaxRequestsPerConnection = 3);
         for (var id = 1; id <= 3; id++)
             frontEnd.Send(RecordBytes.Get(id));
@@ -48,7 +49,7 @@ public class MultiplexingTests
         Assert.Contains("MaxRequestsPerConnection", refused.Text, StringComparison.Ordinal);
         Assert.Equal(2, refused.ProtocolStatus);
         Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.EventName == "RequestsRefused");
-        go.SetResult();
+        _go.SetResult();
 
         await ReadAllAsync(frontEnd, 3);
         Assert.Equal("Hello", (await frontEnd.AskAsync(RecordBytes.Get(4))).Text);
@@ -57,15 +58,14 @@ public class MultiplexingTests
     [Fact]
     public async Task Requests_MultiplexingOff_SecondRefusedAndFirstUnharmed()
     {
-        var go = Waiting.Signal();
         await using var frontEnd = await TestServer.ConnectAsync(
-            Apps.HelloAfter(go.Task),
+            Apps.HelloAfter(_go.Task),
             static options => options.Limits.MaxRequestsPerConnection = 1);
         frontEnd.Send(RecordBytes.Get(1));
 
         var refused = await frontEnd.AskAsync(RecordBytes.Get(2));
         Assert.Equal((503, 1), (refused.Status, refused.ProtocolStatus));
-        go.SetResult();
+        _go.SetResult();
 
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(1)).Text);
     }
@@ -126,43 +126,40 @@ public class MultiplexingTests
     [Fact]
     public async Task Requests_MultiplexingOff_EachFurtherOneIsToldSo()
     {
-        var go = Waiting.Signal();
         await using var frontEnd = await TestServer.ConnectAsync(
-            Apps.HelloAfter(go.Task),
+            Apps.HelloAfter(_go.Task),
             static options => options.Limits.MaxRequestsPerConnection = 1);
         frontEnd.Send(RecordBytes.Get(1), RecordBytes.Begin(2), RecordBytes.Begin(3));
 
         var refused = await frontEnd.ReadRecordAsync();
 
         Assert.Equal((RecordBytes.EndRequest, 3, 1), (refused.Type, refused.Id, refused.Content[4]));
-        go.SetResult();
+        _go.SetResult();
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(1)).Text);
     }
 
     [Fact]
     public async Task Requests_HalfOpenForTooLong_408AndOthersGoOn()
     {
-        var go = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.HelloAfter(go.Task));
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.HelloAfter(_go.Task));
         frontEnd.Send(RecordBytes.Get(1), RecordBytes.Begin(2), RecordBytes.Record(RecordBytes.Params, 2, [11]));
 
         frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(31));
 
         Assert.Equal(408, (await frontEnd.ReadResponseAsync(2)).Status);
-        go.SetResult();
+        _go.SetResult();
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(1)).Text);
     }
 
     [Fact]
     public async Task Requests_IdOfAnAbortedOneThatStillRuns_ServesTheNext()
     {
-        var go = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.After(go.Task, Apps.Target, path: "/slow"));
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.After(_go.Task, Apps.Target, path: "/slow"));
         frontEnd.Send(RecordBytes.Get(1, "/slow"), RecordBytes.Abort());
         Assert.Equal(RecordBytes.EndRequest, (await frontEnd.ReadRecordAsync()).Type);
 
         Assert.Equal("GET /next", (await frontEnd.AskAsync(RecordBytes.Get(1, "/next"))).Text);
-        go.SetResult();
+        _go.SetResult();
 
         Assert.Equal("GET /last", (await frontEnd.AskAsync(RecordBytes.Get(1, "/last"))).Text);
     }

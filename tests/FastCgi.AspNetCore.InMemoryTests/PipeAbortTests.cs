@@ -12,12 +12,11 @@ public sealed class PipeAbortTests
     public async Task Abort_PeerHasSentAll_ConnectionEnds(string path)
     {
         await using var server = await TestServer.StartAsync(AbortAsync);
-        var pipes = new PipeContext();
-        var running = Run(server, pipes);
+        var pipes = PipeContext.Run(server);
 
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get(uri: path));
 
-        await running.Within("the end of the connection");
+        await pipes.Running.Within("the end of the connection");
         Assert.True(pipes.Writer.IsCompleted);
         Assert.True(pipes.IsDisposed);
     }
@@ -26,14 +25,13 @@ public sealed class PipeAbortTests
     public async Task Abort_PeerHasMoreToSend_ConnectionEndsWhenItIsDrained(string path)
     {
         await using var server = await TestServer.StartAsync(AbortAsync);
-        var pipes = new PipeContext();
-        var running = Run(server, pipes);
+        var pipes = PipeContext.Run(server);
 
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, path, new byte[1_000]).AsMemory()[..^508]);
         await pipes.Writer.Completed.Task.Within("the end of our side");
         server.Clock.Advance(s_drain);
 
-        await running.Within("the end of the connection");
+        await pipes.Running.Within("the end of the connection");
         Assert.True(pipes.IsDisposed);
     }
 
@@ -48,18 +46,15 @@ public sealed class PipeAbortTests
                 context.Abort();
             },
             static options => options.Limits.MaxRequestBufferSize = 1_024);
-        var pipes = new PipeContext();
-        var connection = new PipeConnection(pipes, server.Connections, server.Scheduler);
-        Assert.True(server.Connections.TryAdd(connection.Connection));
-        var running = connection.RunAsync();
+        var pipes = PipeContext.Run(server);
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, "/", new byte[20_000]).AsMemory()[..^8]);
-        await Waiting.UntilAsync(() => connection.Connection.IsReceivePaused, "receiving to be paused");
+        await Waiting.UntilAsync(() => pipes.Connection.IsReceivePaused, "receiving to be paused");
 
         go.SetResult();
         await pipes.Writer.Completed.Task.Within("the end of our side");
         server.Clock.Advance(s_drain);
 
-        await running.Within("the end of the connection");
+        await pipes.Running.Within("the end of the connection");
     }
 
     /// <summary>What is sent is not taken: the transport is told to give it up.</summary>
@@ -76,7 +71,7 @@ public sealed class PipeAbortTests
         });
         var pipes = new PipeContext();
         var flush = pipes.Writer.HeldFlush = Waiting.Signal<FlushResult>();
-        var running = Run(server, pipes);
+        pipes.RunOn(server);
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, "/", new byte[1_000]).AsMemory()[..^(hasSentAll ? 0 : 508)]);
         await pipes.Writer.IsFlushing.Task.Within("the server to flush");
 
@@ -84,7 +79,7 @@ public sealed class PipeAbortTests
         await pipes.IsAborted.Task.Within("the end of the connection");
         flush.SetException(new ConnectionAbortedException());
 
-        await running.Within("the connection to be left");
+        await pipes.Running.Within("the connection to be left");
         Assert.True(pipes.Writer.IsCompleted);
     }
 
@@ -102,13 +97,13 @@ public sealed class PipeAbortTests
         });
         var pipe = new Pipe(new PipeOptions(pauseWriterThreshold: 1_024, resumeWriterThreshold: 512));
         var pipes = new PipeContext { Writer = new HeldWriter(pipe.Writer), AbortError = throws ? new NotSupportedException("on purpose") : null };
-        var running = Run(server, pipes);
+        pipes.RunOn(server);
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
         await pipes.Writer.IsFlushing.Task.Within("the server to flush");
 
         isRead.SetResult();
 
-        await running.Within("the end of the connection");
+        await pipes.Running.Within("the end of the connection");
         Assert.True(pipes.Writer.IsCompleted);
         Assert.True(pipes.IsDisposed);
     }
@@ -117,14 +112,13 @@ public sealed class PipeAbortTests
     public async Task Stop_TimeIsOver_ConnectionWhosePeerDoesNothingEnds()
     {
         await using var server = await TestServer.StartAsync(Apps.UntilAborted);
-        var pipes = new PipeContext();
-        var running = Run(server, pipes);
+        var pipes = PipeContext.Run(server);
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
         await Waiting.UntilAsync(() => server.Connections.CountRequests() == 1, "the request");
 
         await server.StopAsync(new CancellationToken(canceled: true)).Within("the server to stop");
 
-        await running.Within("the end of the connection");
+        await pipes.Running.Within("the end of the connection");
     }
 
     [Fact]
@@ -132,8 +126,7 @@ public sealed class PipeAbortTests
     {
         var go = Waiting.Signal();
         await using var server = await TestServer.StartAsync(Apps.HelloAfter(go.Task));
-        var pipes = new PipeContext();
-        var running = Run(server, pipes);
+        var pipes = PipeContext.Run(server);
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
         await Waiting.UntilAsync(() => server.Connections.CountRequests() == 1, "the request");
 
@@ -142,7 +135,7 @@ public sealed class PipeAbortTests
         go.SetResult();
 
         await stopping.Within("the server to stop");
-        await running.Within("the end of the connection");
+        await pipes.Running.Within("the end of the connection");
         Assert.True(pipes.Writer.IsCompleted);
     }
 
@@ -153,12 +146,5 @@ public sealed class PipeAbortTests
         if (context.Request.Path == "/later")
             await Task.Yield();
         context.Abort();
-    }
-
-    private static Task Run(TestServer server, PipeContext pipes)
-    {
-        var connection = new PipeConnection(pipes, server.Connections, server.Scheduler);
-        Assert.True(server.Connections.TryAdd(connection.Connection));
-        return connection.RunAsync();
     }
 }

@@ -122,8 +122,7 @@ public class RecordTests
     [Fact]
     public async Task CONNECTION_ClosedAtEveryByteOfARequest_NothingLeftBehind()
     {
-        await using var server = await TestServer.StartAsync(Apps.BodyHash);
-        server.Logs.Expected.Add("ApplicationError");
+        await using var server = await TestServer.StartAsync(Apps.BodyHash, expects: "ApplicationError");
         var request = RecordBytes.Post(1, "/", Apps.Pattern(20));
 
         for (var cut = 0; cut <= request.Length; cut++)

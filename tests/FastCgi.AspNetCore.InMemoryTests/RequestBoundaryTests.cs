@@ -30,8 +30,7 @@ public sealed class RequestBoundaryTests
     [Theory, MemberData(nameof(Mistakes))]
     public async Task Mistake_BeforeTheStart_500AndTheServerGoesOn(string mistake)
     {
-        await using var server = await TestServer.StartAsync(ForBad(s_mistakes[mistake]));
-        server.Logs.Expected.Add("ApplicationError");
+        await using var server = await TestServer.StartAsync(ForBad(s_mistakes[mistake]), expects: "ApplicationError");
 
         await AssertBadIsAnsweredAsync(server);
     }
@@ -44,8 +43,7 @@ public sealed class RequestBoundaryTests
         {
             context.Response.StatusCode = 101;
             seen = await Record.ExceptionAsync(context.Response.CompleteAsync);
-        }));
-        server.Logs.Expected.Add("ApplicationError");
+        }), expects: "ApplicationError");
 
         await AssertBadIsAnsweredAsync(server);
         Assert.IsType<InvalidOperationException>(seen);
@@ -64,8 +62,7 @@ public sealed class RequestBoundaryTests
                 context.Response.Headers["X-Strict"] = "é";
                 seen = await Record.ExceptionAsync(context.Response.CompleteAsync);
             }),
-            options => options.ResponseHeaderEncodingSelector = name => name == "X-Strict" ? strict : null);
-        server.Logs.Expected.Add("ApplicationError");
+            options => options.ResponseHeaderEncodingSelector = name => name == "X-Strict" ? strict : null, expects: "ApplicationError");
 
         await AssertBadIsAnsweredAsync(server);
         Assert.IsType<EncoderFallbackException>(seen);

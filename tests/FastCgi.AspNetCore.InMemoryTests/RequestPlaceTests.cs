@@ -75,8 +75,7 @@ public class RequestPlaceTests
                 };
                 return how == "throw" ? throw new InvalidOperationException("on purpose") : Task.CompletedTask;
             },
-            static options => options.Limits.MaxConcurrentRequests = 1);
-        server.Logs.Expected.Add("ApplicationError");
+            static options => options.Limits.MaxConcurrentRequests = 1, expects: "ApplicationError");
         var first = Send(server);
 
         Assert.Equal((1, 0), server.Context.Admission.TakenCount);

@@ -60,8 +60,7 @@ public sealed class RequestReturnTests
             await Apps.Hello(context);
             if (context.Request.Path == "/fails")
                 throw new InvalidOperationException("on purpose");
-        });
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        }, expects: "ApplicationError");
         frontEnd.Send(RecordBytes.Get(1_000, "/slow"));
         for (var i = 0; i < 5; i++)
             frontEnd.Send(RecordBytes.Get(2_000, "/fails"));
@@ -83,8 +82,7 @@ public sealed class RequestReturnTests
     [Fact]
     public async Task Transport_ThatFailsToSendARefusal_IsLoggedAndTheRequestIsOver()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        server.Logs.Expected.Add("RequestEndFailed");
+        await using var server = await TestServer.StartAsync(Apps.Hello, expects: "RequestEndFailed");
         var connection = new FastCgiConnection(server.Connections, new FailingTransport());
         Assert.True(server.Connections.TryAdd(connection));
         var ready = new ReadyRequests();

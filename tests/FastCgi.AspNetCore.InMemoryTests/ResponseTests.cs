@@ -72,8 +72,7 @@ public class ResponseTests
             context.Response.Headers["X-Gone"] = "1";
             context.Response.StatusCode = 201;
             throw new InvalidOperationException("on purpose");
-        });
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        }, expects: "ApplicationError");
 
         var response = await frontEnd.AskAsync();
         Assert.Equal((500, "0", null), (response.Status, response["Content-Length"], response["X-Gone"]));
@@ -91,8 +90,7 @@ public class ResponseTests
         {
             await context.Response.WriteAsync("partial");
             throw new InvalidOperationException("on purpose");
-        });
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        }, expects: "ApplicationError");
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -113,8 +111,7 @@ public class ResponseTests
             await context.Response.StartAsync();
             await context.Response.WriteAsync(body);
             throw new InvalidOperationException("It failed after the response.");
-        });
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        }, expects: "ApplicationError");
 
         var response = await frontEnd.AskAsync();
         Assert.Equal((status, body), (response.Status, response.Text));
@@ -128,8 +125,7 @@ public class ResponseTests
         {
             await context.Response.WriteAsync("partial");
             throw new InvalidOperationException("on purpose");
-        });
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        }, expects: "ApplicationError");
         frontEnd.Transport.HasReset = false;
 
         frontEnd.Send(RecordBytes.Get());
@@ -155,8 +151,7 @@ public class ResponseTests
 
             await go.Task;
             await Apps.Hello(context);
-        });
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        }, expects: "ApplicationError");
         frontEnd.Send(RecordBytes.Get(1, "/stays"));
 
         frontEnd.Send(RecordBytes.Get(2, "/fails"));
@@ -175,8 +170,7 @@ public class ResponseTests
         {
             context.Response.ContentLength = 3;
             await context.Response.Body.WriteAsync(new byte[4]);
-        });
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        }, expects: "ApplicationError");
 
         Assert.Equal(500, (await frontEnd.AskAsync()).Status);
         Assert.Contains(frontEnd.Server.Logs.All, static log => log.Exception?.Message == "Response Content-Length mismatch: too many bytes written (4 of 3).");
@@ -189,8 +183,7 @@ public class ResponseTests
         {
             context.Response.ContentLength = 10;
             await context.Response.WriteAsync("four");
-        });
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        }, expects: "ApplicationError");
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -217,8 +210,7 @@ public class ResponseTests
         {
             context.Features.Get<Microsoft.AspNetCore.Http.Features.IHttpResponseFeature>()!.ReasonPhrase = reason;
             return Apps.Hello(context);
-        });
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        }, expects: "ApplicationError");
 
         Assert.Equal("500 Internal Server Error", (await frontEnd.AskAsync()).StatusLine);
         Assert.Contains(frontEnd.Server.Logs.All, static log => log is { EventName: "ApplicationError", Exception: InvalidOperationException });

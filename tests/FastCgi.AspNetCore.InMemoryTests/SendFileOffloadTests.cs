@@ -202,8 +202,7 @@ public sealed class SendFileOffloadTests : SendFileOffloadTest
                 options.Roles.Add(FastCgiRole.Authorizer);
                 options.SendFile.AddXSendFile(Root);
                 UseNginx(options.SendFile);
-            });
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+            }, expects: "ApplicationError");
 
         frontEnd.Send(
             RecordBytes.Begin(1, role: 2),

@@ -69,8 +69,7 @@ public sealed class SendFileOffloadThreadTests : SendFileOffloadTest
             {
                 UseNginx(options.SendFile);
                 options.ResponseHeaderEncodingSelector = static name => name == "X-Accel-Redirect" ? throw new FormatException("on purpose") : null;
-            });
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+            }, expects: "ApplicationError");
 
         var response = await frontEnd.AskAsync();
         Assert.Equal((500, "0", null), (response.Status, response["Content-Length"], response["X-Accel-Redirect"]));

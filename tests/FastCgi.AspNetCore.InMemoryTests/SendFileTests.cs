@@ -164,8 +164,7 @@ public sealed class SendFileTests : IDisposable
             if (hasContentLength)
                 context.Response.ContentLength = 2_000_000;
             return context.Response.SendFileAsync(path, 0, 2_000_000);
-        });
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        }, expects: "ApplicationError");
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Get());
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount == 1, "the first send");

@@ -45,8 +45,7 @@ public sealed class SharedConnectionTests
             started.SetResult();
             await fail.Task;
             await FailAsync(context, fault);
-        });
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        }, expects: "ApplicationError");
         frontEnd.Transport.HasReset = canReset;
         frontEnd.Send(RecordBytes.Get(1, "/faulty"));
         await started.Task.Within("the start");
@@ -95,8 +94,7 @@ public sealed class SharedConnectionTests
             await context.Response.Body.FlushAsync();
             await fail.Task;
             await FailAsync(context, fault);
-        });
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        }, expects: "ApplicationError");
         Assert.Equal("Hello", (await frontEnd.AskAsync(RecordBytes.Get(2, "/other"))).Text);
         frontEnd.Send(RecordBytes.Get(1, "/faulty"));
 

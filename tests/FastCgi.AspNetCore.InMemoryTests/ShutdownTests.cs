@@ -5,6 +5,8 @@ public class ShutdownTests
     private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
     private static readonly TimeSpan s_grace = new FastCgiServerLimits().ShutdownIdleGracePeriod;
 
+    private readonly TaskCompletionSource _go = Waiting.Signal();
+
     [Fact]
     [Trait("Contract", "G1")]
     public async Task Stop_ConnectionIdleForLong_ClosedAtOnce()
@@ -53,8 +55,7 @@ public class ShutdownTests
     [Fact]
     public async Task Stop_RequestArrivesWhileTheIdleConnectionIsClosed_RunsOnBeyondTheLingerTimeout()
     {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(Apps.After(go.Task, Apps.Hello, path: "/slow"));
+        await using var server = await TestServer.StartAsync(Apps.After(_go.Task, Apps.Hello, path: "/slow"));
         var frontEnd = await ConnectAndGetAsync(server);
         server.Clock.Advance(s_grace + s_tick);
         var stopping = server.StopAsync();
@@ -63,7 +64,7 @@ public class ShutdownTests
         frontEnd.Send(RecordBytes.Get(uri: "/slow"));
         server.Clock.Advance(new FastCgiServerLimits().LingerTimeout + s_tick);
         Assert.False(frontEnd.Transport.IsReset);
-        go.SetResult();
+        _go.SetResult();
 
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsClosed, "the close");
@@ -107,13 +108,12 @@ public class ShutdownTests
     [Trait("Contract", "G1")]
     public async Task Stop_RunningRequest_AnsweredAndThenClosed()
     {
-        var go = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.HelloAfter(go.Task));
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.HelloAfter(_go.Task));
         frontEnd.Send(RecordBytes.Get());
 
         var stopping = frontEnd.Server.StopAsync();
         Assert.False(frontEnd.Transport.IsClosed);
-        go.SetResult();
+        _go.SetResult();
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsClosed, "the close");
         AssertFarewell(frontEnd);
@@ -125,12 +125,11 @@ public class ShutdownTests
     [Fact]
     public async Task Stop_RunningRequestOfAConnectionThatIsNotKept_NoFarewell()
     {
-        var go = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.HelloAfter(go.Task));
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.HelloAfter(_go.Task));
         frontEnd.Send(RecordBytes.Get(keepConnection: false));
 
         var stopping = frontEnd.Server.StopAsync();
-        go.SetResult();
+        _go.SetResult();
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsClosed, "the close");
         Assert.Empty(frontEnd.ReadAvailable());
@@ -165,13 +164,12 @@ public class ShutdownTests
     [Fact]
     public async Task Stop_FurtherRequestOnABusyConnection_Answered()
     {
-        var go = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.After(go.Task, Apps.Target, path: "/slow"));
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.After(_go.Task, Apps.Target, path: "/slow"));
         frontEnd.Send(RecordBytes.Get(1, "/slow"));
         var stopping = frontEnd.Server.StopAsync();
 
         Assert.Equal("GET /late", (await frontEnd.AskAsync(RecordBytes.Get(2, "/late"))).Text);
-        go.SetResult();
+        _go.SetResult();
         Assert.Equal("GET /slow", (await frontEnd.ReadResponseAsync()).Text);
         frontEnd.Close();
 

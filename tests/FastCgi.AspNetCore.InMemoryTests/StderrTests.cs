@@ -5,6 +5,8 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// <summary>The web server's error log (FastCGI specification, sections 3.3 and 6.1).</summary>
 public class StderrTests
 {
+    private readonly TaskCompletionSource _go = Waiting.Signal();
+
     [Fact]
     public async Task STDERR_Lines_ARecordEachThenTheEndThenEndRequest()
     {
@@ -54,12 +56,11 @@ public class StderrTests
     [Fact]
     public async Task STDERR_Line_IsSentWhileTheApplicationGoesOn()
     {
-        var go = Waiting.Signal();
         await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await context.Response.Body.FlushAsync();
             StandardErrorOf(context).WriteLine("working on it");
-            await go.Task;
+            await _go.Task;
         });
 
         frontEnd.Send(RecordBytes.Get());
@@ -67,7 +68,7 @@ public class StderrTests
         Assert.Equal(RecordBytes.Stdout, (await frontEnd.ReadRecordAsync()).Type);
         var record = await frontEnd.ReadRecordAsync();
         Assert.Equal((RecordBytes.Stderr, "working on it\n"), (record.Type, Encoding.UTF8.GetString(record.Content)));
-        go.SetResult();
+        _go.SetResult();
         await frontEnd.ReadRequestAsync();
     }
 
@@ -75,18 +76,17 @@ public class StderrTests
     [Fact]
     public async Task STDERR_BeforeTheResponse_IsBehindItsHeaderBlock()
     {
-        var go = Waiting.Signal();
         await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             StandardErrorOf(context).WriteLine("early");
-            await go.Task;
+            await _go.Task;
             await context.Response.WriteAsync("Hello");
             StandardErrorOf(context).WriteLine("late");
         });
 
         frontEnd.Send(RecordBytes.Get());
         Assert.Empty(frontEnd.ReadAvailable());
-        go.SetResult();
+        _go.SetResult();
 
         var records = await frontEnd.ReadRequestAsync();
         Assert.Equal(RecordBytes.Stdout, records[0].Type);
@@ -113,27 +113,25 @@ public class StderrTests
     [Fact]
     public async Task STDERR_ApplicationFailsAfterTheStart_StderrEndsBeforeEndRequest()
     {
-        var go = Waiting.Signal();
         await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (context.Request.Path == "/other")
             {
-                await go.Task;
+                await _go.Task;
                 return;
             }
 
             await context.Response.WriteAsync("Hello");
             StandardErrorOf(context).Write("going down");
             throw new InvalidOperationException("broken");
-        });
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        }, expects: "ApplicationError");
 
         frontEnd.Send(RecordBytes.Get(3, "/other"), RecordBytes.Get(5));
 
         var records = await frontEnd.ReadRequestAsync();
         Assert.Equal(["going down\n", ""], Texts(records, RecordBytes.Stderr));
         Assert.Equal([RecordBytes.Stdout, RecordBytes.Stderr, RecordBytes.Stderr, RecordBytes.EndRequest], records.Select(static record => record.Type));
-        go.SetResult();
+        _go.SetResult();
         await frontEnd.ReadRequestAsync();
     }
 
@@ -214,17 +212,16 @@ public class StderrTests
     [Fact]
     public async Task ABORT_REQUEST_WhileLinesWait_TheyAreDroppedAndSoAreLaterOnes()
     {
-        var go = Waiting.Signal();
         await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             StandardErrorOf(context).WriteLine("before");
-            await go.Task;
+            await _go.Task;
             StandardErrorOf(context).WriteLine("after");
         });
         frontEnd.Send(RecordBytes.Get());
 
         frontEnd.Send(RecordBytes.Abort());
-        go.SetResult();
+        _go.SetResult();
 
         Assert.Equal([RecordBytes.EndRequest], (await frontEnd.ReadRequestAsync()).Select(static record => record.Type));
         frontEnd.Send(RecordBytes.Get());

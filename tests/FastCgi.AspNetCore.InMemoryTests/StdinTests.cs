@@ -84,8 +84,7 @@ public class StdinTests
     [Fact]
     public async Task STDIN_FewerThanContentLength_ReadFailsWith400()
     {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash, expects: "ApplicationError");
 
         frontEnd.Send(
             RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "8"))),

@@ -8,13 +8,12 @@ public class TimeoutTests
     [Trait("Contract", "G4")]
     public async Task PARAMS_NotCompleteInTime_408AndConnectionClosed()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.RequestParametersTimeout = TimeSpan.FromSeconds(10));
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options => options.Limits.RequestParametersTimeout = TimeSpan.FromSeconds(10));
         frontEnd.Send(RecordBytes.Begin());
 
-        server.Clock.Advance(TimeSpan.FromSeconds(9));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(9));
         Assert.Empty(frontEnd.ReadAvailable());
-        server.Clock.Advance(s_tick);
+        frontEnd.Server.Clock.Advance(s_tick);
 
         Assert.Equal(408, (await frontEnd.ReadResponseAsync()).Status);
         Assert.True(frontEnd.Transport.IsClosed);
@@ -88,8 +87,8 @@ public class TimeoutTests
     }
 
     /// <summary>With the limit that the tests of other things are without.</summary>
-    private static Task<TestServer> StartWithDefaultAsync(RequestDelegate application)
-        => TestServer.StartAsync(application, static options => options.Limits.SendTimeout = new FastCgiServerLimits().SendTimeout);
+    private static Task<FrontEnd> StartWithDefaultAsync(RequestDelegate application)
+        => TestServer.ConnectAsync(application, static options => options.Limits.SendTimeout = new FastCgiServerLimits().SendTimeout);
 
     private static byte[] BytesOf(string what) => what switch
     {
@@ -123,8 +122,7 @@ public class TimeoutTests
     [Theory, Values(true, false)]
     public async Task SendTimeout_SomethingTakenNowAndThen_GoesOn(bool isWholeSend)
     {
-        await using var server = await StartWithDefaultAsync(static context => context.Response.Body.WriteAsync(new byte[2_000_000]).AsTask());
-        var frontEnd = server.Connect();
+        await using var frontEnd = await StartWithDefaultAsync(static context => context.Response.Body.WriteAsync(new byte[2_000_000]).AsTask());
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Get());
 
@@ -132,7 +130,7 @@ public class TimeoutTests
         {
             var sends = i + 1;
             await frontEnd.Transport.WaitUntilAsync(() => !isWholeSend || frontEnd.Transport.SendCount >= sends, "the next send");
-            server.Clock.Advance(TimeSpan.FromSeconds(100));
+            frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(100));
             if (isWholeSend)
                 frontEnd.Transport.ReleaseSend();
             else
@@ -147,7 +145,7 @@ public class TimeoutTests
     public async Task SendTimeout_OfOneAmongOthers_AllAreAbortedAndOtherConnectionsGoOn()
     {
         var aborted = new System.Collections.Concurrent.ConcurrentQueue<string>();
-        await using var server = await StartWithDefaultAsync(async context =>
+        await using var stuck = await StartWithDefaultAsync(async context =>
         {
             var path = context.Request.Path.Value!;
             context.RequestAborted.Register(() => aborted.Enqueue(path));
@@ -168,15 +166,15 @@ public class TimeoutTests
                     break;
             }
         });
-        var (stuck, other) = (server.Connect(), server.Connect());
+        var other = stuck.Server.Connect();
         stuck.Transport.HoldSends();
         stuck.Send(RecordBytes.Get(1, "/large"), RecordBytes.Get(2, "/flushed"), RecordBytes.Get(3, "/paused"));
         await other.AskAsync();
 
-        server.Clock.Advance(s_tick);
-        server.Clock.Advance(TimeSpan.FromSeconds(119));
+        stuck.Server.Clock.Advance(s_tick);
+        stuck.Server.Clock.Advance(TimeSpan.FromSeconds(119));
         Assert.False(stuck.Transport.IsReset);
-        server.Clock.Advance(s_tick);
+        stuck.Server.Clock.Advance(s_tick);
 
         Assert.True(stuck.Transport.IsReset);
         await Waiting.UntilAsync(() => aborted.Count == 3, "the three to be aborted");
@@ -188,15 +186,14 @@ public class TimeoutTests
     [Fact]
     public async Task UnsentAnswer_OfManagement_ResetToo()
     {
-        await using var server = await StartWithDefaultAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await StartWithDefaultAsync(Apps.Hello);
         await frontEnd.AskAsync();
         frontEnd.Transport.HoldSends();
         frontEnd.Send(BytesOf("GET_VALUES"));
 
-        server.Clock.Advance(TimeSpan.FromSeconds(120));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(120));
         Assert.False(frontEnd.Transport.IsReset);
-        server.Clock.Advance(s_tick);
+        frontEnd.Server.Clock.Advance(s_tick);
 
         Assert.True(frontEnd.Transport.IsReset);
     }
@@ -205,16 +202,15 @@ public class TimeoutTests
     public async Task SendTimeout_NothingToSend_WaitsAsLongAsTheApplication()
     {
         var finish = Waiting.Signal();
-        await using var server = await StartWithDefaultAsync(async context =>
+        await using var frontEnd = await StartWithDefaultAsync(async context =>
         {
             await context.Response.Body.FlushAsync();
             await finish.Task;
         });
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
 
         for (var i = 0; i < 5; i++)
-            server.Clock.Advance(TimeSpan.FromMinutes(1));
+            frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(1));
         finish.SetResult();
 
         Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
@@ -223,14 +219,13 @@ public class TimeoutTests
     [Fact]
     public async Task SendTimeout_NoLimit_WaitsForEver()
     {
-        await using var server = await TestServer.StartAsync(static context => context.Response.Body.WriteAsync(new byte[200_000]).AsTask(), static options => options.Limits.SendTimeout = null);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(static context => context.Response.Body.WriteAsync(new byte[200_000]).AsTask(), static options => options.Limits.SendTimeout = null);
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Get());
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount > 0, "the first send");
 
-        server.Clock.Advance(TimeSpan.FromHours(1));
-        server.Clock.Advance(TimeSpan.FromHours(1));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
 
         Assert.False(frontEnd.Transport.IsReset);
         frontEnd.Transport.ReleaseSend(goesOn: false);

@@ -7,16 +7,17 @@ public class UnreadBodyTests
 
     private static readonly byte[] s_body = Apps.Pattern(30_000);
 
+    private readonly TaskCompletionSource _go = Waiting.Signal();
+
     [Fact]
     public async Task STDIN_UnreadWithinTheWindow_OthersGoOn()
     {
-        var go = Waiting.Signal();
-        await using var frontEnd = await StartAsync(go.Task);
+        await using var frontEnd = await StartAsync(_go.Task);
 
         BeginUpload(frontEnd, length: Window);
         Assert.Equal(Apps.HashOf(s_body), (await frontEnd.AskAsync(RecordBytes.Post(2, "/other", s_body))).Text);
         Assert.False(frontEnd.IsPaused);
-        go.SetResult();
+        _go.SetResult();
         frontEnd.Send(RecordBytes.StdinStream(1, s_body.AsSpan(Window)));
         Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync()).Text);
     }
@@ -24,8 +25,7 @@ public class UnreadBodyTests
     [Fact]
     public async Task STDIN_UnreadBeyondTheWindowAmongOthers_PausesThenIsRefusedAndOthersGoOn()
     {
-        var go = Waiting.Signal();
-        await using var frontEnd = await StartAsync(go.Task);
+        await using var frontEnd = await StartAsync(_go.Task);
         await ShareAsync(frontEnd);
 
         BeginUpload(frontEnd, length: Window + 1);
@@ -39,7 +39,7 @@ public class UnreadBodyTests
         Assert.False(frontEnd.IsPaused);
         Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync(2)).Text);
         frontEnd.Server.Logs.Expected.Add("ApplicationError");
-        go.SetResult();
+        _go.SetResult();
         Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
         Assert.Equal(1, frontEnd.Server.Context.Counters.RejectedRequests.Single(static count => count.Key == (503, "RequestBodyBacklog")).Value);
     }
@@ -47,15 +47,14 @@ public class UnreadBodyTests
     [Fact]
     public async Task STDIN_RefusedAndNeverRead_AnswerIsTheApplications()
     {
-        var go = Waiting.Signal();
         await using var frontEnd = await TestServer.ConnectAsync(
-            Apps.After(go.Task, Apps.Target, path: "/upload"),
+            Apps.After(_go.Task, Apps.Target, path: "/upload"),
             SetWindow);
         await ShareAsync(frontEnd);
         BeginUpload(frontEnd, length: Window + 1);
 
         frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(6));
-        go.SetResult();
+        _go.SetResult();
 
         Assert.Equal("POST /upload", (await frontEnd.ReadResponseAsync()).Text);
     }
@@ -63,8 +62,7 @@ public class UnreadBodyTests
     [Fact]
     public async Task STDIN_UnreadOnAConnectionOfOneRequestAtATime_WaitsWithoutLimit()
     {
-        var go = Waiting.Signal();
-        await using var frontEnd = await StartAsync(go.Task);
+        await using var frontEnd = await StartAsync(_go.Task);
         await frontEnd.AskAsync();
 
         var body = Apps.Pattern(6_000_000);
@@ -87,7 +85,7 @@ public class UnreadBodyTests
         Assert.InRange(sent, 4_000_000, 5_000_000);
         frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
         Assert.Equal(1, frontEnd.Transport.ResumeCount);
-        go.SetResult();
+        _go.SetResult();
 
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 2, "receiving to be resumed");
         frontEnd.Send(RecordBytes.StdinStream(1, body.AsSpan(sent)));
@@ -97,14 +95,13 @@ public class UnreadBodyTests
     [Fact]
     public async Task STDIN_UnreadOnAConnectionThatIsNotKept_NothingMoreIsReceived()
     {
-        var go = Waiting.Signal();
-        await using var frontEnd = await StartAsync(go.Task);
+        await using var frontEnd = await StartAsync(_go.Task);
 
         BeginUpload(frontEnd, length: Window + 1, keepConnection: false);
         frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
 
         Assert.Equal(0, frontEnd.Transport.ResumeCount);
-        go.SetResult();
+        _go.SetResult();
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
         frontEnd.Send(RecordBytes.StdinStream(1, s_body.AsSpan(Window + 1)));
         Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync()).Text);
@@ -113,8 +110,7 @@ public class UnreadBodyTests
     [Fact]
     public async Task STDIN_UnreadAndAnotherRequestBehindIt_IsRefusedWhenThatShows()
     {
-        var go = Waiting.Signal();
-        await using var frontEnd = await StartAsync(go.Task);
+        await using var frontEnd = await StartAsync(_go.Task);
         BeginUpload(frontEnd, length: Window + 1);
         frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(6));
 
@@ -123,15 +119,14 @@ public class UnreadBodyTests
         Assert.False(frontEnd.IsPaused);
         Assert.Equal(200, (await frontEnd.ReadResponseAsync(3)).Status);
         frontEnd.Server.Logs.Expected.Add("ApplicationError");
-        go.SetResult();
+        _go.SetResult();
         Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
     }
 
     [Fact]
     public async Task STDIN_UnreadOfTheOneBehindAnUnreadOne_PausesAtTheWindow()
     {
-        var go = Waiting.Signal();
-        await using var frontEnd = await StartAsync(go.Task);
+        await using var frontEnd = await StartAsync(_go.Task);
         BeginUpload(frontEnd, length: Window + 1);
         frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(6));
 
@@ -139,7 +134,7 @@ public class UnreadBodyTests
 
         Assert.True(frontEnd.IsPaused);
         frontEnd.Server.Logs.Expected.Add("ApplicationError");
-        go.SetResult();
+        _go.SetResult();
         Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
         frontEnd.Send(RecordBytes.StdinStream(2, s_body.AsSpan(Window + 1)));
         Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync(2)).Text);
@@ -148,8 +143,7 @@ public class UnreadBodyTests
     [Fact]
     public async Task STDIN_UnreadAfterGetValuesSaidThatMultiplexingIsOn_IsRefused()
     {
-        var go = Waiting.Signal();
-        await using var frontEnd = await StartAsync(go.Task);
+        await using var frontEnd = await StartAsync(_go.Task);
         frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MPXS_CONNS", ""))));
         await frontEnd.ReadRecordAsync();
 
@@ -158,32 +152,30 @@ public class UnreadBodyTests
 
         Assert.Equal(1, frontEnd.Transport.ResumeCount);
         frontEnd.Server.Logs.Expected.Add("ApplicationError");
-        go.SetResult();
+        _go.SetResult();
         Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
     }
 
     [Fact]
     public async Task STDIN_MoreThanTheWindowAndComplete_DoesNotPause()
     {
-        var go = Waiting.Signal();
-        await using var frontEnd = await StartAsync(go.Task);
+        await using var frontEnd = await StartAsync(_go.Task);
 
         frontEnd.Send(RecordBytes.Post(1, "/upload", s_body));
 
         Assert.False(frontEnd.IsPaused);
-        go.SetResult();
+        _go.SetResult();
         Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync()).Text);
     }
 
     [Fact]
     public async Task STDIN_ApplicationEndsWhilePaused_ReceivingResumes()
     {
-        var go = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(async context => await go.Task, SetWindow);
+        await using var frontEnd = await TestServer.ConnectAsync(async context => await _go.Task, SetWindow);
 
         BeginUpload(frontEnd, length: Window + 1);
         Assert.True(frontEnd.IsPaused);
-        go.SetResult();
+        _go.SetResult();
 
         await frontEnd.ReadResponseAsync();
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");

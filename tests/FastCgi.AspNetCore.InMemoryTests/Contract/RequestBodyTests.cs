@@ -127,7 +127,6 @@ public class RequestBodyTests
             using var rest = new MemoryStream();
             body.CopyTo(rest);
             seen.Note("rest", rest.Length);
-            return Task.CompletedTask;
         },
         s_post);
 

@@ -86,8 +86,7 @@ public class RequestEndTests
     [Trait("Contract", "I13")]
     public async Task BadHttpRequestException_EscapesTheApplication_LoggedAtDebugAndAsError()
     {
-        await using var frontEnd = await TestServer.ConnectAsync(static _ => throw new BadHttpRequestException("on purpose"));
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        await using var frontEnd = await TestServer.ConnectAsync(static _ => throw new BadHttpRequestException("on purpose"), expects: "ApplicationError");
 
         await frontEnd.AskAsync();
 
@@ -106,8 +105,7 @@ public class RequestEndTests
             if (local.Value is not null)
                 throw new InvalidOperationException("Leaked: " + local.Value);
             await LeakAsync(context, local, where);
-        });
-        server.Logs.Expected.Add("ApplicationError");
+        }, expects: "ApplicationError");
         var frontEnd = server.Connect();
 
         for (var i = 0; i < 10; i++)
@@ -153,8 +151,7 @@ public class RequestEndTests
             context.TraceIdentifier = "leak";
             if (fails)
                 throw new InvalidOperationException("on purpose");
-        });
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        }, expects: "ApplicationError");
 
         for (var i = 0; i < 20; i++)
         {
@@ -175,8 +172,7 @@ public class RequestEndTests
                 _ = context.RequestServices.GetRequiredService<Disposal>();
                 return EndAsync(context, ending);
             }),
-            services: services => services.AddScoped(_ => new Disposal(released.SetResult)));
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+            services: services => services.AddScoped(_ => new Disposal(released.SetResult)), expects: "ApplicationError");
 
         frontEnd.Send(RecordBytes.Get());
 

@@ -30,8 +30,6 @@ public class RequestFeatureTests
                 Assert.IsType(type, feature, exactMatch: false);
                 seen.Note(type.Name, "present");
             }
-
-            return Task.CompletedTask;
         });
 
         AssertDifference(s_onlyInKestrel, kestrel, ours);
@@ -77,7 +75,6 @@ public class RequestFeatureTests
         connection.LocalPort = 2;
         context.TraceIdentifier = "trace";
         seen.Note("connection", $"{connection.Id} {connection.RemoteIpAddress}:{connection.RemotePort} {connection.LocalIpAddress}:{connection.LocalPort} {context.TraceIdentifier}");
-        return Task.CompletedTask;
     });
 
     [Fact]
@@ -125,7 +122,6 @@ public class RequestFeatureTests
         seen.Try("required and missing", () => features.GetRequiredFeature<ISessionFeature>());
         seen.Note("read-only", features.IsReadOnly);
         seen.Note("revision", features.Revision > revision);
-        return Task.CompletedTask;
     });
 
     [Fact]

@@ -153,7 +153,6 @@ public class RequestLifetimeTests
     {
         context.Abort();
         seen.Note("cancelled", context.RequestAborted.IsCancellationRequested);
-        return Task.CompletedTask;
     });
 
     [Fact]

@@ -129,8 +129,7 @@ public class ResponseStartTests
         {
             await context.Response.StartAsync();
             throw new InvalidOperationException("on purpose");
-        });
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        }, expects: "ApplicationError");
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -159,6 +158,5 @@ public class ResponseStartTests
     {
         var feature = context.Features.Get<IHttpResponseFeature>()!;
         seen.Note("defaults", $"{feature.StatusCode} {feature.ReasonPhrase is null} {feature.Headers.Count}");
-        return Task.CompletedTask;
     });
 }

@@ -34,7 +34,6 @@ public class ResponseStreamTests
         {
             messages.Add(Assert.Throws<InvalidOperationException>(() => context.Request.Body.ReadByte()).Message);
             messages.Add(Assert.Throws<InvalidOperationException>(() => context.Response.Body.WriteByte(1)).Message);
-            return Task.CompletedTask;
         });
 
         Assert.Equal(2, messages.Count(static message => message.EndsWith(Observations.WhereSynchronousIOIsAllowed, StringComparison.Ordinal)));
@@ -53,7 +52,6 @@ public class ResponseStreamTests
             body.Write("def"u8);
             body.WriteByte((byte)'g');
             body.Flush();
-            return Task.CompletedTask;
         });
 
         Assert.Equal("bcdefg", answer.Outcome.Text);
@@ -86,7 +84,6 @@ public class ResponseStreamTests
             using var writer = new StreamWriter(context.Response.Body);
             writer.Write("abc");
         });
-        return Task.CompletedTask;
     });
 
     [Fact]
@@ -116,7 +113,6 @@ public class ResponseStreamTests
                 seen.Try("cancel read", reader.CancelPendingRead);
                 done.TrySetResult();
             });
-            return Task.CompletedTask;
         });
     }
 

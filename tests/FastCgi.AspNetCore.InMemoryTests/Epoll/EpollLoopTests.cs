@@ -15,8 +15,7 @@ public sealed class EpollLoopTests
     [Fact]
     public async Task Event_Fails_IsLoggedAndTheOthersHaveTheirs()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        server.Logs.Expected.Add("ServerFailed");
+        await using var server = await TestServer.StartAsync(Apps.Hello, expects: "ServerFailed");
         using var loop = new EpollLoop(0, server.Context.Log);
         using var failing = new Source(loop, static () => throw new InvalidOperationException("on purpose"));
         using var other = new Source(loop);
@@ -149,8 +148,7 @@ public sealed class EpollLoopTests
     public async Task Wait_SystemRefuses_OneErrorAMinuteAndTheProcessorIsLeftToOthers()
     {
         const int Turns = 5;
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        server.Logs.Expected.Add("WaitFailed");
+        await using var server = await TestServer.StartAsync(Apps.Hello, expects: "WaitFailed");
         using var loop = new EpollLoop(0, server.Context.Log);
         using (var nothing = File.OpenHandle("/dev/null"))
             LoopByHand.Replace((int)loop.GetEpoll().DangerousGetHandle(), (int)nothing.DangerousGetHandle());

@@ -287,19 +287,6 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
         Assert.True(workers.TryReserve());
     }
 
-    [Fact]
-    public void Start_Fails_IsTriedAgain()
-    {
-        Platform.HasThreads = false;
-        Workers.EnsureSpare();
-        Assert.Equal(0, Workers.Count);
-        Platform.HasThreads = true;
-
-        Workers.EnsureSpare();
-
-        Assert.Single(Platform.Started);
-    }
-
     /// <summary>Each attempt of a busy server would add a line.</summary>
     [Fact]
     public void Start_FailsAgainAndAgain_IsToldOnceAMinute()

@@ -35,6 +35,26 @@ internal sealed class PipeContext : ConnectionContext, IDuplexPipe
 
     public int AbortCount { get; private set; }
 
+    public FastCgiConnection Connection { get; private set; } = null!;
+
+    /// <summary>Until the end of the connection.</summary>
+    public Task Running { get; private set; } = Task.CompletedTask;
+
+    public static PipeContext Run(TestServer server)
+    {
+        var pipes = new PipeContext();
+        pipes.RunOn(server);
+        return pipes;
+    }
+
+    public void RunOn(TestServer server)
+    {
+        var connection = new PipeConnection(this, server.Connections, server.Scheduler);
+        Connection = connection.Connection;
+        Assert.True(server.Connections.TryAdd(Connection));
+        Running = connection.RunAsync();
+    }
+
     public override void Abort(ConnectionAbortedException abortReason)
     {
         AbortCount++;

@@ -59,17 +59,24 @@ internal sealed class TestServer : IAsyncDisposable
 
     public IServiceProvider Services => _host.Services;
 
-    public static Task<TestServer> StartAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null)
-        => StartAsync(app => app.Run(application), configure);
+    public static Task<TestServer> StartAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null, string? expects = null)
+        => StartAsync(app => app.Run(application), configure, expects: expects);
 
     /// <param name="pipeline">The application.</param>
     /// <param name="configure">Its options.</param>
     /// <param name="services">Its services.</param>
     /// <param name="records">Where records are logged.</param>
+    /// <param name="expects">The error that may be logged.</param>
     public static async Task<TestServer> StartAsync(
-        Action<IApplicationBuilder> pipeline, Action<FastCgiServerOptions>? configure = null, Action<IServiceCollection>? services = null, RecordLog? records = null)
+        Action<IApplicationBuilder> pipeline,
+        Action<FastCgiServerOptions>? configure = null,
+        Action<IServiceCollection>? services = null,
+        RecordLog? records = null,
+        string? expects = null)
     {
         var logs = new CollectedLogs();
+        if (expects is not null)
+            logs.Expected.Add(expects);
         var clock = new FakeClock();
         // On the thread that pushes the bytes, so that a test that sees no await need not wait.
         var options = new FastCgiServerOptions { Transport = { ApplicationScheduling = FastCgiApplicationScheduling.Inline } };
@@ -91,13 +98,17 @@ internal sealed class TestServer : IAsyncDisposable
     }
 
     /// <summary>Starts a server for one connection, with which it ends.</summary>
-    public static Task<FrontEnd> ConnectAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null)
-        => ConnectAsync(app => app.Run(application), configure);
+    public static Task<FrontEnd> ConnectAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null, string? expects = null)
+        => ConnectAsync(app => app.Run(application), configure, expects: expects);
 
-    /// <inheritdoc cref="ConnectAsync(RequestDelegate, Action{FastCgiServerOptions})"/>
+    /// <inheritdoc cref="ConnectAsync(RequestDelegate, Action{FastCgiServerOptions}, string)"/>
     public static async Task<FrontEnd> ConnectAsync(
-        Action<IApplicationBuilder> pipeline, Action<FastCgiServerOptions>? configure = null, Action<IServiceCollection>? services = null, RecordLog? records = null)
-        => (await StartAsync(pipeline, configure, services, records)).Connect();
+        Action<IApplicationBuilder> pipeline,
+        Action<FastCgiServerOptions>? configure = null,
+        Action<IServiceCollection>? services = null,
+        RecordLog? records = null,
+        string? expects = null)
+        => (await StartAsync(pipeline, configure, services, records, expects)).Connect();
 
     /// <summary>Asks an application once.</summary>
     /// <param name="application">The application.</param>
@@ -117,8 +128,7 @@ internal sealed class TestServer : IAsyncDisposable
     /// <inheritdoc cref="AskFailingAsync(RequestDelegate, byte[][])"/>
     public static async Task<WireResponse> AskFailingAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure, params byte[][] request)
     {
-        await using var frontEnd = await ConnectAsync(application, configure);
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        await using var frontEnd = await ConnectAsync(application, configure, expects: "ApplicationError");
         var response = await frontEnd.AskAsync(request);
         Assert.Contains(frontEnd.Server.Logs.All, static log => log.EventName == "ApplicationError");
         return response;

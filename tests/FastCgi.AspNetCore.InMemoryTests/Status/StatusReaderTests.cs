@@ -234,14 +234,14 @@ public sealed class StatusReaderTests
     public async Task Read_Recent_IsWhatHappenedSinceTheFirstLook()
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello);
-        await RequestAsync(run.Connect());
+        await run.Connect().AskAsync();
         Assert.Equal((0, 0, 0, null, null), Of(run.Status.Recent));
 
         var frontEnd = run.Connect();
         for (var i = 0; i < 30; i++)
         {
             run.Clock.Advance(TimeSpan.FromSeconds(1));
-            await RequestAsync(frontEnd);
+            await frontEnd.AskAsync();
         }
 
         var recent = run.Status.Recent;
@@ -257,11 +257,6 @@ public sealed class StatusReaderTests
         Assert.Equal((0, 0, null), (recent.RequestsPerSecond, recent.Measured, recent.P99));
 
         static (double, double, long, double?, double?) Of(RecentStatus recent) => (recent.Seconds, recent.RequestsPerSecond, recent.Measured, recent.P50, recent.Max);
-    }
-
-    private static async Task RequestAsync(FrontEnd frontEnd)
-    {
-        await frontEnd.AskAsync();
     }
 
     private static string Format(LimitStatus limit)
