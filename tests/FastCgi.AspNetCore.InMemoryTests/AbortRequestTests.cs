@@ -182,25 +182,6 @@ public class AbortRequestTests
     }
 
     [Fact]
-    [Trait("Contract", "F6")]
-    public async Task FIN_WhileTheApplicationRuns_Cancelled()
-    {
-        var cancelled = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(async context =>
-        {
-            context.RequestAborted.Register(cancelled.SetResult);
-            await cancelled.Task;
-            Assert.True(context.RequestAborted.IsCancellationRequested);
-        });
-
-        frontEnd.Send(RecordBytes.Get());
-        frontEnd.Close();
-
-        await cancelled.Task.Within("the cancellation");
-        Assert.Equal(0, frontEnd.Server.Connections.Count);
-    }
-
-    [Fact]
     [Trait("Contract", "F1")]
     public async Task RequestAborted_CallbackThatThrows_Logged()
     {

@@ -66,17 +66,6 @@ public class BeginRequestTests
     }
 
     [Fact]
-    public async Task BEGIN_REQUEST_NullRequestId_ConnectionReset()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-
-        frontEnd.Send(RecordBytes.Get(id: 0));
-
-        Assert.True(frontEnd.Transport.IsReset);
-        Assert.Empty(frontEnd.Transport.Sent);
-    }
-
-    [Fact]
     public async Task BEGIN_REQUEST_SameIdAtOnceAfterEnd_Answered()
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Target);

@@ -123,21 +123,16 @@ public class HeldFlushTests
     {
         private readonly List<ResponseOutput> _corked = [];
 
-        public bool AreKept { get; set; } = true;
-
         public override bool TryAdd(ResponseOutput response)
         {
-            if (AreKept)
-                _corked.Add(response);
-            return AreKept;
+            _corked.Add(response);
+            return true;
         }
 
-        public int UncorkAll()
+        public void UncorkAll()
         {
-            var corked = _corked.ToList();
+            _corked.ForEach(static response => response.Uncork());
             _corked.Clear();
-            corked.ForEach(static response => response.Uncork());
-            return corked.Count;
         }
     }
 }

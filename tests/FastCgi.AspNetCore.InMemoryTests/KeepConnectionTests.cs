@@ -3,18 +3,6 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public class KeepConnectionTests
 {
     [Fact]
-    public async Task KEEP_CONN_Set_ConnectionLeftOpen()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
-
-        for (var i = 0; i < 3; i++)
-            Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
-
-        Assert.False(frontEnd.Transport.IsClosed);
-        Assert.False(frontEnd.Transport.IsReset);
-    }
-
-    [Fact]
     public async Task KEEP_CONN_NotSet_ConnectionClosedBehindTheAnswer()
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);

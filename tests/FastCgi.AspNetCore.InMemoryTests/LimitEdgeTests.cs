@@ -68,20 +68,6 @@ public class LimitEdgeTests
     }
 
     [Theory]
-    [InlineData(5, 0)]
-    [InlineData(6, 0)]
-    [InlineData(7, 1)]
-    public async Task HalfOpenRequests_TwiceTheLimit(int count, int ended)
-    {
-        await using var frontEnd = await StartAsync(Apps.Hello, static limits => limits.MaxRequestsPerConnection = 3);
-
-        for (var id = 1; id <= count; id++)
-            frontEnd.Send(RecordBytes.Begin(id));
-
-        Assert.Equal(ended, frontEnd.ReadAvailable().Count);
-    }
-
-    [Theory]
     [InlineData(999, false)]
     [InlineData(1_000, false)]
     [InlineData(1_001, true)]

@@ -3,14 +3,6 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public class ParamsTests
 {
     [Fact]
-    public async Task PARAMS_EndOfStream_RequestStartsWithoutStdin()
-    {
-        var response = await TestServer.AskAsync(Apps.Hello, RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
-
-        Assert.Equal("Hello", response.Text);
-    }
-
-    [Fact]
     public async Task PARAMS_CutInRecordsAtEveryOffset_SameRequest()
     {
         await using var frontEnd = await TestServer.ConnectAsync(Apps.Target);

@@ -118,22 +118,4 @@ public class RecordTests
         Assert.True(frontEnd.Transport.IsReset);
         Assert.Contains(frontEnd.Server.Logs.All, static log => log.EventName == "WrongProtocol" && log.Message.Contains("TLS", StringComparison.Ordinal));
     }
-
-    [Fact]
-    public async Task CONNECTION_ClosedAtEveryByteOfARequest_NothingLeftBehind()
-    {
-        await using var server = await TestServer.StartAsync(Apps.BodyHash, expects: "ApplicationError");
-        var request = RecordBytes.Post(1, "/", Apps.Pattern(20));
-
-        for (var cut = 0; cut <= request.Length; cut++)
-        {
-            var frontEnd = server.Connect();
-            frontEnd.Send(request[..cut]);
-            frontEnd.Close();
-        }
-
-        Assert.Equal(0, server.Connections.Count);
-        var last = server.Connect();
-        Assert.Equal(Apps.HashOf("ok"u8.ToArray()), (await last.AskAsync(RecordBytes.Post(1, "/", "ok"u8.ToArray()))).Text);
-    }
 }

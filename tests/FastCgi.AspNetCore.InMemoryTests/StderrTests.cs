@@ -37,18 +37,10 @@ public class StderrTests
         Assert.All(texts, static text => Assert.InRange(text.TrimEnd('\n').Length, 1, 2_000));
     }
 
-    [Fact]
-    public async Task STDERR_NotUsed_NoRecord()
+    [Theory, Values(false, true)]
+    public async Task STDERR_NothingWritten_NoRecord(bool isUsed)
     {
-        var records = await RunAsync(Apps.Hello);
-
-        Assert.Empty(Texts(records, RecordBytes.Stderr));
-    }
-
-    [Fact]
-    public async Task STDERR_UsedButNothingWritten_NoRecord()
-    {
-        var records = await RunAsync(context => StandardErrorOf(context).FlushAsync());
+        var records = await RunAsync(context => isUsed ? StandardErrorOf(context).FlushAsync() : Apps.Hello(context));
 
         Assert.Empty(Texts(records, RecordBytes.Stderr));
     }

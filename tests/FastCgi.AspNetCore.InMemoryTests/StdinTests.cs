@@ -2,32 +2,6 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class StdinTests
 {
-    [Fact]
-    public async Task STDIN_EverySplitPointOfARequest_SameAnswer()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
-        var body = Apps.Pattern(70);
-        var request = RecordBytes.Post(1, "/", body);
-
-        for (var cut = 1; cut < request.Length; cut++)
-        {
-            frontEnd.Send(request[..cut]);
-            frontEnd.Send(request[cut..]);
-            Assert.Equal(Apps.HashOf(body), (await frontEnd.ReadResponseAsync()).Text);
-        }
-    }
-
-    [Fact]
-    public async Task STDIN_ByteByByte_SameAnswer()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash);
-        var body = Apps.Pattern(70);
-
-        frontEnd.SendByteByByte(RecordBytes.Post(1, "/", body));
-
-        Assert.Equal(Apps.HashOf(body), (await frontEnd.ReadResponseAsync()).Text);
-    }
-
     [Theory]
     [Trait("Contract", "T17")]
     [Values("", "-1")]

@@ -11,6 +11,7 @@ public class HeaderTests
     [Trait("Contract", "H11")]
     [InlineData("X-Name", "value")]
     [InlineData("X-Name", "tab\there")]
+    [InlineData("X-Name", "carriage\rreturn")]
     [InlineData("X-Name", "line\nbreak")]
     [InlineData("X-Name", "line\r\nX-Injected: 1")]
     [InlineData("X-Name", "null\0")]

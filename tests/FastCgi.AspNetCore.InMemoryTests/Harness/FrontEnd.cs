@@ -12,8 +12,6 @@ internal sealed record WireResponse(int Status, string StatusLine, IReadOnlyList
     public string Text => Encoding.UTF8.GetString(Body);
 
     public string? this[string name] => Headers.FirstOrDefault(header => header.Key.Equals(name, StringComparison.OrdinalIgnoreCase)).Value;
-
-    public IEnumerable<string> All(string name) => Headers.Where(header => header.Key.Equals(name, StringComparison.OrdinalIgnoreCase)).Select(static header => header.Value);
 }
 
 /// <summary>A web server made by hand: pushes bytes into a connection and reads the records that come out of it.</summary>
