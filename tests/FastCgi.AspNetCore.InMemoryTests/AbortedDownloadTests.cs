@@ -1,4 +1,3 @@
-using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Transport.Epoll;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
@@ -22,7 +21,8 @@ public class AbortedDownloadTests
         engine?.Start();
         TransportListener listener = engine is null ? new SocketListener(listening, server.Connections, server.Scheduler) : engine.Listen(listening);
         listener.Start();
-        await Task.WhenAll(Enumerable.Range(0, Clients).Select(seed => Task.Run(() => DownloadAsync(listening.EndPoint, new Random(seed))))).WaitAsync(s_patience);
+        var downloads = Enumerable.Range(0, Clients).Select(seed => Task.Run(() => DownloadAsync(listening.EndPoint, new Random(seed))));
+        await Task.WhenAll(downloads).WaitAsync(s_patience);
 
         // Handlers that have met the end return in a moment.
         var buffers = server.Context.Buffers;

@@ -1,5 +1,3 @@
-using System.Buffers;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Header block, body, end and farewell are put into one block where they fit it: here at its edges.</summary>

@@ -169,16 +169,14 @@ public class BodyDataRateTests
         }
     }
 
-    private static async Task<FrontEnd> StartAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null)
-    {
-        var frontEnd = await TestServer.ConnectAsync(application, options =>
+    private static Task<FrontEnd> StartAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null) => TestServer.ConnectAsync(
+        application,
+        options =>
         {
             options.Limits.MinRequestBodyDataRate = s_rate;
             configure?.Invoke(options);
-        });
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
-        return frontEnd;
-    }
+        },
+        expects: "ApplicationError");
 
     /// <summary>Counted in the same step, while the answer may be on its way.</summary>
     private static void AssertNoneIsTooSlow(TestServer server) => Assert.Empty(server.Context.Counters.RejectedRequests);

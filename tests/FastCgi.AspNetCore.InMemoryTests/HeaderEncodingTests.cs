@@ -11,13 +11,17 @@ public class HeaderEncodingTests
     public async Task Flush_OfARefusedHeader_ThrowsToTheApplication(bool isAwaited)
     {
         var seen = Waiting.Signal<Exception>();
-        await using var frontEnd = await StartAsync(async context =>
-        {
-            if (isAwaited)
+        await using var frontEnd = await TestServer.ConnectAsync(
+            async context =>
+            {
+                context.Response.Headers["X-Strict"] = "é";
+                if (isAwaited)
+                    await Task.Yield();
+                seen.TrySetResult(await Assert.ThrowsAnyAsync<Exception>(() => context.Response.WriteAsync("hello")));
                 await Task.Yield();
-            seen.TrySetResult(await Assert.ThrowsAnyAsync<Exception>(() => context.Response.WriteAsync("hello")));
-            await Task.Yield();
-        });
+            },
+            static options => options.ResponseHeaderEncodingSelector = static _ => s_strict,
+            expects: "ApplicationError");
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -66,18 +70,5 @@ public class HeaderEncodingTests
 
         Assert.Equal("Ã© Ã© True Ã©", response.Text);
         Assert.Equal(1, asked);
-    }
-
-    private static async Task<FrontEnd> StartAsync(RequestDelegate application)
-    {
-        var frontEnd = await TestServer.ConnectAsync(
-            context =>
-            {
-                context.Response.Headers["X-Strict"] = "é";
-                return application(context);
-            },
-            static options => options.ResponseHeaderEncodingSelector = static _ => s_strict);
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
-        return frontEnd;
     }
 }

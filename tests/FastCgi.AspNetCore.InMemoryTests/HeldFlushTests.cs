@@ -1,5 +1,3 @@
-using System.Buffers;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Flushes of handlers that came back from await: the one that is likely the last waits a moment for the end of the response.</summary>

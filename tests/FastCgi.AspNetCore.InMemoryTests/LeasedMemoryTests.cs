@@ -1,5 +1,3 @@
-using System.IO.Pipelines;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Memory that an application got from a body and keeps: what it writes there later, or reads there, is in no other request.</summary>

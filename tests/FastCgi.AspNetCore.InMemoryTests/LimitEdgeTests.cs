@@ -101,12 +101,8 @@ public class LimitEdgeTests
         Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
     }
 
-    private static async Task<FrontEnd> StartAsync(RequestDelegate application, Action<FastCgiServerLimits> configure)
-    {
-        var frontEnd = await TestServer.ConnectAsync(application, options => configure(options.Limits));
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
-        return frontEnd;
-    }
+    private static Task<FrontEnd> StartAsync(RequestDelegate application, Action<FastCgiServerLimits> configure)
+        => TestServer.ConnectAsync(application, options => configure(options.Limits), expects: "ApplicationError");
 
     private static byte[] Head(int id, string length)
         => [.. RecordBytes.Begin(id), .. RecordBytes.ParamsStream(id, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", length)))];

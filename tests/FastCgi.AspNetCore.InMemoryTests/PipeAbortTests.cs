@@ -1,5 +1,3 @@
-using System.IO.Pipelines;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>How connections over anybody's pipes end when their peer does nothing about it: it neither sends nor completes its side.</summary>

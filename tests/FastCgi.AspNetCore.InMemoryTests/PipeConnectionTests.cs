@@ -1,6 +1,3 @@
-using System.Buffers;
-using System.IO.Pipelines;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Connections over anybody's pipes.</summary>

@@ -112,7 +112,8 @@ public sealed class PlaceStressTests
 
         foreach (var (frontEnd, ids) in open)
         {
-            await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsReset || frontEnd.Transport.IsClosed || frontEnd.Transport.CountEnds().Count >= ids.Count, "the ends");
+            await frontEnd.Transport.WaitUntilAsync(
+                () => frontEnd.Transport.IsReset || frontEnd.Transport.IsClosed || frontEnd.Transport.CountEnds().Count >= ids.Count, "the ends");
             foreach (var (id, _) in frontEnd.Transport.CountEnds().Where(static end => end.Value != 1))
                 _wrong.Add($"{id} has more than one end.");
         }

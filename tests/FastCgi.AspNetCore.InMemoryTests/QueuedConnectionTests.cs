@@ -1,4 +1,3 @@
-using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Transport.Epoll;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
@@ -19,30 +18,6 @@ public sealed class QueuedConnectionTests : IDisposable
     }
 
     /// <summary>A restart: the connection is in the accept queue when the server begins to stop, and its request has been sent.</summary>
-    [Theory]
-    [InlineData(false, false)]
-    [InlineData(false, true)]
-    [InlineData(true, false)]
-    [InlineData(true, true)]
-    public async Task StopEpoll_ConnectionInTheAcceptQueue_IsAnswered(bool isUnix, bool isInherited)
-    {
-        await using var server = await StartAsync(loops: 1);
-        var engine = new EpollEngine(server.Connections, server.Scheduler);
-        engine.Start();
-        var listener = engine.Listen(Listen(isUnix, isInherited));
-        listener.Start();
-        using var holder = await HoldAsync(listener.EndPoint);
-
-        using var queued = Epoll.LoopByHand.Connect(listener.EndPoint);
-        queued.Send(RecordBytes.Get(uri: "/queued"));
-        await listener.StopAsync(default).Within("the listener to stop");
-        _go.Set();
-
-        Assert.Contains("GET /hold", await ReceiveAsync(holder), StringComparison.Ordinal);
-        Assert.Contains("GET /queued", await ReceiveAsync(queued), StringComparison.Ordinal);
-        await EndAsync(server, engine);
-    }
-
     [Theory]
     [InlineData(false, false)]
     [InlineData(false, true)]
@@ -158,14 +133,6 @@ public sealed class QueuedConnectionTests : IDisposable
             return Apps.Target(context);
         },
         options => options.Transport.LoopCount = loops);
-
-    private async Task<Socket> HoldAsync(EndPoint endPoint)
-    {
-        var client = Epoll.LoopByHand.Connect(endPoint);
-        client.Send(RecordBytes.Get(uri: "/hold"));
-        await _isHeld.Task.Within("the handler");
-        return client;
-    }
 
     private ListeningSocket Listen(bool isUnix, bool isInherited, Action<Socket>? onWithdraw = null)
     {

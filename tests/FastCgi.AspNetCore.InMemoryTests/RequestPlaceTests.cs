@@ -1,5 +1,3 @@
-using System.Buffers;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>When a request's place among MaxConcurrentRequests is free for another one.</summary>

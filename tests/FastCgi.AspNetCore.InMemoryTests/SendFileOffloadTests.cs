@@ -94,8 +94,7 @@ public sealed class SendFileOffloadTests : SendFileOffloadTest
         var response = await GetAsync(UseNginx, async context =>
         {
             context.Response.ContentLength = Length + 1;
-            "<"u8.CopyTo(context.Response.BodyWriter.GetSpan());
-            context.Response.BodyWriter.Advance(1);
+            context.Response.BodyWriter.Write("<"u8);
             await context.Response.SendFileAsync(FilePath);
         });
 

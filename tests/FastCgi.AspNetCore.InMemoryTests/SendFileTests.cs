@@ -41,8 +41,7 @@ public sealed class SendFileTests : IDisposable
         var response = await GetAsync(async context =>
         {
             await context.Response.WriteAsync("<");
-            "-"u8.CopyTo(context.Response.BodyWriter.GetSpan());
-            context.Response.BodyWriter.Advance(1);
+            context.Response.BodyWriter.Write("-"u8);
             await context.Response.SendFileAsync(path);
             await context.Response.SendFileAsync(path, 1, 2);
             await context.Response.WriteAsync(">");

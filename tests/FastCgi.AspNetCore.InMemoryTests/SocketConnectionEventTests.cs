@@ -1,5 +1,4 @@
 using System.Runtime.CompilerServices;
-using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.InMemoryTests.Epoll;
 

@@ -1,5 +1,3 @@
-using System.IO.Pipelines;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>What an application keeps of a request beyond its end never touches the next request; bodies throw.</summary>

@@ -88,7 +88,8 @@ public sealed class StandardErrorWriterTests
     }
 
     private static async Task<List<string>> ReadLinesAsync(FrontEnd frontEnd)
-        => [.. (await frontEnd.ReadRequestAsync()).Where(static record => record.Type == RecordBytes.Stderr).Select(static record => Encoding.UTF8.GetString(record.Content))];
+        => [.. (await frontEnd.ReadRequestAsync())
+            .Where(static record => record.Type == RecordBytes.Stderr).Select(static record => Encoding.UTF8.GetString(record.Content))];
 
     private static TextWriter ErrorOf(HttpContext context) => context.Features.GetRequiredFeature<IFastCgiRequestFeature>().StandardError;
 }

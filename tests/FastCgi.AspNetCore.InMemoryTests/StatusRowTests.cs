@@ -48,7 +48,8 @@ public sealed class StatusRowTests
     [InlineData("/%C3%A4", "/ä")]
     public async Task Path_WithCharactersThatForgeLines_IsCleaned(string uri, string shown)
     {
-        await using var server = await TestServer.StartAsync(async _ => await _go.Task, static options => options.SlowRequestThreshold = TimeSpan.FromSeconds(1));
+        await using var server = await TestServer.StartAsync(
+            async _ => await _go.Task, static options => options.SlowRequestThreshold = TimeSpan.FromSeconds(1));
         server.Connect().Send(RecordBytes.Get(uri: uri));
 
         server.Clock.Advance(TimeSpan.FromSeconds(2));
@@ -62,7 +63,8 @@ public sealed class StatusRowTests
     [Fact]
     public async Task SlowRequest_BegunLongAfterATick_IsNotToldOfTooEarly()
     {
-        await using var server = await TestServer.StartAsync(async _ => await _go.Task, static options => options.SlowRequestThreshold = TimeSpan.FromSeconds(1));
+        await using var server = await TestServer.StartAsync(
+            async _ => await _go.Task, static options => options.SlowRequestThreshold = TimeSpan.FromSeconds(1));
         server.Clock.Advance(TimeSpan.FromMilliseconds(990));
         server.Connect().Send(RecordBytes.Get());
 

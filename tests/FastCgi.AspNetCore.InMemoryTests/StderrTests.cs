@@ -1,5 +1,3 @@
-using System.Buffers;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>The web server's error log (FastCGI specification, sections 3.3 and 6.1).</summary>

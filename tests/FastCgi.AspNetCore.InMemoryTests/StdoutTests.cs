@@ -1,5 +1,4 @@
 using System.Buffers.Binary;
-using System.IO.Pipelines;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 

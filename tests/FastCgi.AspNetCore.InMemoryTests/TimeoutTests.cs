@@ -8,7 +8,8 @@ public class TimeoutTests
     [Trait("Contract", "G4")]
     public async Task PARAMS_NotCompleteInTime_408AndConnectionClosed()
     {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options => options.Limits.RequestParametersTimeout = TimeSpan.FromSeconds(10));
+        await using var frontEnd = await TestServer.ConnectAsync(
+            Apps.Hello, static options => options.Limits.RequestParametersTimeout = TimeSpan.FromSeconds(10));
         frontEnd.Send(RecordBytes.Begin());
 
         frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(9));
@@ -219,7 +220,8 @@ public class TimeoutTests
     [Fact]
     public async Task SendTimeout_NoLimit_WaitsForEver()
     {
-        await using var frontEnd = await TestServer.ConnectAsync(static context => context.Response.Body.WriteAsync(new byte[200_000]).AsTask(), static options => options.Limits.SendTimeout = null);
+        await using var frontEnd = await TestServer.ConnectAsync(
+            static context => context.Response.Body.WriteAsync(new byte[200_000]).AsTask(), static options => options.Limits.SendTimeout = null);
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Get());
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount > 0, "the first send");

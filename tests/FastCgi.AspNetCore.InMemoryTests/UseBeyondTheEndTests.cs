@@ -1,5 +1,3 @@
-using System.IO.Pipelines;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>A thread of a request goes on with what it has begun, while the request ends: nothing of it reaches another request.</summary>

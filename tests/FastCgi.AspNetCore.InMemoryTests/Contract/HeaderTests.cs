@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
 using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;

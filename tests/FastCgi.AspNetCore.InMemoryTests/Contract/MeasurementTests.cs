@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 

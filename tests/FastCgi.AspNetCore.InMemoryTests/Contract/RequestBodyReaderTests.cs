@@ -1,7 +1,3 @@
-using System.Buffers;
-using System.IO.Pipelines;
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 /// <summary><c>Request.BodyReader</c>: advancing, cancelling, completing.</summary>

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 /// <summary>The request body: its limit, its end, and the stream.</summary>

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 /// <summary>What the server does around the application, in which order, and whatever fails in it.</summary>

@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
 using Microsoft.AspNetCore.Http.Features.Authentication;
 using Microsoft.AspNetCore.Routing;
 

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 /// <summary><c>RequestAborted</c> and <c>Abort()</c>: when they fire, and when nothing fires any more.</summary>

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 /// <summary>The callbacks of OnStarting and OnCompleted: their order, their errors, and that they are called whatever becomes of the request.</summary>

@@ -1,6 +1,4 @@
-using System.IO.Pipelines;
 using System.Text.Json;
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
@@ -16,7 +14,7 @@ public class ResponseCompletionTests
         {
             var writer = context.Response.BodyWriter;
             context.Response.OnStarting(Apps.Do(() => seen.Note("starting", "called")));
-            Put(writer, "abc");
+            writer.Write("abc"u8);
             await (byFeature ? context.Response.CompleteAsync() : writer.CompleteAsync().AsTask());
             seen.Note("started", context.Response.HasStarted);
             seen.Try("memory", () => writer.GetMemory());
@@ -79,11 +77,5 @@ public class ResponseCompletionTests
 
         // Kestrel's CompleteAsync ignores the exception, and ends the response as if all was well.
         Assert.Equal(isAsync ? [] : ours.ApplicationErrors, kestrel.ApplicationErrors);
-    }
-
-    private static void Put(PipeWriter writer, string text)
-    {
-        Apps.Utf8(text).CopyTo(writer.GetSpan(text.Length));
-        writer.Advance(text.Length);
     }
 }

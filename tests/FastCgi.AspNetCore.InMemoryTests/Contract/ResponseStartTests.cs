@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
 using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
@@ -113,8 +112,7 @@ public class ResponseStartTests
     {
         var response = await TestServer.AskFailingAsync(static context =>
         {
-            context.Response.BodyWriter.GetSpan(1)[0] = (byte)'x';
-            context.Response.BodyWriter.Advance(1);
+            context.Response.BodyWriter.Write("x"u8);
             throw new InvalidOperationException("on purpose");
         });
 

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 /// <summary><c>Response.Body</c>: a stream that can be written, and what else applications do with it.</summary>

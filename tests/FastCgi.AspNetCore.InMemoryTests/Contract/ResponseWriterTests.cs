@@ -1,6 +1,4 @@
-using System.IO.Pipelines;
 using System.Text.Json;
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
@@ -15,12 +13,12 @@ public class ResponseWriterTests
         {
             var response = context.Response;
             await response.Body.WriteAsync("a"u8.ToArray());
-            Put(response.BodyWriter, "b");
+            response.BodyWriter.Write("b"u8);
             await response.Body.WriteAsync("c"u8.ToArray());
-            Put(response.BodyWriter, "d");
+            response.BodyWriter.Write("d"u8);
             await response.BodyWriter.FlushAsync();
             await response.WriteAsync("e");
-            Put(response.BodyWriter, "f");
+            response.BodyWriter.Write("f"u8);
             await response.Body.FlushAsync();
             await response.BodyWriter.WriteAsync("g"u8.ToArray());
             await response.BodyWriter.AsStream().WriteAsync("h"u8.ToArray());
@@ -101,7 +99,7 @@ public class ResponseWriterTests
         var writer = context.Response.BodyWriter;
         seen.Note("supported", writer.CanGetUnflushedBytes);
         seen.Note("none", writer.UnflushedBytes);
-        Put(writer, "abc");
+        writer.Write("abc"u8);
         seen.Note("three", writer.UnflushedBytes);
         await writer.FlushAsync();
         seen.Note("none again", writer.UnflushedBytes);
@@ -184,7 +182,7 @@ public class ResponseWriterTests
         var writer = context.Response.BodyWriter;
         await context.Response.StartAsync();
         writer.CancelPendingFlush();
-        Put(writer, "abc");
+        writer.Write("abc"u8);
         seen.Note("next", (await writer.FlushAsync()).IsCanceled);
         seen.Note("one more", (await writer.FlushAsync()).IsCanceled);
     });
@@ -261,11 +259,5 @@ public class ResponseWriterTests
         {
             seen.Note(what, "canceled");
         }
-    }
-
-    private static void Put(PipeWriter writer, string text)
-    {
-        Apps.Utf8(text).CopyTo(writer.GetSpan(text.Length));
-        writer.Advance(text.Length);
     }
 }

@@ -1,4 +1,3 @@
-using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;

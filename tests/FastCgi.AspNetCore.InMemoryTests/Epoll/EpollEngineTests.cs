@@ -1,4 +1,3 @@
-using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Transport.Epoll;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;

@@ -1,4 +1,3 @@
-using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Transport.Epoll;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
@@ -182,11 +181,14 @@ public sealed class EpollListenerTests
 
     /// <summary>The web server has opened them, and perhaps used them.</summary>
     [Theory]
-    [InlineData(false, 100)]
-    [InlineData(true, 0)]
-    public async Task Stop_ConnectionsThatWait_AreAcceptedUnlessTheNextProcessDoes(bool isPassedOn, int accepted)
+    [InlineData(false, false, false, 100)]
+    [InlineData(false, true, false, 100)]
+    [InlineData(false, false, true, 100)]
+    [InlineData(false, true, true, 100)]
+    [InlineData(true, false, false, 0)]
+    public async Task Stop_ConnectionsThatWait_AreAcceptedUnlessTheNextProcessDoes(bool isPassedOn, bool isShared, bool isTcp, int accepted)
     {
-        await using var hand = await HandListener.StartAsync(isPassedOn: isPassedOn);
+        await using var hand = await HandListener.StartAsync(isPassedOn: isPassedOn, isShared: isShared, isTcp: isTcp);
         hand.Connect(100);
 
         await hand.Listener.StopAsync(default).Within("the end");

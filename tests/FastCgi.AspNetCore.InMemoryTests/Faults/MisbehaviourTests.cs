@@ -1,4 +1,3 @@
-using System.Buffers;
 using System.Collections;
 using System.Diagnostics;
 using System.Diagnostics.Metrics;
@@ -380,7 +379,7 @@ public sealed class MisbehaviourTests
     {
         public Stream Stream => throw new InvalidOperationException("on purpose");
 
-        public System.IO.Pipelines.PipeWriter Writer => throw new InvalidOperationException("on purpose");
+        public PipeWriter Writer => throw new InvalidOperationException("on purpose");
 
         public Task CompleteAsync() => throw new InvalidOperationException("on purpose");
 

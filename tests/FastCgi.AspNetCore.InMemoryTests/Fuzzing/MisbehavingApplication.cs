@@ -1,5 +1,3 @@
-using System.Buffers;
-using System.IO.Pipelines;
 using Microsoft.AspNetCore.Hosting.Server;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;

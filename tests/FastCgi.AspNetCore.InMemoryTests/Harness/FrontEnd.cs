@@ -1,5 +1,4 @@
 using System.Buffers.Binary;
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 

@@ -1,5 +1,3 @@
-using System.IO.Pipelines;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>A connection of anybody's transport, whose web server is the test.</summary>

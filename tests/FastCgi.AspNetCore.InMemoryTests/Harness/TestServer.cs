@@ -123,7 +123,8 @@ internal sealed class TestServer : IAsyncDisposable
     }
 
     /// <summary>As <see cref="AskAsync(RequestDelegate, byte[][])"/>, where the application fails.</summary>
-    public static Task<WireResponse> AskFailingAsync(RequestDelegate application, params byte[][] request) => AskFailingAsync(application, configure: null, request);
+    public static Task<WireResponse> AskFailingAsync(RequestDelegate application, params byte[][] request)
+        => AskFailingAsync(application, configure: null, request);
 
     /// <inheritdoc cref="AskFailingAsync(RequestDelegate, byte[][])"/>
     public static async Task<WireResponse> AskFailingAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure, params byte[][] request)

@@ -33,7 +33,8 @@ internal static class Parity
         return ours;
     }
 
-    public static Task<ServerAnswer> AssertAsync(Action<HttpContext, Observations> application, TestRequest? request = null) => AssertAsync(Do(application), request);
+    public static Task<ServerAnswer> AssertAsync(Action<HttpContext, Observations> application, TestRequest? request = null)
+        => AssertAsync(Do(application), request);
 
     /// <summary>Runs an application on both servers, for a test that knows where they differ.</summary>
     public static async Task<(ServerAnswer Kestrel, ServerAnswer Ours)> RunAsync(ObservedApplication application, TestRequest? request = null)
