@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class AbortRequestTests
@@ -11,7 +7,7 @@ public class AbortRequestTests
     public async Task ABORT_REQUEST_WhileTheApplicationRuns_CancelledAndEndedAtOnce()
     {
         var cancelled = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             try
             {
@@ -22,7 +18,6 @@ public class AbortRequestTests
                 cancelled.SetResult();
             }
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
         frontEnd.Send(RecordBytes.Abort());
@@ -34,19 +29,15 @@ public class AbortRequestTests
         Assert.False(frontEnd.Transport.IsClosed);
     }
 
-    [Theory]
-    [InlineData(1)]
-    [InlineData(2)]
-    [InlineData(3)]
+    [Theory, Values(1, 2, 3)]
     public async Task ABORT_REQUEST_BeforeTheApplicationStarts_EndedAndNeverStarted(int records)
     {
         var started = 0;
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             started++;
             return Apps.Hello(context);
         });
-        var frontEnd = server.Connect();
         byte[][] request = [RecordBytes.Begin(), RecordBytes.Record(RecordBytes.Params, 1, RecordBytes.Pairs(RecordBytes.RequestParams())), RecordBytes.Record(RecordBytes.Params, 1)];
 
         // With all three the abort comes in the same receive, before anything was started.
@@ -55,8 +46,7 @@ public class AbortRequestTests
         var end = Assert.Single(frontEnd.ReadAvailable());
         Assert.Equal(RecordBytes.EndRequest, end.Type);
         Assert.Equal(0, started);
-        frontEnd.Send(RecordBytes.Get());
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
     }
 
     [Fact]
@@ -64,20 +54,15 @@ public class AbortRequestTests
     {
         var aborted = Waiting.Signal();
         var done = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await context.Response.WriteAsync("first");
             context.RequestAborted.Register(aborted.SetResult);
             await aborted.Task;
             await context.Response.WriteAsync("late");
             await context.Response.Body.FlushAsync();
-            context.Response.OnCompleted(() =>
-            {
-                done.SetResult();
-                return Task.CompletedTask;
-            });
+            context.Response.OnCompleted(Apps.Do(() => done.SetResult()));
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
         Assert.Equal(RecordBytes.Stdout, (await frontEnd.ReadRecordAsync()).Type);
@@ -92,14 +77,13 @@ public class AbortRequestTests
     public async Task ABORT_REQUEST_WithQueuedOutput_DroppedBeforeTheEnd()
     {
         var aborted = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             context.RequestAborted.Register(aborted.SetResult);
             await context.Response.WriteAsync("first");
             await context.Response.WriteAsync("second");
             await aborted.Task;
         });
-        var frontEnd = server.Connect();
         frontEnd.Transport.HoldSends();
 
         frontEnd.Send(RecordBytes.Get(1));
@@ -116,12 +100,11 @@ public class AbortRequestTests
     public async Task ABORT_REQUEST_OneOfSeveral_OthersGoOn()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await go.Task.WaitAsync(context.RequestAborted);
             await Apps.Target(context);
         });
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get(1, "/1"));
         frontEnd.Send(RecordBytes.Get(2, "/2"));
 
@@ -130,8 +113,7 @@ public class AbortRequestTests
         go.SetResult();
 
         Assert.Equal("GET /2", (await frontEnd.ReadResponseAsync(2)).Text);
-        frontEnd.Send(RecordBytes.Get(1, "/again"));
-        Assert.Equal("GET /again", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("GET /again", (await frontEnd.AskAsync(RecordBytes.Get(1, "/again"))).Text);
     }
 
     [Fact]
@@ -139,12 +121,11 @@ public class AbortRequestTests
     public async Task ABORT_REQUEST_InMidBody_ReadFails()
     {
         var failed = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await Assert.ThrowsAnyAsync<IOException>(() => context.Request.Body.CopyToAsync(Stream.Null));
             failed.SetResult();
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "8"))), RecordBytes.Record(RecordBytes.Stdin, 1, "abcd"u8));
         frontEnd.Send(RecordBytes.Abort());
@@ -156,8 +137,7 @@ public class AbortRequestTests
     [Fact]
     public async Task ABORT_REQUEST_WithoutKeepConnection_ConnectionClosed()
     {
-        await using var server = await TestServer.StartAsync(static context => Task.Delay(Timeout.Infinite, context.RequestAborted));
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(static context => Task.Delay(Timeout.Infinite, context.RequestAborted));
         frontEnd.Send(RecordBytes.Get(keepConnection: false));
 
         frontEnd.Send(RecordBytes.Abort());
@@ -165,24 +145,17 @@ public class AbortRequestTests
         Assert.True(frontEnd.Transport.IsClosed);
     }
 
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task ABORT_REQUEST_OfUnknownOrEndedId_Ignored(bool wasThere)
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         if (wasThere)
-        {
-            frontEnd.Send(RecordBytes.Get());
-            await frontEnd.ReadResponseAsync();
-        }
+            await frontEnd.AskAsync();
 
         frontEnd.Send(RecordBytes.Abort(), RecordBytes.Abort(77));
 
         Assert.Empty(frontEnd.ReadAvailable());
-        frontEnd.Send(RecordBytes.Get());
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
     }
 
     [Fact]
@@ -190,12 +163,11 @@ public class AbortRequestTests
     {
         var running = 0;
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async _ =>
+        await using var frontEnd = await TestServer.ConnectAsync(async _ =>
         {
             Interlocked.Increment(ref running);
             await go.Task;
         });
-        var frontEnd = server.Connect();
 
         for (var i = 0; i < 500; i++)
             frontEnd.Send(RecordBytes.Get(), RecordBytes.Abort());
@@ -210,108 +182,16 @@ public class AbortRequestTests
     }
 
     [Fact]
-    [Trait("Contract", "F6")]
-    public async Task FIN_WhileTheApplicationRuns_Cancelled()
-    {
-        var cancelled = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            context.RequestAborted.Register(cancelled.SetResult);
-            await cancelled.Task;
-            Assert.True(context.RequestAborted.IsCancellationRequested);
-        });
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-        frontEnd.Close();
-
-        await cancelled.Task.Within("the cancellation");
-        Assert.Equal(0, server.Connections.Count);
-    }
-
-    [Theory]
-    [InlineData("GET", "Hello")]
-    [InlineData("HEAD", "")]
-    public async Task FIN_WhenTheResponseIsWritten_NotCancelled(string method, string body)
-    {
-        var written = Waiting.Signal();
-        var closed = Waiting.Signal();
-        var cancelled = Waiting.Signal<bool>();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            var early = context.RequestAborted;
-            context.Response.ContentLength = 5;
-            await context.Response.WriteAsync(body);
-            written.SetResult();
-            await closed.Task;
-            cancelled.SetResult(early.IsCancellationRequested || context.RequestAborted.CanBeCanceled);
-        });
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams(method)), RecordBytes.Record(RecordBytes.Stdin, 1));
-        await written.Task.Within("the response");
-        frontEnd.Close();
-        closed.SetResult();
-
-        Assert.False(await cancelled.Task.Within("the application"));
-    }
-
-    [Fact]
-    public async Task Abort_ByTheApplication_ConnectionReset()
-    {
-        await using var server = await TestServer.StartAsync(static context =>
-        {
-            context.Abort();
-            Assert.True(context.RequestAborted.IsCancellationRequested || context.RequestAborted.CanBeCanceled);
-            return Task.CompletedTask;
-        });
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.True(frontEnd.Transport.IsReset);
-        Assert.Empty(frontEnd.Transport.Sent);
-    }
-
-    [Fact]
-    public async Task Abort_ByTheApplicationAmongOthers_OnlyThatRequestEnds()
-    {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            if (context.Request.Path == "/abort")
-            {
-                context.Abort();
-                return;
-            }
-
-            await go.Task;
-            await Apps.Target(context);
-        });
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(1, "/stays"));
-
-        frontEnd.Send(RecordBytes.Get(2, "/abort"));
-        var end = await frontEnd.ReadRecordAsync();
-        Assert.Equal((2, RecordBytes.EndRequest, 1), (end.Id, end.Type, end.Content[3]));
-        go.SetResult();
-
-        Assert.Equal("GET /stays", (await frontEnd.ReadResponseAsync()).Text);
-    }
-
-    [Fact]
     [Trait("Contract", "F1")]
     public async Task RequestAborted_CallbackThatThrows_Logged()
     {
         var cancelled = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             context.RequestAborted.Register(static () => throw new InvalidOperationException("in a callback"));
             context.RequestAborted.Register(cancelled.SetResult);
             await cancelled.Task;
-        });
-        server.Logs.Expected.Add("CancellationCallbackFailed");
-        var frontEnd = server.Connect();
+        }, expects: "CancellationCallbackFailed");
 
         frontEnd.Send(RecordBytes.Get());
         frontEnd.Close();

@@ -1,11 +1,5 @@
 using FastCgi.AspNetCore.Benchmarks;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Testing;
-using FastCgi.AspNetCore.Transport;
 using Microsoft.Extensions.Logging.Abstractions;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 

@@ -1,11 +1,6 @@
 using System.Security.Claims;
 using FastCgi.AspNetCore.Authentication;
-using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Authentication;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.DependencyInjection;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -18,16 +13,13 @@ public class AuthenticationTests
     public async Task User_WithoutTheScheme_IsNobody()
     {
         ClaimsPrincipal? user = null;
-        await using var server = await TestServer.StartAsync(context =>
+        var response = await TestServer.AskAsync(context =>
         {
             user = context.User;
             return Apps.Hello(context);
-        });
-        var frontEnd = server.Connect();
+        }, RecordBytes.Get(more: s_jane));
 
-        frontEnd.Send(RecordBytes.Get(more: s_jane));
-
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(200, response.Status);
         Assert.False(user!.Identity!.IsAuthenticated);
     }
 
@@ -49,33 +41,6 @@ public class AuthenticationTests
         (string, string)[] parameters = name is null ? [("AUTH_TYPE", type)] : [("REMOTE_USER", name), ("AUTH_TYPE", type)];
 
         Assert.False((await AuthenticateAsync(static _ => { }, parameters)).Identity!.IsAuthenticated);
-    }
-
-    [Fact]
-    public async Task User_WithoutAuthType_IsToldInTheLog()
-    {
-        await using var server = await TestServer.StartAsync(
-            static app => app.UseAuthentication().Run(Apps.Hello), services: static services => services.AddAuthentication(FastCgiAuthenticationDefaults.AuthenticationScheme).AddFastCgi());
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get(more: ("REMOTE_USER", "jane")));
-        await frontEnd.ReadResponseAsync();
-
-        Assert.Contains("AUTH_TYPE", Assert.Single(server.Logs.All, static log => log.EventName == "UserWithoutAuthenticationType").Message, StringComparison.Ordinal);
-    }
-
-    [Theory]
-    [InlineData("", "type")]
-    [InlineData("NAME", "")]
-    [InlineData("http_name", "type")]
-    public void MapClaim_WhatCannotBe_IsAnError(string parameter, string type)
-    {
-        var options = new FastCgiAuthenticationOptions();
-
-        Assert.ThrowsAny<ArgumentException>(() => options.MapClaim(parameter, type));
-        Assert.Empty(options.ClaimParameters);
-        options.MapClaim("NAME", "type");
-        Assert.Single(options.ClaimParameters);
     }
 
     /// <summary>The stock configuration of nginx passes the name in any Authorization header, unchecked.</summary>
@@ -100,11 +65,10 @@ public class AuthenticationTests
         var frontEnd = server.Connect();
 
         foreach (var name in new[] { "jane", "joe", "" })
-        {
-            frontEnd.Send(RecordBytes.Get(more: [("SERVER_SOFTWARE", software), ("REMOTE_USER", name)]));
-            await frontEnd.ReadResponseAsync();
-        }
+            await frontEnd.AskAsync(RecordBytes.Get(more: [("SERVER_SOFTWARE", software), ("REMOTE_USER", name)]));
 
+        Assert.Contains(
+            server.Logs.All, static log => log.EventName == "UserWithoutAuthenticationType" && log.Message.Contains("AUTH_TYPE", StringComparison.Ordinal));
         var told = Assert.Single(server.Logs.All, static log => log.EventName == "UserNotTaken");
         Assert.Equal(Microsoft.Extensions.Logging.LogLevel.Information, told.Level);
         Assert.Contains($"add {line}.", told.Message, StringComparison.Ordinal);
@@ -149,10 +113,7 @@ public class AuthenticationTests
         Assert.All(user.Claims, static claim => Assert.Equal("www", claim.Issuer));
     }
 
-    [Theory]
-    [InlineData("HTTP_X_REMOTE_USER")]
-    [InlineData("http_remote_user")]
-    [InlineData("")]
+    [Theory, Values("HTTP_X_REMOTE_USER", "http_remote_user", "")]
     public void Options_ParameterThatAClientCanSend_IsRefused(string parameter)
     {
         var options = new FastCgiAuthenticationOptions();
@@ -160,19 +121,18 @@ public class AuthenticationTests
         Assert.Throws<ArgumentException>(() => options.UserNameParameter = parameter);
         Assert.Throws<ArgumentException>(() => options.AuthenticationTypeParameter = parameter);
         Assert.Throws<ArgumentException>(() => options.MapClaim(parameter, ClaimTypes.Email));
+        Assert.ThrowsAny<ArgumentException>(() => options.MapClaim("NAME", ""));
+        Assert.Empty(options.ClaimParameters);
     }
 
     [Fact]
     public async Task Challenge_Nobody_IsPlain401()
     {
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             static app => app.UseAuthentication().Run(static context => context.ChallengeAsync()),
             services: static services => services.AddAuthentication().AddFastCgi());
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
+        var response = await frontEnd.AskAsync();
         Assert.Equal((401, null), (response.Status, response["WWW-Authenticate"]));
     }
 
@@ -180,18 +140,15 @@ public class AuthenticationTests
         Action<FastCgiAuthenticationOptions> configure, params (string Name, string Value)[] parameters)
     {
         var seen = Waiting.Signal<ClaimsPrincipal>();
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             app => app.UseAuthentication().Run(context =>
             {
                 seen.SetResult(context.User);
                 return Apps.Hello(context);
             }),
             services: services => services.AddAuthentication().AddFastCgi(configure));
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get(more: parameters));
-
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(200, (await frontEnd.AskAsync(RecordBytes.Get(more: parameters))).Status);
         return await seen.Task.Within("the application");
     }
 }

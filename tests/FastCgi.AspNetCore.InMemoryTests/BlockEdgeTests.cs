@@ -1,8 +1,3 @@
-using System.Buffers;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Header block, body, end and farewell are put into one block where they fit it: here at its edges.</summary>
@@ -15,39 +10,18 @@ public class BlockEdgeTests
     // More than the end and the farewell take.
     private const int Reach = 40;
 
-    [Theory]
-    [InlineData(SmallBody)]
-    [InlineData(LargeBody)]
-    public async Task Body_AroundTheEdge_IsWholeAndEnded(int edge)
-    {
-        await using var server = await TestServer.StartAsync(PatternAsync);
-        var frontEnd = server.Connect();
-
-        for (var length = edge - Reach; length <= edge + 2; length++)
-        {
-            frontEnd.Send(RecordBytes.Get(uri: $"/{length}"));
-            Assert.Equal(Apps.Pattern(length), (await frontEnd.ReadResponseAsync()).Body);
-        }
-    }
-
-    [Theory]
-    [InlineData(SmallBody)]
-    [InlineData(LargeBody)]
+    [Theory, Values(SmallBody, LargeBody)]
     public async Task Farewell_AroundTheEdge_IsBehindTheEnd(int edge)
     {
         await using var server = await TestServer.StartAsync(PatternAsync);
         var frontEnds = Enumerable.Range(edge - Reach, Reach + 2).ToDictionary(static length => length, _ => server.Connect());
         foreach (var frontEnd in frontEnds.Values)
-        {
-            frontEnd.Send(RecordBytes.Get(uri: "/1"));
-            await frontEnd.ReadResponseAsync();
-        }
+            await frontEnd.AskAsync(RecordBytes.Get(uri: "/1"));
 
         var stopping = server.StopAsync();
         foreach (var (length, frontEnd) in frontEnds)
         {
-            frontEnd.Send(RecordBytes.Get(uri: $"/{length}"));
-            Assert.Equal(Apps.Pattern(length), (await frontEnd.ReadResponseAsync()).Body);
+            Assert.Equal(Apps.Pattern(length), (await frontEnd.AskAsync(RecordBytes.Get(uri: $"/{length}"))).Body);
             var farewell = Assert.Single(frontEnd.ReadAvailable());
             Assert.Equal((RecordBytes.GetValuesResult, 0, 0), (farewell.Type, farewell.Id, farewell.Content.Length));
             frontEnd.Close();
@@ -59,30 +33,26 @@ public class BlockEdgeTests
     [Fact]
     public async Task HeaderBlock_OfAnyLengthAroundItsRoom_IsWhole()
     {
-        await using var server = await TestServer.StartAsync(static context =>
+        await using var frontEnd = await TestServer.ConnectAsync(static context =>
         {
             context.Response.Headers["X-Pad"] = new string('x', int.Parse(context.Request.Path.Value![1..]));
             return Apps.Hello(context);
         });
-        var frontEnd = server.Connect();
 
         for (var length = 300; length <= 600; length++)
         {
-            frontEnd.Send(RecordBytes.Get(uri: $"/{length}"));
-            var response = await frontEnd.ReadResponseAsync();
+            var response = await frontEnd.AskAsync(RecordBytes.Get(uri: $"/{length}"));
             Assert.Equal(length, response["X-Pad"]!.Length);
             Assert.Equal("Hello", response.Text);
         }
     }
 
     /// <summary>A writer over the body may have memory in its hands while somebody else flushes.</summary>
-    [Theory]
-    [InlineData(10)]
-    [InlineData(1_000)]
+    [Theory, Values(10, 1_000)]
     public async Task HeaderBlock_WhileMemoryIsHandedOut_DoesNotMoveIt(int headerLength)
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             // From now on a flush is sent at once.
             await go.Task;
@@ -96,7 +66,6 @@ public class BlockEdgeTests
             "second"u8.CopyTo(memory.Span);
             writer.Advance(6);
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
         go.SetResult();
@@ -120,9 +89,7 @@ public class BlockEdgeTests
             static options => options.Limits.MaxResponseBufferSize = 1_000);
         frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal(length, (await frontEnd.ReadResponseAsync()).Body.Length);
+        Assert.Equal(length, (await frontEnd.AskAsync()).Body.Length);
         Assert.Equal(sends, seen);
     }
 

@@ -1,8 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Wrong arguments of the body streams are refused as those of any stream are, and nothing is read or written.</summary>
@@ -37,17 +32,15 @@ public sealed class BodyArgumentTests
         var buffer = length is null ? null! : new byte[length.Value];
         var expected = await Record.ExceptionAsync(() => s_calls[call](new MemoryStream("body"u8.ToArray()), buffer, offset, count));
         Exception? actual = null;
-        await using var server = await TestServer.StartAsync(async context =>
+        var response = await TestServer.AskAsync(async context =>
         {
             context.Features.GetRequiredFeature<IHttpBodyControlFeature>().AllowSynchronousIO = true;
             actual = await Record.ExceptionAsync(
                 () => s_calls[call](call.StartsWith("Read", StringComparison.Ordinal) ? context.Request.Body : context.Response.Body, buffer, offset, count));
             await Apps.BodyHash(context);
-        });
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Post(1, "/", "body"u8.ToArray()));
+        }, RecordBytes.Post(1, "/", "body"u8.ToArray()));
 
-        Assert.Equal(Apps.HashOf("body"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal(Apps.HashOf("body"u8.ToArray()), response.Text);
         Assert.NotNull(expected);
         Assert.Equal((expected.GetType(), (expected as ArgumentException)?.ParamName), (actual?.GetType(), (actual as ArgumentException)?.ParamName));
     }

@@ -1,8 +1,4 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
-using Microsoft.Extensions.Logging;
-using Xunit;
 using MinDataRate = Microsoft.AspNetCore.Server.Kestrel.Core.MinDataRate;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
@@ -21,38 +17,34 @@ public class BodyDataRateTests
     [InlineData(601, false)]
     public async Task Body_AtTheRate_Decides(int received, bool isTooSlow)
     {
-        await using var server = await StartAsync(Apps.BodyHash);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await StartAsync(Apps.BodyHash);
         frontEnd.Send(Head(1, 1_000), Piece(1, received));
 
-        server.Clock.Advance(s_grace);
-        AssertNoneIsTooSlow(server);
-        server.Clock.Advance(s_tick);
+        frontEnd.Server.Clock.Advance(s_grace);
+        AssertNoneIsTooSlow(frontEnd.Server);
+        frontEnd.Server.Clock.Advance(s_tick);
 
         if (!isTooSlow)
         {
-            AssertNoneIsTooSlow(server);
+            AssertNoneIsTooSlow(frontEnd.Server);
             frontEnd.Send(Piece(1, 1_000 - received), RecordBytes.Record(RecordBytes.Stdin, 1));
             Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
             return;
         }
 
         Assert.Equal(408, (await frontEnd.ReadResponseAsync()).Status);
-        Assert.Equal(LogLevel.Debug, (await server.Logs.SingleAsync("RequestBodyTooSlow")).Level);
-        Assert.Equal(1, server.Context.Counters.RejectedRequests.Single(static count => count.Key == (408, "RequestBodyTimeout")).Value);
+        Assert.Equal(LogLevel.Debug, (await frontEnd.Server.Logs.SingleAsync("RequestBodyTooSlow")).Level);
+        Assert.Equal(1, frontEnd.Server.Context.Counters.RejectedRequests.Single(static count => count.Key == (408, "RequestBodyTimeout")).Value);
         // The rest of the body is nobody's, and the connection is as good as before.
         frontEnd.Send(Piece(1, 10), RecordBytes.Record(RecordBytes.Stdin, 1), RecordBytes.Post(2, "/", new byte[3]));
         Assert.Equal(200, (await frontEnd.ReadResponseAsync(2)).Status);
     }
 
-    [Theory]
-    [InlineData("stream")]
-    [InlineData("reader")]
-    [InlineData("at least")]
+    [Theory, Values("stream", "reader", "at least")]
     public async Task Body_TooSlow_EachKindOfReadFails(string how)
     {
         var failure = Waiting.Signal<BadHttpRequestException>();
-        await using var server = await StartAsync(async context =>
+        await using var frontEnd = await StartAsync(async context =>
         {
             try
             {
@@ -69,10 +61,9 @@ public class BodyDataRateTests
                 await context.Response.WriteAsync("caught");
             }
         });
-        var frontEnd = server.Connect();
         frontEnd.Send(Head(1, 1_000));
 
-        server.Clock.Advance(s_grace + s_tick);
+        frontEnd.Server.Clock.Advance(s_grace + s_tick);
 
         var failed = await failure.Task.Within("the failure");
         Assert.Equal((408, "Reading the request body timed out due to data arriving too slowly. See MinRequestBodyDataRate."), (failed.StatusCode, failed.Message));
@@ -80,33 +71,13 @@ public class BodyDataRateTests
     }
 
     [Fact]
-    public async Task Body_TooSlowBehindTheStartOfTheResponse_IsCut()
-    {
-        await using var server = await StartAsync(static async context =>
-        {
-            await context.Response.WriteAsync("begun");
-            await context.Response.Body.FlushAsync();
-            await Apps.BodyHash(context);
-        });
-        var frontEnd = server.Connect();
-        frontEnd.Send(Head(1, 1_000));
-
-        server.Clock.Advance(s_grace + s_tick);
-
-        var outcome = await frontEnd.ReadOutcomeAsync();
-        Assert.True(outcome.IsCut);
-        Assert.True(frontEnd.Transport.IsReset);
-    }
-
-    [Fact]
     public async Task Body_TooSlowAmongOthers_CostsItsOwnRequest()
     {
         var go = Waiting.Signal();
-        await using var server = await StartAsync(context => context.Request.Path == "/wait" ? Apps.HelloAfter(go.Task)(context) : Apps.BodyHash(context));
-        var frontEnd = server.Connect();
+        await using var frontEnd = await StartAsync(context => context.Request.Path == "/wait" ? Apps.HelloAfter(go.Task)(context) : Apps.BodyHash(context));
         frontEnd.Send(RecordBytes.Get(7, "/wait"), Head(8, 1_000), Head(9, 10_000), Piece(9, 700));
 
-        server.Clock.Advance(s_grace + s_tick);
+        frontEnd.Server.Clock.Advance(s_grace + s_tick);
 
         Assert.Equal(408, (await frontEnd.ReadResponseAsync(8)).Status);
         go.SetResult();
@@ -115,13 +86,12 @@ public class BodyDataRateTests
         Assert.Equal(200, (await frontEnd.ReadResponseAsync(9)).Status);
     }
 
-    /// <summary>As slow as the application is itself.</summary>
     [Fact]
     public async Task Time_InWhichNobodyWaitsForTheBody_DoesNotCount()
     {
         var go = Waiting.Signal();
         var waits = Waiting.Signal();
-        await using var server = await StartAsync(async context =>
+        await using var frontEnd = await StartAsync(async context =>
         {
             var reader = context.Request.BodyReader;
             await go.Task;
@@ -131,15 +101,14 @@ public class BodyDataRateTests
             waits.SetResult();
             await next;
         });
-        var frontEnd = server.Connect();
         frontEnd.Send(Head(1, 1_000), Piece(1, 10));
 
-        server.Clock.Advance(TimeSpan.FromHours(1));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
         go.SetResult();
         await waits.Task.Within("the second read");
-        server.Clock.Advance(s_grace);
-        AssertNoneIsTooSlow(server);
-        server.Clock.Advance(s_tick);
+        frontEnd.Server.Clock.Advance(s_grace);
+        AssertNoneIsTooSlow(frontEnd.Server);
+        frontEnd.Server.Clock.Advance(s_tick);
 
         Assert.Equal(408, (await frontEnd.ReadResponseAsync()).Status);
     }
@@ -148,38 +117,30 @@ public class BodyDataRateTests
     public async Task Time_InWhichReceivingIsPaused_DoesNotCount()
     {
         var go = Waiting.Signal();
-        await using var server = await StartAsync(
-            async context =>
-            {
-                if (context.Request.Path == "/unread")
-                    await go.Task;
-                await Apps.BodyHash(context);
-            },
+        await using var frontEnd = await StartAsync(
+            Apps.After(go.Task, Apps.BodyHash, path: "/unread"),
             static options =>
             {
                 options.Limits.MaxRequestBufferSize = 1_000;
                 options.Limits.UnreadBodyTimeout = TimeSpan.FromDays(1);
             });
-        var frontEnd = server.Connect();
         frontEnd.Send(Head(1, 1_000, "/slow"), Head(2, 3_000, "/unread"), Piece(2, 2_000));
         Assert.True(frontEnd.IsPaused);
 
-        server.Clock.Advance(TimeSpan.FromMinutes(5));
-        AssertNoneIsTooSlow(server);
+        frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(5));
+        AssertNoneIsTooSlow(frontEnd.Server);
         go.SetResult();
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount > 0, "receiving to go on");
         // Of both.
-        server.Clock.Advance(s_grace + s_tick);
+        frontEnd.Server.Clock.Advance(s_grace + s_tick);
 
         Assert.Equal(408, (await frontEnd.ReadResponseAsync(1)).Status);
     }
 
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task Feature_SetByTheApplication_CountsForItsRequest(bool isConfigured)
     {
-        await using var server = await StartAsync(
+        await using var frontEnd = await StartAsync(
             async context =>
             {
                 var feature = context.Features.Get<IHttpMinRequestBodyDataRateFeature>()!;
@@ -193,44 +154,29 @@ public class BodyDataRateTests
                 await Apps.BodyHash(context);
             },
             options => options.Limits.MinRequestBodyDataRate = isConfigured ? s_rate : null);
-        var (plain, other) = (server.Connect(), server.Connect());
+        var (plain, other) = (frontEnd, frontEnd.Server.Connect());
         var (slow, patient) = isConfigured ? (plain, other) : (other, plain);
         for (var i = 0; i < 20; i++)
         {
             plain.Send(Head(1, 1_000, "/"));
             other.Send(Head(1, 1_000, "/other"));
-            server.Clock.Advance(s_grace + s_tick);
+            frontEnd.Server.Clock.Advance(s_grace + s_tick);
 
             Assert.Equal(408, (await slow.ReadResponseAsync()).Status);
-            server.Clock.Advance(TimeSpan.FromMinutes(10));
+            frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(10));
             patient.Send(Piece(1, 1_000));
             Assert.Equal(200, (await patient.ReadResponseAsync()).Status);
         }
     }
 
-    [Fact]
-    public async Task Rate_NoneByDefault_WaitsForEver()
-    {
-        await using var server = await StartAsync(Apps.BodyHash, static options => options.Limits.MinRequestBodyDataRate = null);
-        var frontEnd = server.Connect();
-        frontEnd.Send(Head(1, 5));
-
-        server.Clock.Advance(TimeSpan.FromHours(3));
-        frontEnd.Send(Piece(1, 5));
-
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
-    }
-
-    private static async Task<TestServer> StartAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null)
-    {
-        var server = await TestServer.StartAsync(application, options =>
+    private static Task<FrontEnd> StartAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null) => TestServer.ConnectAsync(
+        application,
+        options =>
         {
             options.Limits.MinRequestBodyDataRate = s_rate;
             configure?.Invoke(options);
-        });
-        server.Logs.Expected.Add("ApplicationError");
-        return server;
-    }
+        },
+        expects: "ApplicationError");
 
     /// <summary>Counted in the same step, while the answer may be on its way.</summary>
     private static void AssertNoneIsTooSlow(TestServer server) => Assert.Empty(server.Context.Counters.RejectedRequests);

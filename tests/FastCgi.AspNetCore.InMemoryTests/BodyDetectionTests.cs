@@ -1,8 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Whether a request can have a body while nothing but its params has come, and no CONTENT_LENGTH: a front-end that streams is at work.</summary>
@@ -26,15 +21,11 @@ public sealed class BodyDetectionTests
     public async Task CanHaveBody_TransferEncoding_True()
         => Assert.True(await AskAsync(RecordBytes.RequestParams("GET", "/", ("HTTP_TRANSFER_ENCODING", "chunked"))));
 
-    [Theory]
-    [InlineData("GET")]
-    [InlineData("POST")]
+    [Theory, Values("GET", "POST")]
     public async Task CanHaveBody_SomeOfItCame_True(string method)
         => Assert.True(await AskAsync(RecordBytes.RequestParams(method), RecordBytes.Record(RecordBytes.Stdin, 1, "x"u8)));
 
-    [Theory]
-    [InlineData("GET")]
-    [InlineData("POST")]
+    [Theory, Values("GET", "POST")]
     public async Task CanHaveBody_EndedWithoutAByte_False(string method)
         => Assert.False(await AskAsync(RecordBytes.RequestParams(method), RecordBytes.Record(RecordBytes.Stdin, 1)));
 
@@ -42,12 +33,11 @@ public sealed class BodyDetectionTests
     {
         var go = Waiting.Signal();
         var answer = Waiting.Signal<bool>();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await go.Task;
             answer.SetResult(context.Features.GetRequiredFeature<IHttpRequestBodyDetectionFeature>().CanHaveBody);
         });
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, parameters));
         if (body is not null)
             frontEnd.Send(body);

@@ -1,10 +1,3 @@
-using System.Buffers;
-using System.IO.Pipelines;
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
@@ -16,17 +9,11 @@ public sealed class BodyWindowTests
     private const int Window = 10_000;
     private const int Length = 100_000;
 
-    [Theory]
-    [InlineData("examined")]
-    [InlineData("at least")]
-    [InlineData("form")]
-    [InlineData("json")]
-    [InlineData("text")]
+    [Theory, Values("examined", "at least", "form", "json", "text")]
     public async Task Body_ReadAsAWholeThatIsLongerThanTheWindow_Arrives(string how)
     {
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             context => ReadAsync(context, how), static options => options.Limits.MaxRequestBufferSize = Window);
-        var frontEnd = server.Connect();
         var body = how switch
         {
             "form" => Apps.Utf8("value=" + new string('x', Length)),
@@ -45,65 +32,7 @@ public sealed class BodyWindowTests
         Assert.Equal($"{Length}", (await frontEnd.ReadResponseAsync()).Text);
     }
 
-    [Fact]
-    public async Task Data_OfAFilterReadToTheEnd_Arrives()
-    {
-        await using var server = await TestServer.StartAsync(
-            async context =>
-            {
-                using var data = new MemoryStream();
-                await context.Features.Get<IFastCgiFilterFeature>()!.Data.CopyToAsync(data);
-                await context.Response.WriteAsync($"{data.Length}");
-            },
-            static options =>
-            {
-                options.Roles.Add(FastCgiRole.Filter);
-                options.Limits.MaxRequestBufferSize = Window;
-            });
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(
-            RecordBytes.Begin(1, role: 3),
-            RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/", ("FCGI_DATA_LENGTH", $"{Length}"))),
-            RecordBytes.Record(RecordBytes.Stdin, 1));
-        await SendInPiecesAsync(frontEnd, new byte[Length], RecordBytes.Data);
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Data, 1));
-
-        Assert.Equal($"{Length}", (await frontEnd.ReadResponseAsync()).Text);
-    }
-
-    [Fact]
-    public async Task Body_PeekedAtAndNotExamined_PausesReceiving()
-    {
-        var peeked = Waiting.Signal();
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(
-            async context =>
-            {
-                var result = await context.Request.BodyReader.ReadAsync();
-                context.Request.BodyReader.AdvanceTo(result.Buffer.Start, result.Buffer.GetPosition(1));
-                peeked.SetResult();
-                await go.Task;
-            },
-            static options => options.Limits.MaxRequestBufferSize = Window);
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", $"{Length}"))));
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[Window]));
-        await peeked.Task.Within("the look at the body");
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[1]));
-        Assert.False(frontEnd.IsPaused);
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[1]));
-        Assert.True(frontEnd.IsPaused);
-        go.SetResult();
-
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
-    }
-
-    [Theory]
-    [InlineData("stream")]
-    [InlineData("reader")]
-    [InlineData("to writer")]
+    [Theory, Values("stream", "reader", "to writer")]
     public async Task CopyTo_OfAnEmptyBody_WritesNothingAsKestrel(string how) => await Parity.AssertAsync(async (context, seen) =>
     {
         var task = how switch
@@ -123,8 +52,7 @@ public sealed class BodyWindowTests
     public async Task Body_ReadWhileReceivingPauses_NoWakeUpIsLost()
     {
         const int Pieces = 20_000;
-        await using var server = await TestServer.StartAsync(Apps.BodyHash, static options => options.Limits.MaxRequestBufferSize = 10);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.BodyHash, static options => options.Limits.MaxRequestBufferSize = 10);
         var body = Apps.Pattern(11 * Pieces);
 
         frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("TRANSFER_ENCODING", "chunked"))));
@@ -132,24 +60,6 @@ public sealed class BodyWindowTests
         frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1));
 
         Assert.Equal(Apps.HashOf(body), (await frontEnd.ReadResponseAsync()).Text);
-    }
-
-    [Theory]
-    [InlineData(0)]
-    [InlineData(5)]
-    public async Task CopyTo_DestinationThatFails_RestCanBeReadAsKestrel(int taken)
-    {
-        var answer = await Parity.AssertAsync(
-            async (context, seen) =>
-            {
-                context.Response.StatusCode = StatusCodes.Status202Accepted;
-                await context.Request.Body.ReadExactlyAsync(new byte[taken]);
-                await seen.TryAsync("copy", () => context.Request.Body.CopyToAsync(new FailingStream()));
-                seen.Note("rest", await new StreamReader(context.Request.Body).ReadToEndAsync());
-            },
-            new TestRequest("POST") { Body = "0123456789"u8.ToArray() });
-
-        Assert.Equal("rest: " + "0123456789"[taken..], answer.Observed[1]);
     }
 
     private static async Task ReadAsync(HttpContext context, string how)
@@ -190,11 +100,5 @@ public sealed class BodyWindowTests
             resumed++;
             await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount >= resumed, "receiving to be resumed");
         }
-    }
-
-    private sealed class FailingStream : MemoryStream
-    {
-        public override ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
-            => ValueTask.FromException(new IOException("on purpose"));
     }
 }

@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Connections;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>What bounds a connection, on both sides of the bound.</summary>
@@ -11,11 +8,9 @@ public class ConnectionBoundTests
     [Fact]
     public async Task Drain_MoreThanTheBound_Reset()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         // Without the end of STDIN, so that there may be more to come.
-        frontEnd.Send(RecordBytes.Begin(keepConnection: false), RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync(RecordBytes.Begin(keepConnection: false), RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
         var chunk = new byte[1_024 * 1_024];
 
         for (var i = 0; i < 64; i++)
@@ -29,8 +24,7 @@ public class ConnectionBoundTests
     [Fact]
     public async Task ABORT_REQUEST_WithContentInPieces_TakesEffectWhenItIsWhole()
     {
-        await using var server = await TestServer.StartAsync(Apps.UntilAborted);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.UntilAborted);
         frontEnd.Send(RecordBytes.Get());
         var abort = RecordBytes.Record(RecordBytes.AbortRequest, 1, new byte[2]);
 
@@ -45,12 +39,11 @@ public class ConnectionBoundTests
     public async Task GET_VALUES_WithoutItsEndWhileARequestRuns_NotReset()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(Apps.HelloAfter(go.Task));
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.HelloAfter(go.Task));
         frontEnd.Send(RecordBytes.Get());
         frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, new byte[100])[..9]);
 
-        server.Clock.Advance(TimeSpan.FromMinutes(1));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(1));
         Assert.False(frontEnd.Transport.IsReset);
         go.SetResult();
 
@@ -60,36 +53,26 @@ public class ConnectionBoundTests
     [Fact]
     public async Task Requests_Counted_FromTheEndOfTheirParamsToTheirEnd()
     {
-        await using var server = await TestServer.StartAsync(Apps.UntilAborted);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.UntilAborted);
 
         frontEnd.Send(RecordBytes.Begin(1), RecordBytes.Begin(2));
-        Assert.Equal(0, server.Connections.CountRequests());
+        Assert.Equal(0, frontEnd.Server.Connections.CountRequests());
         frontEnd.Send(RecordBytes.ParamsStream(2, RecordBytes.RequestParams()));
-        Assert.Equal(1, server.Connections.CountRequests());
+        Assert.Equal(1, frontEnd.Server.Connections.CountRequests());
         frontEnd.Send(RecordBytes.Abort(1));
-        Assert.Equal(1, server.Connections.CountRequests());
+        Assert.Equal(1, frontEnd.Server.Connections.CountRequests());
         frontEnd.Send(RecordBytes.Abort(2));
 
-        Assert.Equal(0, server.Connections.CountRequests());
+        Assert.Equal(0, frontEnd.Server.Connections.CountRequests());
     }
 
-    [Theory]
-    [InlineData(1)]
-    [InlineData(2)]
-    [InlineData(3)]
+    [Theory, Values(1, 2, 3)]
     public async Task STDIN_UnreadOfOneAmongOthers_PausesAndIsRefusedAlone(int large)
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(
-            async context =>
-            {
-                await go.Task;
-                await Apps.BodyHash(context);
-            },
-            static options => options.Limits.MaxRequestBufferSize = Window);
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(
+            Apps.After(go.Task, Apps.BodyHash),
+            static options => options.Limits.MaxRequestBufferSize = Window, expects: "ApplicationError");
         for (var id = 1; id <= 3; id++)
             frontEnd.Send(RecordBytes.Begin(id), RecordBytes.ParamsStream(id, RecordBytes.RequestParams("POST")));
 
@@ -100,7 +83,7 @@ public class ConnectionBoundTests
         frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, large, new byte[1]));
         Assert.True(frontEnd.IsPaused);
 
-        server.Clock.Advance(TimeSpan.FromSeconds(5));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(5));
         Assert.Equal(1, frontEnd.Transport.ResumeCount);
         for (var id = 1; id <= 3; id++)
             frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, id));
@@ -122,7 +105,7 @@ public class ConnectionBoundTests
     public async Task STDIN_UnreadAndItsRequestAbortedByTheApplication_ReceivingResumes()
     {
         var abort = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             async context =>
             {
                 if (context.Request.Method != "POST")
@@ -135,7 +118,6 @@ public class ConnectionBoundTests
                 context.Abort();
             },
             static options => options.Limits.MaxRequestBufferSize = Window);
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get(2));
         frontEnd.Send(
             RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST")), RecordBytes.Record(RecordBytes.Stdin, 1, new byte[Window + 1]));

@@ -1,10 +1,4 @@
-using System.Text;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Routing;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -15,7 +9,7 @@ public sealed class ConnectionEndTests
     public async Task Stop_LastRequestIsAbortedByTheWebServer_ConnectionClosed()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (context.Request.Path == "/wait")
             {
@@ -26,9 +20,8 @@ public sealed class ConnectionEndTests
             await go.Task;
             await Apps.Hello(context);
         });
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get(id: 1), RecordBytes.Get(id: 2, uri: "/wait"));
-        var stop = server.StopAsync();
+        var stop = frontEnd.Server.StopAsync();
 
         go.SetResult();
         await frontEnd.ReadResponseAsync(id: 1);
@@ -40,14 +33,11 @@ public sealed class ConnectionEndTests
         await stop.Within("the stop");
     }
 
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task KEEP_CONN_NotSetForOneThatEnded_OtherIsAborted_ConnectionClosed(bool isHalfOpen)
     {
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             static context => context.Request.Path == "/wait" ? Apps.UntilAborted(context) : Apps.Hello(context));
-        var frontEnd = server.Connect();
         frontEnd.Send(isHalfOpen ? RecordBytes.Begin(2) : RecordBytes.Get(id: 2, uri: "/wait"));
         frontEnd.Send(RecordBytes.Get(id: 1, keepConnection: false));
         await frontEnd.ReadResponseAsync(id: 1);
@@ -63,8 +53,7 @@ public sealed class ConnectionEndTests
     [Fact]
     public async Task Close_WithAnswersQueuedBehindASend_NothingMoreIsSent()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0));
         frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0));
@@ -98,11 +87,9 @@ public sealed class ConnectionEndTests
     [Fact]
     public async Task Leaving_ARefusedRoleArrives_ConnectionClosedBehindTheRefusal()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(10));
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
-        server.Clock.Advance(TimeSpan.FromSeconds(12));
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(10));
+        await frontEnd.AskAsync();
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(12));
 
         frontEnd.Send(RecordBytes.Begin(1, role: 3));
 
@@ -114,13 +101,11 @@ public sealed class ConnectionEndTests
     [Fact]
     public async Task End_AskedForWhileAnAnswerIsBeingSent_Waits()
     {
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             static context => context.Response.Body.WriteAsync(Apps.Pattern(100_000)).AsTask(),
             static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(10));
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
-        server.Clock.Advance(TimeSpan.FromSeconds(12));
+        await frontEnd.AskAsync();
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(12));
         var connection = frontEnd.Transport.Connection;
 
         // A request comes before the engine has carried out the close, and the peer does not take the answer at once.
@@ -135,13 +120,12 @@ public sealed class ConnectionEndTests
     [Fact]
     public async Task Http_InSeveralReceivesBeforeTheAnswerIsSent_IsAnsweredAndNotReset()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         var ready = new ReadyRequests();
 
         foreach (var part in new[] { "GET / HTTP/1.1\r\nCookie: aaaa", "aaaa\r\nHost: h\r\n", "POST\r\n" })
             Assert.True(frontEnd.Transport.Connection.OnReceived(Encoding.ASCII.GetBytes(part), ref ready));
-        server.Scheduler.Run(ref ready, frontEnd.Transport.Connection.Output);
+        frontEnd.Server.Scheduler.Run(ref ready, frontEnd.Transport.Connection.Output);
 
         Assert.False(frontEnd.Transport.IsReset);
         Assert.True(frontEnd.Transport.IsClosed);
@@ -150,42 +134,19 @@ public sealed class ConnectionEndTests
         Assert.Equal(answer.LastIndexOf("HTTP/1.1", StringComparison.Ordinal), answer.IndexOf("HTTP/1.1", StringComparison.Ordinal));
     }
 
-    /// <summary>Over a unix socket nobody sees a reset, and a plain close looks to nginx like the end of a response without Content-Length.</summary>
-    [Fact]
-    public async Task Abort_WhereNobodySeesAReset_LeavesARecordThatIsAnError()
-    {
-        var aborts = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            await context.Response.WriteAsync("part");
-            await aborts.Task;
-            context.Abort();
-        });
-        var frontEnd = server.Connect();
-        frontEnd.Transport.HasReset = false;
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadRecordAsync();
-
-        aborts.SetResult();
-
-        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsReset || frontEnd.Transport.IsClosed, "the end of the connection");
-        Assert.Contains(frontEnd.ReadAvailable(), static record => record.Type == RecordBytes.AbortRequest);
-    }
-
     /// <summary>A record behind what the peer does not take would keep the connection for as long as the peer likes.</summary>
     [Fact]
     public async Task Abort_WhereNobodySeesAResetWhileASendIsUnderWay_IsReset()
     {
         var aborts = Waiting.Signal();
         var aborted = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             _ = context.Response.WriteAsync("part");
             await aborts.Task;
             context.Abort();
             aborted.SetResult();
         });
-        var frontEnd = server.Connect();
         frontEnd.Transport.HasReset = false;
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Get());
@@ -196,80 +157,5 @@ public sealed class ConnectionEndTests
         await aborted.Task.Within("the abort");
         Assert.True(frontEnd.Transport.IsReset);
         Assert.Empty(frontEnd.ReadAvailable());
-    }
-
-    [Fact]
-    public async Task Features_AskedAfterTheEnd_LeaveNothingForTheNextRequest()
-    {
-        var kept = new List<(IHttpRequestIdentifierFeature Identifier, IRouteValuesFeature Route)>();
-        var seen = new List<(string ConnectionId, string TraceIdentifier, int RouteValues)>();
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            var route = context.Features.GetRequiredFeature<IRouteValuesFeature>();
-            if (context.Request.Path == "/keep")
-                kept.Add((context.Features.GetRequiredFeature<IHttpRequestIdentifierFeature>(), route));
-            else
-                seen.Add((context.Connection.Id, context.TraceIdentifier, route.RouteValues.Count));
-            return Apps.Hello(context);
-        });
-        await GetOftenAsync(server, "/keep");
-        foreach (var (identifier, route) in kept)
-        {
-            _ = Record.Exception(() => identifier.TraceIdentifier);
-            _ = Record.Exception(() => route.RouteValues["id"] = "of another");
-        }
-
-        await GetOftenAsync(server, "/see");
-
-        Assert.All(seen, static request => Assert.StartsWith(request.ConnectionId, request.TraceIdentifier, StringComparison.Ordinal));
-        Assert.All(seen, static request => Assert.Equal(0, request.RouteValues));
-    }
-
-    [Fact]
-    public async Task ReadAtLeast_OfMoreThanTheLimit_FailsAtTheLimit()
-    {
-        const int Limit = 100_000;
-        var seen = Waiting.Signal<Exception?>();
-        await using var server = await TestServer.StartAsync(
-            async context => seen.SetResult(await Record.ExceptionAsync(async () => await context.Request.BodyReader.ReadAtLeastAsync(int.MaxValue))),
-            static options => options.Limits.MaxRequestBodySize = Limit);
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("HTTP_TRANSFER_ENCODING", "chunked"))));
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[60_000]));
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[60_000]));
-
-        Assert.Equal(413, Assert.IsType<BadHttpRequestException>(await seen.Task.Within("the read")).StatusCode);
-    }
-
-    [Fact]
-    public async Task SynchronizationContext_LeftBehindByAHandler_EndsWithItsCall()
-    {
-        SynchronizationContext? seen = null;
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            if (context.Request.Path == "/set")
-                SynchronizationContext.SetSynchronizationContext(new SynchronizationContext());
-            else
-                seen = SynchronizationContext.Current;
-            return Apps.Hello(context);
-        });
-        var frontEnd = server.Connect();
-        var before = SynchronizationContext.Current;
-
-        frontEnd.Send(RecordBytes.Get(uri: "/set"));
-        frontEnd.Send(RecordBytes.Get(uri: "/see"));
-
-        Assert.Same(before, seen);
-    }
-
-    private static async Task GetOftenAsync(TestServer server, string uri)
-    {
-        var frontEnd = server.Connect();
-        for (var i = 0; i < 40; i++)
-        {
-            frontEnd.Send(RecordBytes.Get(uri: uri));
-            await frontEnd.ReadResponseAsync();
-        }
     }
 }

@@ -1,7 +1,4 @@
 using System.Diagnostics.Metrics;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Testing;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -70,21 +67,17 @@ public class ConnectionListTests
     [InlineData(true, 1)]
     public async Task Stop_TimeIsOver_ToldOfTheRequestsThatAreAborted(bool hasRequest, int count)
     {
-        await using var server = await TestServer.StartAsync(Apps.UntilAborted);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.UntilAborted);
         if (hasRequest)
             frontEnd.Send(RecordBytes.Get());
 
-        await server.StopAsync(new CancellationToken(canceled: true));
+        await frontEnd.Server.StopAsync(new CancellationToken(canceled: true));
 
-        Assert.Equal(count, server.Logs.All.Count(static log => log.EventName == "StopTimedOut"));
+        Assert.Equal(count, frontEnd.Server.Logs.All.Count(static log => log.EventName == "StopTimedOut"));
     }
 
     /// <summary>Whoever executes it does not wait for it, and learns from what it says.</summary>
-    [Theory]
-    [InlineData("rejected")]
-    [InlineData("aborted")]
-    [InlineData("ended")]
+    [Theory, Values("rejected", "aborted", "ended")]
     public async Task Execute_OfARequestThatAwaitsNothing_HasReturned(string how)
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
@@ -96,21 +89,5 @@ public class ConnectionListTests
             connection.OnReceived(RecordBytes.Abort(), ref ready);
 
         Assert.True(ready.RemoveFirst().Execute());
-    }
-
-    [Fact]
-    public async Task Rejection_OfOneRequest_IsNotThatOfAnotherInTheSameObject()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
-
-        // More than objects rest before they are used again.
-        for (var i = 0; i < 50; i++)
-        {
-            frontEnd.Send(RecordBytes.Begin(), RecordBytes.Record(RecordBytes.Params, 1));
-            Assert.Equal(400, (await frontEnd.ReadResponseAsync()).Status);
-            frontEnd.Send(RecordBytes.Get());
-            Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
-        }
     }
 }

@@ -1,8 +1,4 @@
-using System.Text;
 using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -11,20 +7,21 @@ public class HeaderEncodingTests
 {
     private static readonly Encoding s_strict = Encoding.GetEncoding("us-ascii", EncoderFallback.ExceptionFallback, DecoderFallback.ExceptionFallback);
 
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Flush_OfARefusedHeader_ThrowsToTheApplication(bool isAwaited)
     {
         var seen = Waiting.Signal<Exception>();
-        await using var server = await StartAsync(async context =>
-        {
-            if (isAwaited)
+        await using var frontEnd = await TestServer.ConnectAsync(
+            async context =>
+            {
+                context.Response.Headers["X-Strict"] = "é";
+                if (isAwaited)
+                    await Task.Yield();
+                seen.TrySetResult(await Assert.ThrowsAnyAsync<Exception>(() => context.Response.WriteAsync("hello")));
                 await Task.Yield();
-            seen.TrySetResult(await Assert.ThrowsAnyAsync<Exception>(() => context.Response.WriteAsync("hello")));
-            await Task.Yield();
-        });
-        var frontEnd = server.Connect();
+            },
+            static options => options.ResponseHeaderEncodingSelector = static _ => s_strict,
+            expects: "ApplicationError");
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -33,83 +30,45 @@ public class HeaderEncodingTests
     }
 
     [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
-    public async Task End_OfARefusedHeader_Is500(bool hasReset)
-    {
-        await using var server = await StartAsync(static context => context.Response.BodyWriter.WriteAsync("hello"u8.ToArray()).AsTask().ContinueWith(static _ => { }));
-        var frontEnd = server.Connect();
-        frontEnd.Transport.HasReset = hasReset;
-
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
-        Assert.Equal((500, ""), (response.Status, response.Text));
-        Assert.False(frontEnd.Transport.IsReset);
-    }
-
-    [Theory]
     [InlineData("/", 500)]
     [InlineData("no-path", 400)]
     public async Task Selector_ThatThrowsForEachResponse_IsNotAskedForTheServersOwn(string uri, int status)
     {
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             static _ => throw new InvalidOperationException("on purpose"),
             static options => options.ResponseHeaderEncodingSelector = static _ => throw new InvalidOperationException("on purpose"));
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
-        frontEnd.Send(RecordBytes.Get(1, uri));
-
-        Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(status, (await frontEnd.AskAsync(RecordBytes.Get(1, uri))).Status);
     }
 
     [Fact]
     public async Task Selector_ThatThrowsForARequest_500AndTheNextIsServed()
     {
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             Apps.Target, static options => options.RequestHeaderEncodingSelector = static _ => throw new InvalidOperationException("on purpose"));
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
-        frontEnd.Send(RecordBytes.Get(more: ("HTTP_X_ODD", "é")));
-        Assert.Equal(500, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(500, (await frontEnd.AskAsync(RecordBytes.Get(more: ("HTTP_X_ODD", "é")))).Status);
 
-        frontEnd.Send(RecordBytes.Get(1, "/next"));
-        Assert.Equal("GET /next", (await frontEnd.ReadResponseAsync()).Text);
-        Assert.Contains(server.Logs.All, static log => log.EventName == "ApplicationError" && log.Exception is InvalidOperationException);
+        Assert.Equal("GET /next", (await frontEnd.AskAsync(RecordBytes.Get(1, "/next"))).Text);
+        Assert.Contains(frontEnd.Server.Logs.All, static log => log.EventName == "ApplicationError" && log.Exception is InvalidOperationException);
     }
 
     [Fact]
     public async Task Selector_IsAskedWithoutALock_AndNotAgainForEachLook()
     {
         var asked = 0;
-        await using var server = await TestServer.StartAsync(
+        var response = await TestServer.AskAsync(
             static context => context.Response.WriteAsync($"{context.Request.Headers["X-Odd"]} {context.Request.Headers["X-Odd"]} {context.Request.Headers.Count > 0} {context.Request.Headers["X-Odd"]}"),
             options => options.RequestHeaderEncodingSelector = name =>
             {
                 LockOrder.RequireNone(name);
                 asked++;
                 return Encoding.Latin1;
-            });
-        var frontEnd = server.Connect();
+            }, RecordBytes.Get(more: ("HTTP_X_ODD", "é")));
 
-        frontEnd.Send(RecordBytes.Get(more: ("HTTP_X_ODD", "é")));
-
-        Assert.Equal("Ã© Ã© True Ã©", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Ã© Ã© True Ã©", response.Text);
         Assert.Equal(1, asked);
-    }
-
-    private static async Task<TestServer> StartAsync(RequestDelegate application)
-    {
-        var server = await TestServer.StartAsync(
-            context =>
-            {
-                context.Response.Headers["X-Strict"] = "é";
-                return application(context);
-            },
-            static options => options.ResponseHeaderEncodingSelector = static _ => s_strict);
-        server.Logs.Expected.Add("ApplicationError");
-        return server;
     }
 }

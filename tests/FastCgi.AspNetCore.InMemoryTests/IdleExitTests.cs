@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class IdleExitTests
@@ -36,11 +33,9 @@ public class IdleExitTests
     {
         await using var server = await StartAsync();
         var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync();
         server.Clock.Advance(s_limit / 2);
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync();
 
         server.Clock.Advance(s_limit / 2);
         Assert.Equal(0, server.IdleCount);
@@ -53,8 +48,7 @@ public class IdleExitTests
     {
         await using var server = await StartAsync();
         var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync();
         server.Clock.Advance(s_limit / 2);
         frontEnd.Close();
 
@@ -70,8 +64,7 @@ public class IdleExitTests
         await using var server = await StartAsync();
         server.Clock.Advance(s_limit / 2);
         var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync();
         frontEnd.Close();
 
         server.Clock.Advance(s_limit / 2);

@@ -1,37 +1,26 @@
-using FastCgi.AspNetCore.Testing;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Records that belong to no request.</summary>
 public class InactiveIdTests
 {
-    [Theory]
-    [InlineData(RecordBytes.Stdin)]
-    [InlineData(RecordBytes.Params)]
-    [InlineData(RecordBytes.Data)]
-    [InlineData(RecordBytes.AbortRequest)]
+    [Theory, Values(RecordBytes.Stdin, RecordBytes.Params, RecordBytes.Data, RecordBytes.AbortRequest)]
     public async Task RECORD_OfAnInactiveId_IgnoredAndConnectionGoesOn(byte type)
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(5));
-        await frontEnd.ReadResponseAsync(5);
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
+        await frontEnd.AskAsync(RecordBytes.Get(5));
 
         // Of a request that has ended, and of one that never began.
         foreach (var id in new[] { 5, 6 })
             frontEnd.Send(RecordBytes.Record(type, id, [1, 2, 3]), RecordBytes.Record(type, id));
 
         Assert.Empty(frontEnd.ReadAvailable());
-        frontEnd.Send(RecordBytes.Get(5));
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(5)).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync(RecordBytes.Get(5))).Text);
     }
 
     [Fact]
     public async Task RECORD_LargestContentAndPadding_NothingOfItIsReadAsAHeader()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
         // Where the sum of the lengths wraps at 16 bits, 254 bytes are skipped, and what follows is this request.
         var smuggled = new byte[65_535];

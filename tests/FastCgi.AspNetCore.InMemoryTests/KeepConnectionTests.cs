@@ -1,36 +1,13 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class KeepConnectionTests
 {
     [Fact]
-    public async Task KEEP_CONN_Set_ConnectionLeftOpen()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
-
-        for (var i = 0; i < 3; i++)
-        {
-            frontEnd.Send(RecordBytes.Get());
-            Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
-        }
-
-        Assert.False(frontEnd.Transport.IsClosed);
-        Assert.False(frontEnd.Transport.IsReset);
-    }
-
-    [Fact]
     public async Task KEEP_CONN_NotSet_ConnectionClosedBehindTheAnswer()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
-        frontEnd.Send(RecordBytes.Get(keepConnection: false));
-
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync(RecordBytes.Get(keepConnection: false))).Text);
         Assert.True(frontEnd.Transport.IsClosed);
         Assert.False(frontEnd.Transport.IsReset);
     }
@@ -39,8 +16,7 @@ public class KeepConnectionTests
     [Trait("Contract", "T13")]
     public async Task KEEP_CONN_NotSetAndSendHeld_ClosedOnlyWhenAllIsSent()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         frontEnd.Transport.HoldSends();
 
         frontEnd.Send(RecordBytes.Get(keepConnection: false));
@@ -55,17 +31,10 @@ public class KeepConnectionTests
     public async Task KEEP_CONN_NotSetForOneOfSeveral_ClosedBehindTheLast()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            if (context.Request.Path == "/slow")
-                await go.Task;
-            await Apps.Target(context);
-        });
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.After(go.Task, Apps.Target, path: "/slow"));
 
         frontEnd.Send(RecordBytes.Get(1, "/slow"));
-        frontEnd.Send(RecordBytes.Get(2, "/fast", keepConnection: false));
-        Assert.Equal("GET /fast", (await frontEnd.ReadResponseAsync(2)).Text);
+        Assert.Equal("GET /fast", (await frontEnd.AskAsync(RecordBytes.Get(2, "/fast", keepConnection: false))).Text);
         Assert.False(frontEnd.Transport.IsClosed);
         go.SetResult();
 
@@ -78,7 +47,7 @@ public class KeepConnectionTests
     {
         var isEnding = Waiting.Signal();
         using var go = new ManualResetEventSlim();
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             context =>
             {
                 if (context.Request.Path == "/held")
@@ -92,7 +61,6 @@ public class KeepConnectionTests
                     go.Wait();
                 return null;
             });
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Begin(1, keepConnection: false));
         var held = Task.Run(() => frontEnd.Send(RecordBytes.Get(2, "/held")));
         await isEnding.Task.Within("the end of the second");
@@ -111,13 +79,7 @@ public class KeepConnectionTests
     public async Task KEEP_CONN_NotSetAndAnotherEndedBeforeItsBody_RestIsWaitedFor()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            if (context.Request.Path == "/slow")
-                await go.Task;
-            await Apps.Target(context);
-        });
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.After(go.Task, Apps.Target, path: "/slow"));
         frontEnd.Send(RecordBytes.Get(1, "/slow", keepConnection: false));
         frontEnd.Send(RecordBytes.Begin(2), RecordBytes.ParamsStream(2, RecordBytes.RequestParams("POST", "/early", ("CONTENT_LENGTH", "1000"))));
         Assert.Equal("POST /early", (await frontEnd.ReadResponseAsync(2)).Text);
@@ -126,39 +88,5 @@ public class KeepConnectionTests
         // Its STDIN may be on its way still: a socket closed before it came would be reset, and the last answer lost.
         Assert.Equal("GET /slow", (await frontEnd.ReadResponseAsync()).Text);
         Assert.False(frontEnd.IsInputComplete);
-    }
-
-    [Fact]
-    public async Task BEGIN_REQUEST_BehindTheLastAnswer_Ignored()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(keepConnection: false));
-        await frontEnd.ReadResponseAsync();
-
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Empty(frontEnd.ReadAvailable());
-    }
-
-    [Fact]
-    public async Task FIN_AfterTheAnswer_NothingIsCancelled()
-    {
-        var token = CancellationToken.None;
-        var completed = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            token = context.RequestAborted;
-            context.Response.OnCompleted(async () => await completed.Task);
-            return Apps.Hello(context);
-        });
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get(keepConnection: false));
-        await frontEnd.ReadResponseAsync();
-        frontEnd.Close();
-
-        Assert.False(token.IsCancellationRequested);
-        completed.SetResult();
     }
 }

@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.Extensions.Logging;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Header blocks that nginx has no room for, as long as nobody gives it some.</summary>
@@ -20,11 +16,7 @@ public class LargeHeadTests
 
         async Task<int> MeasureAsync(int length)
         {
-            await using var server = await TestServer.StartAsync(context =>
-            {
-                context.Response.Headers["X-Large"] = "x" + new string('x', length);
-                return Task.CompletedTask;
-            });
+            await using var server = await TestServer.StartAsync(Apps.Do(context => context.Response.Headers["X-Large"] = "x" + new string('x', length)));
             var frontEnd = server.Connect();
             frontEnd.Send(RecordBytes.Get());
             var stdout = await frontEnd.ReadRecordAsync();
@@ -40,17 +32,11 @@ public class LargeHeadTests
     [InlineData(9_000, "fastcgi_buffer_size 16k; fastcgi_buffers 8 16k;")]
     public async Task Head_BeyondNginxDefault_LineToAddIsLogged(int length, string? line)
     {
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            context.Response.Headers["X-Large"] = new string('x', length);
-            return Task.CompletedTask;
-        });
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(context => context.Response.Headers["X-Large"] = new string('x', length)));
 
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync();
 
-        var report = server.Logs.All.SingleOrDefault(log => log.EventName == "HeadTooLargeForNginx");
+        var report = frontEnd.Server.Logs.All.SingleOrDefault(log => log.EventName == "HeadTooLargeForNginx");
         Assert.Equal(line is not null, report is not null);
         if (line is not null)
         {
@@ -62,44 +48,31 @@ public class LargeHeadTests
     [Fact]
     public async Task Head_BeyondNginxDefaultSeveralTimes_LoggedOnceForEachSize()
     {
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             context.Response.Headers["X-Large"] = new string('x', int.Parse(context.Request.Path.Value![1..]));
             return Task.CompletedTask;
         });
-        var frontEnd = server.Connect();
 
         foreach (var path in (string[])["/5000", "/9000", "/6000", "/9001"])
-        {
-            frontEnd.Send(RecordBytes.Get(uri: path));
-            await frontEnd.ReadResponseAsync();
-        }
+            await frontEnd.AskAsync(RecordBytes.Get(uri: path));
 
-        Assert.Equal(2, server.Logs.All.Count(log => log.EventName == "HeadTooLargeForNginx"));
-        Assert.DoesNotContain(server.Logs.All, log => log.EventName == "LargeResponseHead");
+        Assert.Equal(2, frontEnd.Server.Logs.All.Count(log => log.EventName == "HeadTooLargeForNginx"));
+        Assert.DoesNotContain(frontEnd.Server.Logs.All, log => log.EventName == "LargeResponseHead");
 
-        server.Clock.Advance(TimeSpan.FromMinutes(1));
-        frontEnd.Send(RecordBytes.Get(uri: "/5000"));
-        await frontEnd.ReadResponseAsync();
-        Assert.Equal(2, server.Logs.All.Count(log => log.EventName == "HeadTooLargeForNginx"));
-        Assert.Single(server.Logs.All, log => log is { EventName: "LargeResponseHead", Level: LogLevel.Debug });
+        frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(1));
+        await frontEnd.AskAsync(RecordBytes.Get(uri: "/5000"));
+        Assert.Equal(2, frontEnd.Server.Logs.All.Count(log => log.EventName == "HeadTooLargeForNginx"));
+        Assert.Single(frontEnd.Server.Logs.All, log => log is { EventName: "LargeResponseHead", Level: LogLevel.Debug });
     }
 
-    [Theory]
-    [InlineData("Apache/2.4.71 (Debian)")]
-    [InlineData("")]
+    [Theory, Values("Apache/2.4.71 (Debian)", "")]
     public async Task Head_BehindAnotherWebServer_IsNoWarning(string software)
     {
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            context.Response.Headers["X-Large"] = new string('x', 5_000);
-            return Task.CompletedTask;
-        });
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(context => context.Response.Headers["X-Large"] = new string('x', 5_000)));
 
-        frontEnd.Send(RecordBytes.Get(more: ("SERVER_SOFTWARE", software)));
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync(RecordBytes.Get(more: ("SERVER_SOFTWARE", software)));
 
-        Assert.Equal(LogLevel.Debug, Assert.Single(server.Logs.All, log => log.EventName is "LargeResponseHead" or "HeadTooLargeForNginx").Level);
+        Assert.Equal(LogLevel.Debug, Assert.Single(frontEnd.Server.Logs.All, log => log.EventName is "LargeResponseHead" or "HeadTooLargeForNginx").Level);
     }
 }

@@ -1,11 +1,5 @@
 using FastCgi.AspNetCore.Hosting;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Routing;
-using Microsoft.Extensions.DependencyInjection;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -13,15 +7,7 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 public sealed class LateUseTests
 {
     /// <summary>The web server takes any status below 400 for a permission, so that only the answer of the authorizer that was asked first may have one.</summary>
-    [Theory]
-    [InlineData("exception")]
-    [InlineData("status")]
-    [InlineData("branch")]
-    [InlineData("shortcut")]
-    [InlineData("redirect")]
-    [InlineData("afterwards")]
-    [InlineData("meanwhile")]
-    [InlineData("cleared")]
+    [Theory, Values("exception", "status", "branch", "shortcut", "redirect", "afterwards", "meanwhile", "cleared")]
     public async Task Authorizer_SomethingElseAnswers_DoesNotAllow(string how)
     {
         static void SetRole(FastCgiServerOptions options) => options.Roles.Add(FastCgiRole.Authorizer);
@@ -96,54 +82,10 @@ public sealed class LateUseTests
         }
     }
 
-    /// <summary>A position of another request's body, and one of an earlier read, are refused before the pipe takes them.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
-    public async Task BodyReader_PositionOfAnotherRead_IsRefused(bool ofAnotherRequest)
-    {
-        SequencePosition kept = default;
-        var (first, go, done) = (Waiting.Signal(), Waiting.Signal(), Waiting.Signal<Exception?>());
-        await using var server = await TestServer.StartAsync(HandleAsync);
-        var one = server.Connect();
-        one.Send(RecordBytes.Post(1, "/first", "the body of another"u8.ToArray()));
-        await first.Task;
-        var two = server.Connect();
-        two.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/second", ("CONTENT_LENGTH", "3000"))), RecordBytes.Record(RecordBytes.Stdin, 1, "0123456789"u8));
-
-        Assert.IsType<ArgumentOutOfRangeException>(await done.Task);
-
-        two.Send(RecordBytes.Record(RecordBytes.Stdin, 1, new byte[2_990]), RecordBytes.Record(RecordBytes.Stdin, 1));
-        Assert.Equal("3000", (await two.ReadResponseAsync()).Text);
-        go.SetResult();
-        await one.ReadResponseAsync();
-
-        async Task HandleAsync(HttpContext context)
-        {
-            var reader = context.Request.BodyReader;
-            var read = await reader.ReadAsync();
-            if (context.Request.Path == "/first")
-            {
-                kept = read.Buffer.GetPosition(4);
-                first.SetResult();
-                await go.Task;
-                return;
-            }
-
-            if (!ofAnotherRequest)
-                kept = new SequencePosition(null, 4);
-            done.SetResult(Record.Exception(() => reader.AdvanceTo(kept)));
-            reader.AdvanceTo(read.Buffer.Start, read.Buffer.End);
-            read = await reader.ReadAtLeastAsync(3_000);
-            await context.Response.WriteAsync($"{read.Buffer.Length}");
-        }
-    }
-
     [Fact]
     public async Task FilterData_ReadTwiceAtOnce_OnlyTheSecondFails()
     {
-        await using var server = await TestServer.StartAsync(HandleAsync, static options => options.Roles.Add(FastCgiRole.Filter));
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(HandleAsync, static options => options.Roles.Add(FastCgiRole.Filter));
         frontEnd.Send(RecordBytes.Begin(1, 3), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/f", ("FCGI_DATA_LENGTH", "5"))), RecordBytes.Record(RecordBytes.Stdin, 1));
 
         frontEnd.Send(RecordBytes.Record(RecordBytes.Data, 1, "hello"u8), RecordBytes.Record(RecordBytes.Data, 1));
@@ -160,9 +102,7 @@ public sealed class LateUseTests
     }
 
     /// <summary>Nothing more of the body comes behind the end of the response: a read gets what is there, and then fails instead of waiting for ever.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Body_ReadAfterTheResponseIsComplete_EndsAndGivesItsPlaceBack(bool isStarted)
     {
         var error = Waiting.Signal<Exception?>();
@@ -175,8 +115,7 @@ public sealed class LateUseTests
         Assert.IsType<BadHttpRequestException>(await error.Task);
         frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, "56789"u8), RecordBytes.Record(RecordBytes.Stdin, 1));
         var next = server.Connect();
-        next.Send(RecordBytes.Get());
-        Assert.Equal(200, (await next.ReadResponseAsync()).Status);
+        Assert.Equal(200, (await next.AskAsync()).Status);
 
         async Task HandleAsync(HttpContext context)
         {
@@ -205,36 +144,27 @@ public sealed class LateUseTests
     [InlineData("GET", 304)]
     public async Task ContentLength_SetBehindMoreBytesOfNoBody_IsSent(string method, int statusCode)
     {
-        await using var server = await TestServer.StartAsync(context =>
+        var response = await TestServer.AskAsync(context =>
         {
             context.Response.StatusCode = statusCode;
-            context.Response.BodyWriter.GetSpan(20)[..20].Fill((byte)'a');
-            context.Response.BodyWriter.Advance(20);
+            context.Response.BodyWriter.Write(new byte[20]);
             context.Response.ContentLength = 10;
             return Task.CompletedTask;
-        });
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(method: method));
+        }, RecordBytes.Get(method: method));
 
-        Assert.Equal(statusCode, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(statusCode, response.Status);
     }
 
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task ContentLength_SetBehindMoreBytes_IsAnError(bool isFlushed)
     {
-        await using var server = await TestServer.StartAsync(HandleAsync);
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get());
+        var response = await TestServer.AskFailingAsync(HandleAsync);
 
-        Assert.Equal(500, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(500, response.Status);
 
         async Task HandleAsync(HttpContext context)
         {
-            context.Response.BodyWriter.GetSpan(20)[..20].Fill((byte)'a');
-            context.Response.BodyWriter.Advance(20);
+            context.Response.BodyWriter.Write(new byte[20]);
             context.Response.ContentLength = 10;
             if (isFlushed)
                 await context.Response.BodyWriter.FlushAsync();
@@ -245,8 +175,7 @@ public sealed class LateUseTests
     public async Task CancelPendingFlush_BehindAFlushThatATokenCancelled_IsOfTheNextFlush()
     {
         var isCanceled = Waiting.Signal<bool>();
-        await using var server = await TestServer.StartAsync(HandleAsync);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(HandleAsync);
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Get());
 
@@ -267,21 +196,18 @@ public sealed class LateUseTests
     }
 
     /// <summary>What the callbacks use, such as the services of the request, is there until they are over, and so it is with a request whose client has gone.</summary>
-    [Theory]
-    [InlineData("callback")]
-    [InlineData("handler")]
+    [Theory, Values("callback", "handler")]
     public async Task Stop_WhileTheApplicationWorksOn_WaitsForIt(string what)
     {
         var (entered, go) = (Waiting.Signal(), Waiting.Signal());
-        await using var server = await TestServer.StartAsync(HandleAsync);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(HandleAsync);
         frontEnd.Send(RecordBytes.Get(keepConnection: false));
         await entered.Task;
         frontEnd.Close();
 
-        var stopping = server.StopAsync();
+        var stopping = frontEnd.Server.StopAsync();
 
-        await Waiting.UntilAsync(() => server.Connections is { IsStopping: true, Count: 0 }, "the connection to go");
+        await Waiting.UntilAsync(() => frontEnd.Server.Connections is { IsStopping: true, Count: 0 }, "the connection to go");
         Assert.False(stopping.IsCompleted);
         go.SetResult();
         await stopping.WaitAsync(Waiting.Patience);

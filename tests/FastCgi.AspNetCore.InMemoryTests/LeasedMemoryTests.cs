@@ -1,8 +1,3 @@
-using System.IO.Pipelines;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Memory that an application got from a body and keeps: what it writes there later, or reads there, is in no other request.</summary>
@@ -77,9 +72,7 @@ public sealed class LeasedMemoryTests
         }
     }
 
-    [Theory]
-    [InlineData(10)]
-    [InlineData(50_000)]
+    [Theory, Values(10, 50_000)]
     public async Task RequestMemory_ReadAfterTheEnd_IsStillItsOwn(int length)
     {
         var kept = new List<ReadOnlyMemory<byte>>();
@@ -97,16 +90,14 @@ public sealed class LeasedMemoryTests
                 kept.Add(segment);
         });
         var first = server.Connect();
-        first.Send(RecordBytes.Post(1, "/first", own));
-        await first.ReadResponseAsync();
+        await first.AskAsync(RecordBytes.Post(1, "/first", own));
 
         var other = new byte[length];
         other.AsSpan().Fill((byte)'X');
         for (var i = 0; i < Others; i++)
         {
             var frontEnd = server.Connect();
-            frontEnd.Send(RecordBytes.Post(1, "/other", other));
-            Assert.Equal(Apps.HashOf(other), (await frontEnd.ReadResponseAsync()).Text);
+            Assert.Equal(Apps.HashOf(other), (await frontEnd.AskAsync(RecordBytes.Post(1, "/other", other))).Text);
         }
 
         Assert.Equal(own, kept.SelectMany(static segment => segment.ToArray()));

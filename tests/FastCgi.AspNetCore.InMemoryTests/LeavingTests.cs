@@ -1,9 +1,4 @@
-using System.Net;
 using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Testing;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 

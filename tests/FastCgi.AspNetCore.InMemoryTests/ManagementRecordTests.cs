@@ -1,7 +1,3 @@
-using System.Text;
-using FastCgi.AspNetCore.Testing;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class ManagementRecordTests
@@ -10,12 +6,11 @@ public class ManagementRecordTests
     [Trait("Contract", "G2")]
     public async Task GET_VALUES_AllNames_TheTruth()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options =>
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options =>
         {
             options.Limits.MaxConcurrentConnections = 50;
             options.Limits.MaxRequestsPerConnection = 20;
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MAX_CONNS", ""), ("FCGI_MAX_REQS", ""), ("FCGI_MPXS_CONNS", ""))));
 
@@ -47,8 +42,7 @@ public class ManagementRecordTests
     [Fact]
     public async Task GET_VALUES_MultiplexingOff_TheTruth()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.MaxRequestsPerConnection = 1);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options => options.Limits.MaxRequestsPerConnection = 1);
 
         frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MPXS_CONNS", ""), ("FCGI_MAX_REQS", ""))));
 
@@ -62,8 +56,7 @@ public class ManagementRecordTests
     [InlineData("fcgi_max_reqs", "")]
     public async Task GET_VALUES_SomeNames_OnlyWhatIsUnderstoodAndOnce(string names, string expected)
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.MaxConcurrentRequests = 7);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options => options.Limits.MaxConcurrentRequests = 7);
         var pairs = names.Split(',', StringSplitOptions.RemoveEmptyEntries).Select(static name => (name, "")).ToArray();
 
         frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(pairs)));
@@ -74,8 +67,7 @@ public class ManagementRecordTests
     [Fact]
     public async Task GET_VALUES_AtEverySplitPoint_SameResult()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.MaxRequestsPerConnection = 9);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options => options.Limits.MaxRequestsPerConnection = 9);
         var record = RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MAX_REQS", ""), ("FCGI_MPXS_CONNS", "")), padding: 3);
 
         for (var cut = 1; cut < record.Length; cut++)
@@ -90,8 +82,7 @@ public class ManagementRecordTests
     public async Task GET_VALUES_DuringRequest_AnsweredAtOnce()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(Apps.HelloAfter(go.Task));
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.HelloAfter(go.Task));
 
         frontEnd.Send(RecordBytes.Get());
         frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MPXS_CONNS", ""))));
@@ -104,23 +95,17 @@ public class ManagementRecordTests
     [Fact]
     public async Task GET_VALUES_Malformed_ConnectionReset()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
         frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1]));
 
         Assert.True(frontEnd.Transport.IsReset);
     }
 
-    [Theory]
-    [InlineData((byte)12)]
-    [InlineData((byte)99)]
-    [InlineData((byte)255)]
-    [InlineData((byte)0)]
+    [Theory, Values((byte)12, (byte)99, (byte)255, (byte)0)]
     public async Task UNKNOWN_TYPE_ForManagementRecord_OneAnswer(byte type)
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
         frontEnd.SendByteByByte(RecordBytes.Record(type, 0, new byte[100], padding: 4));
 
@@ -128,8 +113,7 @@ public class ManagementRecordTests
         Assert.Equal(RecordBytes.UnknownType, record.Type);
         Assert.Equal(0, record.Id);
         Assert.Equal([type, 0, 0, 0, 0, 0, 0, 0], record.Content);
-        frontEnd.Send(RecordBytes.Get());
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
     }
 
     private static async Task<string> ReadResultAsync(FrontEnd frontEnd)

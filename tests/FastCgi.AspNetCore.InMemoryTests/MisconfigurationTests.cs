@@ -1,9 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.Logging;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>What an operator can mend is told: how often, the cause, the line to add, and no more than once a minute.</summary>
@@ -12,10 +6,9 @@ public class MisconfigurationTests
     [Fact]
     public async Task Params_WithoutMethod_400AndTheLineToAdd()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
-        await AssertReportedOnceAMinuteAsync(server, "ParametersMissing", async () =>
+        await AssertReportedOnceAMinuteAsync(frontEnd.Server, "ParametersMissing", async () =>
         {
             frontEnd.Send([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, ("PATH_BASE", "/app"), ("HTTP_HOST", "www.example.test")), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
             var response = await frontEnd.ReadResponseAsync();
@@ -27,42 +20,35 @@ public class MisconfigurationTests
     [Fact]
     public async Task Params_WithoutPath_ServedAsTheRootAndTheLineToAdd()
     {
-        await using var server = await TestServer.StartAsync(Apps.Target);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Target);
 
-        await AssertReportedOnceAMinuteAsync(server, "ParametersMissing", async () =>
+        await AssertReportedOnceAMinuteAsync(frontEnd.Server, "ParametersMissing", async () =>
         {
             frontEnd.Send([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, ("REQUEST_METHOD", "GET"), ("REQUEST_URI", "")), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
             Assert.Equal("GET /", (await frontEnd.ReadResponseAsync()).Text);
         }, "REQUEST_URI", "for /", "include fastcgi_params;");
     }
 
-    [Theory]
-    [InlineData("REQUEST_URI")]
-    [InlineData("SCRIPT_NAME")]
-    [InlineData("PATH_INFO")]
+    [Theory, Values("REQUEST_URI", "SCRIPT_NAME", "PATH_INFO")]
     public async Task Params_WithAPath_NothingIsReported(string name)
     {
-        await using var server = await TestServer.StartAsync(Apps.Target);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Target);
 
         frontEnd.Send([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, ("REQUEST_METHOD", "GET"), (name, "/x")), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
 
         Assert.Equal("GET /x", (await frontEnd.ReadResponseAsync()).Text);
-        Assert.DoesNotContain(server.Logs.All, static log => log.Level >= LogLevel.Warning);
+        Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
     }
 
     [Fact]
     public async Task Host_WithoutPortOnAnUnusualOne_TheLineToAdd()
     {
-        await using var server = await TestServer.StartAsync(Host);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Host);
 
-        await AssertReportedOnceAMinuteAsync(server, "HostWithoutPort", async () =>
-        {
-            frontEnd.Send(RecordBytes.Get(more: ("SERVER_PORT", "8080")));
-            Assert.Equal("www.example.test", (await frontEnd.ReadResponseAsync()).Text);
-        }, "port 8080", "'www.example.test'", "fastcgi_param HTTP_HOST $host:$server_port;", "fastcgi_param SERVER_PORT 443;");
+        await AssertReportedOnceAMinuteAsync(
+            frontEnd.Server, "HostWithoutPort",
+            async () => Assert.Equal("www.example.test", (await frontEnd.AskAsync(RecordBytes.Get(more: ("SERVER_PORT", "8080")))).Text),
+            "port 8080", "'www.example.test'", "fastcgi_param HTTP_HOST $host:$server_port;", "fastcgi_param SERVER_PORT 443;");
     }
 
     [Theory]
@@ -78,15 +64,15 @@ public class MisconfigurationTests
     [InlineData("8080", "www.example.test:8080", "www.example.test:8080")]
     [InlineData("8080", "www.example.test:80", "www.example.test")]
     [InlineData("8080", "[::1]:8080", "[::1]:8080")]
+    [InlineData("8080", "no name", "no name")]
+    [InlineData("8080", "user@www.example.test", "user@www.example.test")]
+    [InlineData("8080", "www\u0085warn", "www\u0085warn")]
     public async Task Host_AsItShouldBe_NothingIsReported(string port, string host, string expected)
     {
-        await using var server = await TestServer.StartAsync(Host);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Host);
 
-        frontEnd.Send(RecordBytes.Get(more: [("SERVER_PORT", port), ("HTTP_HOST", host)]));
-
-        Assert.Equal(expected, (await frontEnd.ReadResponseAsync()).Text);
-        Assert.DoesNotContain(server.Logs.All, static log => log.Level >= LogLevel.Warning);
+        Assert.Equal(expected, (await frontEnd.AskAsync(RecordBytes.Get(more: [("SERVER_PORT", port), ("HTTP_HOST", host)]))).Text);
+        Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
     }
 
     [Fact]
@@ -98,47 +84,24 @@ public class MisconfigurationTests
         busy.Send(RecordBytes.Get());
         var frontEnd = server.Connect();
 
-        await AssertReportedOnceAMinuteAsync(server, "RequestsRefused", async () =>
-        {
-            frontEnd.Send(RecordBytes.Get());
-            Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
-        }, "answered 503", "1 were under way", "FastCgi:Limits:MaxConcurrentRequests", "FastCgi:Limits:RequestQueueLimit");
+        await AssertReportedOnceAMinuteAsync(
+            server, "RequestsRefused",
+            async () => Assert.Equal(503, (await frontEnd.AskAsync()).Status),
+            "answered 503", "1 were under way", "FastCgi:Limits:MaxConcurrentRequests", "FastCgi:Limits:RequestQueueLimit");
 
         release.SetResult();
         await busy.ReadResponseAsync();
     }
 
     [Fact]
-    public async Task Requests_BeyondTheLimitOfAConnection_503ThatNamesIt()
-    {
-        var release = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(context => release.Task, options => options.Limits.MaxRequestsPerConnection = 2);
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(1), RecordBytes.Get(2), RecordBytes.Get(3));
-
-        Assert.Contains("MaxRequestsPerConnection", (await frontEnd.ReadResponseAsync(3)).Text, StringComparison.Ordinal);
-        Assert.DoesNotContain(server.Logs.All, static log => log.EventName == "RequestsRefused");
-
-        release.SetResult();
-        await frontEnd.ReadResponseAsync(1);
-        await frontEnd.ReadResponseAsync(2);
-    }
-
-    [Fact]
     public async Task Headers_ThatAreNotTheApplications_ToldOnceAMinute()
     {
-        await using var server = await TestServer.StartAsync(static context =>
-        {
-            context.Response.Headers.KeepAlive = "timeout=5";
-            return Task.CompletedTask;
-        });
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(static context => context.Response.Headers.KeepAlive = "timeout=5"));
 
-        await AssertReportedOnceAMinuteAsync(server, "HeadersDropped", async () =>
-        {
-            frontEnd.Send(RecordBytes.Get());
-            await frontEnd.ReadResponseAsync();
-        }, "Keep-Alive", "Remove what sets them");
+        await AssertReportedOnceAMinuteAsync(
+            frontEnd.Server, "HeadersDropped",
+            async () => await frontEnd.AskAsync(),
+            "Keep-Alive", "Remove what sets them");
     }
 
     [Theory]
@@ -146,10 +109,9 @@ public class MisconfigurationTests
     [InlineData(null, "FastCgi:PathBase")]
     public async Task PathBase_ThatThePathDoesNotBeginWith_404AndTheLineToAdd(string? parameter, string source)
     {
-        await using var server = await TestServer.StartAsync(NotFound, options => options.PathBase = parameter is null ? "/app" : "");
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(NotFound, options => options.PathBase = parameter is null ? "/app" : "");
 
-        await AssertReportedOnceAMinuteAsync(server, "PathBaseNotMatched", async () =>
+        await AssertReportedOnceAMinuteAsync(frontEnd.Server, "PathBaseNotMatched", async () =>
         {
             frontEnd.Send(RecordBytes.Get(uri: "/application/a%0Ab?token=secret", more: parameter is null ? [] : [(parameter, "/app")]));
             Assert.Equal(404, (await frontEnd.ReadResponseAsync()).Status);
@@ -162,29 +124,24 @@ public class MisconfigurationTests
     [InlineData("SERVER_PORT", "443", "SERVER_PORT")]
     public async Task Redirect_ToHttpsOfAClientThatSeemsToBeThere_TheLinesToAdd(string name, string value, string evidence)
     {
-        await using var server = await TestServer.StartAsync(RedirectToHttps);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(RedirectToHttps);
 
-        await AssertReportedOnceAMinuteAsync(server, "RedirectToHttps", async () =>
-        {
-            frontEnd.Send(RecordBytes.Get(more: [("REQUEST_SCHEME", ""), (name, value)]));
-            Assert.Equal(307, (await frontEnd.ReadResponseAsync()).Status);
-        }, evidence, "redirected for ever", "fastcgi_param HTTPS on;", "set-param REQUEST_SCHEME https");
+        await AssertReportedOnceAMinuteAsync(
+            frontEnd.Server, "RedirectToHttps",
+            async () => Assert.Equal(307, (await frontEnd.AskAsync(RecordBytes.Get(more: [("REQUEST_SCHEME", ""), (name, value)]))).Status),
+            evidence, "redirected for ever", "fastcgi_param HTTPS on;", "set-param REQUEST_SCHEME https");
     }
 
     [Fact]
     public async Task Body_BeyondTheLimit_413AndTheSetting()
     {
-        await using var server = await TestServer.StartAsync(
-            static context => context.Request.Body.CopyToAsync(Stream.Null), options => options.Limits.MaxRequestBodySize = 3);
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(
+            static context => context.Request.Body.CopyToAsync(Stream.Null), options => options.Limits.MaxRequestBodySize = 3, expects: "ApplicationError");
 
-        await AssertReportedOnceAMinuteAsync(server, "RequestBodyTooLarge", async () =>
-        {
-            frontEnd.Send(RecordBytes.Post(1, "/", new byte[4]));
-            Assert.Equal(413, (await frontEnd.ReadResponseAsync()).Status);
-        }, "3 bytes", "FastCgi:Limits:MaxRequestBodySize");
+        await AssertReportedOnceAMinuteAsync(
+            frontEnd.Server, "RequestBodyTooLarge",
+            async () => Assert.Equal(413, (await frontEnd.AskAsync(RecordBytes.Post(1, "/", new byte[4]))).Status),
+            "3 bytes", "FastCgi:Limits:MaxRequestBodySize");
     }
 
     /// <summary>The limit of an endpoint is what the application wants, and raising that of the server would change nothing.</summary>
@@ -193,49 +150,24 @@ public class MisconfigurationTests
     [InlineData(null)]
     public async Task Body_BeyondTheLimitOfTheEndpoint_NothingIsReported(int? declaredLength)
     {
-        await using var server = await TestServer.StartAsync(static context =>
+        await using var frontEnd = await TestServer.ConnectAsync(static context =>
         {
             context.Features.GetRequiredFeature<IHttpMaxRequestBodySizeFeature>().MaxRequestBodySize = 3;
             return context.Request.Body.CopyToAsync(Stream.Null);
-        });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        }, expects: "ApplicationError");
 
-        frontEnd.Send(RecordBytes.Post(1, "/", new byte[4], more: ("CONTENT_LENGTH", declaredLength is null ? "" : "4")));
-
-        Assert.Equal(413, (await frontEnd.ReadResponseAsync()).Status);
-        Assert.DoesNotContain(server.Logs.All, static log => log.Level == LogLevel.Warning);
+        Assert.Equal(413, (await frontEnd.AskAsync(RecordBytes.Post(1, "/", new byte[4], more: ("CONTENT_LENGTH", declaredLength is null ? "" : "4")))).Status);
+        Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level == LogLevel.Warning);
     }
 
     /// <summary>The documented configuration behind a load balancer says the port that clients use for both schemes.</summary>
-    [Theory]
-    [InlineData("HTTP_X_FORWARDED_PROTO")]
-    [InlineData("REQUEST_SCHEME")]
+    [Theory, Values("HTTP_X_FORWARDED_PROTO", "REQUEST_SCHEME")]
     public async Task Redirect_OfAClientThatIsSaidToUseHttp_NothingIsReported(string name)
     {
-        await using var server = await TestServer.StartAsync(RedirectToHttps);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(RedirectToHttps);
 
-        frontEnd.Send(RecordBytes.Get(more: [("SERVER_PORT", "443"), (name, "http")]));
-
-        Assert.Equal(307, (await frontEnd.ReadResponseAsync()).Status);
-        Assert.DoesNotContain(server.Logs.All, static log => log.Level >= LogLevel.Warning);
-    }
-
-    /// <summary>A client chooses what is in the log no more than it can.</summary>
-    [Theory]
-    [InlineData("no name")]
-    [InlineData("user@www.example.test")]
-    [InlineData("www\u0085warn")]
-    public async Task Host_ThatIsNoName_NothingIsReported(string host)
-    {
-        await using var server = await TestServer.StartAsync(Host);
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get(more: [("SERVER_PORT", "8080"), ("HTTP_HOST", host)]));
-
-        Assert.Equal(host, (await frontEnd.ReadResponseAsync()).Text);
-        Assert.DoesNotContain(server.Logs.All, static log => log.Level >= LogLevel.Warning);
+        Assert.Equal(307, (await frontEnd.AskAsync(RecordBytes.Get(more: [("SERVER_PORT", "443"), (name, "http")]))).Status);
+        Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
     }
 
     [Theory]
@@ -248,18 +180,15 @@ public class MisconfigurationTests
     [InlineData(413, "/x", "PATH_INFO", "")]
     public async Task Answer_ThatNoMistakeLedTo_NothingIsReported(int status, string uri, string name, string value)
     {
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             context.Response.StatusCode = status;
             context.Response.Headers.Location = "https://www.example.test/x";
             return Task.CompletedTask;
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get(uri: uri, more: (name, value)));
-
-        Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
-        Assert.DoesNotContain(server.Logs.All, static log => log.Level >= LogLevel.Warning);
+        Assert.Equal(status, (await frontEnd.AskAsync(RecordBytes.Get(uri: uri, more: (name, value)))).Status);
+        Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
     }
 
     [Theory]
@@ -268,11 +197,7 @@ public class MisconfigurationTests
     [InlineData("nginx/1.22.1", null)]
     public async Task Authorization_Absent_TheLineToAddOnce(string webServer, string? line)
     {
-        await using var server = await TestServer.StartAsync(static context =>
-        {
-            context.Response.StatusCode = 401;
-            return Task.CompletedTask;
-        });
+        await using var server = await TestServer.StartAsync(Apps.Do(static context => context.Response.StatusCode = 401));
 
         await AssertToldOnceAsync(server, webServer, "AuthorizationAbsent", line, ("HTTP_AUTHORIZATION", "Bearer token"));
     }
@@ -309,15 +234,11 @@ public class MisconfigurationTests
     private static async Task AssertToldOnceAsync(TestServer server, string webServer, string eventName, string? line, (string Name, string Value) exception)
     {
         var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(more: [("SERVER_SOFTWARE", webServer), exception]));
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync(RecordBytes.Get(more: [("SERVER_SOFTWARE", webServer), exception]));
         Assert.DoesNotContain(server.Logs.All, log => log.EventName == eventName);
 
         for (var i = 0; i < 2; i++)
-        {
-            frontEnd.Send(RecordBytes.Get(more: ("SERVER_SOFTWARE", webServer)));
-            await frontEnd.ReadResponseAsync();
-        }
+            await frontEnd.AskAsync(RecordBytes.Get(more: ("SERVER_SOFTWARE", webServer)));
 
         var logs = server.Logs.All.Where(log => log.EventName == eventName).ToList();
         if (line is null)

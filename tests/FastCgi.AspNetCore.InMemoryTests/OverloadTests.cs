@@ -1,9 +1,3 @@
-using System.Collections.Concurrent;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.Logging;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>More requests than the application may work on: who waits, for how long, who is refused, and who has a place all the same.</summary>
@@ -12,7 +6,7 @@ public class OverloadTests
     private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
 
     private readonly ConcurrentQueue<string> _begun = [];
-    private TaskCompletionSource _go = Waiting.Signal();
+    private readonly TaskCompletionSource _go = Waiting.Signal();
 
     [Theory]
     [InlineData(9, false)]
@@ -42,8 +36,7 @@ public class OverloadTests
         // The one that runs is not concerned, nor is the connection.
         _go.SetResult();
         Assert.Equal("Hello", (await first.ReadResponseAsync()).Text);
-        second.Send(RecordBytes.Get(uri: "/3"));
-        Assert.Equal("Hello", (await second.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await second.AskAsync(RecordBytes.Get(uri: "/3"))).Text);
         Assert.Equal(["/1", "/3"], _begun);
     }
 
@@ -143,10 +136,7 @@ public class OverloadTests
     }
 
     /// <summary>Else those who come and go would keep the queue full of requests that nobody waits for.</summary>
-    [Theory]
-    [InlineData("closed")]
-    [InlineData("aborted")]
-    [InlineData("stopped")]
+    [Theory, Values("closed", "aborted", "stopped")]
     public async Task Queue_ClientOfOneThatWaitsGoes_ItsPlaceIsFreeAtOnce(string how)
     {
         await using var server = await StartAsync(queue: 1);
@@ -197,109 +187,6 @@ public class OverloadTests
         _go.SetResult();
 
         Assert.Equal(isTaken ? 200 : 503, (await frontEnd.ReadResponseAsync()).Status);
-    }
-
-    [Theory]
-    [InlineData(1)]
-    [InlineData(3)]
-    public async Task MaxReservedRequests_Bound_IsKept(int limit)
-    {
-        await using var server = await StartAsync(queue: 0, limits => limits.MaxReservedRequests = limit, "/health");
-        // The first has the ordinary place.
-        for (var i = 0; i < 2; i++)
-        {
-            _go = Waiting.Signal();
-            var taken = Enumerable.Range(0, limit + 1).Select(_ => Send(server, "/health")).ToList();
-            Assert.Equal(503, (await Send(server, "/health").ReadResponseAsync()).Status);
-            Assert.Equal(503, (await Send(server, "/health").ReadResponseAsync()).Status);
-            _go.SetResult();
-            foreach (var frontEnd in taken)
-                Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
-            await Waiting.UntilAsync(() => server.Connections.CountRequests() == 0, "the requests to end");
-        }
-    }
-
-    [Fact]
-    public async Task MaxReservedRequests_Taken_FurtherOnesWaitAsAnyOther()
-    {
-        await using var server = await StartAsync(queue: 1, static limits => limits.MaxReservedRequests = 1, "/health");
-        var all = new[] { Send(server, "/1"), Send(server, "/health/1"), Send(server, "/health/2") };
-        Assert.Equal(["/1", "/health/1"], _begun);
-        Assert.Equal(503, (await Send(server, "/health/3").ReadResponseAsync()).Status);
-
-        _go.SetResult();
-
-        foreach (var frontEnd in all)
-            Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
-    }
-
-    /// <summary>Requests come, end and are abandoned in any order: no bound is passed, no place is lost, and nothing is begun that nobody waits for.</summary>
-    [Theory]
-    [InlineData(1)]
-    [InlineData(2)]
-    [InlineData(3)]
-    public async Task Places_AnyOrder_AreKeptAndGivenBack(int seed)
-    {
-        const int Limit = 3, Queue = 4, Reserved = 2;
-        var random = new Random(seed);
-        var running = new ConcurrentDictionary<string, TaskCompletionSource>();
-        var most = 0;
-        await using var server = await TestServer.StartAsync(
-            async context =>
-            {
-                var go = running[context.Request.Path!] = Waiting.Signal();
-                most = Math.Max(most, running.Count);
-                await go.Task;
-                running.TryRemove(context.Request.Path!, out _);
-                await Apps.Hello(context);
-            },
-            static options =>
-            {
-                options.ReservedPaths.Add("/health");
-                (options.Limits.MaxConcurrentRequests, options.Limits.RequestQueueLimit, options.Limits.MaxReservedRequests) = (Limit, Queue, Reserved);
-            });
-        var open = new List<FrontEnd>();
-        for (var i = 0; i < 400; i++)
-        {
-            switch (random.Next(4))
-            {
-                case 0 or 1:
-                    open.Add(Send(server, random.Next(3) == 0 ? $"/health/{i}" : $"/{i}"));
-                    break;
-                case 2 when open.Count > 0:
-                    var gone = open[random.Next(open.Count)];
-                    open.Remove(gone);
-                    gone.Close();
-                    break;
-                default:
-                    running.Values.FirstOrDefault()?.TrySetResult();
-                    break;
-            }
-
-            Assert.InRange(server.Context.Admission.QueuedCount, 0, Queue);
-        }
-
-        Assert.InRange(most, 1, Limit + Reserved);
-        await Waiting.UntilAsync(
-            () =>
-            {
-                foreach (var go in running.Values)
-                    go.TrySetResult();
-                return running.IsEmpty && server.Connections.CountRequests() == 0;
-            },
-            "the requests to end");
-        // All places are there again, and no more.
-        var again = Enumerable.Range(0, Limit + Queue).Select(i => Send(server, $"/again/{i}")).ToList();
-        Assert.Equal(Queue, server.Context.Admission.QueuedCount);
-        Assert.Equal(503, (await Send(server, "/again/more").ReadResponseAsync()).Status);
-        await Waiting.UntilAsync(
-            () =>
-            {
-                foreach (var go in running.Values)
-                    go.TrySetResult();
-                return server.Connections.CountRequests() == 0;
-            },
-            "the last requests to end");
     }
 
     private async Task<TestServer> StartAsync(int queue, Action<FastCgiServerLimits>? configure = null, params string[] paths) => await TestServer.StartAsync(

@@ -1,10 +1,3 @@
-using System.IO.Pipelines;
-using FastCgi.AspNetCore.Testing;
-using FastCgi.AspNetCore.Transport;
-using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>How connections over anybody's pipes end when their peer does nothing about it: it neither sends nor completes its side.</summary>
@@ -13,42 +6,33 @@ public sealed class PipeAbortTests
     // What a peer that does not close may take: the drain, and two ticks of the clock.
     private static readonly TimeSpan s_drain = TimeSpan.FromSeconds(7);
 
-    [Theory]
-    [InlineData("/now")]
-    [InlineData("/started")]
-    [InlineData("/later")]
+    [Theory, Values("/now", "/started", "/later")]
     public async Task Abort_PeerHasSentAll_ConnectionEnds(string path)
     {
         await using var server = await TestServer.StartAsync(AbortAsync);
-        var pipes = new PipeContext();
-        var running = Run(server, pipes);
+        var pipes = PipeContext.Run(server);
 
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get(uri: path));
 
-        await running.Within("the end of the connection");
+        await pipes.Running.Within("the end of the connection");
         Assert.True(pipes.Writer.IsCompleted);
         Assert.True(pipes.IsDisposed);
     }
 
-    [Theory]
-    [InlineData("/now")]
-    [InlineData("/started")]
-    [InlineData("/later")]
+    [Theory, Values("/now", "/started", "/later")]
     public async Task Abort_PeerHasMoreToSend_ConnectionEndsWhenItIsDrained(string path)
     {
         await using var server = await TestServer.StartAsync(AbortAsync);
-        var pipes = new PipeContext();
-        var running = Run(server, pipes);
+        var pipes = PipeContext.Run(server);
 
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, path, new byte[1_000]).AsMemory()[..^508]);
         await pipes.Writer.Completed.Task.Within("the end of our side");
         server.Clock.Advance(s_drain);
 
-        await running.Within("the end of the connection");
+        await pipes.Running.Within("the end of the connection");
         Assert.True(pipes.IsDisposed);
     }
 
-    /// <summary>The connection is paused at the window, so that nothing is received.</summary>
     [Fact]
     public async Task Abort_WhileReceivingIsPaused_ConnectionEnds()
     {
@@ -60,24 +44,19 @@ public sealed class PipeAbortTests
                 context.Abort();
             },
             static options => options.Limits.MaxRequestBufferSize = 1_024);
-        var pipes = new PipeContext();
-        var connection = new PipeConnection(pipes, server.Connections, server.Scheduler);
-        Assert.True(server.Connections.TryAdd(connection.Connection));
-        var running = connection.RunAsync();
+        var pipes = PipeContext.Run(server);
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, "/", new byte[20_000]).AsMemory()[..^8]);
-        await Waiting.UntilAsync(() => connection.Connection.IsReceivePaused, "receiving to be paused");
+        await Waiting.UntilAsync(() => pipes.Connection.IsReceivePaused, "receiving to be paused");
 
         go.SetResult();
         await pipes.Writer.Completed.Task.Within("the end of our side");
         server.Clock.Advance(s_drain);
 
-        await running.Within("the end of the connection");
+        await pipes.Running.Within("the end of the connection");
     }
 
     /// <summary>What is sent is not taken: the transport is told to give it up.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Abort_WhileAFlushWaits_TransportIsAbortedAndTheConnectionEnds(bool hasSentAll)
     {
         var go = Waiting.Signal();
@@ -90,7 +69,7 @@ public sealed class PipeAbortTests
         });
         var pipes = new PipeContext();
         var flush = pipes.Writer.HeldFlush = Waiting.Signal<FlushResult>();
-        var running = Run(server, pipes);
+        pipes.RunOn(server);
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, "/", new byte[1_000]).AsMemory()[..^(hasSentAll ? 0 : 508)]);
         await pipes.Writer.IsFlushing.Task.Within("the server to flush");
 
@@ -98,14 +77,12 @@ public sealed class PipeAbortTests
         await pipes.IsAborted.Task.Within("the end of the connection");
         flush.SetException(new ConnectionAbortedException());
 
-        await running.Within("the connection to be left");
+        await pipes.Running.Within("the connection to be left");
         Assert.True(pipes.Writer.IsCompleted);
     }
 
     /// <summary>It is anybody's transport: to abort it may do nothing, or throw, and nobody takes what was sent.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Abort_TransportDoesNothingAndTakesNothing_ConnectionEnds(bool throws)
     {
         var isRead = Waiting.Signal();
@@ -118,13 +95,13 @@ public sealed class PipeAbortTests
         });
         var pipe = new Pipe(new PipeOptions(pauseWriterThreshold: 1_024, resumeWriterThreshold: 512));
         var pipes = new PipeContext { Writer = new HeldWriter(pipe.Writer), AbortError = throws ? new NotSupportedException("on purpose") : null };
-        var running = Run(server, pipes);
+        pipes.RunOn(server);
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
         await pipes.Writer.IsFlushing.Task.Within("the server to flush");
 
         isRead.SetResult();
 
-        await running.Within("the end of the connection");
+        await pipes.Running.Within("the end of the connection");
         Assert.True(pipes.Writer.IsCompleted);
         Assert.True(pipes.IsDisposed);
     }
@@ -133,14 +110,13 @@ public sealed class PipeAbortTests
     public async Task Stop_TimeIsOver_ConnectionWhosePeerDoesNothingEnds()
     {
         await using var server = await TestServer.StartAsync(Apps.UntilAborted);
-        var pipes = new PipeContext();
-        var running = Run(server, pipes);
+        var pipes = PipeContext.Run(server);
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
         await Waiting.UntilAsync(() => server.Connections.CountRequests() == 1, "the request");
 
         await server.StopAsync(new CancellationToken(canceled: true)).Within("the server to stop");
 
-        await running.Within("the end of the connection");
+        await pipes.Running.Within("the end of the connection");
     }
 
     [Fact]
@@ -148,8 +124,7 @@ public sealed class PipeAbortTests
     {
         var go = Waiting.Signal();
         await using var server = await TestServer.StartAsync(Apps.HelloAfter(go.Task));
-        var pipes = new PipeContext();
-        var running = Run(server, pipes);
+        var pipes = PipeContext.Run(server);
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
         await Waiting.UntilAsync(() => server.Connections.CountRequests() == 1, "the request");
 
@@ -158,7 +133,7 @@ public sealed class PipeAbortTests
         go.SetResult();
 
         await stopping.Within("the server to stop");
-        await running.Within("the end of the connection");
+        await pipes.Running.Within("the end of the connection");
         Assert.True(pipes.Writer.IsCompleted);
     }
 
@@ -169,12 +144,5 @@ public sealed class PipeAbortTests
         if (context.Request.Path == "/later")
             await Task.Yield();
         context.Abort();
-    }
-
-    private static Task Run(TestServer server, PipeContext pipes)
-    {
-        var connection = new PipeConnection(pipes, server.Connections, server.Scheduler);
-        Assert.True(server.Connections.TryAdd(connection.Connection));
-        return connection.RunAsync();
     }
 }

@@ -1,10 +1,3 @@
-using System.Buffers;
-using System.IO.Pipelines;
-using FastCgi.AspNetCore.Testing;
-using FastCgi.AspNetCore.Transport;
-using Microsoft.AspNetCore.Connections;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Connections over anybody's pipes.</summary>
@@ -14,8 +7,7 @@ public class PipeConnectionTests
     public async Task End_WhileAnotherThreadWrites_WaitsForIt()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var pipes = new PipeContext();
-        var running = Run(server, pipes);
+        var pipes = PipeContext.Run(server);
         pipes.Writer.HoldsNextSpan = true;
 
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
@@ -25,7 +17,7 @@ public class PipeConnectionTests
 
         Assert.False(pipes.Writer.IsCompleted);
         pipes.Writer.GoOn.SetResult();
-        await running.Within("the connection to end");
+        await pipes.Running.Within("the connection to end");
         Assert.True(pipes.Writer.IsCompleted);
         await server.AssertNothingIsRentedAsync();
     }
@@ -34,8 +26,7 @@ public class PipeConnectionTests
     public async Task End_WhileAFlushWaits_WaitsForIt()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var pipes = new PipeContext();
-        var running = Run(server, pipes);
+        var pipes = PipeContext.Run(server);
         var flush = pipes.Writer.HeldFlush = Waiting.Signal<FlushResult>();
 
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
@@ -45,7 +36,7 @@ public class PipeConnectionTests
 
         Assert.False(pipes.Writer.IsCompleted);
         flush.SetException(new ConnectionAbortedException());
-        await running.Within("the connection to end");
+        await pipes.Running.Within("the connection to end");
         Assert.True(pipes.Writer.IsCompleted);
         await server.AssertNothingIsRentedAsync();
     }
@@ -56,13 +47,13 @@ public class PipeConnectionTests
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
         var pipes = new PipeContext { Writer = new HeldWriter(new Pipe(new PipeOptions(pauseWriterThreshold: 2, resumeWriterThreshold: 1)).Writer) };
-        var running = Run(server, pipes);
+        pipes.RunOn(server);
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
         await pipes.Writer.IsFlushing.Task.Within("the server to flush");
 
         await pipes.FromWebServer.Writer.CompleteAsync();
 
-        await running.Within("the connection to end");
+        await pipes.Running.Within("the connection to end");
         Assert.True(pipes.Writer.IsCompleted);
         await server.AssertNothingIsRentedAsync();
     }
@@ -73,28 +64,20 @@ public class PipeConnectionTests
     {
         var go = Waiting.Signal();
         await using var server = await TestServer.StartAsync(
-            async context =>
-            {
-                await go.Task;
-                await Apps.Hello(context);
-            },
+            Apps.HelloAfter(go.Task),
             static options => options.Limits.MaxRequestBufferSize = 1_024);
-        var pipes = new PipeContext();
-        var connection = new PipeConnection(pipes, server.Connections, server.Scheduler);
-        Assert.True(server.Connections.TryAdd(connection.Connection));
-        var running = connection.RunAsync();
+        var pipes = PipeContext.Run(server);
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, "/", new byte[20_000]).AsMemory()[..10_000]);
-        await Waiting.UntilAsync(() => connection.Connection.IsReceivePaused, "the pause");
+        await Waiting.UntilAsync(() => pipes.Connection.IsReceivePaused, "the pause");
 
-        connection.Connection.Reset();
-        connection.Connection.Reset();
+        pipes.Connection.Reset();
+        pipes.Connection.Reset();
 
-        await running.Within("the end of the connection");
+        await pipes.Running.Within("the end of the connection");
         Assert.Equal(1, pipes.AbortCount);
         go.SetResult();
     }
 
-    /// <summary>The peer of a pipe does not see a reset.</summary>
     [Fact]
     public async Task Connection_CannotBeReset()
     {
@@ -107,18 +90,16 @@ public class PipeConnectionTests
     public async Task Write_Throws_ConnectionEndsAndNothingIsLeft()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var pipes = new PipeContext();
-        var running = Run(server, pipes);
+        var pipes = PipeContext.Run(server);
         pipes.Writer.Error = new NotSupportedException("on purpose");
 
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
 
-        await running.Within("the connection to end");
+        await pipes.Running.Within("the connection to end");
         await server.AssertNothingIsRentedAsync();
         Assert.Equal(0, server.Connections.Count);
     }
 
-    /// <summary>A web server that sends faster than the application reads has to wait.</summary>
     [Fact]
     public async Task Receive_BodyBeyondTheWindow_PausesUntilItIsRead()
     {
@@ -137,10 +118,10 @@ public class PipeConnectionTests
         var pipes = new PipeContext { Reader = reader };
 
         // It goes on here until there is something to wait for.
-        var running = Run(server, pipes);
+        pipes.RunOn(server);
         Assert.Equal(1, reader.ReadCount);
         go.SetResult();
-        await running.Within("the end of the connection");
+        await pipes.Running.Within("the end of the connection");
 
         Assert.Equal(20_000, length);
         Assert.True(pipes.Writer.IsCompleted);
@@ -154,16 +135,15 @@ public class PipeConnectionTests
     public async Task Answer_BeforeTheEndOfTheRequest_EndsOurSideAndReceivesOn()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var pipes = new PipeContext();
-        var running = Run(server, pipes);
+        var pipes = PipeContext.Run(server);
 
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Post(1, "/", new byte[1_000], keepConnection: false).AsMemory()[..^8]);
         await pipes.Writer.Completed.Task.Within("the end of our side");
-        Assert.False(running.IsCompleted);
+        Assert.False(pipes.Running.IsCompleted);
         await pipes.FromWebServer.Writer.WriteAsync(new byte[100_000]);
         await pipes.FromWebServer.Writer.CompleteAsync();
 
-        await running.Within("the end of the connection");
+        await pipes.Running.Within("the end of the connection");
         Assert.Equal(0, server.Connections.Count);
     }
 
@@ -171,12 +151,11 @@ public class PipeConnectionTests
     public async Task Answer_WithoutKeepConnection_EndsTheConnection()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var pipes = new PipeContext();
-        var running = Run(server, pipes);
+        var pipes = PipeContext.Run(server);
 
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get(keepConnection: false));
 
-        await running.Within("the end of the connection");
+        await pipes.Running.Within("the end of the connection");
         Assert.True(pipes.Writer.IsCompleted);
         Assert.Equal(0, server.Connections.Count);
     }
@@ -186,24 +165,21 @@ public class PipeConnectionTests
     public async Task Stop_IdleConnection_Ends()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero);
-        var pipes = new PipeContext();
-        var running = Run(server, pipes);
+        var pipes = PipeContext.Run(server);
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
         await pipes.Writer.IsFlushing.Task.Within("the answer");
 
         var stopping = server.StopAsync();
 
-        await running.Within("the end of the connection");
+        await pipes.Running.Within("the end of the connection");
         await stopping.Within("the server to stop");
     }
 
-    /// <summary>While a flush is under way answers are kept, and sent behind it.</summary>
     [Fact]
     public async Task Flush_Ends_WhatWasQueuedMeanwhileIsSent()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var pipes = new PipeContext();
-        var running = Run(server, pipes);
+        var pipes = PipeContext.Run(server);
         var flush = pipes.Writer.HeldFlush = Waiting.Signal<FlushResult>();
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get(1));
         await pipes.Writer.IsFlushing.Task.Within("the server to flush");
@@ -212,7 +188,7 @@ public class PipeConnectionTests
         pipes.Writer.HeldFlush = null;
         flush.SetResult(default);
 
-        await running.Within("the end of the connection");
+        await pipes.Running.Within("the end of the connection");
         await server.AssertNothingIsRentedAsync();
     }
 
@@ -221,22 +197,19 @@ public class PipeConnectionTests
     public async Task Flush_Fails_ConnectionEndsThoughThePeerDoesNot()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
-        var pipes = new PipeContext();
-        var running = Run(server, pipes);
+        var pipes = PipeContext.Run(server);
         var flush = pipes.Writer.HeldFlush = Waiting.Signal<FlushResult>();
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
         await pipes.Writer.IsFlushing.Task.Within("the server to flush");
 
         flush.SetException(new NotSupportedException("on purpose"));
 
-        await running.Within("the end of the connection");
+        await pipes.Running.Within("the end of the connection");
         Assert.True(pipes.IsAborted.Task.IsCompleted);
     }
 
     /// <summary>The peer would take what is sent next for the bytes that were lost.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Send_BehindBytesThatWereLost_SendsNothing(bool isLostAtOnce)
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
@@ -260,13 +233,6 @@ public class PipeConnectionTests
         Assert.Equal(before, pipe.Writer.UnflushedBytes);
         Assert.False(pipe.Reader.TryRead(out _));
         block.Return();
-    }
-
-    private static Task Run(TestServer server, PipeContext pipes)
-    {
-        var connection = new PipeConnection(pipes, server.Connections, server.Scheduler);
-        Assert.True(server.Connections.TryAdd(connection.Connection));
-        return connection.RunAsync();
     }
 
     /// <summary>Gives one piece for each read, at once, and then nothing until the read is cancelled.</summary>

@@ -1,8 +1,3 @@
-using System.Collections.Concurrent;
-using System.Globalization;
-using FastCgi.AspNetCore.Testing;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>

@@ -1,8 +1,3 @@
-using System.Collections.Concurrent;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
@@ -117,26 +112,11 @@ public sealed class PlaceStressTests
 
         foreach (var (frontEnd, ids) in open)
         {
-            await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsReset || frontEnd.Transport.IsClosed || CountEnds(frontEnd).Count >= ids.Count, "the ends");
-            foreach (var (id, _) in CountEnds(frontEnd).Where(static end => end.Value != 1))
+            await frontEnd.Transport.WaitUntilAsync(
+                () => frontEnd.Transport.IsReset || frontEnd.Transport.IsClosed || frontEnd.Transport.CountEnds().Count >= ids.Count, "the ends");
+            foreach (var (id, _) in frontEnd.Transport.CountEnds().Where(static end => end.Value != 1))
                 _wrong.Add($"{id} has more than one end.");
         }
-    }
-
-    private static Dictionary<int, int> CountEnds(FrontEnd frontEnd)
-    {
-        var ends = new Dictionary<int, int>();
-        var bytes = frontEnd.Transport.Sent;
-        for (var at = 0; at + 8 <= bytes.Length;)
-        {
-            var length = (bytes[at + 4] << 8) + bytes[at + 5];
-            var id = (bytes[at + 2] << 8) + bytes[at + 3];
-            if (bytes[at + 1] == RecordBytes.EndRequest)
-                ends[id] = ends.GetValueOrDefault(id) + 1;
-            at += 8 + length + bytes[at + 6];
-        }
-
-        return ends;
     }
 
     private void Enter(bool isReserved)

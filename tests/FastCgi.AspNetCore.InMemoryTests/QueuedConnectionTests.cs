@@ -1,12 +1,4 @@
-using System.Net;
-using System.Net.Sockets;
-using System.Runtime.Versioning;
-using System.Text;
-using FastCgi.AspNetCore.Testing;
-using FastCgi.AspNetCore.Transport;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Microsoft.AspNetCore.Http;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -14,9 +6,6 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 [SupportedOSPlatform("linux")]
 public sealed class QueuedConnectionTests : IDisposable
 {
-    // More than a loop takes from epoll at once.
-    private const int MoreThanABatch = 300;
-
     private readonly ManualResetEventSlim _go = new();
     private readonly TaskCompletionSource _isHeld = Waiting.Signal();
     private readonly ScratchFolder _folder = new();
@@ -34,38 +23,13 @@ public sealed class QueuedConnectionTests : IDisposable
     [InlineData(false, true)]
     [InlineData(true, false)]
     [InlineData(true, true)]
-    public async Task StopEpoll_ConnectionInTheAcceptQueue_IsAnswered(bool isUnix, bool isInherited)
-    {
-        await using var server = await StartAsync(loops: 1);
-        var engine = new EpollEngine(server.Connections, server.Scheduler);
-        engine.Start();
-        var listener = engine.Listen(Listen(isUnix, isInherited));
-        listener.Start();
-        using var holder = await HoldAsync(listener.EndPoint);
-
-        using var queued = Connect(listener.EndPoint);
-        queued.Send(RecordBytes.Get(uri: "/queued"));
-        await listener.StopAsync(default).Within("the listener to stop");
-        _go.Set();
-
-        Assert.Contains("GET /hold", await ReceiveAsync(holder), StringComparison.Ordinal);
-        Assert.Contains("GET /queued", await ReceiveAsync(queued), StringComparison.Ordinal);
-        await EndAsync(server, engine);
-    }
-
-    /// <summary>The same, where the accept loop has ended when the connection comes.</summary>
-    [Theory]
-    [InlineData(false, false)]
-    [InlineData(false, true)]
-    [InlineData(true, false)]
-    [InlineData(true, true)]
     public async Task StopSocket_ConnectionInTheAcceptQueue_IsAnswered(bool isUnix, bool isInherited)
     {
         await using var server = await StartAsync(loops: 1);
         Socket? queued = null;
         var listening = Listen(isUnix, isInherited, socket =>
         {
-            queued = Connect(socket.LocalEndPoint!);
+            queued = Epoll.LoopByHand.Connect(socket.LocalEndPoint!);
             queued.Send(RecordBytes.Get(uri: "/queued"));
         });
         var listener = SocketListener.Create(listening, server.Connections, server.Scheduler);
@@ -78,9 +42,7 @@ public sealed class QueuedConnectionTests : IDisposable
     }
 
     /// <summary>Each is closed at once, however many come, and the next is served as soon as there are descriptors: no time passes here.</summary>
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task AcceptSocket_BeyondTheDescriptors_ClosedAtOnceAndNextIsServed(bool isUnix)
     {
         await using var server = await StartAsync(loops: 1);
@@ -89,12 +51,12 @@ public sealed class QueuedConnectionTests : IDisposable
         listener.Start();
         for (var i = 0; i < 200; i++)
         {
-            using var refused = Connect(listener.EndPoint);
+            using var refused = Epoll.LoopByHand.Connect(listener.EndPoint);
             Assert.Empty(await ReceiveAsync(refused));
         }
 
         server.GetMaxDescriptors = static () => int.MaxValue;
-        using var client = Connect(listener.EndPoint);
+        using var client = Epoll.LoopByHand.Connect(listener.EndPoint);
         client.Send(RecordBytes.Get(uri: "/next"));
         Assert.Contains("GET /next", await ReceiveAsync(client), StringComparison.Ordinal);
         Assert.Equal(200, server.Context.Counters.RejectedConnections);
@@ -103,31 +65,6 @@ public sealed class QueuedConnectionTests : IDisposable
         await listener.StopAsync(default);
     }
 
-    /// <summary>Epoll gives a part of the events at once; the others come with the next call.</summary>
-    [Fact]
-    public async Task Requests_MoreThanABatchOfEvents_AllAnswered()
-    {
-        await using var server = await StartAsync(loops: 1);
-        var engine = new EpollEngine(server.Connections, server.Scheduler);
-        engine.Start();
-        var listener = engine.Listen(Listen(isUnix: true, isInherited: false));
-        listener.Start();
-        var clients = Enumerable.Range(0, MoreThanABatch).Select(_ => Connect(listener.EndPoint)).ToList();
-        await Waiting.UntilAsync(() => server.Connections.Count == MoreThanABatch, "the connections");
-        using var holder = await HoldAsync(listener.EndPoint);
-
-        for (var i = 0; i < clients.Count; i++)
-            clients[i].Send(RecordBytes.Get(uri: $"/{i}"));
-        _go.Set();
-
-        for (var i = 0; i < clients.Count; i++)
-            Assert.EndsWith($"GET /{i}", Trim(await ReceiveAsync(clients[i])), StringComparison.Ordinal);
-        clients.ForEach(static client => client.Dispose());
-        await listener.StopAsync(default);
-        await EndAsync(server, engine);
-    }
-
-    /// <summary>Connections are spread over the loops, and one whose thread is kept holds up its own alone; a stop waits for all.</summary>
     [Fact]
     public async Task Loops_OneIsHeldUp_ConnectionsOfTheOtherAreServed()
     {
@@ -140,7 +77,7 @@ public sealed class QueuedConnectionTests : IDisposable
         var clients = new List<Socket>();
         for (var i = 0; i < 2 * Half; i++)
         {
-            clients.Add(Connect(listener.EndPoint));
+            clients.Add(Epoll.LoopByHand.Connect(listener.EndPoint));
             clients[i].Send(RecordBytes.Get(uri: "/first"));
             await ReceiveAsync(clients[i]);
         }
@@ -173,7 +110,7 @@ public sealed class QueuedConnectionTests : IDisposable
         engine.Start();
         var listening = Listen(isUnix: false, isInherited: false);
         var listener = engine.Listen(listening);
-        using var client = Connect(listener.EndPoint);
+        using var client = Epoll.LoopByHand.Connect(listener.EndPoint);
         Assert.False(client.NoDelay);
 
         listening.Socket.Blocking = true;
@@ -197,14 +134,6 @@ public sealed class QueuedConnectionTests : IDisposable
         },
         options => options.Transport.LoopCount = loops);
 
-    private async Task<Socket> HoldAsync(EndPoint endPoint)
-    {
-        var client = Connect(endPoint);
-        client.Send(RecordBytes.Get(uri: "/hold"));
-        await _isHeld.Task.Within("the handler");
-        return client;
-    }
-
     private ListeningSocket Listen(bool isUnix, bool isInherited, Action<Socket>? onWithdraw = null)
     {
         EndPoint endPoint = isUnix ? new UnixDomainSocketEndPoint(_folder.GetPath("app.sock")) : new IPEndPoint(IPAddress.Loopback, 0);
@@ -222,15 +151,6 @@ public sealed class QueuedConnectionTests : IDisposable
             },
         };
     }
-
-    private static Socket Connect(EndPoint endPoint)
-    {
-        var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
-        socket.Connect(endPoint);
-        return socket;
-    }
-
-    private static string Trim(string answer) => answer[..answer.IndexOf('\u0001', answer.IndexOf("GET ", StringComparison.Ordinal))].TrimEnd('\0');
 
     private static async Task<string> ReceiveAsync(Socket socket)
     {

@@ -1,11 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>What is done after the end of a request (reports, statistics, callbacks, hosting's clean-up) can fail, and keeps nothing from being done.</summary>
@@ -14,47 +6,25 @@ public sealed class ReportFailureTests
     // More than the requests that a connection may have unfinished.
     private const int Enough = 250;
 
-    [Theory]
-    [InlineData("app")]
-    [InlineData("/a%00b")]
-    [InlineData("a\0b")]
-    [InlineData("%")]
-    [InlineData("//")]
-    [InlineData("?")]
+    [Theory, Values("app", "/a%00b", "a\0b", "%", "//", "?")]
     public async Task NotFound_WithAPathBaseThatIsNone_IsAnsweredAndTheConnectionGoesOn(string pathBase)
     {
-        await using var server = await TestServer.StartAsync(static context =>
-        {
-            context.Response.StatusCode = StatusCodes.Status404NotFound;
-            return Task.CompletedTask;
-        });
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Do(static context => context.Response.StatusCode = StatusCodes.Status404NotFound));
 
         for (var i = 0; i < Enough; i++)
-        {
-            frontEnd.Send(RecordBytes.Get(uri: "/app/%00", more: ("PATH_BASE", pathBase)));
-            Assert.InRange((await frontEnd.ReadResponseAsync()).Status, 400, 404);
-        }
+            Assert.InRange((await frontEnd.AskAsync(RecordBytes.Get(uri: "/app/%00", more: ("PATH_BASE", pathBase)))).Status, 400, 404);
     }
 
     /// <summary>Each step fails in its turn: the log of a report, a callback, the disposal of the request's services.</summary>
-    [Theory]
-    [InlineData("log")]
-    [InlineData("callback")]
-    [InlineData("dispose")]
-    [InlineData("feature")]
+    [Theory, Values("log", "callback", "dispose", "feature")]
     public async Task Step_ThatThrows_LeavesTheOthersAndTheConnection(string step)
     {
         var (completed, disposed) = (0, 0);
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             app => app.Run(context =>
             {
                 context.Response.StatusCode = StatusCodes.Status404NotFound;
-                context.Response.OnCompleted(() =>
-                {
-                    completed++;
-                    return Task.CompletedTask;
-                });
+                context.Response.OnCompleted(Apps.Do(() => completed++));
                 if (step == "callback")
                     context.Response.OnCompleted(static () => throw new InvalidOperationException("on purpose"));
                 context.RequestServices.GetRequiredService<Scoped>().Disposed = () =>
@@ -74,36 +44,29 @@ public sealed class ReportFailureTests
                 if (step == "log")
                     services.AddSingleton<ILoggerProvider>(new EventProvider("PathBaseNotMatched", static () => throw new InvalidOperationException("on purpose")));
             });
-        server.Logs.Expected.Add("ApplicationError");
-        server.Logs.Expected.Add("DisposeContextFailed");
-        server.Logs.Expected.Add("RequestEndFailed");
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        frontEnd.Server.Logs.Expected.Add("DisposeContextFailed");
+        frontEnd.Server.Logs.Expected.Add("RequestEndFailed");
 
         for (var i = 0; i < Enough; i++)
-        {
-            frontEnd.Send(RecordBytes.Get(uri: "/other"));
-            Assert.Equal(step == "feature" ? 500 : 404, (await frontEnd.ReadResponseAsync()).Status);
-        }
+            Assert.Equal(step == "feature" ? 500 : 404, (await frontEnd.AskAsync(RecordBytes.Get(uri: "/other"))).Status);
 
         await Waiting.UntilAsync(() => (completed, disposed) == (Enough, Enough), "all callbacks and disposals");
     }
 
-    /// <summary>A callback that takes long does not hold up the requests that follow on the connection.</summary>
     [Fact]
     public async Task OnCompleted_ThatRunsLong_DoesNotCountAgainstTheConnection()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             context.Response.OnCompleted(() => go.Task);
             return Apps.Hello(context);
         });
-        var frontEnd = server.Connect();
 
         for (var i = 0; i < Enough; i++)
         {
-            frontEnd.Send(RecordBytes.Get());
-            Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+            Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
             Assert.False(frontEnd.IsPaused);
         }
 

@@ -1,14 +1,5 @@
-using System.Text;
 using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Primitives;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -18,114 +9,30 @@ namespace FastCgi.AspNetCore.InMemoryTests;
 /// </summary>
 public sealed class RequestBoundaryTests
 {
-    private const int Large = 600_000;
-
     private const int Enough = 30;
 
-    [Theory]
-    [InlineData("not awaited")]
-    [InlineData("writer completed")]
-    public async Task Complete_OfALargeResponseThatNobodyAwaits_StaysItsOwn(string how)
+    private static readonly Dictionary<string, RequestDelegate> s_mistakes = new()
     {
-        var returned = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            if (context.Request.Path != "/large")
-            {
-                await Apps.Target(context);
-                return;
-            }
+        ["status 0"] = static _ => throw new BadHttpRequestException("on purpose", 0),
+        ["status 99"] = static _ => throw new BadHttpRequestException("on purpose", 99),
+        ["status 200"] = static _ => throw new BadHttpRequestException("on purpose", 200),
+        ["status 204"] = static _ => throw new BadHttpRequestException("on purpose", 204),
+        ["status 1000"] = static _ => throw new BadHttpRequestException("on purpose", 1_000),
+        ["header without a name"] = ReplaceHeaders(""),
+        ["header whose name has a space"] = ReplaceHeaders("a b"),
+        ["header whose name has a line break"] = ReplaceHeaders("a\r\nb"),
+        ["headers that throw"] = ReplaceHeaders(null),
+        ["no task"] = static _ => null!,
+    };
 
-            var memory = context.Response.BodyWriter.GetMemory(Large);
-            Apps.Pattern(Large).CopyTo(memory);
-            context.Response.BodyWriter.Advance(Large);
-            if (how == "writer completed")
-                context.Response.BodyWriter.Complete();
-            else
-                _ = context.Response.CompleteAsync();
-            returned.SetResult();
-        });
-        var slow = server.Connect();
-        slow.Transport.HoldSends();
+    public static TheoryData<string> Mistakes => [.. s_mistakes.Keys];
 
-        slow.Send(RecordBytes.Get(uri: "/large"));
-        await returned.Task.Within("the handler");
-        await AssertOthersAreServedAsync(server);
-        slow.Transport.ReleaseSend(goesOn: false);
-
-        Assert.Equal(Apps.Pattern(Large), (await slow.ReadResponseAsync()).Body);
-    }
-
-    [Theory]
-    [InlineData(0)]
-    [InlineData(99)]
-    [InlineData(200)]
-    [InlineData(204)]
-    [InlineData(1_000)]
-    public async Task BadRequest_WithAStatusThatIsNoError_500(int statusCode)
+    [Theory, MemberData(nameof(Mistakes))]
+    public async Task Mistake_BeforeTheStart_500AndTheServerGoesOn(string mistake)
     {
-        await using var server = await TestServer.StartAsync(ForBad(context => throw new BadHttpRequestException("on purpose", statusCode)));
-        server.Logs.Expected.Add("ApplicationError");
+        await using var server = await TestServer.StartAsync(ForBad(s_mistakes[mistake]), expects: "ApplicationError");
 
-        await AssertBadIsAnsweredAsync(server, 500);
-    }
-
-    [Theory]
-    [InlineData("")]
-    [InlineData("a b")]
-    [InlineData("a\r\nb")]
-    public async Task Headers_ReplacedByADictionaryWithABadName_500(string name)
-    {
-        await using var server = await TestServer.StartAsync(ForBad(context =>
-        {
-            context.Features.GetRequiredFeature<IHttpResponseFeature>().Headers = new OddHeaders(name, "x");
-            return Task.CompletedTask;
-        }));
-        server.Logs.Expected.Add("ApplicationError");
-
-        await AssertBadIsAnsweredAsync(server, 500);
-    }
-
-    [Fact]
-    public async Task Headers_ReplacedByADictionaryThatThrows_500()
-    {
-        await using var server = await TestServer.StartAsync(ForBad(context =>
-        {
-            context.Features.GetRequiredFeature<IHttpResponseFeature>().Headers = new OddHeaders(null, "x");
-            return context.Response.WriteAsync("hello");
-        }));
-        server.Logs.Expected.Add("ApplicationError");
-
-        await AssertBadIsAnsweredAsync(server, 500);
-    }
-
-    [Fact]
-    public async Task Middleware_ThatReturnsNoTask_500()
-    {
-        await using var server = await TestServer.StartAsync(ForBad(static _ => null!));
-        server.Logs.Expected.Add("ApplicationError");
-
-        await AssertBadIsAnsweredAsync(server, 500);
-    }
-
-    [Theory]
-    [InlineData("a\rb")]
-    [InlineData("a\nb")]
-    [InlineData("a\0b")]
-    public async Task ReasonPhrase_WithAControlCharacter_IsRefusedWhereItIsSet(string phrase)
-    {
-        Exception? seen = null;
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            seen = Record.Exception(() => context.Features.GetRequiredFeature<IHttpResponseFeature>().ReasonPhrase = phrase);
-            return Apps.Hello(context);
-        });
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
-        Assert.IsType<InvalidOperationException>(seen);
+        await AssertBadIsAnsweredAsync(server);
     }
 
     [Fact]
@@ -136,10 +43,9 @@ public sealed class RequestBoundaryTests
         {
             context.Response.StatusCode = 101;
             seen = await Record.ExceptionAsync(context.Response.CompleteAsync);
-        }));
-        server.Logs.Expected.Add("ApplicationError");
+        }), expects: "ApplicationError");
 
-        await AssertBadIsAnsweredAsync(server, 500);
+        await AssertBadIsAnsweredAsync(server);
         Assert.IsType<InvalidOperationException>(seen);
         Assert.Equal(0, server.Connections.CountRequests());
     }
@@ -156,104 +62,20 @@ public sealed class RequestBoundaryTests
                 context.Response.Headers["X-Strict"] = "é";
                 seen = await Record.ExceptionAsync(context.Response.CompleteAsync);
             }),
-            options => options.ResponseHeaderEncodingSelector = name => name == "X-Strict" ? strict : null);
-        server.Logs.Expected.Add("ApplicationError");
+            options => options.ResponseHeaderEncodingSelector = name => name == "X-Strict" ? strict : null, expects: "ApplicationError");
 
-        await AssertBadIsAnsweredAsync(server, 500);
+        await AssertBadIsAnsweredAsync(server);
         Assert.IsType<EncoderFallbackException>(seen);
-    }
-
-    [Theory]
-    [InlineData("ApplicationError")]
-    [InlineData("RequestRejected")]
-    [InlineData("HeadersDropped")]
-    [InlineData("AbortRequestReceived")]
-    [InlineData("ProtocolError")]
-    [InlineData("ApplicationAborted")]
-    public async Task LogProvider_ThatThrows_ChangesNothing(string eventName)
-    {
-        await using var server = await StartWithProviderAsync(
-            ForBad(context =>
-            {
-                if (eventName == "ApplicationAborted")
-                    context.Abort();
-                context.Response.Headers["Connection"] = "close";
-                return eventName == "ApplicationError" ? throw new InvalidOperationException("on purpose") : context.Response.WriteAsync("x");
-            }),
-            name => throw new InvalidOperationException($"{name} on purpose"));
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(eventName switch
-        {
-            "RequestRejected" => RecordBytes.Get(uri: "no-path"),
-            "AbortRequestReceived" => [.. RecordBytes.Begin(), .. RecordBytes.Abort()],
-            "ProtocolError" => Encoding.ASCII.GetBytes("xyz"),
-            _ => RecordBytes.Get(uri: "/bad"),
-        });
-
-        if (eventName is "ProtocolError" or "ApplicationAborted")
-            await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsReset, "the reset");
-        else
-            await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.Sent.Length > 0, "the answer");
-        await AssertOthersAreServedAsync(server);
-    }
-
-    [Fact]
-    public async Task Abort_WhoseLogIsSlow_DoesNotReachTheNextRequest()
-    {
-        var isLogging = Waiting.Signal();
-        using var logs = new ManualResetEventSlim();
-        var aborting = Waiting.Signal();
-        var handler = Waiting.Signal();
-        await using var server = await StartWithProviderAsync(
-            ForBad(async context =>
-            {
-                _ = Task.Run(() =>
-                {
-                    context.Abort();
-                    aborting.SetResult();
-                });
-                await handler.Task;
-            }),
-            name =>
-            {
-                if (name == "ApplicationAborted")
-                {
-                    isLogging.TrySetResult();
-                    Assert.True(logs.Wait(TimeSpan.FromSeconds(20)));
-                }
-            });
-        var first = server.Connect();
-
-        first.Send(RecordBytes.Get(uri: "/bad"));
-        await isLogging.Task.Within("the log of the abort");
-        handler.SetResult();
-        var others = Enumerable.Range(0, Enough).Select(_ => server.Connect()).ToList();
-        foreach (var other in others)
-            other.Send(RecordBytes.Get(uri: "/other"));
-        logs.Set();
-        await aborting.Task.Within("the abort");
-
-        foreach (var other in others)
-        {
-            Assert.Equal("GET /other", (await other.ReadResponseAsync()).Text);
-            Assert.False(other.Transport.IsReset);
-        }
     }
 
     [Fact]
     public async Task Encodings_Headers_AndLogs_AreAskedWithoutALock()
     {
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             app => RunExtensions.Run(app, context =>
             {
                 context.Features.GetRequiredFeature<IHttpResponseFeature>().Headers = new OddHeaders("X-Odd", "é");
-                context.Response.OnStarting(static () =>
-                {
-                    LockOrder.RequireNone("OnStarting");
-                    return Task.CompletedTask;
-                });
+                context.Response.OnStarting(Apps.Do(static () => LockOrder.RequireNone("OnStarting")));
                 return context.Response.WriteAsync("hello");
             }),
             options => options.ResponseHeaderEncodingSelector = static _ =>
@@ -261,11 +83,8 @@ public sealed class RequestBoundaryTests
                 LockOrder.RequireNone("The choice of an encoding");
                 return Encoding.UTF8;
             });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("Ã©", (await frontEnd.ReadResponseAsync())["X-Odd"]);
+        Assert.Equal("Ã©", (await frontEnd.AskAsync())["X-Odd"]);
         Assert.Null(Invariants.FirstViolation);
     }
 
@@ -273,12 +92,10 @@ public sealed class RequestBoundaryTests
     public async Task GET_Plain_TakesEachLockAtMostThreeTimes()
     {
         // Without hosting's log, which asks for headers.
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             static app => app.Run(static context => context.Response.Body.WriteAsync("Hello"u8.ToArray()).AsTask()),
             services: static services => services.Configure<LoggerFilterOptions>(static options => options.MinLevel = LogLevel.Warning));
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync();
         var before = LockOrder.Counts;
 
         frontEnd.Send(RecordBytes.Get());
@@ -289,34 +106,24 @@ public sealed class RequestBoundaryTests
         Assert.InRange(after.Connection - before.Connection, 1, 3);
     }
 
+    private static RequestDelegate ReplaceHeaders(string? name) => context =>
+    {
+        context.Features.GetRequiredFeature<IHttpResponseFeature>().Headers = new OddHeaders(name, "x");
+        return name is null ? context.Response.WriteAsync("hello") : Task.CompletedTask;
+    };
+
     private static RequestDelegate ForBad(RequestDelegate bad) => context => context.Request.Path == "/bad" ? bad(context) : Apps.Target(context);
 
-    private static Task<TestServer> StartWithProviderAsync(RequestDelegate application, Action<string> log)
-        => TestServer.StartAsync(
-            app => app.Run(application),
-            services: services => services.AddSingleton<ILoggerProvider>(new OddProvider(log)));
-
-    private static async Task AssertBadIsAnsweredAsync(TestServer server, int statusCode)
+    private static async Task AssertBadIsAnsweredAsync(TestServer server)
     {
         var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(uri: "/bad"));
-        Assert.Equal(statusCode, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(500, (await frontEnd.AskAsync(RecordBytes.Get(uri: "/bad"))).Status);
 
         // The connection lives on, and what comes late for the request that is over reaches nobody.
         frontEnd.Send(RecordBytes.StdinStream(1, "late"u8));
-        frontEnd.Send(RecordBytes.Get(uri: "/next"));
-        Assert.Equal("GET /next", (await frontEnd.ReadResponseAsync()).Text);
-        await AssertOthersAreServedAsync(server);
-    }
-
-    private static async Task AssertOthersAreServedAsync(TestServer server)
-    {
-        var frontEnd = server.Connect();
+        Assert.Equal("GET /next", (await frontEnd.AskAsync(RecordBytes.Get(uri: "/next"))).Text);
         for (var i = 0; i < Enough; i++)
-        {
-            frontEnd.Send(RecordBytes.Get(uri: $"/{i}"));
-            Assert.Equal($"GET /{i}", (await frontEnd.ReadResponseAsync()).Text);
-        }
+            Assert.Equal($"GET /{i}", (await frontEnd.AskAsync(RecordBytes.Get(uri: $"/{i}"))).Text);
     }
 
     /// <summary>A dictionary that does not check its names, and asks that no lock is held; without a name, one that throws.</summary>
@@ -345,24 +152,6 @@ public sealed class RequestBoundaryTests
         {
             LockOrder.RequireNone("A header dictionary of the application");
             yield return new(name ?? throw new NotSupportedException("on purpose"), value);
-        }
-    }
-
-    private sealed class OddProvider(Action<string> log) : ILoggerProvider, ILogger
-    {
-        public ILogger CreateLogger(string categoryName)
-            => categoryName.StartsWith("FastCgi", StringComparison.Ordinal) ? this : Microsoft.Extensions.Logging.Abstractions.NullLogger.Instance;
-
-        public IDisposable? BeginScope<TState>(TState state)
-            where TState : notnull => null;
-
-        public bool IsEnabled(LogLevel logLevel) => true;
-
-        public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
-            => log(eventId.Name ?? "");
-
-        public void Dispose()
-        {
         }
     }
 }

@@ -1,9 +1,3 @@
-using System.Buffers;
-using System.Collections.Concurrent;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>When a request's place among MaxConcurrentRequests is free for another one.</summary>
@@ -24,16 +18,12 @@ public class RequestPlaceTests
                 Task.Run(() => second.Send(RecordBytes.Get(uri: "/2"))).Wait();
         };
 
-        first.Send(RecordBytes.Get(uri: "/1"));
-
-        Assert.Equal("Hello", (await first.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await first.AskAsync(RecordBytes.Get(uri: "/1"))).Text);
         Assert.Equal("Hello", (await second.ReadResponseAsync()).Text);
     }
 
     /// <summary>What the application has registered for the start of the response is its work too, though the handler has returned.</summary>
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task Place_IsKeptWhileOnStartingRuns(bool isCompleted)
     {
         var go = Waiting.Signal();
@@ -63,11 +53,7 @@ public class RequestPlaceTests
     }
 
     /// <summary>So it is where the application has begun the response, and does not wait for it.</summary>
-    [Theory]
-    [InlineData("start")]
-    [InlineData("flush")]
-    [InlineData("write")]
-    [InlineData("throw")]
+    [Theory, Values("start", "flush", "write", "throw")]
     public async Task Place_IsKeptWhileOnStartingThatNobodyAwaitsRuns(string how)
     {
         var go = Waiting.Signal();
@@ -87,8 +73,7 @@ public class RequestPlaceTests
                 };
                 return how == "throw" ? throw new InvalidOperationException("on purpose") : Task.CompletedTask;
             },
-            static options => options.Limits.MaxConcurrentRequests = 1);
-        server.Logs.Expected.Add("ApplicationError");
+            static options => options.Limits.MaxConcurrentRequests = 1, expects: "ApplicationError");
         var first = Send(server);
 
         Assert.Equal((1, 0), server.Context.Admission.TakenCount);
@@ -134,14 +119,13 @@ public class RequestPlaceTests
     [Fact]
     public async Task Place_OfARequestThatIsRejectedLate_IsFreeWhenTheAnswerIsThere()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options =>
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options =>
         {
             options.Limits.MaxConcurrentRequests = 1;
             options.RequestHeaderEncodingSelector = static _ => new System.Text.UTF8Encoding(false, throwOnInvalidBytes: true);
         });
-        var frontEnd = server.Connect();
         var taken = new List<(long, int)>();
-        frontEnd.Transport.Received = () => taken.Add(server.Context.Admission.TakenCount);
+        frontEnd.Transport.Received = () => taken.Add(frontEnd.Server.Context.Admission.TakenCount);
 
         frontEnd.Send(
             RecordBytes.Begin(),

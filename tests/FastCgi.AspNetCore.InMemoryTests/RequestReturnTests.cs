@@ -1,11 +1,5 @@
-using System.Net;
 using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -22,17 +16,12 @@ public sealed class RequestReturnTests
         var local = new AsyncLocal<string>();
         var application = new TaskCompletionSource();
         string? seen = null;
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             local.Value = "of the request";
-            context.Response.OnCompleted(() =>
-            {
-                seen = local.Value;
-                return Task.CompletedTask;
-            });
+            context.Response.OnCompleted(Apps.Do(() => seen = local.Value));
             return application.Task;
         });
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
         local.Value = "of the thread";
 
@@ -61,35 +50,17 @@ public sealed class RequestReturnTests
     }
 
     [Fact]
-    public async Task Receiving_OfRequestsWhoseAnswersAreTaken_IsNeverPaused()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
-
-        for (var i = 0; i < 2 * MaxUnsent; i++)
-        {
-            frontEnd.Send(RecordBytes.Get());
-            Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
-            Assert.False(frontEnd.IsPaused);
-        }
-
-        Assert.Equal(0, frontEnd.Transport.ResumeCount);
-    }
-
-    [Fact]
     public async Task Receiving_BehindResponsesThatWereCut_IsPausedAtTheSameNumber()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (context.Request.Path == "/slow")
                 await go.Task;
             await Apps.Hello(context);
             if (context.Request.Path == "/fails")
                 throw new InvalidOperationException("on purpose");
-        });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        }, expects: "ApplicationError");
         frontEnd.Send(RecordBytes.Get(1_000, "/slow"));
         for (var i = 0; i < 5; i++)
             frontEnd.Send(RecordBytes.Get(2_000, "/fails"));
@@ -111,8 +82,7 @@ public sealed class RequestReturnTests
     [Fact]
     public async Task Transport_ThatFailsToSendARefusal_IsLoggedAndTheRequestIsOver()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        server.Logs.Expected.Add("RequestEndFailed");
+        await using var server = await TestServer.StartAsync(Apps.Hello, expects: "RequestEndFailed");
         var connection = new FastCgiConnection(server.Connections, new FailingTransport());
         Assert.True(server.Connections.TryAdd(connection));
         var ready = new ReadyRequests();
@@ -128,10 +98,7 @@ public sealed class RequestReturnTests
     }
 
     /// <summary>Each step of the end fails by itself; those behind it are taken all the same.</summary>
-    [Theory]
-    [InlineData("Send")]
-    [InlineData("End")]
-    [InlineData("Send End")]
+    [Theory, Values("Send", "End", "Send End")]
     public async Task Transport_ThatFailsAtTheEnd_RequestIsOver(string failing)
     {
         await using var server = await TestServer.StartAsync(

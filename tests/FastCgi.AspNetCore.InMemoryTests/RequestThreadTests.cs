@@ -1,8 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>What two threads of one request ask for, replace and end at once: nothing is lost, and the answer is right.</summary>
@@ -14,9 +9,7 @@ public class RequestThreadTests
     private const int FewRounds = 20;
 
     /// <summary>A thread that the application has left behind still declares a length, while the response ends.</summary>
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task Length_DeclaredWhileTheResponseEnds_IsNeverWrong(bool isCompletedByTheApplication)
     {
         Task? setter = null;
@@ -31,7 +24,6 @@ public class RequestThreadTests
         await AssertAnswersAsync(server, () => setter!, static response => Assert.Equal(("0", ""), (response["Content-Length"], response.Text)));
     }
 
-    /// <summary>The answer to an application that has failed is the server's own, whatever a thread of it still sets.</summary>
     [Fact]
     public async Task Set_WhileTheApplicationFails_ChangesNothingOfTheError()
     {
@@ -51,7 +43,7 @@ public class RequestThreadTests
     {
         Task<int>? registered = null;
         var called = 0;
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             var isRegistering = new ManualResetEventSlim();
             var response = context.Features.GetRequiredFeature<IHttpResponseFeature>();
@@ -83,102 +75,76 @@ public class RequestThreadTests
             Assert.True(isRegistering.Wait(Waiting.Patience));
             return Task.CompletedTask;
         });
-        var frontEnd = server.Connect();
 
         for (var round = 0; round < Rounds; round++)
         {
             called = 0;
-            frontEnd.Send(RecordBytes.Get());
-            await frontEnd.ReadResponseAsync();
+            await frontEnd.AskAsync();
             var count = await registered!.Within("the other thread");
             await Waiting.UntilAsync(() => Volatile.Read(ref called) == count, "each callback that was taken");
         }
     }
 
     [Fact]
-    public async Task Features_SetByTwoThreads_EachIsThereAndFound()
+    public Task Features_SetByTwoThreads_EachIsThereAndFound() => AssertFineAsync(async context =>
     {
-        await using var server = await TestServer.StartAsync(async context =>
+        var before = context.Features.Revision;
+        await TogetherAsync(thread =>
         {
-            var before = context.Features.Revision;
-            await TogetherAsync(thread =>
+            for (var i = 0; i < 8; i++)
             {
-                for (var i = 0; i < 8; i++)
-                {
-                    context.Features[s_types[(8 * thread) + i]] = i;
-                    Assert.Null(context.Features.Get<IFeatureCollection>());
-                    Assert.All(context.Features, static feature => Assert.NotNull(feature.Value));
-                }
-            });
-            for (var i = 0; i < s_types.Length; i++)
-                Assert.Equal(i % 8, context.Features[s_types[i]]);
-            Assert.Equal(s_types.Length, context.Features.Revision - before);
-            await context.Response.WriteAsync("fine");
+                context.Features[s_types[(8 * thread) + i]] = i;
+                Assert.Null(context.Features.Get<IFeatureCollection>());
+                Assert.All(context.Features, static feature => Assert.NotNull(feature.Value));
+            }
         });
-
-        await AssertFineAsync(server);
-    }
+        for (var i = 0; i < s_types.Length; i++)
+            Assert.Equal(i % 8, context.Features[s_types[i]]);
+        Assert.Equal(s_types.Length, context.Features.Revision - before);
+    });
 
     [Fact]
-    public async Task ServerVariables_SetByTwoThreads_EachIsThere()
+    public Task ServerVariables_SetByTwoThreads_EachIsThere() => AssertFineAsync(async context =>
     {
-        await using var server = await TestServer.StartAsync(async context =>
+        var variables = context.Features.GetRequiredFeature<IServerVariablesFeature>();
+        await TogetherAsync(thread =>
         {
-            var variables = context.Features.GetRequiredFeature<IServerVariablesFeature>();
-            await TogetherAsync(thread =>
+            for (var i = 0; i < 50; i++)
             {
-                for (var i = 0; i < 50; i++)
-                {
-                    variables[$"V{thread}-{i}"] = "v";
-                    Assert.Null(variables["absent"]);
-                }
-            });
-            for (var i = 0; i < 100; i++)
-                Assert.Equal("v", variables[$"V{i % 2}-{i / 2}"]);
-            await context.Response.WriteAsync("fine");
+                variables[$"V{thread}-{i}"] = "v";
+                Assert.Null(variables["absent"]);
+            }
         });
-
-        await AssertFineAsync(server);
-    }
+        for (var i = 0; i < 100; i++)
+            Assert.Equal("v", variables[$"V{i % 2}-{i / 2}"]);
+    });
 
     [Fact]
-    public async Task BodyReader_WhileTheBodyIsReplaced_IsOneReader()
+    public Task BodyReader_WhileTheBodyIsReplaced_IsOneReader() => AssertFineAsync(async context =>
     {
-        await using var server = await TestServer.StartAsync(async context =>
+        context.Request.Body = new MemoryStream("x"u8.ToArray());
+        var readers = new object?[2];
+        await TogetherAsync(thread => readers[thread] = context.Features.GetRequiredFeature<IRequestBodyPipeFeature>().Reader);
+        Assert.Same(readers[0], readers[1]);
+        await TogetherAsync(thread =>
         {
-            context.Request.Body = new MemoryStream("x"u8.ToArray());
-            var readers = new object?[2];
-            await TogetherAsync(thread => readers[thread] = context.Features.GetRequiredFeature<IRequestBodyPipeFeature>().Reader);
-            Assert.Same(readers[0], readers[1]);
-            await TogetherAsync(thread =>
+            for (var i = 0; i < 50; i++)
             {
-                for (var i = 0; i < 50; i++)
-                {
-                    if (thread == 0)
-                        context.Request.Body = new MemoryStream();
-                    else
-                        Assert.NotNull(context.Features.GetRequiredFeature<IRequestBodyPipeFeature>().Reader);
-                }
-            });
-            await context.Response.WriteAsync("fine");
+                if (thread == 0)
+                    context.Request.Body = new MemoryStream();
+                else
+                    Assert.NotNull(context.Features.GetRequiredFeature<IRequestBodyPipeFeature>().Reader);
+            }
         });
-
-        await AssertFineAsync(server);
-    }
+    });
 
     [Fact]
-    public async Task RouteValues_AskedForByTwoThreads_AreTheSame()
+    public Task RouteValues_AskedForByTwoThreads_AreTheSame() => AssertFineAsync(async context =>
     {
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            var values = new object?[2];
-            await TogetherAsync(thread => values[thread] = context.Features.GetRequiredFeature<IRouteValuesFeature>().RouteValues);
-            Assert.Same(values[0], values[1]);
-            await context.Response.WriteAsync("fine");
-        });
-
-        await AssertFineAsync(server);
-    }
+        var values = new object?[2];
+        await TogetherAsync(thread => values[thread] = context.Features.GetRequiredFeature<IRouteValuesFeature>().RouteValues);
+        Assert.Same(values[0], values[1]);
+    });
 
     private static readonly Type[] s_types =
     [
@@ -194,22 +160,19 @@ public class RequestThreadTests
 
         for (var round = 0; round < FewRounds; round++)
         {
-            frontEnd.Send(RecordBytes.Get());
-            var response = await frontEnd.ReadResponseAsync();
+            var response = await frontEnd.AskAsync();
             await getSetter().Within("the other thread");
 
             assert(response);
         }
     }
 
-    private static async Task AssertFineAsync(TestServer server)
+    /// <summary>Asks again and again; the application fails if anything is wrong.</summary>
+    private static async Task AssertFineAsync(RequestDelegate application)
     {
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(application);
         for (var round = 0; round < Rounds; round++)
-        {
-            frontEnd.Send(RecordBytes.Get());
-            Assert.Equal("fine", (await frontEnd.ReadResponseAsync()).Text);
-        }
+            Assert.Equal(200, (await frontEnd.AskAsync()).Status);
     }
 
     private static async Task TogetherAsync(Action<int> body)

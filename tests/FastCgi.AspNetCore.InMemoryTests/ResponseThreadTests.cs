@@ -1,13 +1,3 @@
-using System.Globalization;
-using System.Text;
-using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.DependencyInjection;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Status, headers and callbacks that two threads of one request change: each change is sent, or refused.</summary>
@@ -21,7 +11,7 @@ public class ResponseThreadTests
     [MemberData(nameof(Changes))]
     public async Task Change_WhileTheResponseStarts_Waits(string change)
     {
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             var response = (FastCgiResponse)context.Features.GetRequiredFeature<IHttpResponseFeature>();
             var thread = new Thread(() => ChangesOf(response)[change]()) { IsBackground = true };
@@ -34,20 +24,16 @@ public class ResponseThreadTests
             Assert.True(thread.Join(Waiting.Patience));
             return Task.CompletedTask;
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.InRange((await frontEnd.ReadResponseAsync()).Status, 200, 201);
+        Assert.InRange((await frontEnd.AskAsync()).Status, 200, 201);
     }
 
-    /// <summary>Also with encodings that the application chooses, for which it is asked without the lock.</summary>
     [Theory]
     [InlineData(false, int.MaxValue)]
     [InlineData(true, 3)]
     public async Task Set_WhileAnotherThreadStarts_IsSentOrRefused(bool isEncodingChosen, int max)
     {
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             async context =>
             {
                 // HttpResponse itself is not made for two threads that use it first.
@@ -65,12 +51,10 @@ public class ResponseThreadTests
                 await context.Response.WriteAsync($"accepted {await setter}");
             },
             options => options.ResponseHeaderEncodingSelector = isEncodingChosen ? static _ => Encoding.UTF8 : options.ResponseHeaderEncodingSelector);
-        var frontEnd = server.Connect();
 
         for (var round = 0; round < Rounds; round++)
         {
-            frontEnd.Send(RecordBytes.Get());
-            var response = await frontEnd.ReadResponseAsync();
+            var response = await frontEnd.AskAsync();
             var sent = 0;
             while (response[$"X-{sent}"] is not null)
                 sent++;
@@ -84,7 +68,7 @@ public class ResponseThreadTests
     public async Task Set_WhileTheEncodingIsChosen_IsSent()
     {
         HttpResponse? starting = null;
-        await using var server = await TestServer.StartAsync(
+        var response = await TestServer.AskAsync(
             async context =>
             {
                 context.Response.Headers["X-First"] = "1";
@@ -97,11 +81,7 @@ public class ResponseThreadTests
                     response.Headers["X-Second"] = "2";
                 return Encoding.UTF8;
             });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
         Assert.Equal(("1", "2", "hello"), (response["X-First"], response["X-Second"], response.Text));
     }
 
@@ -112,7 +92,7 @@ public class ResponseThreadTests
         HttpContext? current = null;
         var isInside = false;
         var count = 0;
-        await using var server = await TestServer.StartAsync(
+        var response = await TestServer.AskAsync(
             async context =>
             {
                 context.Response.Headers["X-First"] = "1";
@@ -129,11 +109,7 @@ public class ResponseThreadTests
                 isInside = false;
                 return Encoding.UTF8;
             });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
         Assert.Equal(("1", "hello"), (response["X-First"], response.Text));
     }
 
@@ -141,7 +117,7 @@ public class ResponseThreadTests
     [Fact]
     public async Task Set_BehindAnAwaitThatIsOverAtOnce_IsSent()
     {
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             static app =>
             {
                 app.UseRouting();
@@ -154,12 +130,10 @@ public class ResponseThreadTests
                 }));
             },
             services: static services => services.AddRouting());
-        var frontEnd = server.Connect();
 
         for (var round = 0; round < Rounds; round++)
         {
-            frontEnd.Send(RecordBytes.Get(uri: "/text"));
-            var response = await frontEnd.ReadResponseAsync();
+            var response = await frontEnd.AskAsync(RecordBytes.Get(uri: "/text"));
             Assert.Equal(("1", "2", "text/plain; charset=utf-8", "hello"), (response["X-One"], response["X-Two"], response["Content-Type"], response.Text));
         }
     }
@@ -168,7 +142,7 @@ public class ResponseThreadTests
     public async Task OnStarting_RegisteredByTwoThreads_EachIsCalled()
     {
         const int Count = 50;
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             var called = 0;
             // The framework's own cache of features is not for two threads that fill it.
@@ -189,13 +163,9 @@ public class ResponseThreadTests
             await context.Response.StartAsync();
             await context.Response.WriteAsync(called.ToString(CultureInfo.InvariantCulture));
         });
-        var frontEnd = server.Connect();
 
         for (var round = 0; round < Rounds; round++)
-        {
-            frontEnd.Send(RecordBytes.Get());
-            Assert.Equal("100", (await frontEnd.ReadResponseAsync()).Text);
-        }
+            Assert.Equal("100", (await frontEnd.AskAsync()).Text);
     }
 
     private static int SetUntilRefused(HttpResponse response, int max)

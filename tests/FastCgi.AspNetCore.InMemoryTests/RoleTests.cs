@@ -1,13 +1,6 @@
 using System.Security.Claims;
-using System.Text;
 using FastCgi.AspNetCore.Hosting;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Routing;
-using Microsoft.Extensions.DependencyInjection;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -20,12 +13,11 @@ public class RoleTests
     [Fact]
     public async Task AUTHORIZER_Allowed_200WithVariablesAndWithoutStdin()
     {
-        await using var server = await StartAsync(static app => app.MapFastCgiAuthorizer("/{**path}", static context =>
+        await using var frontEnd = await StartAsync(static app => app.MapFastCgiAuthorizer("/{**path}", static context =>
         {
             context.Response.SetFastCgiVariable("REMOTE_USER", "ann");
             return ValueTask.FromResult(true);
         }));
-        var frontEnd = server.Connect();
 
         frontEnd.Send(Authorize("/reports/1"));
 
@@ -40,13 +32,12 @@ public class RoleTests
     [InlineData(302, 302)]
     public async Task AUTHORIZER_Refused_StatusIsTheRefusalsAndNoVariables(int status, int expected)
     {
-        await using var server = await StartAsync(app => app.MapFastCgiAuthorizer("/{**path}", context =>
+        await using var frontEnd = await StartAsync(app => app.MapFastCgiAuthorizer("/{**path}", context =>
         {
             context.Response.SetFastCgiVariable("REMOTE_USER", "ann");
             context.Response.StatusCode = status;
             return ValueTask.FromResult(false);
         }));
-        var frontEnd = server.Connect();
 
         frontEnd.Send(Authorize("/reports/1"));
 
@@ -57,12 +48,11 @@ public class RoleTests
     [Fact]
     public async Task AUTHORIZER_WithContentLengthAndNoStdin_BodyIsEmptyAndConnectionIsClosedAtOnce()
     {
-        await using var server = await StartAsync(static app => app.MapFastCgiAuthorizer("/{**path}", static async context =>
+        await using var frontEnd = await StartAsync(static app => app.MapFastCgiAuthorizer("/{**path}", static async context =>
         {
             using var reader = new StreamReader(context.Request.Body);
             return context.Request.ContentLength is null && (await reader.ReadToEndAsync()).Length == 0;
         }));
-        var frontEnd = server.Connect();
 
         frontEnd.Send(
             RecordBytes.Begin(1, Authorizer, keepConnection: false),
@@ -76,12 +66,11 @@ public class RoleTests
     [Fact]
     public async Task AUTHORIZER_NoAuthorizerForThePath_NotAllowed()
     {
-        await using var server = await StartAsync(static app =>
+        await using var frontEnd = await StartAsync(static app =>
         {
             app.MapFastCgiAuthorizer("/reports/{**path}", static _ => ValueTask.FromResult(true));
             app.MapGet("/page", static () => "a page");
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(Authorize("/page"));
 
@@ -91,9 +80,8 @@ public class RoleTests
     [Fact]
     public async Task AUTHORIZER_AnsweredBySomethingThatIsNoAuthorizer_500AndNothingOfIt()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Roles.Add(FastCgiRole.Authorizer));
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options => options.Roles.Add(FastCgiRole.Authorizer));
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
         frontEnd.Send(Authorize("/"));
 
@@ -104,24 +92,20 @@ public class RoleTests
     [Fact]
     public async Task RESPONDER_PathOfAnAuthorizer_GoesToThePage()
     {
-        await using var server = await StartAsync(static app =>
+        await using var frontEnd = await StartAsync(static app =>
         {
             app.MapFastCgiAuthorizer("/{**path}", static _ => ValueTask.FromResult(true));
             app.MapGet("/page", static () => "a page");
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get(1, "/page"));
-        Assert.Equal("a page", (await frontEnd.ReadResponseAsync()).Text);
-        frontEnd.Send(RecordBytes.Get(1, "/other"));
-        Assert.Equal(404, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal("a page", (await frontEnd.AskAsync(RecordBytes.Get(1, "/page"))).Text);
+        Assert.Equal(404, (await frontEnd.AskAsync(RecordBytes.Get(1, "/other"))).Status);
     }
 
     [Fact]
     public async Task AUTHORIZER_OfUsers_OnlyThoseWhoAreKnown()
     {
-        await using var server = await StartAsync(static app => app.MapFastCgiAuthorizer("/{**path}"));
-        var frontEnd = server.Connect();
+        await using var frontEnd = await StartAsync(static app => app.MapFastCgiAuthorizer("/{**path}"));
 
         frontEnd.Send(Authorize("/?user=ann"));
         var allowed = await frontEnd.ReadResponseAsync(isStatusFirst: true);
@@ -133,24 +117,22 @@ public class RoleTests
     [Fact]
     public async Task BEGIN_REQUEST_RoleNotInOptions_UnknownRoleAndOneWarning()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
         frontEnd.Send(RecordBytes.Begin(1, Authorizer), RecordBytes.Begin(2, Authorizer), RecordBytes.Begin(3, 77));
 
         Assert.Equal([3, 3, 3], frontEnd.ReadAvailable().Select(static record => (int)record.Content[4]));
-        Assert.Single(server.Logs.All, static log => log.EventName == "RoleNotServed");
+        Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "RoleNotServed");
     }
 
     [Fact]
     public async Task BEGIN_REQUEST_ResponderNotInOptions_UnknownRole()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options =>
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options =>
         {
             options.Roles.Clear();
             options.Roles.Add(FastCgiRole.Filter);
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -161,8 +143,7 @@ public class RoleTests
     public async Task FILTER_DataAfterStdin_IsAStreamWithLengthAndDate()
     {
         var file = Apps.Pattern(200_000);
-        await using var server = await StartAsync(MapFilter);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await StartAsync(MapFilter);
 
         frontEnd.Send(BeginFilter("5", file.Length), RecordBytes.StdinStream(1, "query"u8));
         for (var sent = 0; sent < file.Length; sent += 50_000)
@@ -177,8 +158,7 @@ public class RoleTests
     {
         var file = Apps.Pattern(40);
         byte[] stream = [.. BeginFilter("2", file.Length), .. RecordBytes.StdinStream(1, "ab"u8), .. RecordBytes.Record(RecordBytes.Data, 1, file, padding: 3), .. RecordBytes.Record(RecordBytes.Data, 1)];
-        await using var server = await StartAsync(MapFilter);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await StartAsync(MapFilter);
 
         for (var cut = 1; cut < stream.Length; cut += 7)
         {
@@ -191,9 +171,8 @@ public class RoleTests
     [Fact]
     public async Task FILTER_LessDataThanItsLength_ReadFailsWith400()
     {
-        await using var server = await StartAsync(MapFilter);
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        await using var frontEnd = await StartAsync(MapFilter);
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
         frontEnd.Send(BeginFilter("0", 100), RecordBytes.Record(RecordBytes.Stdin, 1), RecordBytes.Record(RecordBytes.Data, 1, new byte[99]), RecordBytes.Record(RecordBytes.Data, 1));
 
@@ -204,10 +183,9 @@ public class RoleTests
     public async Task FILTER_DataNotRead_ReceivingPausesAndAnswerIsSent()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             async context => await go.Task,
             FilterWithWindow);
-        var frontEnd = server.Connect();
 
         frontEnd.Send(BeginFilter("0", 100_000), RecordBytes.Record(RecordBytes.Stdin, 1), RecordBytes.Record(RecordBytes.Data, 1, new byte[20_000]));
         Assert.True(frontEnd.IsPaused);
@@ -222,7 +200,7 @@ public class RoleTests
     public async Task FILTER_DataReadDownToTheWindow_ReceivingResumes()
     {
         var (read, go) = (Waiting.Signal(), Waiting.Signal());
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             async context =>
             {
                 await read.Task;
@@ -230,7 +208,6 @@ public class RoleTests
                 await go.Task;
             },
             FilterWithWindow);
-        var frontEnd = server.Connect();
         frontEnd.Send(BeginFilter("0", 100_000), RecordBytes.Record(RecordBytes.Stdin, 1), RecordBytes.Record(RecordBytes.Data, 1, new byte[20_000]));
         Assert.True(frontEnd.IsPaused);
 
@@ -245,14 +222,13 @@ public class RoleTests
     public async Task FILTER_Aborted_ReadOfDataFails()
     {
         var failed = Waiting.Signal<Exception>();
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             async context =>
             {
                 var data = context.Features.Get<IFastCgiFilterFeature>()!.Data;
                 failed.SetResult(await Assert.ThrowsAnyAsync<Exception>(async () => await data.CopyToAsync(Stream.Null)));
             },
             static options => options.Roles.Add(FastCgiRole.Filter));
-        var frontEnd = server.Connect();
 
         frontEnd.Send(BeginFilter("0", 100), RecordBytes.Record(RecordBytes.Data, 1, new byte[10]));
         frontEnd.Send(RecordBytes.Abort());
@@ -263,9 +239,8 @@ public class RoleTests
     [Fact]
     public async Task DATA_OfAResponder_Ignored()
     {
-        await using var server = await TestServer.StartAsync(static context =>
+        await using var frontEnd = await TestServer.ConnectAsync(static context =>
             context.Response.WriteAsync($"{context.Features.Get<IFastCgiFilterFeature>() is null}"));
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Begin(), RecordBytes.Record(RecordBytes.Data, 1, new byte[10]), RecordBytes.ParamsStream(1, RecordBytes.RequestParams()), RecordBytes.Record(RecordBytes.Data, 1));
 
@@ -282,7 +257,7 @@ public class RoleTests
         await context.Response.WriteAsync($"{query} {filter.DataLength} {filter.DataLastModified:yyyy-MM-dd} {Apps.HashOf(file.ToArray())}");
     }).WithFastCgiRole(FastCgiRole.Filter);
 
-    private static Task<TestServer> StartAsync(Action<IEndpointRouteBuilder> map) => TestServer.StartAsync(
+    private static Task<FrontEnd> StartAsync(Action<IEndpointRouteBuilder> map) => TestServer.ConnectAsync(
         app =>
         {
             app.UseRouting();

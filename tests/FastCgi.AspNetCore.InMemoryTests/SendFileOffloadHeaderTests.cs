@@ -1,15 +1,9 @@
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Which headers of the application stay when the web server sends the file: those that it would make itself, or repeat, go.</summary>
 public sealed class SendFileOffloadHeaderTests : SendFileOffloadTest
 {
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task Offload_ToNginx_ItMakesRangeHeadersItself(bool isReplaced)
     {
         var response = await GetAsync(UseNginx, context => PartAsync(context, isReplaced), ("HTTP_RANGE", "bytes=10-19"));
@@ -20,9 +14,7 @@ public sealed class SendFileOffloadHeaderTests : SendFileOffloadTest
         Assert.Equal("\"tag\"", response["ETag"]);
     }
 
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task Offload_ByXSendfile_AcceptRangesStays(bool isReplaced)
     {
         var response = await GetAsync(options => options.AddXSendFile(Root), context => PartAsync(context, isReplaced), ("HTTP_RANGE", "bytes=10-19"));

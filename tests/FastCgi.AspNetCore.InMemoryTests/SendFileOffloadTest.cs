@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>A file that the application sends, and that may be left to the web server.</summary>
@@ -66,12 +62,10 @@ public abstract class SendFileOffloadTest : IDisposable
         Action<FastCgiSendFileOptions> configure, RequestDelegate application, string method, params (string Name, string Value)[] more)
     {
         Exception? failure = null;
-        await using var server = await TestServer.StartAsync(
+        var response = await TestServer.AskAsync(
             async context => failure = await Record.ExceptionAsync(() => application(context)),
-            options => configure(options.SendFile));
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(method: method, more: more));
-        var response = await frontEnd.ReadResponseAsync();
+            options => configure(options.SendFile), RecordBytes.Get(method: method, more: more));
+
         Assert.Null(failure);
         return response;
     }

@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Files that are left to the web server, and those that are not, because the client would get another answer.</summary>
@@ -62,11 +58,7 @@ public sealed class SendFileOffloadTests : SendFileOffloadTest
         Assert.Equal("bytes 100-199/1000", response["Content-Range"]);
     }
 
-    [Theory]
-    [InlineData("HTTP_IF_MATCH")]
-    [InlineData("HTTP_IF_NONE_MATCH")]
-    [InlineData("HTTP_IF_MODIFIED_SINCE")]
-    [InlineData("HTTP_IF_UNMODIFIED_SINCE")]
+    [Theory, Values("HTTP_IF_MATCH", "HTTP_IF_NONE_MATCH", "HTTP_IF_MODIFIED_SINCE", "HTTP_IF_UNMODIFIED_SINCE")]
     public async Task Offload_ConditionThatTheApplicationAnswered_Streamed(string name)
         => AssertStreamed(await GetAsync(UseNginx, Whole, (name, "\"etag\"")));
 
@@ -74,19 +66,14 @@ public sealed class SendFileOffloadTests : SendFileOffloadTest
     public async Task Offload_IfRange_IsLeftToTheWebServer()
         => Assert.NotNull((await GetAsync(UseNginx, Whole, ("HTTP_IF_RANGE", "\"etag\""), ("HTTP_RANGE", "bytes=1-2")))["X-Accel-Redirect"]);
 
-    [Theory]
-    [InlineData(203)]
-    [InlineData(404)]
-    [InlineData(206)]
+    [Theory, Values(203, 404, 206)]
     public async Task Offload_StatusThatNginxWouldReplace_Streamed(int status) => AssertStreamed(await GetAsync(UseNginx, context =>
     {
         context.Response.StatusCode = status;
         return Whole(context);
     }));
 
-    [Theory]
-    [InlineData(100)]
-    [InlineData(0)]
+    [Theory, Values(100, 0)]
     public async Task Offload_PartWithStatus200_Streamed(int offset)
     {
         var response = await GetAsync(UseNginx, context =>
@@ -107,8 +94,7 @@ public sealed class SendFileOffloadTests : SendFileOffloadTest
         var response = await GetAsync(UseNginx, async context =>
         {
             context.Response.ContentLength = Length + 1;
-            "<"u8.CopyTo(context.Response.BodyWriter.GetSpan());
-            context.Response.BodyWriter.Advance(1);
+            context.Response.BodyWriter.Write("<"u8);
             await context.Response.SendFileAsync(FilePath);
         });
 
@@ -148,9 +134,7 @@ public sealed class SendFileOffloadTests : SendFileOffloadTest
         Assert.Equal("Accept", response["Vary"]);
     }
 
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task Offload_XSendfileOfCompressedFile_OnlyIfTheWebServerKeepsTheEncoding(bool isPassed)
     {
         var response = await GetAsync(
@@ -206,7 +190,7 @@ public sealed class SendFileOffloadTests : SendFileOffloadTest
     [InlineData(403, 403)]
     public async Task Offload_InAnswerToAnAuthorizersRequest_IsNeverA200(int status, int expected)
     {
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             context =>
             {
                 context.Response.StatusCode = status;
@@ -217,9 +201,7 @@ public sealed class SendFileOffloadTests : SendFileOffloadTest
                 options.Roles.Add(FastCgiRole.Authorizer);
                 options.SendFile.AddXSendFile(Root);
                 UseNginx(options.SendFile);
-            });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+            }, expects: "ApplicationError");
 
         frontEnd.Send(
             RecordBytes.Begin(1, role: 2),

@@ -1,10 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>A file that is left to the web server, while something else changes the response: the change is sent, or refused.</summary>
@@ -12,17 +5,12 @@ public sealed class SendFileOffloadThreadTests : SendFileOffloadTest
 {
     private const int Rounds = 100;
 
-    /// <summary>Between the decision and the end of the response, a log provider is called.</summary>
-    [Theory]
-    [InlineData("status")]
-    [InlineData("header")]
-    [InlineData("length")]
-    [InlineData("reason")]
+    [Theory, Values("status", "header", "length", "reason")]
     public async Task Change_BehindTheDecision_IsRefused(string change)
     {
         HttpContext? current = null;
         Exception? seen = null;
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             app => app.Run(context =>
             {
                 current = context;
@@ -30,11 +18,8 @@ public sealed class SendFileOffloadThreadTests : SendFileOffloadTest
             }),
             options => UseNginx(options.SendFile),
             services => services.AddSingleton<ILoggerProvider>(new EventProvider("FileOffloaded", () => seen = Record.Exception(() => Change(current!.Response, change)))));
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
+        var response = await frontEnd.AskAsync();
         Assert.IsType<InvalidOperationException>(seen);
         Assert.Equal(
             ("/protected/a%20file.bin", "application/x-test", null, "1000"),
@@ -46,7 +31,7 @@ public sealed class SendFileOffloadThreadTests : SendFileOffloadTest
     public async Task Status_ChangedWhileTheFileIsLeft_IsSentOrRefused()
     {
         Task<bool>? setter = null;
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             app => app.Run(async context =>
             {
                 // HttpResponse itself is not made for two threads that use it first.
@@ -65,35 +50,28 @@ public sealed class SendFileOffloadThreadTests : SendFileOffloadTest
                 await setter;
             }),
             options => UseNginx(options.SendFile));
-        var frontEnd = server.Connect();
 
         for (var round = 0; round < Rounds; round++)
         {
-            frontEnd.Send(RecordBytes.Get());
-            var response = await frontEnd.ReadResponseAsync();
+            var response = await frontEnd.AskAsync();
             var isTaken = await setter!.Within("the other thread");
 
             Assert.Equal(isTaken ? (404, null) : (200, "/protected/a%20file.bin"), (response.Status, response["X-Accel-Redirect"]));
         }
     }
 
-    /// <summary>What the application is asked for behind the decision fails: its error is answered.</summary>
     [Fact]
     public async Task Encoding_ThatFailsBehindTheDecision_500()
     {
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             app => app.Run(Whole),
             options =>
             {
                 UseNginx(options.SendFile);
                 options.ResponseHeaderEncodingSelector = static name => name == "X-Accel-Redirect" ? throw new FormatException("on purpose") : null;
-            });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+            }, expects: "ApplicationError");
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
+        var response = await frontEnd.AskAsync();
         Assert.Equal((500, "0", null), (response.Status, response["Content-Length"], response["X-Accel-Redirect"]));
     }
 

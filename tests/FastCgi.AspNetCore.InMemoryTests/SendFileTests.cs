@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Files that the application sends itself.</summary>
@@ -11,13 +7,7 @@ public sealed class SendFileTests : IDisposable
 
     public void Dispose() => _folder.Dispose();
 
-    [Theory]
-    [InlineData(0)]
-    [InlineData(1)]
-    [InlineData(65_016)]
-    [InlineData(65_528)]
-    [InlineData(65_529)]
-    [InlineData(1_000_000)]
+    [Theory, Values(0, 1, 65_016, 65_528, 65_529, 1_000_000)]
     public async Task SendFile_AnySize_ComesWhole(int length)
     {
         var content = Apps.Pattern(length);
@@ -51,8 +41,7 @@ public sealed class SendFileTests : IDisposable
         var response = await GetAsync(async context =>
         {
             await context.Response.WriteAsync("<");
-            "-"u8.CopyTo(context.Response.BodyWriter.GetSpan());
-            context.Response.BodyWriter.Advance(1);
+            context.Response.BodyWriter.Write("-"u8);
             await context.Response.SendFileAsync(path);
             await context.Response.SendFileAsync(path, 1, 2);
             await context.Response.WriteAsync(">");
@@ -134,8 +123,7 @@ public sealed class SendFileTests : IDisposable
     {
         var content = Apps.Pattern(2_000_000);
         var path = _folder.Write("file", content);
-        await using var server = await TestServer.StartAsync(context => context.Response.SendFileAsync(path));
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(context => context.Response.SendFileAsync(path));
         frontEnd.Transport.HoldSends();
 
         frontEnd.Send(RecordBytes.Get());
@@ -151,12 +139,11 @@ public sealed class SendFileTests : IDisposable
     {
         var path = _folder.Write("file", new byte[2_000_000]);
         var over = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await context.Response.SendFileAsync(path);
             over.SetResult();
         });
-        var frontEnd = server.Connect();
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Get());
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount == 1, "the first send");
@@ -167,20 +154,16 @@ public sealed class SendFileTests : IDisposable
         frontEnd.Transport.ReleaseSend(goesOn: false);
     }
 
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task SendFile_FileShrinks_ResponseIsCut(bool hasContentLength)
     {
         var path = _folder.Write("file", new byte[2_000_000]);
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             if (hasContentLength)
                 context.Response.ContentLength = 2_000_000;
             return context.Response.SendFileAsync(path, 0, 2_000_000);
-        });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        }, expects: "ApplicationError");
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Get());
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount == 1, "the first send");
@@ -190,19 +173,17 @@ public sealed class SendFileTests : IDisposable
         frontEnd.Transport.ReleaseSend(goesOn: false);
 
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsReset, "the reset");
-        Assert.Contains(server.Logs.All, static log => log.Exception?.Message.Contains("has become shorter", StringComparison.Ordinal) ?? false);
+        Assert.Contains(frontEnd.Server.Logs.All, static log => log.Exception?.Message.Contains("has become shorter", StringComparison.Ordinal) ?? false);
     }
 
     private static async Task<WireResponse> GetAsync(RequestDelegate application, byte[]? request = null)
     {
         Exception? failure = null;
-        await using var server = await TestServer.StartAsync(async context =>
+        var response = await TestServer.AskAsync(async context =>
         {
             failure = await Record.ExceptionAsync(() => application(context));
-        });
-        var frontEnd = server.Connect();
-        frontEnd.Send(request ?? RecordBytes.Get());
-        var response = await frontEnd.ReadResponseAsync();
+        }, request ?? RecordBytes.Get());
+
         Assert.Null(failure);
         return response;
     }

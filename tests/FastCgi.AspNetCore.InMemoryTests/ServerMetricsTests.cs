@@ -1,7 +1,4 @@
 using System.Diagnostics.Metrics;
-using System.Globalization;
-using Microsoft.Extensions.DependencyInjection;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 

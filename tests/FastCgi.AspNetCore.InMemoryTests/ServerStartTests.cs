@@ -1,13 +1,7 @@
-using System.Net;
 using FastCgi.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
-using Microsoft.Extensions.Logging;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -106,15 +100,13 @@ public sealed class ServerStartTests
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello);
 
-        await Assert.ThrowsAsync<InvalidOperationException>(() => run.Server.StartAsync(new NoApplication(), default));
+        await Assert.ThrowsAsync<InvalidOperationException>(() => run.Server.StartAsync(new Fuzzing.NullApplication(), default));
 
         Assert.True(run.Server.IsRunning);
         Assert.False(run.Server.HasEpoll);
     }
 
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task Start_StoppedWhileAnEndpointIsBound_GivesUpAndLeavesNothing(bool isDisposed)
     {
         var (bound, late) = (new NobodyFactory(), new LateFactory());
@@ -122,7 +114,7 @@ public sealed class ServerStartTests
             Apps.Hello,
             static options => options.Listen(LateFactory.EndPoint),
             services => services.AddSingleton<IConnectionListenerFactory>(bound).AddSingleton<IConnectionListenerFactory>(late));
-        var start = run.Server.StartAsync(new NoApplication(), default);
+        var start = run.Server.StartAsync(new Fuzzing.NullApplication(), default);
         Assert.False(start.IsCompleted);
 
         if (isDisposed)
@@ -176,16 +168,5 @@ public sealed class ServerStartTests
     private sealed class CannotFactory : NobodyFactory
     {
         public override bool CanBind(EndPoint endpoint) => false;
-    }
-
-    private sealed class NoApplication : IHttpApplication<IFeatureCollection>
-    {
-        public IFeatureCollection CreateContext(IFeatureCollection contextFeatures) => contextFeatures;
-
-        public void DisposeContext(IFeatureCollection context, Exception? exception)
-        {
-        }
-
-        public Task ProcessRequestAsync(IFeatureCollection context) => Task.CompletedTask;
     }
 }

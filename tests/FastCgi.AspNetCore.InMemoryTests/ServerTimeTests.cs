@@ -1,8 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.DependencyInjection;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>The server goes by its own clock, and a process that is paused times nothing out.</summary>
@@ -17,10 +12,7 @@ public sealed class ServerTimeTests
         Jumps,
     }
 
-    [Theory]
-    [InlineData(Kind.Throws)]
-    [InlineData(Kind.StandsStill)]
-    [InlineData(Kind.Jumps)]
+    [Theory, Values(Kind.Throws, Kind.StandsStill, Kind.Jumps)]
     public async Task TimeProvider_OfTheApplication_IsNotTheServers(Kind kind)
     {
         await using var run = await ServerRun.StartAsync(
@@ -30,8 +22,7 @@ public sealed class ServerTimeTests
         var (frontEnd, halfOpen) = (run.Connect(), run.Connect());
         halfOpen.Send(RecordBytes.Begin());
 
-        frontEnd.Send(RecordBytes.Post(1, "/", "abc"u8.ToArray()));
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(200, (await frontEnd.AskAsync(RecordBytes.Post(1, "/", "abc"u8.ToArray()))).Status);
         Assert.Empty(halfOpen.ReadAvailable());
         run.Clock.Advance(TimeSpan.FromSeconds(6));
         Assert.Equal(408, (await halfOpen.ReadResponseAsync()).Status);
@@ -43,12 +34,7 @@ public sealed class ServerTimeTests
     {
         var go = Waiting.Signal();
         await using var server = await TestServer.StartAsync(
-            async context =>
-            {
-                if (context.Request.Path == "/slow")
-                    await go.Task;
-                await Apps.BodyHash(context);
-            },
+            Apps.After(go.Task, Apps.BodyHash, path: "/slow"),
             static options =>
             {
                 options.Limits.MaxConcurrentRequests = 2;
@@ -62,8 +48,7 @@ public sealed class ServerTimeTests
             });
         var (idle, halfOpen, draining, unsent, slow, body, queued) =
             (server.Connect(), server.Connect(), server.Connect(), server.Connect(), server.Connect(), server.Connect(), server.Connect());
-        idle.Send(RecordBytes.Get());
-        await idle.ReadResponseAsync();
+        await idle.AskAsync();
         unsent.Transport.HoldSends();
         unsent.Send(RecordBytes.Get());
         draining.Send(RecordBytes.Post(1, "/", new byte[10], keepConnection: false).AsSpan()[..^16].ToArray());
@@ -84,11 +69,9 @@ public sealed class ServerTimeTests
         unsent.Transport.ReleaseSend(goesOn: false);
         foreach (var frontEnd in new[] { slow, body, queued, halfOpen, unsent })
             Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
-        idle.Send(RecordBytes.Get());
-        Assert.Equal(200, (await idle.ReadResponseAsync()).Status);
+        Assert.Equal(200, (await idle.AskAsync()).Status);
     }
 
-    /// <summary>What has stood still before the pause times out after it.</summary>
     [Fact]
     public async Task Pause_OfTheProcess_EndsNoTimeout()
     {

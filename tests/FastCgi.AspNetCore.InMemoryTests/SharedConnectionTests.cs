@@ -1,8 +1,3 @@
-using System.Globalization;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>
@@ -34,7 +29,7 @@ public sealed class SharedConnectionTests
     public async Task Fault_AfterTheStart_LeavesTheOtherAnswerWhole(string fault, string other, bool canReset)
     {
         var (started, fail, go) = (Waiting.Signal(), Waiting.Signal(), Waiting.Signal());
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (context.Request.Path == "/other")
             {
@@ -50,9 +45,7 @@ public sealed class SharedConnectionTests
             started.SetResult();
             await fail.Task;
             await FailAsync(context, fault);
-        });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        }, expects: "ApplicationError");
         frontEnd.Transport.HasReset = canReset;
         frontEnd.Send(RecordBytes.Get(1, "/faulty"));
         await started.Task.Within("the start");
@@ -71,7 +64,7 @@ public sealed class SharedConnectionTests
         go.SetResult();
         await Waiting.UntilAsync(() => frontEnd.Transport.Connection.RequestCount == 0, "the other request");
         frontEnd.Transport.ReleaseSend(goesOn: false);
-        await frontEnd.Transport.WaitUntilAsync(() => CountEnds(frontEnd) == 2, "both ends");
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.CountEnds().Count == 2, "both ends");
 
         Assert.False(frontEnd.Transport.IsReset);
         var records = frontEnd.ReadAvailable();
@@ -84,14 +77,11 @@ public sealed class SharedConnectionTests
     }
 
     /// <summary>Alone, and with everything delivered, the connection is reset: then the web server sees an error for certain.</summary>
-    [Theory]
-    [InlineData("abort")]
-    [InlineData("throw")]
-    [InlineData("too few")]
+    [Theory, Values("abort", "throw", "too few")]
     public async Task Fault_WhenTheOtherAnswerIsDelivered_ResetsTheConnection(string fault)
     {
         var fail = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (context.Request.Path == "/other")
             {
@@ -104,11 +94,8 @@ public sealed class SharedConnectionTests
             await context.Response.Body.FlushAsync();
             await fail.Task;
             await FailAsync(context, fault);
-        });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(2, "/other"));
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync(2)).Text);
+        }, expects: "ApplicationError");
+        Assert.Equal("Hello", (await frontEnd.AskAsync(RecordBytes.Get(2, "/other"))).Text);
         frontEnd.Send(RecordBytes.Get(1, "/faulty"));
 
         fail.SetResult();
@@ -129,15 +116,6 @@ public sealed class SharedConnectionTests
                 await context.Response.WriteAsync(5.ToString(CultureInfo.InvariantCulture) + "678901234");
                 break;
         }
-    }
-
-    private static int CountEnds(FrontEnd frontEnd)
-    {
-        var sent = frontEnd.Transport.Sent;
-        var count = 0;
-        for (var at = 0; at + 8 <= sent.Length; at += 8 + (sent[at + 4] * 256) + sent[at + 5] + sent[at + 6])
-            count += sent[at + 1] == RecordBytes.EndRequest ? 1 : 0;
-        return count;
     }
 
     private static byte[] End(List<WireRecord> records, int id) => records.Single(record => record.Id == id && record.Type == RecordBytes.EndRequest).Content;

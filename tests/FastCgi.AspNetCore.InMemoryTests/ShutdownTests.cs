@@ -1,14 +1,11 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.Logging;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class ShutdownTests
 {
     private static readonly TimeSpan s_tick = TimeSpan.FromSeconds(1);
     private static readonly TimeSpan s_grace = new FastCgiServerLimits().ShutdownIdleGracePeriod;
+
+    private readonly TaskCompletionSource _go = Waiting.Signal();
 
     [Fact]
     [Trait("Contract", "G1")]
@@ -48,9 +45,7 @@ public class ShutdownTests
         var frontEnd = await ConnectAndGetAsync(server);
 
         var stopping = server.StopAsync();
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
         AssertFarewell(frontEnd);
         Assert.True(frontEnd.Transport.IsClosed);
         frontEnd.Close();
@@ -58,42 +53,22 @@ public class ShutdownTests
     }
 
     [Fact]
-    public async Task Stop_RequestArrivesWhileTheIdleConnectionIsClosed_Answered()
+    public async Task Stop_RequestArrivesWhileTheIdleConnectionIsClosed_RunsOnBeyondTheLingerTimeout()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
+        await using var server = await TestServer.StartAsync(Apps.After(_go.Task, Apps.Hello, path: "/slow"));
         var frontEnd = await ConnectAndGetAsync(server);
         server.Clock.Advance(s_grace + s_tick);
         var stopping = server.StopAsync();
 
         // Here the transport finds that there is something to receive, and does not close.
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
-        AssertFarewell(frontEnd);
-        frontEnd.Close();
-        await stopping.Within("the stop");
-    }
-
-    [Fact]
-    public async Task Stop_RequestArrivesWhileTheIdleConnectionIsClosed_RunsOnBeyondTheLingerTimeout()
-    {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            if (context.Request.Path == "/slow")
-                await go.Task;
-            await Apps.Hello(context);
-        });
-        var frontEnd = await ConnectAndGetAsync(server);
-        server.Clock.Advance(s_grace + s_tick);
-        var stopping = server.StopAsync();
-
         frontEnd.Send(RecordBytes.Get(uri: "/slow"));
         server.Clock.Advance(new FastCgiServerLimits().LingerTimeout + s_tick);
         Assert.False(frontEnd.Transport.IsReset);
-        go.SetResult();
+        _go.SetResult();
 
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsClosed, "the close");
+        AssertFarewell(frontEnd);
         frontEnd.Close();
         await stopping.Within("the stop");
     }
@@ -106,8 +81,7 @@ public class ShutdownTests
         var silent = server.Connect();
 
         var stopping = server.StopAsync();
-        late.Send(RecordBytes.Get(keepConnection: false));
-        Assert.Equal("Hello", (await late.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await late.AskAsync(RecordBytes.Get(keepConnection: false))).Text);
         Assert.Empty(late.ReadAvailable());
         server.Clock.Advance(s_grace + s_tick);
         Assert.True(silent.Transport.IsClosed);
@@ -134,14 +108,12 @@ public class ShutdownTests
     [Trait("Contract", "G1")]
     public async Task Stop_RunningRequest_AnsweredAndThenClosed()
     {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(Apps.HelloAfter(go.Task));
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.HelloAfter(_go.Task));
         frontEnd.Send(RecordBytes.Get());
 
-        var stopping = server.StopAsync();
+        var stopping = frontEnd.Server.StopAsync();
         Assert.False(frontEnd.Transport.IsClosed);
-        go.SetResult();
+        _go.SetResult();
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsClosed, "the close");
         AssertFarewell(frontEnd);
@@ -153,13 +125,11 @@ public class ShutdownTests
     [Fact]
     public async Task Stop_RunningRequestOfAConnectionThatIsNotKept_NoFarewell()
     {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(Apps.HelloAfter(go.Task));
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.HelloAfter(_go.Task));
         frontEnd.Send(RecordBytes.Get(keepConnection: false));
 
-        var stopping = server.StopAsync();
-        go.SetResult();
+        var stopping = frontEnd.Server.StopAsync();
+        _go.SetResult();
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsClosed, "the close");
         Assert.Empty(frontEnd.ReadAvailable());
@@ -174,41 +144,32 @@ public class ShutdownTests
     public async Task Stop_TokenFires_RestAborted()
     {
         var aborted = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             context.RequestAborted.Register(aborted.SetResult);
             await aborted.Task;
         });
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
         using var patience = new CancellationTokenSource();
 
-        var stopping = server.StopAsync(patience.Token);
+        var stopping = frontEnd.Server.StopAsync(patience.Token);
         await patience.CancelAsync();
 
         await stopping.Within("the stop");
         Assert.True(frontEnd.Transport.IsReset);
         await aborted.Task.Within("the abort");
-        Assert.Equal(LogLevel.Debug, Assert.Single(server.Logs.All, static log => log.EventName == "ConnectionsNotClosedInTime").Level);
+        Assert.Equal(LogLevel.Debug, Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "ConnectionsNotClosedInTime").Level);
     }
 
     [Fact]
     public async Task Stop_FurtherRequestOnABusyConnection_Answered()
     {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            if (context.Request.Path == "/slow")
-                await go.Task;
-            await Apps.Target(context);
-        });
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.After(_go.Task, Apps.Target, path: "/slow"));
         frontEnd.Send(RecordBytes.Get(1, "/slow"));
-        var stopping = server.StopAsync();
+        var stopping = frontEnd.Server.StopAsync();
 
-        frontEnd.Send(RecordBytes.Get(2, "/late"));
-        Assert.Equal("GET /late", (await frontEnd.ReadResponseAsync(2)).Text);
-        go.SetResult();
+        Assert.Equal("GET /late", (await frontEnd.AskAsync(RecordBytes.Get(2, "/late"))).Text);
+        _go.SetResult();
         Assert.Equal("GET /slow", (await frontEnd.ReadResponseAsync()).Text);
         frontEnd.Close();
 
@@ -228,8 +189,7 @@ public class ShutdownTests
     private static async Task<FrontEnd> ConnectAndGetAsync(TestServer server)
     {
         var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get());
-        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await frontEnd.AskAsync()).Text);
         Assert.Empty(frontEnd.ReadAvailable());
         return frontEnd;
     }

@@ -1,8 +1,4 @@
 using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.Logging;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -18,7 +14,7 @@ public sealed class SlowRequestTests
     public async Task Request_ThatTakesLong_IsLoggedOnceWithWhatItWaitsFor(string uri, string activity)
     {
         var go = Waiting.Signal<bool>();
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             async context =>
             {
                 if (context.Request.Path == "/wait")
@@ -29,17 +25,16 @@ public sealed class SlowRequestTests
                     await context.Response.Body.WriteAsync(new byte[1_000_000]);
             },
             static options => options.SlowRequestThreshold = s_threshold);
-        var frontEnd = server.Connect();
         if (uri == "/write")
             frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", uri, ("CONTENT_LENGTH", "3"))));
 
-        server.Clock.Advance(s_threshold - TimeSpan.FromSeconds(1));
-        Assert.Empty(Reports(server));
-        server.Clock.Advance(TimeSpan.FromSeconds(1));
-        server.Clock.Advance(TimeSpan.FromSeconds(10));
+        frontEnd.Server.Clock.Advance(s_threshold - TimeSpan.FromSeconds(1));
+        Assert.Empty(Reports(frontEnd.Server));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(1));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(10));
 
-        var report = Assert.Single(Reports(server));
+        var report = Assert.Single(Reports(frontEnd.Server));
         Assert.Equal(LogLevel.Warning, report.Level);
         Assert.Contains($"is {activity} (", report.Message, StringComparison.Ordinal);
         Assert.Contains("of 192.0.2.7", report.Message, StringComparison.Ordinal);
@@ -73,38 +68,16 @@ public sealed class SlowRequestTests
         go.SetResult(true);
     }
 
-    /// <summary>The object of a request that was told of serves another one.</summary>
-    [Fact]
-    public async Task Requests_SlowOneAfterAnother_EachIsLogged()
-    {
-        const int Count = 30;
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async _ => await go.Task, static options => options.SlowRequestThreshold = s_threshold);
-        var frontEnd = server.Connect();
-
-        for (var i = 0; i < Count; i++)
-        {
-            go = Waiting.Signal();
-            frontEnd.Send(RecordBytes.Get());
-            server.Clock.Advance(s_threshold);
-            go.SetResult();
-            await frontEnd.ReadResponseAsync();
-        }
-
-        Assert.Equal(Count, Reports(server).Count());
-    }
-
     [Fact]
     public async Task Requests_WithoutThreshold_AreNotLogged()
     {
         var go = Waiting.Signal<bool>();
-        await using var server = await TestServer.StartAsync(async _ => await go.Task);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(async _ => await go.Task);
         frontEnd.Send(RecordBytes.Get());
 
-        server.Clock.Advance(TimeSpan.FromHours(1));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
 
-        Assert.Empty(Reports(server));
+        Assert.Empty(Reports(frontEnd.Server));
         go.SetResult(true);
         await frontEnd.ReadResponseAsync();
     }
@@ -114,12 +87,10 @@ public sealed class SlowRequestTests
     {
         using var logs = new CollectedLogs();
         using var loggers = LoggerFactory.Create(builder => builder.AddProvider(logs).SetMinimumLevel(LogLevel.Trace));
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             static app => Microsoft.AspNetCore.Builder.RunExtensions.Run(app, static context => context.Response.WriteAsync("Hello")), records: RecordLog.Create(loggers));
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync();
 
         await Waiting.UntilAsync(() => logs.All.Any(static log => log.Message.Contains("END_REQUEST", StringComparison.Ordinal)), "the last record");
         var names = logs.All.Select(static log => string.Join(' ', log.Message.Split('"')[2].TrimStart(':', ' ').Split(',')[0])).ToList();

@@ -1,11 +1,5 @@
-using System.Globalization;
-using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Authentication;
-using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Connections.Features;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.DependencyInjection;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -114,31 +108,26 @@ public class SpoofingTests
         foreach (var parameters in new[] { s_secureRequest, [.. s_secureRequest, ("HTTP_X_FORGED", "yes"), ("HTTP_" + header, value)] })
         {
             var frontEnd = server.Connect();
-            frontEnd.Send(RecordBytes.Get(uri: "/a/b?c=d", more: parameters));
-            Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+            Assert.Equal(200, (await frontEnd.AskAsync(RecordBytes.Get(uri: "/a/b?c=d", more: parameters))).Status);
         }
 
         Assert.Equal(await plain.Task, await forged.Task);
     }
 
-    /// <summary>The variables show it, under their own names only.</summary>
     [Theory]
     [MemberData(nameof(Headers))]
     public async Task PARAMS_ForgedHeader_IsNoServerVariableOfThatName(string header, string value)
     {
         string? seen = null;
         string? seenAsHeader = null;
-        await using var server = await TestServer.StartAsync(context =>
+        var response = await TestServer.AskAsync(context =>
         {
             seen = context.GetServerVariable(header);
             seenAsHeader = context.GetServerVariable("HTTP_" + header);
             return Apps.Hello(context);
-        });
-        var frontEnd = server.Connect();
+        }, RecordBytes.Get(more: ("HTTP_" + header, value)));
 
-        frontEnd.Send(RecordBytes.Get(more: ("HTTP_" + header, value)));
-
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(200, response.Status);
         Assert.NotEqual(value, seen);
         Assert.Equal(value, seenAsHeader);
     }
@@ -148,16 +137,13 @@ public class SpoofingTests
     public async Task PARAMS_ProxyHeader_IsDropped()
     {
         var isThere = true;
-        await using var server = await TestServer.StartAsync(context =>
+        var response = await TestServer.AskAsync(context =>
         {
             isThere = context.Request.Headers.ContainsKey("Proxy") || context.Request.Headers.Any(static header => header.Key == "Proxy");
             return Apps.Hello(context);
-        });
-        var frontEnd = server.Connect();
+        }, RecordBytes.Get(more: ("HTTP_PROXY", "http://evil.example")));
 
-        frontEnd.Send(RecordBytes.Get(more: ("HTTP_PROXY", "http://evil.example")));
-
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(200, response.Status);
         Assert.False(isThere);
     }
 

@@ -1,11 +1,3 @@
-using System.Text;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>The errors of a request in the error log of the web server.</summary>
@@ -35,24 +27,17 @@ public class StandardErrorLoggingTests
             return Apps.Hello(context);
         }));
 
-    [Fact]
-    public async Task Log_UnhandledException_IsOnStderr()
+    [Theory, Values(false, true)]
+    public async Task Log_UnhandledException_IsOnStderr(bool isLater)
     {
-        var lines = await RunAsync(isOn: true, static _ => throw new InvalidOperationException("broken"));
-
-        Assert.Contains(lines, static line => line.StartsWith("Error: FastCgi.AspNetCore[40] ", StringComparison.Ordinal));
-        Assert.Contains("System.InvalidOperationException: broken\n", lines);
-    }
-
-    [Fact]
-    public async Task Log_UnhandledExceptionLater_IsOnStderr()
-    {
-        var lines = await RunAsync(isOn: true, static async _ =>
+        var lines = await RunAsync(isOn: true, async _ =>
         {
-            await Task.Yield();
+            if (isLater)
+                await Task.Yield();
             throw new InvalidOperationException("broken");
         });
 
+        Assert.Contains(lines, static line => line.StartsWith("Error: FastCgi.AspNetCore[40] ", StringComparison.Ordinal));
         Assert.Contains("System.InvalidOperationException: broken\n", lines);
     }
 
@@ -104,15 +89,9 @@ public class StandardErrorLoggingTests
         var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
 
-        var lines = new List<string>();
-        while (await frontEnd.ReadRecordAsync() is { Type: not RecordBytes.EndRequest } record)
-        {
-            if (record.Type == RecordBytes.Stderr)
-                lines.Add(Encoding.UTF8.GetString(record.Content));
-        }
-
+        var records = await frontEnd.ReadRequestAsync();
         if (afterwards is not null)
             await afterwards(frontEnd);
-        return lines;
+        return [.. records.Where(static record => record.Type == RecordBytes.Stderr).Select(static record => Encoding.UTF8.GetString(record.Content))];
     }
 }

@@ -1,16 +1,14 @@
-using FastCgi.AspNetCore.Testing;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>The rows of the status: the requests that matter are among them, and each is small, whatever a client sends.</summary>
 public sealed class StatusRowTests
 {
+    private readonly TaskCompletionSource _go = Waiting.Signal();
+
     [Fact]
     public async Task Requests_OnConnectionsOpenedLast_AreShownOldestFirst()
     {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async _ => await go.Task);
+        await using var server = await TestServer.StartAsync(async _ => await _go.Task);
         for (var i = 0; i < 300; i++)
             server.Connect();
         for (var i = 0; i < 5; i++)
@@ -22,15 +20,13 @@ public sealed class StatusRowTests
         Assert.Equal(["/0", "/1", "/2", "/3", "/4"], server.Connections.DescribeRequests(200).Select(static request => request.Path));
         Assert.Equal(["/0", "/1", "/2"], server.Connections.DescribeRequests(3).Select(static request => request.Path));
         Assert.Equal(200, server.Connections.Describe(200).Count);
-        go.SetResult();
+        _go.SetResult();
     }
 
     [Fact]
     public async Task Requests_VeryManyAndLong_AreBounded()
     {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async _ => await go.Task, static options => options.Limits.MaxRequestsPerConnection = 1_000);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(async _ => await _go.Task, static options => options.Limits.MaxRequestsPerConnection = 1_000);
         var path = "/" + new string('x', 60_000);
         for (var i = 1; i <= 300; i++)
         {
@@ -38,12 +34,12 @@ public sealed class StatusRowTests
             frontEnd.Send(RecordBytes.Begin(i), RecordBytes.ParamsStream(i, parameters));
         }
 
-        var requests = server.Connections.DescribeRequests(200);
+        var requests = frontEnd.Server.Connections.DescribeRequests(200);
 
         Assert.Equal(200, requests.Count);
         Assert.All(requests, static request => Assert.InRange(request.Method.Length + request.Path.Length + request.Client!.Length, 1, 700));
-        Assert.Equal(Enumerable.Range(1, 300), server.Connections.DescribeRequests(1_000).Select(static request => (int)request.Id).Order());
-        go.SetResult();
+        Assert.Equal(Enumerable.Range(1, 300), frontEnd.Server.Connections.DescribeRequests(1_000).Select(static request => (int)request.Id).Order());
+        _go.SetResult();
     }
 
     [Theory]
@@ -52,23 +48,23 @@ public sealed class StatusRowTests
     [InlineData("/%C3%A4", "/ä")]
     public async Task Path_WithCharactersThatForgeLines_IsCleaned(string uri, string shown)
     {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async _ => await go.Task, static options => options.SlowRequestThreshold = TimeSpan.FromSeconds(1));
+        await using var server = await TestServer.StartAsync(
+            async _ => await _go.Task, static options => options.SlowRequestThreshold = TimeSpan.FromSeconds(1));
         server.Connect().Send(RecordBytes.Get(uri: uri));
 
         server.Clock.Advance(TimeSpan.FromSeconds(2));
 
         Assert.Equal(shown, Assert.Single(server.Connections.DescribeRequests(10)).Path);
         Assert.Contains($"GET {shown} of", (await server.Logs.SingleAsync("SlowRequest")).Message, StringComparison.Ordinal);
-        go.SetResult();
+        _go.SetResult();
     }
 
     /// <summary>The clock of the connections goes by the second: a request is not taken for older than it is.</summary>
     [Fact]
     public async Task SlowRequest_BegunLongAfterATick_IsNotToldOfTooEarly()
     {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async _ => await go.Task, static options => options.SlowRequestThreshold = TimeSpan.FromSeconds(1));
+        await using var server = await TestServer.StartAsync(
+            async _ => await _go.Task, static options => options.SlowRequestThreshold = TimeSpan.FromSeconds(1));
         server.Clock.Advance(TimeSpan.FromMilliseconds(990));
         server.Connect().Send(RecordBytes.Get());
 
@@ -77,16 +73,15 @@ public sealed class StatusRowTests
         server.Clock.Advance(TimeSpan.FromSeconds(2));
 
         await server.Logs.SingleAsync("SlowRequest");
-        go.SetResult();
+        _go.SetResult();
     }
 
     /// <summary>An application that runs on without its client has its place all the same.</summary>
     [Fact]
     public async Task Places_OfRequestsWhoseClientsHaveGone_AreCountedUntilTheApplicationReturns()
     {
-        var go = Waiting.Signal();
         await using var server = await TestServer.StartAsync(
-            async _ => await go.Task,
+            async _ => await _go.Task,
             static options =>
             {
                 options.Limits.MaxConcurrentRequests = 2;
@@ -101,19 +96,17 @@ public sealed class StatusRowTests
 
         Assert.Equal(0, server.Connections.CountRequests());
         Assert.Equal((2, 1), server.Context.Admission.TakenCount);
-        go.SetResult();
+        _go.SetResult();
         await Waiting.UntilAsync(() => server.Context.Admission.TakenCount == (0, 0), "the places to be given back");
     }
 
     [Fact]
     public async Task FrontEnd_WithControlCharacters_IsOneLine()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
-        frontEnd.Send(RecordBytes.Get(more: ("SERVER_SOFTWARE", "nginx\r\nerr: forged\u0001")));
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync(RecordBytes.Get(more: ("SERVER_SOFTWARE", "nginx\r\nerr: forged\u0001")));
 
-        Assert.DoesNotContain(Assert.Single(server.Advisor.FrontEnds.GetAll()).Software, char.IsControl);
+        Assert.DoesNotContain(Assert.Single(frontEnd.Server.Advisor.FrontEnds.GetAll()).Software, char.IsControl);
     }
 }

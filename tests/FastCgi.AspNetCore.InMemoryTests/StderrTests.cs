@@ -1,19 +1,14 @@
-using System.Buffers;
-using System.Text;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>The web server's error log (FastCGI specification, sections 3.3 and 6.1).</summary>
 public class StderrTests
 {
+    private readonly TaskCompletionSource _go = Waiting.Signal();
+
     [Fact]
     public async Task STDERR_Lines_ARecordEachThenTheEndThenEndRequest()
     {
-        await using var server = await TestServer.StartAsync(async context =>
+        var records = await RunAsync(async context =>
         {
             var error = StandardErrorOf(context);
             error.WriteLine("first");
@@ -21,11 +16,7 @@ public class StderrTests
             error.Write("ond\nthird");
             await context.Response.WriteAsync("Hello");
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var records = await ReadRequestAsync(frontEnd);
         Assert.Equal(["first\n", "second\n", "third\n", ""], Texts(records, RecordBytes.Stderr));
         Assert.Equal(RecordBytes.EndRequest, records[^1].Type);
         Assert.EndsWith("Hello", string.Concat(Texts(records, RecordBytes.Stdout)), StringComparison.Ordinal);
@@ -37,102 +28,72 @@ public class StderrTests
     [InlineData(4_001, 3)]
     public async Task STDERR_LineBeyondTheLimit_BecomesSeveral(int length, int records)
     {
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            StandardErrorOf(context).WriteLine(new string('x', length));
-            return Task.CompletedTask;
-        });
-        var frontEnd = server.Connect();
+        var all = await RunAsync(Apps.Do(context => StandardErrorOf(context).WriteLine(new string('x', length))));
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var texts = Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr).Where(static text => text.Length > 0).ToList();
+        var texts = Texts(all, RecordBytes.Stderr).Where(static text => text.Length > 0).ToList();
         Assert.Equal(records, texts.Count);
         Assert.All(texts, static text => Assert.InRange(text.TrimEnd('\n').Length, 1, 2_000));
     }
 
-    [Fact]
-    public async Task STDERR_NotUsed_NoRecord()
+    [Theory, Values(false, true)]
+    public async Task STDERR_NothingWritten_NoRecord(bool isUsed)
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        var records = await RunAsync(context => isUsed ? StandardErrorOf(context).FlushAsync() : Apps.Hello(context));
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Empty(Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));
-    }
-
-    [Fact]
-    public async Task STDERR_UsedButNothingWritten_NoRecord()
-    {
-        await using var server = await TestServer.StartAsync(context => StandardErrorOf(context).FlushAsync());
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Empty(Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));
+        Assert.Empty(Texts(records, RecordBytes.Stderr));
     }
 
     [Fact]
     public async Task STDERR_Line_IsSentWhileTheApplicationGoesOn()
     {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await context.Response.Body.FlushAsync();
             StandardErrorOf(context).WriteLine("working on it");
-            await go.Task;
+            await _go.Task;
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
 
         Assert.Equal(RecordBytes.Stdout, (await frontEnd.ReadRecordAsync()).Type);
         var record = await frontEnd.ReadRecordAsync();
         Assert.Equal((RecordBytes.Stderr, "working on it\n"), (record.Type, Encoding.UTF8.GetString(record.Content)));
-        go.SetResult();
-        await ReadRequestAsync(frontEnd);
+        _go.SetResult();
+        await frontEnd.ReadRequestAsync();
     }
 
     /// <summary>nginx reads both into one buffer of a page.</summary>
     [Fact]
     public async Task STDERR_BeforeTheResponse_IsBehindItsHeaderBlock()
     {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             StandardErrorOf(context).WriteLine("early");
-            await go.Task;
+            await _go.Task;
             await context.Response.WriteAsync("Hello");
             StandardErrorOf(context).WriteLine("late");
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
         Assert.Empty(frontEnd.ReadAvailable());
-        go.SetResult();
+        _go.SetResult();
 
-        var records = await ReadRequestAsync(frontEnd);
+        var records = await frontEnd.ReadRequestAsync();
         Assert.Equal(RecordBytes.Stdout, records[0].Type);
         Assert.Contains("\r\n\r\n", Encoding.ASCII.GetString(records[0].Content), StringComparison.Ordinal);
         Assert.Equal(["early\n", "late\n", ""], Texts(records, RecordBytes.Stderr));
     }
 
-    /// <summary>Though STDERR comes between them, the header block has the length of the body.</summary>
     [Fact]
     public async Task STDERR_WithAShortBody_ContentLengthIsKnown()
     {
-        await using var server = await TestServer.StartAsync(context =>
+        var records = await RunAsync(context =>
         {
             StandardErrorOf(context).WriteLine("a line");
             context.Response.BodyWriter.Write("Hello"u8);
             return Task.CompletedTask;
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var records = await ReadRequestAsync(frontEnd);
         Assert.Contains("Content-Length: 5\r\n", Encoding.ASCII.GetString(records[0].Content), StringComparison.Ordinal);
         Assert.Equal(
             [RecordBytes.Stdout, RecordBytes.Stderr, RecordBytes.Stderr, RecordBytes.Stdout, RecordBytes.EndRequest],
@@ -142,29 +103,26 @@ public class StderrTests
     [Fact]
     public async Task STDERR_ApplicationFailsAfterTheStart_StderrEndsBeforeEndRequest()
     {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (context.Request.Path == "/other")
             {
-                await go.Task;
+                await _go.Task;
                 return;
             }
 
             await context.Response.WriteAsync("Hello");
             StandardErrorOf(context).Write("going down");
             throw new InvalidOperationException("broken");
-        });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        }, expects: "ApplicationError");
 
         frontEnd.Send(RecordBytes.Get(3, "/other"), RecordBytes.Get(5));
 
-        var records = await ReadRequestAsync(frontEnd);
+        var records = await frontEnd.ReadRequestAsync();
         Assert.Equal(["going down\n", ""], Texts(records, RecordBytes.Stderr));
         Assert.Equal([RecordBytes.Stdout, RecordBytes.Stderr, RecordBytes.Stderr, RecordBytes.EndRequest], records.Select(static record => record.Type));
-        go.SetResult();
-        await ReadRequestAsync(frontEnd);
+        _go.SetResult();
+        await frontEnd.ReadRequestAsync();
     }
 
     [Theory]
@@ -174,36 +132,15 @@ public class StderrTests
     [InlineData("a\tb \\ é 😀", "a\tb \\ é 😀")]
     public async Task STDERR_ControlCharacters_AreEscaped(string text, string expected)
     {
-        await using var server = await TestServer.StartAsync(context => StandardErrorOf(context).WriteLineAsync(text));
-        var frontEnd = server.Connect();
+        var records = await RunAsync(context => StandardErrorOf(context).WriteLineAsync(text));
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal(expected + "\n", Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr)[0]);
+        Assert.Equal(expected + "\n", Texts(records, RecordBytes.Stderr)[0]);
     }
 
-    [Fact]
-    public async Task STDERR_LongLine_SeveralRecordsOfWholeCharacters()
-    {
-        var line = string.Concat(Enumerable.Repeat("a😀", 3_000));
-        await using var server = await TestServer.StartAsync(context => StandardErrorOf(context).WriteLineAsync(line));
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-
-        var texts = Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr);
-        Assert.True(texts.Count > 3);
-        Assert.Equal(line, string.Concat(texts).Replace("\n", ""));
-    }
-
-    [Theory]
-    [InlineData(9)]
-    [InlineData(10)]
-    [InlineData(11)]
-    [InlineData(100_000)]
+    [Theory, Values(9, 10, 11, 100_000)]
     public async Task STDERR_MoreThanTheLimit_IsDropped(int length)
     {
-        await using var server = await TestServer.StartAsync(
+        var records = await RunAsync(
             async context =>
             {
                 for (var i = 0; i < length; i++)
@@ -211,48 +148,30 @@ public class StderrTests
                 await Apps.Hello(context);
             },
             options => options.Limits.MaxStandardErrorSize = 20);
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var records = await ReadRequestAsync(frontEnd);
         var text = string.Concat(Texts(records, RecordBytes.Stderr));
         var note = length > 10 ? "The rest of this request's standard error is dropped: MaxStandardErrorSize is 20 bytes.\n" : "";
         Assert.Equal(string.Concat(Enumerable.Repeat("x\n", Math.Min(10, length))) + note, text);
         Assert.Equal("Hello", string.Concat(Texts(records, RecordBytes.Stdout)).Split("\r\n\r\n")[1]);
     }
 
-    [Fact]
-    public async Task STDERR_AfterTheResponseIsComplete_IsDropped()
+    [Theory, Values(false, true)]
+    public async Task STDERR_AfterTheResponseIsComplete_IsDropped(bool isUsedBefore)
     {
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
-            StandardErrorOf(context).WriteLine("before");
+            if (isUsedBefore)
+                StandardErrorOf(context).WriteLine("before");
             await context.Response.CompleteAsync();
             StandardErrorOf(context).WriteLine("after");
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal(["before\n", ""], Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));
-        frontEnd.Send(RecordBytes.Get());
-        await ReadRequestAsync(frontEnd);
-    }
-
-    [Fact]
-    public async Task STDERR_FirstUsedAfterTheResponseIsComplete_IsDropped()
-    {
-        await using var server = await TestServer.StartAsync(async context =>
+        for (var i = 0; i < 2; i++)
         {
-            await context.Response.CompleteAsync();
-            StandardErrorOf(context).WriteLine("after");
-        });
-        var frontEnd = server.Connect();
+            frontEnd.Send(RecordBytes.Get());
+            Assert.Equal(isUsedBefore ? ["before\n", ""] : [], Texts(await frontEnd.ReadRequestAsync(), RecordBytes.Stderr));
+        }
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Empty(Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));
         Assert.Empty(frontEnd.ReadAvailable());
     }
 
@@ -261,54 +180,52 @@ public class StderrTests
     {
         TextWriter? kept = null;
         IFastCgiRequestFeature? feature = null;
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             kept ??= StandardErrorOf(context);
             feature ??= context.Features.Get<IFastCgiRequestFeature>();
             return Apps.Hello(context);
         });
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
-        await ReadRequestAsync(frontEnd);
+        await frontEnd.ReadRequestAsync();
 
         Assert.Throws<ObjectDisposedException>(() => kept!.WriteLine("stale"));
         Assert.Throws<ObjectDisposedException>(() => feature!.StandardError);
         Assert.NotEmpty(feature!.Parameters);
+        kept!.Flush();
+        kept.Dispose();
         frontEnd.Send(RecordBytes.Get());
 
-        Assert.Empty(Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));
+        Assert.Empty(Texts(await frontEnd.ReadRequestAsync(), RecordBytes.Stderr));
     }
 
     [Fact]
     public async Task ABORT_REQUEST_WhileLinesWait_TheyAreDroppedAndSoAreLaterOnes()
     {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             StandardErrorOf(context).WriteLine("before");
-            await go.Task;
+            await _go.Task;
             StandardErrorOf(context).WriteLine("after");
         });
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
 
         frontEnd.Send(RecordBytes.Abort());
-        go.SetResult();
+        _go.SetResult();
 
-        Assert.Equal([RecordBytes.EndRequest], (await ReadRequestAsync(frontEnd)).Select(static record => record.Type));
+        Assert.Equal([RecordBytes.EndRequest], (await frontEnd.ReadRequestAsync()).Select(static record => record.Type));
         frontEnd.Send(RecordBytes.Get());
-        Assert.Equal(["before\n", "after\n", ""], Texts(await ReadRequestAsync(frontEnd), RecordBytes.Stderr));
+        Assert.Equal(["before\n", "after\n", ""], Texts(await frontEnd.ReadRequestAsync(), RecordBytes.Stderr));
     }
 
     [Fact]
     public async Task STDERR_OfRequestsOfOneConnection_AreKeptApart()
     {
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             StandardErrorOf(context).WriteLine(context.Request.Path);
             await Apps.Hello(context);
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get(3, "/three"), RecordBytes.Get(5, "/five"));
 
@@ -321,16 +238,13 @@ public class StderrTests
 
     private static TextWriter StandardErrorOf(HttpContext context) => context.Features.GetRequiredFeature<IFastCgiRequestFeature>().StandardError;
 
+    private static async Task<List<WireRecord>> RunAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null)
+    {
+        await using var frontEnd = await TestServer.ConnectAsync(application, configure);
+        frontEnd.Send(RecordBytes.Get());
+        return await frontEnd.ReadRequestAsync();
+    }
+
     private static List<string> Texts(IEnumerable<WireRecord> records, byte type)
         => [.. records.Where(record => record.Type == type).Select(static record => Encoding.UTF8.GetString(record.Content))];
-
-    /// <summary>All records up to END_REQUEST.</summary>
-    private static async Task<List<WireRecord>> ReadRequestAsync(FrontEnd frontEnd)
-    {
-        var records = new List<WireRecord>();
-        do
-            records.Add(await frontEnd.ReadRecordAsync());
-        while (records[^1].Type != RecordBytes.EndRequest);
-        return records;
-    }
 }

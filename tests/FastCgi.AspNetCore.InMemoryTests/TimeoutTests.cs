@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 public class TimeoutTests
@@ -12,13 +8,13 @@ public class TimeoutTests
     [Trait("Contract", "G4")]
     public async Task PARAMS_NotCompleteInTime_408AndConnectionClosed()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.RequestParametersTimeout = TimeSpan.FromSeconds(10));
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(
+            Apps.Hello, static options => options.Limits.RequestParametersTimeout = TimeSpan.FromSeconds(10));
         frontEnd.Send(RecordBytes.Begin());
 
-        server.Clock.Advance(TimeSpan.FromSeconds(9));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(9));
         Assert.Empty(frontEnd.ReadAvailable());
-        server.Clock.Advance(s_tick);
+        frontEnd.Server.Clock.Advance(s_tick);
 
         Assert.Equal(408, (await frontEnd.ReadResponseAsync()).Status);
         Assert.True(frontEnd.Transport.IsClosed);
@@ -29,13 +25,12 @@ public class TimeoutTests
     [Theory, MemberData(nameof(NoRequest))]
     public async Task Connection_OnWhichNoRequestBegins_ClosedInTheTimeOfParams(string sent)
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         frontEnd.Send(BytesOf(sent));
 
-        server.Clock.Advance(TimeSpan.FromSeconds(29));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(29));
         Assert.False(frontEnd.Transport.IsClosed || frontEnd.Transport.IsReset);
-        server.Clock.Advance(s_tick);
+        frontEnd.Server.Clock.Advance(s_tick);
 
         Assert.True(frontEnd.Transport.IsClosed || frontEnd.Transport.IsReset);
     }
@@ -44,36 +39,31 @@ public class TimeoutTests
     [Fact]
     public async Task Connection_OnWhichNoRequestBeginsAndSomethingAlwaysComes_ResetInTwiceTheTime()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
 
         for (var i = 0; i < 59; i++)
         {
             frontEnd.Send(BytesOf("GET_VALUES"));
-            server.Clock.Advance(s_tick);
+            frontEnd.Server.Clock.Advance(s_tick);
         }
 
         Assert.False(frontEnd.Transport.IsReset);
-        server.Clock.Advance(s_tick);
+        frontEnd.Server.Clock.Advance(s_tick);
         Assert.True(frontEnd.Transport.IsReset);
     }
 
     /// <summary>Web servers keep connections for hours, and what is between two requests is theirs.</summary>
     [Theory]
-    [InlineData("nothing")]
-    [InlineData("half a header")]
-    [InlineData("GET_VALUES")]
-    [InlineData("an unknown record")]
+    [Trait("Contract", "G3")]
+    [Values("nothing", "half a header", "GET_VALUES", "an unknown record")]
     public async Task Connection_ThatHasCarriedARequest_StaysOpen(string sent)
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
+        await frontEnd.AskAsync();
         frontEnd.Send(BytesOf(sent));
         frontEnd.ReadAvailable();
 
-        server.Clock.Advance(TimeSpan.FromHours(5));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromHours(5));
 
         Assert.False(frontEnd.Transport.IsClosed || frontEnd.Transport.IsReset);
         frontEnd.Send(sent == "half a header" ? RecordBytes.Get()[4..] : RecordBytes.Get());
@@ -84,23 +74,22 @@ public class TimeoutTests
     [Fact]
     public async Task Connection_OnWhichARequestBeginsInTime_StaysOpen()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
-        server.Clock.Advance(TimeSpan.FromSeconds(29));
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(29));
         frontEnd.Send(RecordBytes.Begin());
-        server.Clock.Advance(TimeSpan.FromSeconds(29));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(29));
         Assert.False(frontEnd.Transport.IsClosed);
 
         frontEnd.Send(RecordBytes.ParamsStream(1, RecordBytes.RequestParams()));
         Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
-        server.Clock.Advance(TimeSpan.FromHours(5));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromHours(5));
 
         Assert.False(frontEnd.Transport.IsClosed);
     }
 
     /// <summary>With the limit that the tests of other things are without.</summary>
-    private static Task<TestServer> StartWithDefaultAsync(RequestDelegate application)
-        => TestServer.StartAsync(application, static options => options.Limits.SendTimeout = new FastCgiServerLimits().SendTimeout);
+    private static Task<FrontEnd> StartWithDefaultAsync(RequestDelegate application)
+        => TestServer.ConnectAsync(application, static options => options.Limits.SendTimeout = new FastCgiServerLimits().SendTimeout);
 
     private static byte[] BytesOf(string what) => what switch
     {
@@ -111,55 +100,30 @@ public class TimeoutTests
         _ => [],
     };
 
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task GET_VALUES_WithoutItsEnd_ResetInTheTimeOfParams(bool isAfterARequest)
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         if (isAfterARequest)
         {
-            frontEnd.Send(RecordBytes.Get());
-            await frontEnd.ReadResponseAsync();
-            server.Clock.Advance(TimeSpan.FromHours(1));
+            await frontEnd.AskAsync();
+            frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
         }
 
         // A header that claims 60,000 bytes, and now and then one of them.
         frontEnd.Send(RecordBytes.Record(9, 0, new byte[60_000])[..9]);
-        server.Clock.Advance(TimeSpan.FromSeconds(29));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(29));
         frontEnd.Send([0]);
         Assert.False(frontEnd.Transport.IsReset);
-        server.Clock.Advance(s_tick);
+        frontEnd.Server.Clock.Advance(s_tick);
 
         Assert.True(frontEnd.Transport.IsReset);
     }
 
-    [Fact]
-    public async Task SendTimeout_NothingTakenInTime_ResetAndRequestsAborted()
-    {
-        await using var server = await StartWithDefaultAsync(static context => context.Response.Body.WriteAsync(new byte[200_000]).AsTask());
-        var frontEnd = server.Connect();
-        frontEnd.Transport.HoldSends();
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount > 0, "the first send");
-
-        // The look behind the send, and two minutes.
-        server.Clock.Advance(TimeSpan.FromSeconds(1));
-        server.Clock.Advance(TimeSpan.FromSeconds(118));
-        Assert.False(frontEnd.Transport.IsReset);
-        server.Clock.Advance(TimeSpan.FromSeconds(3));
-
-        Assert.True(frontEnd.Transport.IsReset);
-    }
-
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task SendTimeout_SomethingTakenNowAndThen_GoesOn(bool isWholeSend)
     {
-        await using var server = await StartWithDefaultAsync(static context => context.Response.Body.WriteAsync(new byte[2_000_000]).AsTask());
-        var frontEnd = server.Connect();
+        await using var frontEnd = await StartWithDefaultAsync(static context => context.Response.Body.WriteAsync(new byte[2_000_000]).AsTask());
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Get());
 
@@ -167,7 +131,7 @@ public class TimeoutTests
         {
             var sends = i + 1;
             await frontEnd.Transport.WaitUntilAsync(() => !isWholeSend || frontEnd.Transport.SendCount >= sends, "the next send");
-            server.Clock.Advance(TimeSpan.FromSeconds(100));
+            frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(100));
             if (isWholeSend)
                 frontEnd.Transport.ReleaseSend();
             else
@@ -182,7 +146,7 @@ public class TimeoutTests
     public async Task SendTimeout_OfOneAmongOthers_AllAreAbortedAndOtherConnectionsGoOn()
     {
         var aborted = new System.Collections.Concurrent.ConcurrentQueue<string>();
-        await using var server = await StartWithDefaultAsync(async context =>
+        await using var stuck = await StartWithDefaultAsync(async context =>
         {
             var path = context.Request.Path.Value!;
             context.RequestAborted.Register(() => aborted.Enqueue(path));
@@ -203,38 +167,34 @@ public class TimeoutTests
                     break;
             }
         });
-        var (stuck, other) = (server.Connect(), server.Connect());
+        var other = stuck.Server.Connect();
         stuck.Transport.HoldSends();
         stuck.Send(RecordBytes.Get(1, "/large"), RecordBytes.Get(2, "/flushed"), RecordBytes.Get(3, "/paused"));
-        other.Send(RecordBytes.Get());
-        await other.ReadResponseAsync();
+        await other.AskAsync();
 
-        server.Clock.Advance(s_tick);
-        server.Clock.Advance(TimeSpan.FromSeconds(119));
+        stuck.Server.Clock.Advance(s_tick);
+        stuck.Server.Clock.Advance(TimeSpan.FromSeconds(119));
         Assert.False(stuck.Transport.IsReset);
-        server.Clock.Advance(s_tick);
+        stuck.Server.Clock.Advance(s_tick);
 
         Assert.True(stuck.Transport.IsReset);
         await Waiting.UntilAsync(() => aborted.Count == 3, "the three to be aborted");
         Assert.Equal(["/flushed", "/large", "/paused"], aborted.Order());
-        other.Send(RecordBytes.Get());
-        Assert.Equal("Hello", (await other.ReadResponseAsync()).Text);
+        Assert.Equal("Hello", (await other.AskAsync()).Text);
     }
 
     /// <summary>Answers to GET_VALUES are no response, but they are not taken either.</summary>
     [Fact]
     public async Task UnsentAnswer_OfManagement_ResetToo()
     {
-        await using var server = await StartWithDefaultAsync(Apps.Hello);
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await using var frontEnd = await StartWithDefaultAsync(Apps.Hello);
+        await frontEnd.AskAsync();
         frontEnd.Transport.HoldSends();
         frontEnd.Send(BytesOf("GET_VALUES"));
 
-        server.Clock.Advance(TimeSpan.FromSeconds(120));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(120));
         Assert.False(frontEnd.Transport.IsReset);
-        server.Clock.Advance(s_tick);
+        frontEnd.Server.Clock.Advance(s_tick);
 
         Assert.True(frontEnd.Transport.IsReset);
     }
@@ -243,16 +203,15 @@ public class TimeoutTests
     public async Task SendTimeout_NothingToSend_WaitsAsLongAsTheApplication()
     {
         var finish = Waiting.Signal();
-        await using var server = await StartWithDefaultAsync(async context =>
+        await using var frontEnd = await StartWithDefaultAsync(async context =>
         {
             await context.Response.Body.FlushAsync();
             await finish.Task;
         });
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
 
         for (var i = 0; i < 5; i++)
-            server.Clock.Advance(TimeSpan.FromMinutes(1));
+            frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(1));
         finish.SetResult();
 
         Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
@@ -261,27 +220,24 @@ public class TimeoutTests
     [Fact]
     public async Task SendTimeout_NoLimit_WaitsForEver()
     {
-        await using var server = await TestServer.StartAsync(static context => context.Response.Body.WriteAsync(new byte[200_000]).AsTask(), static options => options.Limits.SendTimeout = null);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(
+            static context => context.Response.Body.WriteAsync(new byte[200_000]).AsTask(), static options => options.Limits.SendTimeout = null);
         frontEnd.Transport.HoldSends();
         frontEnd.Send(RecordBytes.Get());
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.SendCount > 0, "the first send");
 
-        server.Clock.Advance(TimeSpan.FromHours(1));
-        server.Clock.Advance(TimeSpan.FromHours(1));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
 
         Assert.False(frontEnd.Transport.IsReset);
         frontEnd.Transport.ReleaseSend(goesOn: false);
         Assert.Equal(200_000, (await frontEnd.ReadResponseAsync()).Body.Length);
     }
 
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task Record_ThatCameInPieces_LeavesNothingThatIsAwaited(bool isOfManagement)
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         for (var i = 0; i < 2; i++)
         {
             frontEnd.SendByteByByte(RecordBytes.Get(id: i + 1));
@@ -289,7 +245,7 @@ public class TimeoutTests
             if (isOfManagement)
                 frontEnd.SendByteByByte(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MAX_REQS", ""))));
             Assert.Equal(isOfManagement ? 1 : 0, frontEnd.ReadAvailable().Count);
-            server.Clock.Advance(TimeSpan.FromMinutes(1));
+            frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(1));
             Assert.False(frontEnd.Transport.IsReset);
         }
     }
@@ -297,44 +253,26 @@ public class TimeoutTests
     [Fact]
     public async Task KeepAliveTimeout_IdleThatLong_ConnectionClosed()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(60));
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(60));
+        await frontEnd.AskAsync();
 
-        server.Clock.Advance(TimeSpan.FromSeconds(59));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(59));
         Assert.False(frontEnd.Transport.IsClosed);
-        server.Clock.Advance(s_tick);
+        frontEnd.Server.Clock.Advance(s_tick);
 
         Assert.True(frontEnd.Transport.IsClosed);
-    }
-
-    [Fact]
-    [Trait("Contract", "G3")]
-    public async Task KeepAliveTimeout_NoneByDefault_ConnectionStaysOpen()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
-
-        server.Clock.Advance(TimeSpan.FromHours(1));
-
-        Assert.False(frontEnd.Transport.IsClosed);
-        Assert.False(frontEnd.Transport.IsReset);
     }
 
     [Fact]
     public async Task KeepAliveTimeout_WhileARequestRuns_ConnectionStaysOpen()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             Apps.HelloAfter(go.Task),
             static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(5));
-        var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
 
-        server.Clock.Advance(TimeSpan.FromMinutes(5));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(5));
         Assert.False(frontEnd.Transport.IsClosed);
         go.SetResult();
 
@@ -346,15 +284,13 @@ public class TimeoutTests
     [Trait("Contract", "T13")]
     public async Task LingerTimeout_PeerKeepsTheConnectionOpen_Reset()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         // Without the end of STDIN, so that there may be more to come.
-        frontEnd.Send(RecordBytes.Begin(keepConnection: false), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/")));
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync(RecordBytes.Begin(keepConnection: false), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("GET", "/")));
 
-        server.Clock.Advance(TimeSpan.FromSeconds(4));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(4));
         Assert.False(frontEnd.Transport.IsReset);
-        server.Clock.Advance(s_tick);
+        frontEnd.Server.Clock.Advance(s_tick);
 
         Assert.True(frontEnd.Transport.IsReset);
     }

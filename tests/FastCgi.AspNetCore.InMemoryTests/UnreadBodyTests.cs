@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>A request whose body is not read holds up the other requests of its connection for a bounded time only.</summary>
@@ -11,19 +7,17 @@ public class UnreadBodyTests
 
     private static readonly byte[] s_body = Apps.Pattern(30_000);
 
+    private readonly TaskCompletionSource _go = Waiting.Signal();
+
     [Fact]
     public async Task STDIN_UnreadWithinTheWindow_OthersGoOn()
     {
-        var go = Waiting.Signal();
-        await using var server = await StartAsync(go.Task);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await StartAsync(_go.Task);
 
         BeginUpload(frontEnd, length: Window);
-        frontEnd.Send(RecordBytes.Post(2, "/other", s_body));
-
-        Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync(2)).Text);
+        Assert.Equal(Apps.HashOf(s_body), (await frontEnd.AskAsync(RecordBytes.Post(2, "/other", s_body))).Text);
         Assert.False(frontEnd.IsPaused);
-        go.SetResult();
+        _go.SetResult();
         frontEnd.Send(RecordBytes.StdinStream(1, s_body.AsSpan(Window)));
         Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync()).Text);
     }
@@ -31,44 +25,36 @@ public class UnreadBodyTests
     [Fact]
     public async Task STDIN_UnreadBeyondTheWindowAmongOthers_PausesThenIsRefusedAndOthersGoOn()
     {
-        var go = Waiting.Signal();
-        await using var server = await StartAsync(go.Task);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await StartAsync(_go.Task);
         await ShareAsync(frontEnd);
 
         BeginUpload(frontEnd, length: Window + 1);
         Assert.True(frontEnd.IsPaused);
-        server.Clock.Advance(TimeSpan.FromSeconds(4));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(4));
         Assert.Equal(0, frontEnd.Transport.ResumeCount);
-        server.Clock.Advance(TimeSpan.FromSeconds(1));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(1));
 
         Assert.Equal(1, frontEnd.Transport.ResumeCount);
         frontEnd.Send(RecordBytes.StdinStream(1, s_body.AsSpan(Window + 1)), RecordBytes.Post(2, "/other", s_body));
         Assert.False(frontEnd.IsPaused);
         Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync(2)).Text);
-        server.Logs.Expected.Add("ApplicationError");
-        go.SetResult();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        _go.SetResult();
         Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(1, frontEnd.Server.Context.Counters.RejectedRequests.Single(static count => count.Key == (503, "RequestBodyBacklog")).Value);
     }
 
     [Fact]
     public async Task STDIN_RefusedAndNeverRead_AnswerIsTheApplications()
     {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(
-            async context =>
-            {
-                if (context.Request.Path == "/upload")
-                    await go.Task;
-                await Apps.Target(context);
-            },
+        await using var frontEnd = await TestServer.ConnectAsync(
+            Apps.After(_go.Task, Apps.Target, path: "/upload"),
             SetWindow);
-        var frontEnd = server.Connect();
         await ShareAsync(frontEnd);
         BeginUpload(frontEnd, length: Window + 1);
 
-        server.Clock.Advance(TimeSpan.FromSeconds(6));
-        go.SetResult();
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(6));
+        _go.SetResult();
 
         Assert.Equal("POST /upload", (await frontEnd.ReadResponseAsync()).Text);
     }
@@ -76,11 +62,8 @@ public class UnreadBodyTests
     [Fact]
     public async Task STDIN_UnreadOnAConnectionOfOneRequestAtATime_WaitsWithoutLimit()
     {
-        var go = Waiting.Signal();
-        await using var server = await StartAsync(go.Task);
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await using var frontEnd = await StartAsync(_go.Task);
+        await frontEnd.AskAsync();
 
         var body = Apps.Pattern(6_000_000);
         frontEnd.Send(
@@ -90,7 +73,7 @@ public class UnreadBodyTests
         Assert.True(frontEnd.IsPaused);
 
         // It is looked once whether other requests wait behind the body, and not without a limit.
-        server.Clock.Advance(TimeSpan.FromSeconds(6));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(6));
         Assert.Equal(1, frontEnd.Transport.ResumeCount);
         var sent = Window + 1;
         do
@@ -100,9 +83,9 @@ public class UnreadBodyTests
         }
         while (!frontEnd.IsPaused);
         Assert.InRange(sent, 4_000_000, 5_000_000);
-        server.Clock.Advance(TimeSpan.FromHours(1));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
         Assert.Equal(1, frontEnd.Transport.ResumeCount);
-        go.SetResult();
+        _go.SetResult();
 
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 2, "receiving to be resumed");
         frontEnd.Send(RecordBytes.StdinStream(1, body.AsSpan(sent)));
@@ -112,15 +95,13 @@ public class UnreadBodyTests
     [Fact]
     public async Task STDIN_UnreadOnAConnectionThatIsNotKept_NothingMoreIsReceived()
     {
-        var go = Waiting.Signal();
-        await using var server = await StartAsync(go.Task);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await StartAsync(_go.Task);
 
         BeginUpload(frontEnd, length: Window + 1, keepConnection: false);
-        server.Clock.Advance(TimeSpan.FromHours(1));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromHours(1));
 
         Assert.Equal(0, frontEnd.Transport.ResumeCount);
-        go.SetResult();
+        _go.SetResult();
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
         frontEnd.Send(RecordBytes.StdinStream(1, s_body.AsSpan(Window + 1)));
         Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync()).Text);
@@ -129,35 +110,31 @@ public class UnreadBodyTests
     [Fact]
     public async Task STDIN_UnreadAndAnotherRequestBehindIt_IsRefusedWhenThatShows()
     {
-        var go = Waiting.Signal();
-        await using var server = await StartAsync(go.Task);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await StartAsync(_go.Task);
         BeginUpload(frontEnd, length: Window + 1);
-        server.Clock.Advance(TimeSpan.FromSeconds(6));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(6));
 
         frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, 1, s_body.AsSpan(Window + 1, Window)), RecordBytes.Get(3, "/other"));
 
         Assert.False(frontEnd.IsPaused);
         Assert.Equal(200, (await frontEnd.ReadResponseAsync(3)).Status);
-        server.Logs.Expected.Add("ApplicationError");
-        go.SetResult();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        _go.SetResult();
         Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
     }
 
     [Fact]
     public async Task STDIN_UnreadOfTheOneBehindAnUnreadOne_PausesAtTheWindow()
     {
-        var go = Waiting.Signal();
-        await using var server = await StartAsync(go.Task);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await StartAsync(_go.Task);
         BeginUpload(frontEnd, length: Window + 1);
-        server.Clock.Advance(TimeSpan.FromSeconds(6));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(6));
 
         BeginUpload(frontEnd, length: Window + 1, id: 2);
 
         Assert.True(frontEnd.IsPaused);
-        server.Logs.Expected.Add("ApplicationError");
-        go.SetResult();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        _go.SetResult();
         Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
         frontEnd.Send(RecordBytes.StdinStream(2, s_body.AsSpan(Window + 1)));
         Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync(2)).Text);
@@ -166,45 +143,39 @@ public class UnreadBodyTests
     [Fact]
     public async Task STDIN_UnreadAfterGetValuesSaidThatMultiplexingIsOn_IsRefused()
     {
-        var go = Waiting.Signal();
-        await using var server = await StartAsync(go.Task);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await StartAsync(_go.Task);
         frontEnd.Send(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(("FCGI_MPXS_CONNS", ""))));
         await frontEnd.ReadRecordAsync();
 
         BeginUpload(frontEnd, length: Window + 1);
-        server.Clock.Advance(TimeSpan.FromSeconds(6));
+        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(6));
 
         Assert.Equal(1, frontEnd.Transport.ResumeCount);
-        server.Logs.Expected.Add("ApplicationError");
-        go.SetResult();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
+        _go.SetResult();
         Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
     }
 
     [Fact]
     public async Task STDIN_MoreThanTheWindowAndComplete_DoesNotPause()
     {
-        var go = Waiting.Signal();
-        await using var server = await StartAsync(go.Task);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await StartAsync(_go.Task);
 
         frontEnd.Send(RecordBytes.Post(1, "/upload", s_body));
 
         Assert.False(frontEnd.IsPaused);
-        go.SetResult();
+        _go.SetResult();
         Assert.Equal(Apps.HashOf(s_body), (await frontEnd.ReadResponseAsync()).Text);
     }
 
     [Fact]
     public async Task STDIN_ApplicationEndsWhilePaused_ReceivingResumes()
     {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context => await go.Task, SetWindow);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(async context => await _go.Task, SetWindow);
 
         BeginUpload(frontEnd, length: Window + 1);
         Assert.True(frontEnd.IsPaused);
-        go.SetResult();
+        _go.SetResult();
 
         await frontEnd.ReadResponseAsync();
         await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.ResumeCount == 1, "receiving to be resumed");
@@ -214,7 +185,7 @@ public class UnreadBodyTests
     public async Task STDIN_ReaderIsCompletedWhilePaused_ReceivingResumes()
     {
         var (complete, go) = (Waiting.Signal(), Waiting.Signal());
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             async context =>
             {
                 await complete.Task;
@@ -222,7 +193,6 @@ public class UnreadBodyTests
                 await go.Task;
             },
             SetWindow);
-        var frontEnd = server.Connect();
         BeginUpload(frontEnd, length: Window + 1);
         Assert.True(frontEnd.IsPaused);
 
@@ -235,7 +205,7 @@ public class UnreadBodyTests
         await frontEnd.ReadResponseAsync();
     }
 
-    private static Task<TestServer> StartAsync(Task go) => TestServer.StartAsync(
+    private static Task<FrontEnd> StartAsync(Task go) => TestServer.ConnectAsync(
         async context =>
         {
             if (context.Request.Path == "/upload")

@@ -1,9 +1,3 @@
-using System.IO.Pipelines;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>A thread of a request goes on with what it has begun, while the request ends: nothing of it reaches another request.</summary>
@@ -13,18 +7,13 @@ public class UseBeyondTheEndTests
     private const int Enough = 40;
 
     /// <summary>A copy of the body that nobody awaits: what its destination has not taken yet stays what it was.</summary>
-    [Theory]
-    [InlineData("stream")]
-    [InlineData("reader to stream")]
-    [InlineData("reader to writer")]
-    [InlineData("data")]
+    [Theory, Values("stream", "reader to stream", "reader to writer", "data")]
     public async Task Body_CopiedBeyondTheEnd_IsNotThatOfAnotherRequest(string how)
     {
         var destination = new SlowStream();
         Task? copy = null;
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(Application, static options => options.Roles.Add(FastCgiRole.Filter));
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Application, static options => options.Roles.Add(FastCgiRole.Filter));
         frontEnd.Send(
             RecordBytes.Begin(role: how == "data" ? 3 : 1),
             RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/first", ("CONTENT_LENGTH", "3"), ("FCGI_DATA_LENGTH", "3"))),
@@ -33,7 +22,7 @@ public class UseBeyondTheEndTests
         await frontEnd.ReadResponseAsync();
 
         // All at once, so that they have each buffer that the first had.
-        var others = Enumerable.Range(0, Enough).Select(_ => server.Connect()).ToList();
+        var others = Enumerable.Range(0, Enough).Select(_ => frontEnd.Server.Connect()).ToList();
         others.ForEach(static other => other.Send(RecordBytes.Post(1, "/next", "secret"u8.ToArray())));
         destination.GoOn.SetResult();
         await Record.ExceptionAsync(() => copy!.Within("the copy"));
@@ -63,12 +52,10 @@ public class UseBeyondTheEndTests
         }
     }
 
-    [Theory]
-    [InlineData(404)]
-    [InlineData(302)]
+    [Theory, Values(404, 302)]
     public async Task RequestLine_SetToNothing_IsAnswered(int status)
     {
-        await using var server = await TestServer.StartAsync(
+        var response = await TestServer.AskAsync(
             context =>
             {
                 var request = context.Features.GetRequiredFeature<IHttpRequestFeature>();
@@ -77,11 +64,8 @@ public class UseBeyondTheEndTests
                 return Task.CompletedTask;
             },
             static options => options.PathBase = "/app");
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(status, response.Status);
     }
 
     /// <summary>Takes what is written when it is told to.</summary>

@@ -1,12 +1,3 @@
-using System.Globalization;
-using System.Text;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>

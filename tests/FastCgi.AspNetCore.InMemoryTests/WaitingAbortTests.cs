@@ -1,9 +1,4 @@
 using System.Runtime.CompilerServices;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -39,11 +34,7 @@ public sealed class WaitingAbortTests
     public async Task Request_AbortedBeforeItIsExecuted_ReleasesWhatItHasReceived(Leaving how, bool isFilter, bool isOver)
     {
         var isCalled = false;
-        await using var server = await StartAsync(_ =>
-        {
-            isCalled = true;
-            return Task.CompletedTask;
-        });
+        await using var server = await StartAsync(Apps.Do(_ => isCalled = true));
         var waiting = WaitingRequest.Receive(server, s_content, isFilter, s_content.Length + (isOver ? 0 : 1));
         var request = waiting.Request;
         Assert.NotEqual(0, request.Parameters.Length);

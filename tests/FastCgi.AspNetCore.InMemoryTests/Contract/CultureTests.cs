@@ -1,8 +1,4 @@
-using System.Globalization;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Extensions;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
@@ -11,12 +7,7 @@ public class CultureTests
 {
     [Theory]
     [Trait("Contract", "H9")]
-    [InlineData("")]
-    [InlineData("en-US")]
-    [InlineData("tr-TR")]
-    [InlineData("ar-SA")]
-    [InlineData("fa-IR")]
-    [InlineData("sv-SE")]
+    [Values("", "en-US", "tr-TR", "ar-SA", "fa-IR", "sv-SE")]
     public async Task Request_InAnyCulture_SameBytes(string culture)
     {
         // Where the runtime is built or told to do without cultures, all are the invariant one.

@@ -1,8 +1,4 @@
 using System.Diagnostics;
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
@@ -28,7 +24,7 @@ public class MeasurementTests
     public async Task Request_AnyEnding_LogActivityAndMetersAsKestrel(string ending, string status)
     {
         var gone = Waiting.Signal();
-        using var activities = new RequestActivities();
+        using var activities = new Oracle.RequestActivities();
         var request = new TestRequest("GET", "/" + Guid.NewGuid()) { GoneWhen = ending.StartsWith("client", StringComparison.Ordinal) ? gone.Task : null };
         Activity? first = null;
         Activity? second = null;

@@ -1,11 +1,3 @@
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.DependencyInjection;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 /// <summary>What the server does around the application, in which order, and whatever fails in it.</summary>
@@ -19,7 +11,7 @@ public class RequestEndTests
         var go = Waiting.Signal();
         var order = new Observations();
         var disposed = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (context.Request.Path != "/first")
             {
@@ -27,11 +19,7 @@ public class RequestEndTests
                 return;
             }
 
-            context.Response.OnStarting(() =>
-            {
-                order.Note("OnStarting", context.Response.HasStarted);
-                return Task.CompletedTask;
-            });
+            context.Response.OnStarting(Apps.Do(() => order.Note("OnStarting", context.Response.HasStarted)));
             context.Response.RegisterForDispose(new Disposal(() =>
             {
                 order.Note("disposed", context.Request.Path);
@@ -43,12 +31,9 @@ public class RequestEndTests
                 await go.Task;
             });
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get(uri: "/first"));
-        Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
-        frontEnd.Send(RecordBytes.Get(uri: "/second"));
-        Assert.Equal("GET /second", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal(200, (await frontEnd.AskAsync(RecordBytes.Get(uri: "/first"))).Status);
+        Assert.Equal("GET /second", (await frontEnd.AskAsync(RecordBytes.Get(uri: "/second"))).Text);
         Assert.Equal(["OnStarting: False", "OnCompleted: True"], order.Lines);
         go.SetResult();
 
@@ -63,20 +48,17 @@ public class RequestEndTests
     [InlineData("/dispose", 200, "DisposeContextFailed")]
     public async Task Context_CreatingOrDisposingThrows_AnsweredAndServerGoesOn(string path, int status, string eventName)
     {
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             static app => app.Run(Apps.Hello), services: static services => services.AddSingleton<IHttpContextFactory, FailingContextFactory>());
-        server.Logs.Expected.Add(eventName);
-        var frontEnd = server.Connect();
+        frontEnd.Server.Logs.Expected.Add(eventName);
 
         for (var i = 0; i < 20; i++)
         {
-            frontEnd.Send(RecordBytes.Get(uri: path));
-            Assert.Equal(status, (await frontEnd.ReadResponseAsync()).Status);
-            frontEnd.Send(RecordBytes.Get(uri: "/other"));
-            Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+            Assert.Equal(status, (await frontEnd.AskAsync(RecordBytes.Get(uri: path))).Status);
+            Assert.Equal("Hello", (await frontEnd.AskAsync(RecordBytes.Get(uri: "/other"))).Text);
         }
 
-        Assert.Equal(20, server.Logs.All.Count(log => log.EventName == eventName));
+        Assert.Equal(20, frontEnd.Server.Logs.All.Count(log => log.EventName == eventName));
     }
 
     [Theory]
@@ -84,19 +66,12 @@ public class RequestEndTests
     [Trait("Contract", "H16")]
     [Trait("Contract", "I13")]
     [Trait("Contract", "I17")]
-    [InlineData(400)]
-    [InlineData(408)]
-    [InlineData(413)]
-    [InlineData(422)]
+    [Values(400, 408, 413, 422)]
     public async Task BadHttpRequestException_EscapesTheApplication_ItsStatus(int status)
     {
         var answer = await Parity.AssertAsync((context, seen) =>
         {
-            context.Response.OnCompleted(() =>
-            {
-                seen.Note("feature", context.Features.Get<IBadRequestExceptionFeature>()!.Error?.Message);
-                return Task.CompletedTask;
-            });
+            context.Response.OnCompleted(Apps.Do(() => seen.Note("feature", context.Features.Get<IBadRequestExceptionFeature>()!.Error?.Message)));
             throw new BadHttpRequestException("on purpose", status);
         });
 
@@ -109,25 +84,17 @@ public class RequestEndTests
     [Trait("Contract", "I13")]
     public async Task BadHttpRequestException_EscapesTheApplication_LoggedAtDebugAndAsError()
     {
-        await using var server = await TestServer.StartAsync(static _ => throw new BadHttpRequestException("on purpose"));
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(static _ => throw new BadHttpRequestException("on purpose"), expects: "ApplicationError");
 
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync();
 
-        var logs = server.Logs.All.Where(static log => log.EventName is "BadRequest" or "ApplicationError").Select(static log => log.Level.ToString());
+        var logs = frontEnd.Server.Logs.All.Where(static log => log.EventName is "BadRequest" or "ApplicationError").Select(static log => log.Level.ToString());
         Assert.Equal(["Debug", "Error"], logs);
     }
 
     [Theory]
     [Trait("Contract", "A8")]
-    [InlineData("at once")]
-    [InlineData("after a wait")]
-    [InlineData("exception")]
-    [InlineData("OnStarting")]
-    [InlineData("OnCompleted")]
-    [InlineData("aborted")]
+    [Values("at once", "after a wait", "exception", "OnStarting", "OnCompleted", "aborted")]
     public async Task AsyncLocal_SetAnywhere_NotSeenByTheNextRequest(string where)
     {
         var local = new AsyncLocal<string>();
@@ -136,8 +103,7 @@ public class RequestEndTests
             if (local.Value is not null)
                 throw new InvalidOperationException("Leaked: " + local.Value);
             await LeakAsync(context, local, where);
-        });
-        server.Logs.Expected.Add("ApplicationError");
+        }, expects: "ApplicationError");
         var frontEnd = server.Connect();
 
         for (var i = 0; i < 10; i++)
@@ -157,26 +123,17 @@ public class RequestEndTests
     public async Task AsyncLocal_SetByMiddleware_SeenByTheCallbacksOfThatRequest() => await Parity.AssertAsync(static async (context, seen) =>
     {
         var local = new AsyncLocal<string> { Value = "of the request" };
-        context.Response.OnStarting(() =>
-        {
-            seen.Note("starting", local.Value);
-            return Task.CompletedTask;
-        });
-        context.Response.OnCompleted(() =>
-        {
-            seen.Note("completed", local.Value);
-            return Task.CompletedTask;
-        });
+        context.Response.OnStarting(Apps.Do(() => seen.Note("starting", local.Value)));
+        context.Response.OnCompleted(Apps.Do(() => seen.Note("completed", local.Value)));
         await context.Response.StartAsync();
     });
 
     [Theory]
     [Trait("Contract", "A10")]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Values(true, false)]
     public async Task Replaced_BodiesAndHeaders_NotSeenByTheNextRequest(bool fails)
     {
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (context.Request.Path == "/clean")
             {
@@ -192,38 +149,28 @@ public class RequestEndTests
             context.TraceIdentifier = "leak";
             if (fails)
                 throw new InvalidOperationException("on purpose");
-        });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        }, expects: "ApplicationError");
 
         for (var i = 0; i < 20; i++)
         {
-            frontEnd.Send(RecordBytes.Post(1, "/leak", "x"u8.ToArray()));
-            Assert.Equal(fails ? 500 : 200, (await frontEnd.ReadResponseAsync()).Status);
-            frontEnd.Send(RecordBytes.Post(1, "/clean", "own"u8.ToArray()));
-            Assert.Equal("own   False", (await frontEnd.ReadResponseAsync()).Text);
+            Assert.Equal(fails ? 500 : 200, (await frontEnd.AskAsync(RecordBytes.Post(1, "/leak", "x"u8.ToArray()))).Status);
+            Assert.Equal("own   False", (await frontEnd.AskAsync(RecordBytes.Post(1, "/clean", "own"u8.ToArray()))).Text);
         }
     }
 
     [Theory]
     [Trait("Contract", "T8")]
-    [InlineData("answers")]
-    [InlineData("throws")]
-    [InlineData("throws late")]
-    [InlineData("aborts")]
-    [InlineData("completes")]
+    [Values("answers", "throws", "throws late", "aborts", "completes")]
     public async Task Scope_AnyEnding_Released(string ending)
     {
         var released = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             app => app.Run(context =>
             {
                 _ = context.RequestServices.GetRequiredService<Disposal>();
                 return EndAsync(context, ending);
             }),
-            services: services => services.AddScoped(_ => new Disposal(released.SetResult)));
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+            services: services => services.AddScoped(_ => new Disposal(released.SetResult)), expects: "ApplicationError");
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -236,19 +183,11 @@ public class RequestEndTests
             await Task.Yield();
         if (where == "OnCompleted")
         {
-            context.Response.OnCompleted(() =>
-            {
-                local.Value = where;
-                return Task.CompletedTask;
-            });
+            context.Response.OnCompleted(Apps.Do(() => local.Value = where));
         }
         else if (where == "OnStarting")
         {
-            context.Response.OnStarting(() =>
-            {
-                local.Value = where;
-                return Task.CompletedTask;
-            });
+            context.Response.OnStarting(Apps.Do(() => local.Value = where));
         }
         else
         {

@@ -1,11 +1,5 @@
-using System.Net;
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Http.Features.Authentication;
 using Microsoft.AspNetCore.Routing;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
@@ -35,34 +29,11 @@ public class RequestFeatureTests
                 Assert.IsType(type, feature, exactMatch: false);
                 seen.Note(type.Name, "present");
             }
-
-            return Task.CompletedTask;
         });
 
         AssertDifference(s_onlyInKestrel, kestrel, ours);
         AssertDifference(s_onlyHere, ours, kestrel);
         Assert.Distinct(ours.Observed);
-    }
-
-    [Theory]
-    [Trait("Contract", "1")]
-    [Trait("Contract", "T2")]
-    [Trait("Contract", "T3")]
-    [InlineData(typeof(IHttpUpgradeFeature))]
-    [InlineData(typeof(IHttpExtendedConnectFeature))]
-    [InlineData(typeof(IHttpWebSocketFeature))]
-    [InlineData(typeof(IHttpResponseTrailersFeature))]
-    [InlineData(typeof(IHttpResetFeature))]
-    [InlineData(typeof(Microsoft.AspNetCore.Connections.Features.IConnectionItemsFeature))]
-    [InlineData(typeof(Microsoft.AspNetCore.Connections.Features.IConnectionTransportFeature))]
-    public async Task Feature_ThatFastCgiCannotHave_Absent(Type type)
-    {
-        await using var server = await TestServer.StartAsync(context => context.Response.WriteAsync($"{context.Features[type] is null}"));
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("True", (await frontEnd.ReadResponseAsync()).Text);
     }
 
     [Fact]
@@ -103,7 +74,6 @@ public class RequestFeatureTests
         connection.LocalPort = 2;
         context.TraceIdentifier = "trace";
         seen.Note("connection", $"{connection.Id} {connection.RemoteIpAddress}:{connection.RemotePort} {connection.LocalIpAddress}:{connection.LocalPort} {context.TraceIdentifier}");
-        return Task.CompletedTask;
     });
 
     [Fact]
@@ -151,7 +121,6 @@ public class RequestFeatureTests
         seen.Try("required and missing", () => features.GetRequiredFeature<ISessionFeature>());
         seen.Note("read-only", features.IsReadOnly);
         seen.Note("revision", features.Revision > revision);
-        return Task.CompletedTask;
     });
 
     [Fact]
@@ -183,7 +152,7 @@ public class RequestFeatureTests
     [Trait("Contract", "T7")]
     public async Task Features_OfTheRequestBefore_Gone()
     {
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             var features = context.Features;
             var leaked = features.Where(static feature => feature.Value is Leaked).Select(static feature => feature.Key.Name);
@@ -195,13 +164,9 @@ public class RequestFeatureTests
             features.Set<IHttpMaxRequestBodySizeFeature>(null);
             await context.Response.WriteAsync(seen);
         });
-        var frontEnd = server.Connect();
 
         for (var i = 0; i < 40; i++)
-        {
-            frontEnd.Send(RecordBytes.Get());
-            Assert.Equal("|0|False", (await frontEnd.ReadResponseAsync()).Text);
-        }
+            Assert.Equal("|0|False", (await frontEnd.AskAsync()).Text);
     }
 
     [Fact]
@@ -212,21 +177,18 @@ public class RequestFeatureTests
     {
         HttpContext? kept = null;
         IFeatureCollection features = null!;
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             kept ??= context;
             features ??= context.Features;
             return context.Response.WriteAsync($"{context.Request.Path} {context.Response.StatusCode} {context.RequestAborted.IsCancellationRequested}");
         });
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(uri: "/first"));
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync(RecordBytes.Get(uri: "/first"));
 
         for (var i = 0; i < 40; i++)
         {
             Assert.All(LateUses(features), static use => Assert.True(Record.Exception(use) is null or ObjectDisposedException or InvalidOperationException));
-            frontEnd.Send(RecordBytes.Get(uri: "/next"));
-            Assert.Equal("/next 200 False", (await frontEnd.ReadResponseAsync()).Text);
+            Assert.Equal("/next 200 False", (await frontEnd.AskAsync(RecordBytes.Get(uri: "/next"))).Text);
         }
     }
 

@@ -1,10 +1,3 @@
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.Logging;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 /// <summary><c>RequestAborted</c> and <c>Abort()</c>: when they fire, and when nothing fires any more.</summary>
@@ -15,8 +8,7 @@ public class RequestLifetimeTests
     [Trait("Contract", "F6")]
     [Trait("Contract", "A6")]
     [Trait("Contract", "A7")]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Values(false, true)]
     public async Task RequestAborted_ClientGoes_CancelledAndNoError(bool isStarted)
     {
         var gone = Waiting.Signal();
@@ -39,30 +31,24 @@ public class RequestLifetimeTests
     [Theory]
     [Trait("Contract", "A6")]
     [Trait("Contract", "I66")]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Values(false, true)]
     public async Task Exception_OfTheClientsAbsence_LoggedAtDebugOnly(bool isInput)
     {
         var completed = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
-            context.Response.OnCompleted(() =>
-            {
-                completed.SetResult();
-                return Task.CompletedTask;
-            });
+            context.Response.OnCompleted(Apps.Do(() => completed.SetResult()));
             if (isInput)
                 await context.Request.Body.CopyToAsync(Stream.Null);
             else
                 await Apps.UntilAborted(context);
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "3"))));
         frontEnd.Close();
 
         await completed.Task.Within("the end of the request");
-        Assert.Equal(LogLevel.Debug, Assert.Single(server.Logs.All, static log => log.EventName == "RequestAborted").Level);
+        Assert.Equal(LogLevel.Debug, Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "RequestAborted").Level);
     }
 
     [Fact]
@@ -132,14 +118,13 @@ public class RequestLifetimeTests
     [Theory]
     [Trait("Contract", "F2")]
     [Trait("Contract", "T9")]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Values(true, false)]
     public async Task RequestAborted_PeerClosesAfterTheWholeResponse_NotCancelled(bool hasLength)
     {
         var isWritten = Waiting.Signal();
         var isClosed = Waiting.Signal();
         var wasCancelled = Waiting.Signal<bool>();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             var aborted = context.RequestAborted;
             if (hasLength)
@@ -151,7 +136,6 @@ public class RequestLifetimeTests
             await isClosed.Task;
             wasCancelled.SetResult(aborted.IsCancellationRequested);
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get(keepConnection: false));
         await isWritten.Task.Within("the response");
@@ -162,101 +146,12 @@ public class RequestLifetimeTests
     }
 
     [Fact]
-    [Trait("Contract", "F2")]
-    [Trait("Contract", "T9")]
-    public async Task RequestAborted_PeerClosesWhileOnCompletedRuns_NotCancelled()
-    {
-        var isClosed = Waiting.Signal();
-        var wasCancelled = Waiting.Signal<bool>();
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            var aborted = context.RequestAborted;
-            context.Response.OnCompleted(async () =>
-            {
-                await isClosed.Task;
-                wasCancelled.SetResult(aborted.IsCancellationRequested);
-            });
-            return Apps.Hello(context);
-        });
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
-        frontEnd.Close();
-        isClosed.SetResult();
-
-        Assert.False(await wasCancelled.Task.Within("the callback"));
-    }
-
-    [Fact]
     [Trait("Contract", "F3")]
     public async Task RequestAborted_FirstReadAfterTheAbort_AlreadyCancelled() => await Parity.AssertAsync(static (context, seen) =>
     {
         context.Abort();
         seen.Note("cancelled", context.RequestAborted.IsCancellationRequested);
-        return Task.CompletedTask;
     });
-
-    /// <summary>The source of the token is kept with the object, unless it was cancelled.</summary>
-    [Fact]
-    public async Task RequestAborted_FirstReadAfterTheAbortInAnObjectThatHasASource_AlreadyCancelled()
-    {
-        var isCancelled = false;
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            if (context.Request.Path == "/abort")
-                context.Abort();
-            isCancelled = context.RequestAborted.IsCancellationRequested;
-            return Task.CompletedTask;
-        });
-        var frontEnd = server.Connect();
-        // More than objects rest before they are used again.
-        for (var i = 0; i < 20; i++)
-        {
-            frontEnd.Send(RecordBytes.Get());
-            await frontEnd.ReadResponseAsync();
-        }
-
-        // A cancellation that is only on its way comes in time now and then.
-        for (var i = 0; i < 8; i++)
-        {
-            isCancelled = false;
-            server.Connect().Send(RecordBytes.Get(uri: "/abort"));
-            Assert.True(isCancelled);
-        }
-    }
-
-    [Fact]
-    [Trait("Contract", "F3")]
-    [Trait("Contract", "T11")]
-    public async Task RequestAborted_KeptFromACancelledRequest_NextRequestHasItsOwn()
-    {
-        var cancelled = Waiting.Signal();
-        CancellationToken kept = default;
-        await using var server = await TestServer.StartAsync(async context =>
-        {
-            if (context.Request.Path == "/abort")
-            {
-                kept = context.RequestAborted;
-                await Assert.ThrowsAnyAsync<OperationCanceledException>(() => Apps.UntilAborted(context));
-                cancelled.SetResult();
-                return;
-            }
-
-            await context.Response.WriteAsync($"{context.RequestAborted == kept} {context.RequestAborted.IsCancellationRequested}");
-        });
-        var aborted = server.Connect();
-        aborted.Send(RecordBytes.Get(uri: "/abort"));
-        aborted.Close();
-        await cancelled.Task.Within("the cancellation");
-        var frontEnd = server.Connect();
-
-        for (var i = 0; i < 40; i++)
-        {
-            frontEnd.Send(RecordBytes.Get());
-            Assert.Equal("False False", (await frontEnd.ReadResponseAsync()).Text);
-        }
-    }
 
     [Fact]
     [Trait("Contract", "F3")]
@@ -266,7 +161,7 @@ public class RequestLifetimeTests
         var calls = 0;
         var started = Waiting.Signal();
         var ended = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (context.Request.Path == "/register")
             {
@@ -278,13 +173,9 @@ public class RequestLifetimeTests
             await Assert.ThrowsAnyAsync<OperationCanceledException>(() => Apps.UntilAborted(context));
             ended.SetResult();
         });
-        var frontEnd = server.Connect();
 
         for (var i = 0; i < 40; i++)
-        {
-            frontEnd.Send(RecordBytes.Get(uri: "/register"));
-            await frontEnd.ReadResponseAsync();
-        }
+            await frontEnd.AskAsync(RecordBytes.Get(uri: "/register"));
 
         frontEnd.Send(RecordBytes.Get());
         await started.Task.Within("the application");
@@ -317,11 +208,10 @@ public class RequestLifetimeTests
     [Theory]
     [Trait("Contract", "F5")]
     [Trait("Contract", "I34")]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Values(false, true)]
     public async Task Abort_ByTheApplication_ReadsFailAndNothingIsSent(bool isStarted)
     {
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (isStarted)
                 await context.Response.StartAsync();
@@ -330,12 +220,11 @@ public class RequestLifetimeTests
             await Assert.ThrowsAnyAsync<OperationCanceledException>(() => context.Request.Body.ReadExactlyAsync(new byte[1]).AsTask());
             await context.Response.WriteAsync("not sent");
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "3"))));
 
         Assert.Equal((0, true), ((await frontEnd.ReadOutcomeAsync()).Status, frontEnd.Transport.IsReset));
-        Assert.Equal(LogLevel.Information, Assert.Single(server.Logs.All, static log => log.EventName == "ApplicationAborted").Level);
+        Assert.Equal(LogLevel.Information, Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "ApplicationAborted").Level);
     }
 
     [Fact]
@@ -343,7 +232,7 @@ public class RequestLifetimeTests
     public async Task RequestAborted_CallbackUsesTheResponse_NoDeadlock()
     {
         var called = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             context.RequestAborted.Register(() =>
             {
@@ -357,12 +246,11 @@ public class RequestLifetimeTests
             });
             await called.Task;
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
         frontEnd.Close();
 
         await called.Task.Within("the callback");
-        Assert.Equal(0, server.Connections.Count);
+        Assert.Equal(0, frontEnd.Server.Connections.Count);
     }
 }

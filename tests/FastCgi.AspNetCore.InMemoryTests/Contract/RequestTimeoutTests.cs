@@ -1,11 +1,5 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Http.Timeouts;
 using Microsoft.AspNetCore.Routing;
-using Microsoft.Extensions.DependencyInjection;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
@@ -25,38 +19,32 @@ public class RequestTimeoutTests
     [InlineData("/own", 504, "")]
     public async Task Timeout_OfThePolicy_FiresTheTokenAndAnswers(string path, int status, string text)
     {
-        await using var server = await StartAsync();
-        var frontEnd = server.Connect();
+        await using var frontEnd = await StartAsync();
 
         // Again on the same request objects: a token that has fired is not the next one's.
         for (var i = 0; i < 20; i++)
         {
-            frontEnd.Send(RecordBytes.Get(uri: path));
-            var response = await frontEnd.ReadResponseAsync();
+            var response = await frontEnd.AskAsync(RecordBytes.Get(uri: path));
             Assert.Equal((status, text), (response.Status, response.Text));
 
-            frontEnd.Send(RecordBytes.Get(uri: "/quick"));
-            Assert.Equal("False", (await frontEnd.ReadResponseAsync()).Text);
+            Assert.Equal("False", (await frontEnd.AskAsync(RecordBytes.Get(uri: "/quick"))).Text);
         }
     }
 
     [Theory]
     [Trait("Contract", "J")]
-    [InlineData("/disabled")]
-    [InlineData("/disables")]
+    [Values("/disabled", "/disables")]
     public async Task Timeout_Disabled_DoesNotFire(string path)
     {
-        await using var server = await StartAsync();
-        var (patient, other) = (server.Connect(), server.Connect());
+        await using var frontEnd = await StartAsync();
+        var (patient, other) = (frontEnd, frontEnd.Server.Connect());
         patient.Send(RecordBytes.Get(uri: path));
 
         // Another that begins later is over the same time.
-        other.Send(RecordBytes.Get(uri: "/later"));
-        Assert.Equal(504, (await other.ReadResponseAsync()).Status);
+        Assert.Equal(504, (await other.AskAsync(RecordBytes.Get(uri: "/later"))).Status);
 
         Assert.Empty(patient.ReadAvailable());
-        other.Send(RecordBytes.Get(uri: "/go"));
-        await other.ReadResponseAsync();
+        await other.AskAsync(RecordBytes.Get(uri: "/go"));
         Assert.Equal("False", (await patient.ReadResponseAsync()).Text);
     }
 
@@ -65,9 +53,8 @@ public class RequestTimeoutTests
     [Trait("Contract", "F4")]
     public async Task Abort_OfTheClient_FiresTheTokenOfTheTimeoutToo()
     {
-        await using var server = await StartAsync();
-        var frontEnd = server.Connect();
-        var aborted = server.Services.GetRequiredService<TaskCompletionSource<bool>>();
+        await using var frontEnd = await StartAsync();
+        var aborted = frontEnd.Server.Services.GetRequiredService<TaskCompletionSource<bool>>();
         frontEnd.Send(RecordBytes.Get(uri: "/long"));
 
         frontEnd.Close();
@@ -79,20 +66,19 @@ public class RequestTimeoutTests
     [Trait("Contract", "B10")]
     public async Task Timeout_BehindTheStartOfTheResponse_IsCut()
     {
-        await using var server = await StartAsync();
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        await using var frontEnd = await StartAsync();
+        frontEnd.Server.Logs.Expected.Add("ApplicationError");
 
         frontEnd.Send(RecordBytes.Get(uri: "/started"));
 
         Assert.True((await frontEnd.ReadOutcomeAsync()).IsCut);
     }
 
-    private static Task<TestServer> StartAsync()
+    private static Task<FrontEnd> StartAsync()
     {
         var go = Waiting.Signal();
         var aborted = Waiting.Signal<bool>();
-        return TestServer.StartAsync(
+        return TestServer.ConnectAsync(
             app => app.UseRouting().UseRequestTimeouts().UseEndpoints(endpoints => Map(endpoints, go, aborted)),
             services: services => services.AddRouting().AddSingleton(aborted).AddRequestTimeouts(static options =>
             {

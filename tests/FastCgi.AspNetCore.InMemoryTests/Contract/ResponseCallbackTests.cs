@@ -1,8 +1,3 @@
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 /// <summary>The callbacks of OnStarting and OnCompleted: their order, their errors, and that they are called whatever becomes of the request.</summary>
@@ -46,11 +41,7 @@ public class ResponseCallbackTests
     {
         var answer = await Parity.AssertAsync((context, seen) =>
         {
-            context.Response.OnStarting(() =>
-            {
-                context.Response.ContentLength = 2;
-                return Task.CompletedTask;
-            });
+            context.Response.OnStarting(Apps.Do(() => context.Response.ContentLength = 2));
             return seen.TryAsync("write", () => context.Response.Body.WriteAsync("abc"u8.ToArray()).AsTask());
         });
 
@@ -59,10 +50,7 @@ public class ResponseCallbackTests
 
     [Theory]
     [Trait("Contract", "B6")]
-    [InlineData("write")]
-    [InlineData("flush stream")]
-    [InlineData("flush writer")]
-    [InlineData("start")]
+    [Values("write", "flush stream", "flush writer", "start")]
     public async Task OnStarting_Throws_UseThrowsAndRequestEndsIn500(string use)
     {
         var answer = await Parity.AssertAsync(async (context, seen) =>
@@ -81,7 +69,7 @@ public class ResponseCallbackTests
     [Trait("Contract", "B6")]
     public async Task OnStarting_ThrowsAndTheApplicationGoesOn_FurtherUseThrowsToo()
     {
-        await using var server = await TestServer.StartAsync(async context =>
+        var response = await TestServer.AskFailingAsync(async context =>
         {
             AddCallbackThatThrows(context.Response, new Observations());
             var inner = (await Assert.ThrowsAsync<ObjectDisposedException>(() => context.Response.WriteAsync("x"))).InnerException;
@@ -89,23 +77,15 @@ public class ResponseCallbackTests
             await Assert.ThrowsAsync<ObjectDisposedException>(() => context.Response.WriteAsync("x"));
             await Assert.ThrowsAsync<ObjectDisposedException>(() => context.Response.Body.FlushAsync());
         });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal(500, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(500, response.Status);
     }
 
     [Fact]
     [Trait("Contract", "B6")]
     public async Task OnStarting_ThrowsAtTheEnd_500()
     {
-        var answer = await Parity.AssertAsync((context, seen) =>
-        {
-            AddCallbackThatThrows(context.Response, seen);
-            return Task.CompletedTask;
-        });
+        var answer = await Parity.AssertAsync((context, seen) => AddCallbackThatThrows(context.Response, seen));
 
         Assert.Equal((500, 1), (answer.Outcome.Status, answer.ApplicationErrors.Count));
     }
@@ -116,11 +96,7 @@ public class ResponseCallbackTests
     {
         var answer = await Parity.AssertAsync((context, seen) =>
         {
-            context.Response.OnStarting(() =>
-            {
-                seen.Note("starting", "called");
-                return Task.CompletedTask;
-            });
+            context.Response.OnStarting(Apps.Do(() => seen.Note("starting", "called")));
             throw new InvalidOperationException("on purpose");
         });
 
@@ -130,8 +106,7 @@ public class ResponseCallbackTests
 
     [Theory]
     [Trait("Contract", "B8")]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Values(false, true)]
     public async Task OnCompleted_Several_EachCalledLastFirst(bool fails)
     {
         var done = Waiting.Signal();
@@ -147,11 +122,7 @@ public class ResponseCallbackTests
             response.OnCompleted(static () => throw new InvalidOperationException("of the callback"));
             response.OnCompleted(() =>
             {
-                response.OnCompleted(() =>
-                {
-                    seen.Note("registered late", "called");
-                    return Task.CompletedTask;
-                });
+                response.OnCompleted(Apps.Do(() => seen.Note("registered late", "called")));
                 return Task.CompletedTask;
             });
             context.Items["key"] = "kept";
@@ -173,17 +144,12 @@ public class ResponseCallbackTests
     {
         var completed = Waiting.Signal();
         var disposed = new ReleaseSignal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
-            context.Response.OnCompleted(() =>
-            {
-                completed.SetResult();
-                return Task.CompletedTask;
-            });
+            context.Response.OnCompleted(Apps.Do(() => completed.SetResult()));
             context.Response.RegisterForDispose(disposed);
             await Apps.UntilAborted(context);
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
         frontEnd.Close();
@@ -194,11 +160,7 @@ public class ResponseCallbackTests
 
     private static void AddCallbackThatThrows(HttpResponse response, Observations seen)
     {
-        response.OnStarting(() =>
-        {
-            seen.Note("outer", "called");
-            return Task.CompletedTask;
-        });
+        response.OnStarting(Apps.Do(() => seen.Note("outer", "called")));
         response.OnStarting(static () => throw new InvalidOperationException("on purpose"));
     }
 

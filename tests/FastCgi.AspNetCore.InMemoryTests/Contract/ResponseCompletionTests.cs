@@ -1,11 +1,4 @@
-using System.IO.Pipelines;
-using System.Text;
 using System.Text.Json;
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
@@ -14,19 +7,14 @@ public class ResponseCompletionTests
 {
     [Theory]
     [Trait("Contract", "D7")]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Values(true, false)]
     public async Task Complete_ApplicationGoesOn_ResponseEndsAndWritesThrow(bool byFeature)
     {
         var answer = await Parity.AssertAsync(async (context, seen) =>
         {
             var writer = context.Response.BodyWriter;
-            context.Response.OnStarting(() =>
-            {
-                seen.Note("starting", "called");
-                return Task.CompletedTask;
-            });
-            Put(writer, "abc");
+            context.Response.OnStarting(Apps.Do(() => seen.Note("starting", "called")));
+            writer.Write("abc"u8);
             await (byFeature ? context.Response.CompleteAsync() : writer.CompleteAsync().AsTask());
             seen.Note("started", context.Response.HasStarted);
             seen.Try("memory", () => writer.GetMemory());
@@ -47,17 +35,14 @@ public class ResponseCompletionTests
     public async Task Complete_ApplicationStillRuns_EndIsSent()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await context.Response.WriteAsync("abc");
             await context.Response.CompleteAsync();
             await go.Task;
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("abc", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("abc", (await frontEnd.AskAsync()).Text);
         go.SetResult();
     }
 
@@ -92,11 +77,5 @@ public class ResponseCompletionTests
 
         // Kestrel's CompleteAsync ignores the exception, and ends the response as if all was well.
         Assert.Equal(isAsync ? [] : ours.ApplicationErrors, kestrel.ApplicationErrors);
-    }
-
-    private static void Put(PipeWriter writer, string text)
-    {
-        Apps.Utf8(text).CopyTo(writer.GetSpan(text.Length));
-        writer.Advance(text.Length);
     }
 }

@@ -1,8 +1,3 @@
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 /// <summary>The length of a response, which statuses and methods have a body, and which headers are not the application's.</summary>
@@ -20,11 +15,7 @@ public class ResponseFramingTests
     public async Task ContentLength_NothingWritten_ZeroWhereABodyCouldBe(string method, int status, string? length)
     {
         var answer = await Parity.AssertAsync(
-            (context, _) =>
-            {
-                context.Response.StatusCode = status;
-                return Task.CompletedTask;
-            },
+            (context, _) => context.Response.StatusCode = status,
             new TestRequest(method));
 
         Assert.Equal((status, length), (answer.Outcome.Status, answer.Outcome["Content-Length"]));
@@ -41,8 +32,7 @@ public class ResponseFramingTests
         {
             if (how == "advance")
             {
-                "abc"u8.CopyTo(context.Response.BodyWriter.GetSpan(3));
-                context.Response.BodyWriter.Advance(3);
+                context.Response.BodyWriter.Write("abc"u8);
                 return;
             }
 
@@ -58,9 +48,7 @@ public class ResponseFramingTests
 
     [Theory]
     [Trait("Contract", "C3")]
-    [InlineData("write")]
-    [InlineData("advance")]
-    [InlineData("two writes")]
+    [Values("write", "advance", "two writes")]
     public async Task ContentLength_TooManyBytes_ThrowsAndNoneOfThemSent(string how)
     {
         var answer = await Parity.AssertAsync(async (context, seen) =>
@@ -89,27 +77,8 @@ public class ResponseFramingTests
 
     [Fact]
     [Trait("Contract", "C4")]
-    public async Task ContentLength_NothingWrittenNotStarted_500AndConnectionUsable()
-    {
-        await Parity.AssertAsync(static (context, _) =>
-        {
-            context.Response.ContentLength = 10;
-            return Task.CompletedTask;
-        });
-        await using var server = await TestServer.StartAsync(static context =>
-        {
-            context.Response.ContentLength = 10;
-            return context.Request.Path == "/short" ? Task.CompletedTask : context.Response.WriteAsync("0123456789");
-        });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get(uri: "/short"));
-        Assert.Equal(500, (await frontEnd.ReadResponseAsync()).Status);
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("0123456789", (await frontEnd.ReadResponseAsync()).Text);
-    }
+    public async Task ContentLength_NothingWrittenNotStarted_500()
+        => await Parity.AssertAsync(static (context, _) => context.Response.ContentLength = 10);
 
     [Theory]
     [Trait("Contract", "C4")]
@@ -134,8 +103,7 @@ public class ResponseFramingTests
 
     [Theory]
     [Trait("Contract", "C4")]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Values(true, false)]
     public async Task Complete_TooFewBytes_Throws(bool isAsync)
     {
         var answer = await Parity.AssertAsync(async (context, seen) =>
@@ -158,9 +126,7 @@ public class ResponseFramingTests
     [Trait("Contract", "C5")]
     [Trait("Contract", "I18")]
     [Trait("Contract", "T35")]
-    [InlineData("write")]
-    [InlineData("advance")]
-    [InlineData("advance after start")]
+    [Values("write", "advance", "advance after start")]
     public async Task HEAD_BodyWritten_SwallowedAndCounted(string how)
     {
         var (kestrel, ours) = await Parity.RunAsync(WriteAsync, new TestRequest("HEAD"));
@@ -168,11 +134,9 @@ public class ResponseFramingTests
         Assert.Equal(("", "5"), (ours.Outcome.Text, ours.Outcome["Content-Length"]));
         Assert.Equal(kestrel.Measurement, ours.Measurement);
 
-        await using var server = await TestServer.StartAsync(context => WriteAsync(context, new Observations()));
-        var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(method: "HEAD"));
-        Assert.Empty((await frontEnd.ReadResponseAsync()).Body);
-        Assert.Contains("5 bytes", Assert.Single(server.Logs.All, static log => log.EventName == "HeadBodyWritten").Message, StringComparison.Ordinal);
+        await using var frontEnd = await TestServer.ConnectAsync(context => WriteAsync(context, new Observations()));
+        Assert.Empty((await frontEnd.AskAsync(RecordBytes.Get(method: "HEAD"))).Body);
+        Assert.Contains("5 bytes", Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "HeadBodyWritten").Message, StringComparison.Ordinal);
 
         async Task WriteAsync(HttpContext context, Observations seen)
         {
@@ -190,15 +154,13 @@ public class ResponseFramingTests
             if (how == "write")
                 await response.Body.WriteAsync(Apps.Utf8(text));
             else
-                Put(response, text);
+                response.BodyWriter.Write(Apps.Utf8(text));
         }
     }
 
     [Theory]
     [Trait("Contract", "C6")]
-    [InlineData(204)]
-    [InlineData(205)]
-    [InlineData(304)]
+    [Values(204, 205, 304)]
     public async Task Body_WrittenWhereThereIsNone_Throws(int status)
     {
         var answer = await Parity.AssertAsync(async (context, seen) =>
@@ -207,7 +169,7 @@ public class ResponseFramingTests
             response.StatusCode = status;
             await seen.TryAsync("write", () => response.Body.WriteAsync("a"u8.ToArray()).AsTask());
             seen.Note("started", response.HasStarted);
-            seen.Try("advance", () => Put(response, "a"));
+            seen.Try("advance", () => response.BodyWriter.Write("a"u8));
             // Kestrel has noted a length of 0 for a 205 by now, and complains of that.
             if (status == 205)
                 return;
@@ -221,21 +183,16 @@ public class ResponseFramingTests
 
     [Theory]
     [Trait("Contract", "C6")]
-    [InlineData(204)]
-    [InlineData(304)]
+    [Values(204, 304)]
     public async Task Body_AdvancedBeforeTheStartWhereThereIsNone_Dropped(int status)
     {
-        await using var server = await TestServer.StartAsync(context =>
+        var response = await TestServer.AskAsync(context =>
         {
             context.Response.StatusCode = status;
-            Put(context.Response, "abc");
+            context.Response.BodyWriter.Write("abc"u8);
             return Task.CompletedTask;
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
         Assert.Equal((status, null, ""), (response.Status, response["Content-Length"], response.Text));
     }
 
@@ -269,7 +226,7 @@ public class ResponseFramingTests
     [Trait("Contract", "I41")]
     public async Task Headers_OfTheConnection_DroppedWithOneWarning()
     {
-        await using var server = await TestServer.StartAsync(static context =>
+        await using var frontEnd = await TestServer.ConnectAsync(static context =>
         {
             var headers = context.Response.Headers;
             headers.Connection = "close";
@@ -284,14 +241,11 @@ public class ResponseFramingTests
             headers["X-Kept"] = "1";
             return context.Response.WriteAsync("Hello");
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
+        var response = await frontEnd.AskAsync();
         Assert.Equal((200, "Hello"), (response.Status, response.Text));
         Assert.Equal(["X-Nulls", "X-Nulls", "X-Kept", "Content-Length"], response.Headers.Select(static header => header.Key));
-        var warning = Assert.Single(server.Logs.All, static log => log.EventName == "HeadersDropped");
+        var warning = Assert.Single(frontEnd.Server.Logs.All, static log => log.EventName == "HeadersDropped");
         Assert.Equal(Microsoft.Extensions.Logging.LogLevel.Warning, warning.Level);
         Assert.Contains("Connection, Transfer-Encoding, Keep-Alive, Upgrade, Proxy-Connection, Trailer, Status", warning.Message, StringComparison.Ordinal);
     }
@@ -300,18 +254,14 @@ public class ResponseFramingTests
     [Trait("Contract", "C7")]
     public async Task TransferEncoding_OfTheApplication_LengthStillEnforced()
     {
-        await using var server = await TestServer.StartAsync(static context =>
+        var response = await TestServer.AskFailingAsync(static context =>
         {
             context.Response.Headers.TransferEncoding = "chunked";
             context.Response.ContentLength = 1;
             return context.Response.Body.WriteAsync("ab"u8.ToArray()).AsTask();
         });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal(500, (await frontEnd.ReadResponseAsync()).Status);
+        Assert.Equal(500, response.Status);
     }
 
     [Fact]
@@ -319,7 +269,7 @@ public class ResponseFramingTests
     [Trait("Contract", "T34")]
     public async Task DateAndServer_NotSet_LeftToTheFrontEnd()
     {
-        await using var server = await TestServer.StartAsync(static context =>
+        await using var frontEnd = await TestServer.ConnectAsync(static context =>
         {
             if (context.Request.Path == "/own")
             {
@@ -329,12 +279,9 @@ public class ResponseFramingTests
 
             return Task.CompletedTask;
         });
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-        var none = await frontEnd.ReadResponseAsync();
-        frontEnd.Send(RecordBytes.Get(uri: "/own"));
-        var own = await frontEnd.ReadResponseAsync();
+        var none = await frontEnd.AskAsync();
+        var own = await frontEnd.AskAsync(RecordBytes.Get(uri: "/own"));
 
         Assert.Equal((null, null), (none["Date"], none["Server"]));
         Assert.Equal(("Thu, 01 Jan 1970 00:00:00 GMT", "mine"), (own["Date"], own["Server"]));
@@ -355,37 +302,23 @@ public class ResponseFramingTests
     [InlineData(999, 999)]
     public async Task StatusCode_OutOfRange_500AndLogged(int status, int sent)
     {
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             context.Response.StatusCode = status;
             if (status != sent)
                 await Assert.ThrowsAsync<InvalidOperationException>(() => context.Response.StartAsync());
-        });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        }, expects: "ApplicationError");
 
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal(sent, (await frontEnd.ReadResponseAsync()).Status);
-        Assert.Equal(status != sent, server.Logs.All.Any(static log => log.EventName == "ApplicationError"));
+        Assert.Equal(sent, (await frontEnd.AskAsync()).Status);
+        Assert.Equal(status != sent, frontEnd.Server.Logs.All.Any(static log => log.EventName == "ApplicationError"));
     }
 
     [Fact]
     [Trait("Contract", "C12")]
     public async Task Expect100Continue_BodyRead_NothingIsSentForIt()
     {
-        await using var server = await TestServer.StartAsync(Apps.BodyHash);
-        var frontEnd = server.Connect();
+        var response = await TestServer.AskAsync(Apps.BodyHash, RecordBytes.Post(1, "/", "abc"u8.ToArray(), true, ("HTTP_EXPECT", "100-continue")));
 
-        frontEnd.Send(RecordBytes.Post(1, "/", "abc"u8.ToArray(), true, ("HTTP_EXPECT", "100-continue")));
-
-        var response = await frontEnd.ReadResponseAsync();
         Assert.Equal((200, Apps.HashOf("abc"u8.ToArray())), (response.Status, response.Text));
-    }
-
-    private static void Put(HttpResponse response, string text)
-    {
-        Apps.Utf8(text).CopyTo(response.BodyWriter.GetSpan(text.Length));
-        response.BodyWriter.Advance(text.Length);
     }
 }

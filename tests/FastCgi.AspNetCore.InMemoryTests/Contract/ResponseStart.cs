@@ -1,5 +1,3 @@
-using Microsoft.AspNetCore.Http;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 /// <summary>The ways in which an application can start a response.</summary>

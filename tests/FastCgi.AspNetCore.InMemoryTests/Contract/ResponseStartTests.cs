@@ -1,9 +1,4 @@
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Primitives;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
@@ -13,14 +8,7 @@ public class ResponseStartTests
     [Theory]
     [Trait("Contract", "B1")]
     [Trait("Contract", "B2")]
-    [InlineData("start")]
-    [InlineData("flush stream")]
-    [InlineData("flush writer")]
-    [InlineData("write")]
-    [InlineData("write nothing")]
-    [InlineData("complete")]
-    [InlineData("complete writer")]
-    [InlineData("advance")]
+    [Values("start", "flush stream", "flush writer", "write", "write nothing", "complete", "complete writer", "advance")]
     public async Task HasStarted_FirstUse_AsKestrel(string use)
     {
         var answer = await Parity.AssertAsync(async (context, seen) =>
@@ -39,14 +27,13 @@ public class ResponseStartTests
     public async Task StartAsync_NothingWritten_NothingSent()
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await context.Response.StartAsync();
             await go.Task;
             await context.Response.Body.WriteAsync(Array.Empty<byte>());
             await go.Task;
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
         Assert.Empty(frontEnd.ReadAvailable());
@@ -57,17 +44,15 @@ public class ResponseStartTests
 
     [Theory]
     [Trait("Contract", "B3")]
-    [InlineData("flush writer")]
-    [InlineData("write nothing")]
+    [Values("flush writer", "write nothing")]
     public async Task Flush_NothingWritten_HeaderBlockSent(string use)
     {
         var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             await ResponseStart.UseAsync(context.Response, use);
             await go.Task;
         });
-        var frontEnd = server.Connect();
 
         frontEnd.Send(RecordBytes.Get());
         var head = await frontEnd.ReadRecordAsync();
@@ -113,11 +98,7 @@ public class ResponseStartTests
             context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase = "Mine";
             response.Headers["X-Gone"] = "1";
             response.Cookies.Append("a", "b");
-            response.OnCompleted(() =>
-            {
-                seen.Note("completed", $"{response.StatusCode} {context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase}");
-                return Task.CompletedTask;
-            });
+            response.OnCompleted(Apps.Do(() => seen.Note("completed", $"{response.StatusCode} {context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase}")));
             throw new InvalidOperationException("on purpose");
         });
 
@@ -129,18 +110,12 @@ public class ResponseStartTests
     [Trait("Contract", "B9")]
     public async Task Exception_BytesAdvancedBefore_Dropped()
     {
-        await using var server = await TestServer.StartAsync(static context =>
+        var response = await TestServer.AskFailingAsync(static context =>
         {
-            context.Response.BodyWriter.GetSpan(1)[0] = (byte)'x';
-            context.Response.BodyWriter.Advance(1);
+            context.Response.BodyWriter.Write("x"u8);
             throw new InvalidOperationException("on purpose");
         });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
 
-        frontEnd.Send(RecordBytes.Get());
-
-        var response = await frontEnd.ReadResponseAsync();
         Assert.Equal((500, "0", ""), (response.Status, response["Content-Length"], response.Text));
     }
 
@@ -148,13 +123,11 @@ public class ResponseStartTests
     [Trait("Contract", "B10")]
     public async Task Exception_StartedButNothingFlushed_ResetWithoutAWord()
     {
-        await using var server = await TestServer.StartAsync(static async context =>
+        await using var frontEnd = await TestServer.ConnectAsync(static async context =>
         {
             await context.Response.StartAsync();
             throw new InvalidOperationException("on purpose");
-        });
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
+        }, expects: "ApplicationError");
 
         frontEnd.Send(RecordBytes.Get());
 
@@ -163,8 +136,7 @@ public class ResponseStartTests
 
     [Theory]
     [Trait("Contract", "B10")]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Values(false, true)]
     public async Task Exception_AfterTheStart_ResponseVisiblyCut(bool hasLength)
     {
         var answer = await Parity.AssertAsync(async (context, _) =>
@@ -180,36 +152,9 @@ public class ResponseStartTests
 
     [Fact]
     [Trait("Contract", "B11")]
-    public async Task Status_NothingSet_200AndOkOnTheWireOnly()
+    public async Task Status_NothingSet_200AndNoReason() => await Parity.AssertAsync((context, seen) =>
     {
-        await Parity.AssertAsync((context, seen) =>
-        {
-            var feature = context.Features.Get<IHttpResponseFeature>()!;
-            seen.Note("defaults", $"{feature.StatusCode} {feature.ReasonPhrase is null} {feature.Headers.Count}");
-            return Task.CompletedTask;
-        });
-        await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("200 OK", (await frontEnd.ReadResponseAsync()).StatusLine);
-    }
-
-    [Fact]
-    [Trait("Contract", "B11")]
-    public async Task ReasonPhrase_OfTheApplication_OnTheWire()
-    {
-        await using var server = await TestServer.StartAsync(static context =>
-        {
-            context.Response.StatusCode = 299;
-            context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase = "Quite fine";
-            return Task.CompletedTask;
-        });
-        var frontEnd = server.Connect();
-
-        frontEnd.Send(RecordBytes.Get());
-
-        Assert.Equal("299 Quite fine", (await frontEnd.ReadResponseAsync()).StatusLine);
-    }
+        var feature = context.Features.Get<IHttpResponseFeature>()!;
+        seen.Note("defaults", $"{feature.StatusCode} {feature.ReasonPhrase is null} {feature.Headers.Count}");
+    });
 }

@@ -1,10 +1,4 @@
-using System.Net;
-using System.Net.Sockets;
-using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport;
-using Microsoft.Extensions.Logging;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
@@ -89,9 +83,7 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
     }
 
     /// <summary>The web server learns of it at once, instead of waiting; the loop has other things to do, too.</summary>
-    [Theory]
-    [InlineData(Libc.ErrorTooManyOpenFiles)]
-    [InlineData(Libc.ErrorTooManyOpenFilesInSystem)]
+    [Theory, Values(Libc.ErrorTooManyOpenFiles, Libc.ErrorTooManyOpenFilesInSystem)]
     public async Task NoDescriptor_ThoseThatWaitAreClosedSoManyAtATime(int error)
     {
         Connect(MaxClosed + 2);
@@ -122,9 +114,7 @@ public sealed class AcceptFailuresTests : IAsyncLifetime, IDisposable
         Assert.Equal(3, _server.Context.Counters.RejectedConnections);
     }
 
-    [Theory]
-    [InlineData(Libc.ErrorNoBuffers)]
-    [InlineData(Libc.ErrorOutOfMemory)]
+    [Theory, Values(Libc.ErrorNoBuffers, Libc.ErrorOutOfMemory)]
     public void NoMemory_ThoseThatWaitMayWait(int error)
     {
         Connect(2);

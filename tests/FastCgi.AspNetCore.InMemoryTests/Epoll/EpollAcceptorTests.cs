@@ -1,9 +1,5 @@
-using System.Net.Sockets;
-using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
@@ -131,7 +127,9 @@ public sealed class EpollAcceptorTests : IAsyncLifetime, IDisposable
 
         Assert.Equal(1, _attempts);
         Assert.Null(_loop.GetInterest(Descriptor));
-        _server.Clock.Advance(AcceptFailures.RetryDelay);
+        _server.Clock.Advance(AcceptFailures.RetryDelay - TimeSpan.FromTicks(1));
+        Assert.Null(_loop.GetInterest(Descriptor));
+        _server.Clock.Advance(TimeSpan.FromTicks(1));
         Assert.NotNull(_loop.GetInterest(Descriptor));
     }
 

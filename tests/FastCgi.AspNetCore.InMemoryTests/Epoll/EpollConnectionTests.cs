@@ -1,11 +1,6 @@
-using System.Net.Sockets;
 using System.Runtime.CompilerServices;
-using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Http;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
@@ -45,10 +40,7 @@ public sealed class EpollConnectionTests
 
     /// <summary>There is one event for all that has come.</summary>
     [Theory]
-    [InlineData(EpollLoop.ReceiveBufferLength - 1)]
-    [InlineData(EpollLoop.ReceiveBufferLength)]
-    [InlineData(EpollLoop.ReceiveBufferLength + 1)]
-    [InlineData((2 * EpollLoop.ReceiveBufferLength) + 1)]
+    [Values(EpollLoop.ReceiveBufferLength - 1, EpollLoop.ReceiveBufferLength, EpollLoop.ReceiveBufferLength + 1, (2 * EpollLoop.ReceiveBufferLength) + 1)]
     public async Task Receive_AboutAsMuchAsTheBufferTakes_AllOfItAtOneEvent(int length)
     {
         await using var hand = await HandConnection.StartAsync(Apps.BodyHash);
@@ -198,18 +190,12 @@ public sealed class EpollConnectionTests
     }
 
     /// <summary>What the web server still sends is dropped, so that it does not take the answer for lost; paused or not.</summary>
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task Answer_BeforeTheEndOfTheRequest_WhatFollowsIsDroppedUntilThePeerEnds(bool isPaused)
     {
         var go = Waiting.Signal();
         await using var hand = await HandConnection.StartAsync(
-            async context =>
-            {
-                await go.Task;
-                await Apps.Hello(context);
-            },
+            Apps.HelloAfter(go.Task),
             configure: options => options.Limits.MaxRequestBufferSize = isPaused ? 1_024 : null);
         hand.Peer.Send(RecordBytes.Post(1, "/", new byte[20_000], keepConnection: false).AsSpan()[..10_000]);
         hand.Loop.Turn();
@@ -232,9 +218,7 @@ public sealed class EpollConnectionTests
     }
 
     /// <summary>The event of the peer's end may have come before, and does not come again.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task HalfClose_PeerHasEndedBefore_ConnectionEndsAtOnce(bool isOneSide)
     {
         await using var hand = await HandConnection.StartAsync(Apps.Hello);
@@ -277,9 +261,7 @@ public sealed class EpollConnectionTests
     }
 
     /// <summary>In whatever order they are asked for, from whatever thread.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Reset_AndClose_ResetIsStronger(bool resetsFirst)
     {
         await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true);
@@ -299,9 +281,7 @@ public sealed class EpollConnectionTests
         Assert.Equal(SocketError.ConnectionReset, hand.Peer.GetError());
     }
 
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Peer_IsDescribedAsLongAsTheConnectionIsOpen(bool isTcp)
     {
         await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp);

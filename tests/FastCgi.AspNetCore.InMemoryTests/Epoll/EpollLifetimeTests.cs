@@ -1,10 +1,6 @@
-using System.Net.Sockets;
 using System.Runtime.CompilerServices;
-using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
@@ -38,9 +34,7 @@ public sealed class EpollLifetimeTests
         await Waiting.UntilAsync(() => engine.Loops.All(static loop => loop.GetEpoll().IsClosed), "the loops to end");
     }
 
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Accept_OverTcpOrNot_ConnectionCanBeReset(bool isTcp)
     {
         await using var hand = await HandListener.StartAsync(isTcp: isTcp);
@@ -54,18 +48,6 @@ public sealed class EpollLifetimeTests
             Assert.Equal(SocketError.ConnectionReset, client.GetError());
         else
             Assert.Equal(0, client.Receive(new byte[1]));
-    }
-
-    /// <summary>Its descriptor is closed, and may be another's.</summary>
-    [Fact]
-    public async Task Accept_PeerThatMayNotConnect_IsNoConnection()
-    {
-        await using var hand = await HandListener.StartAsync(peers: new PeerPolicy { Users = [1_234_567] });
-        hand.Connect(2);
-
-        hand.Loop.Turn();
-
-        Assert.Equal(0, hand.Server.Connections.GetTotals().Connections);
     }
 
     /// <summary>It has its place by then, which others need.</summary>
@@ -89,9 +71,7 @@ public sealed class EpollLifetimeTests
     }
 
     /// <summary>That a socket which was shut down has no more is no failure, and nobody is told of one. The spare descriptor is given back.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Stop_NothingHasFailed(bool isTcp)
     {
         await using var hand = await HandListener.StartAsync(isTcp: isTcp);
@@ -107,32 +87,6 @@ public sealed class EpollLifetimeTests
         Assert.Contains(Libc.GetMessage(Libc.ErrorTooManyOpenFiles), told.Message, StringComparison.Ordinal);
     }
 
-    /// <summary>A loop is about to make a connection of one that it has accepted.</summary>
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
-    public async Task Stop_WhileAConnectionBegins_WaitsForItAsLongAsThereIsTime(bool isImpatient)
-    {
-        using var peers = new SlowList();
-        await using var hand = await HandListener.StartAsync(peers: new PeerPolicy { Users = peers });
-        hand.Connect(1);
-        var turning = new Thread(hand.Loop.Turn);
-        turning.Start();
-        await peers.IsAsked.Task.Within("the connection");
-        using var patience = new CancellationTokenSource();
-
-        var stopping = hand.Listener.StopAsync(patience.Token);
-        Assert.False(stopping.IsCompleted);
-        if (isImpatient)
-            await patience.CancelAsync();
-        else
-            peers.GoOn.Set();
-
-        await stopping.Within("the end");
-        peers.GoOn.Set();
-        turning.Join();
-    }
-
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_isStopping")]
     private static extern ref bool IsStopping(EpollLoop loop);
 
@@ -141,30 +95,4 @@ public sealed class EpollLifetimeTests
 
     [UnsafeAccessor(UnsafeAccessorKind.Field, Name = "_failures")]
     private static extern ref AcceptFailures FailuresOf(EpollListener listener);
-
-    /// <summary>Users whose number is long in coming.</summary>
-    private sealed class SlowList : IReadOnlyList<uint>, IDisposable
-    {
-        public TaskCompletionSource IsAsked { get; } = Waiting.Signal();
-
-        public ManualResetEventSlim GoOn { get; } = new();
-
-        public int Count
-        {
-            get
-            {
-                IsAsked.TrySetResult();
-                Assert.True(GoOn.Wait(Waiting.Patience));
-                return 0;
-            }
-        }
-
-        public uint this[int index] => throw new NotSupportedException();
-
-        public IEnumerator<uint> GetEnumerator() => throw new NotSupportedException();
-
-        System.Collections.IEnumerator System.Collections.IEnumerable.GetEnumerator() => GetEnumerator();
-
-        public void Dispose() => GoOn.Dispose();
-    }
 }

@@ -1,8 +1,4 @@
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Transport;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Microsoft.Extensions.Logging;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
@@ -40,9 +36,7 @@ public sealed class EpollListenerTests
     /// Each is closed at once, however many come, and the next is served as soon as there are descriptors. Of a socket that other processes have
     /// too, those may take the rest, so that it waits.
     /// </summary>
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task Accept_BeyondTheDescriptors_ClosedAtOnceAndNextIsServed(bool isShared)
     {
         await using var hand = await HandListener.StartAsync(isShared: isShared);
@@ -61,7 +55,6 @@ public sealed class EpollListenerTests
         hand.Loop.TurnUntil(() => hand.Server.Connections.Count == (isShared ? 136 : 1), "the next");
     }
 
-    /// <summary>None of them is left to be reset.</summary>
     [Fact]
     public async Task Stop_BeyondTheDescriptors_AllAreClosed()
     {
@@ -84,7 +77,7 @@ public sealed class EpollListenerTests
 
         hand.Loop.Turn();
 
-        Assert.Equal(0, hand.Server.Connections.Count);
+        Assert.Equal((0, 0), (hand.Server.Connections.Count, hand.Server.Connections.GetTotals().Connections));
         Assert.All(clients, static client => Assert.True(client.IsEnded()));
         Assert.Contains($"user {Environment.UserName}", (await hand.Server.Logs.SingleAsync("PeerRefused")).Message, StringComparison.Ordinal);
     }
@@ -103,7 +96,6 @@ public sealed class EpollListenerTests
         Assert.True(client.Available > 0);
     }
 
-    /// <summary>Without memory, anything can fail.</summary>
     [Fact]
     public async Task Accept_ServerFails_ConnectionIsClosedAndTheNextIsAccepted()
     {
@@ -123,15 +115,7 @@ public sealed class EpollListenerTests
     {
         var isAsked = Waiting.Signal();
         using var goOn = new ManualResetEventSlim();
-        await using var hand = await HandListener.StartAsync(peers: new PeerPolicy
-        {
-            Users = new UserList(() =>
-            {
-                isAsked.TrySetResult();
-                goOn.Wait(Waiting.Patience);
-                return 0;
-            }),
-        });
+        await using var hand = await HandListener.StartAsync(peers: HoldAccept(isAsked, goOn));
         hand.Connect(1);
         var turn = Task.Run(hand.Loop.Turn);
         await isAsked.Task.Within("the accept");
@@ -144,21 +128,12 @@ public sealed class EpollListenerTests
         await Waiting.UntilAsync(() => hand.Socket.SafeHandle.IsClosed, "the socket to be closed");
     }
 
-    /// <summary>The connections of the server have ended when the accept comes to its end; what waited behind it is reset.</summary>
     [Fact]
     public async Task Stop_ServerEndsBeforeTheAccept_ConnectionIsClosedAndNothingFails()
     {
         var isAsked = Waiting.Signal();
         using var goOn = new ManualResetEventSlim();
-        await using var hand = await HandListener.StartAsync(static options => options.Transport.LoopCount = 2, peers: new PeerPolicy
-        {
-            Users = new UserList(() =>
-            {
-                isAsked.TrySetResult();
-                goOn.Wait(Waiting.Patience);
-                return 0;
-            }),
-        });
+        await using var hand = await HandListener.StartAsync(static options => options.Transport.LoopCount = 2, peers: HoldAccept(isAsked, goOn));
         var clients = hand.Connect(3);
         var turn = Task.Run(hand.Loop.Turn);
         await isAsked.Task.Within("the accept");
@@ -206,11 +181,14 @@ public sealed class EpollListenerTests
 
     /// <summary>The web server has opened them, and perhaps used them.</summary>
     [Theory]
-    [InlineData(false, 100)]
-    [InlineData(true, 0)]
-    public async Task Stop_ConnectionsThatWait_AreAcceptedUnlessTheNextProcessDoes(bool isPassedOn, int accepted)
+    [InlineData(false, false, false, 100)]
+    [InlineData(false, true, false, 100)]
+    [InlineData(false, false, true, 100)]
+    [InlineData(false, true, true, 100)]
+    [InlineData(true, false, false, 0)]
+    public async Task Stop_ConnectionsThatWait_AreAcceptedUnlessTheNextProcessDoes(bool isPassedOn, bool isShared, bool isTcp, int accepted)
     {
-        await using var hand = await HandListener.StartAsync(isPassedOn: isPassedOn);
+        await using var hand = await HandListener.StartAsync(isPassedOn: isPassedOn, isShared: isShared, isTcp: isTcp);
         hand.Connect(100);
 
         await hand.Listener.StopAsync(default).Within("the end");
@@ -248,6 +226,17 @@ public sealed class EpollListenerTests
 
         Assert.IsType<ObjectDisposedException>((await hand.Server.Logs.SingleAsync("ConnectionStartFailed")).Exception);
     }
+
+    /// <summary>Keeps the accept from going on.</summary>
+    private static PeerPolicy HoldAccept(TaskCompletionSource isAsked, ManualResetEventSlim goOn) => new()
+    {
+        Users = new UserList(() =>
+        {
+            isAsked.TrySetResult();
+            goOn.Wait(Waiting.Patience);
+            return 0;
+        }),
+    };
 
     /// <summary>The system has no memory to look at it with.</summary>
     private sealed class UserList(Func<int> count) : IReadOnlyList<uint>

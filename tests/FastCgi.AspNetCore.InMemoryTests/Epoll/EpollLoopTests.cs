@@ -1,10 +1,6 @@
 using System.Runtime.CompilerServices;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
@@ -18,8 +14,7 @@ public sealed class EpollLoopTests
     [Fact]
     public async Task Event_Fails_IsLoggedAndTheOthersHaveTheirs()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        server.Logs.Expected.Add("ServerFailed");
+        await using var server = await TestServer.StartAsync(Apps.Hello, expects: "ServerFailed");
         using var loop = new EpollLoop(0, server.Context.Log);
         using var failing = new Source(loop, static () => throw new InvalidOperationException("on purpose"));
         using var other = new Source(loop);
@@ -32,7 +27,6 @@ public sealed class EpollLoopTests
         Assert.Equal("on purpose", (await server.Logs.SingleAsync("ServerFailed")).Exception!.Message);
     }
 
-    /// <summary>A fault of ours in one connection ends that connection.</summary>
     [Fact]
     public async Task Event_OfAConnectionFails_ItIsReset()
     {
@@ -153,8 +147,7 @@ public sealed class EpollLoopTests
     public async Task Wait_SystemRefuses_OneErrorAMinuteAndTheProcessorIsLeftToOthers()
     {
         const int Turns = 5;
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        server.Logs.Expected.Add("WaitFailed");
+        await using var server = await TestServer.StartAsync(Apps.Hello, expects: "WaitFailed");
         using var loop = new EpollLoop(0, server.Context.Log);
         using (var nothing = File.OpenHandle("/dev/null"))
             LoopByHand.Replace((int)loop.GetEpoll().DangerousGetHandle(), (int)nothing.DangerousGetHandle());

@@ -1,8 +1,4 @@
-using System.Net.Sockets;
-using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Linux;
-using Microsoft.AspNetCore.Http;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
@@ -121,7 +117,6 @@ public sealed class EpollSendTests
         await hand.Server.AssertNothingIsRentedAsync();
     }
 
-    /// <summary>What waits for the socket is given back when it is closed.</summary>
     [Fact]
     public async Task Close_WhileTheSocketIsFull_NothingIsLeft()
     {

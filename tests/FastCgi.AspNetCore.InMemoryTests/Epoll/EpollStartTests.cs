@@ -1,7 +1,4 @@
-using System.Net.Sockets;
-using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Linux;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
@@ -13,9 +10,7 @@ public sealed class EpollStartTests
     /// The listener has counted the connection, and its loop does not wait for it yet: closed now, its number could mean another connection by
     /// the time that it does.
     /// </summary>
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task Start_EndedBefore_EndsBehindIt(bool isReset)
     {
         await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true, isStarted: false);
@@ -39,9 +34,7 @@ public sealed class EpollStartTests
     }
 
     /// <summary>Without memory, what comes between the two may fail.</summary>
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task GiveUp_ConnectionIsResetAndTheLoopHearsOn(bool isStarted)
     {
         await using var hand = await HandConnection.StartAsync(Apps.Hello, isTcp: true, isStarted: isStarted);

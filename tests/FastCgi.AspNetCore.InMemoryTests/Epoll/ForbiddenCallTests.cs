@@ -1,11 +1,6 @@
-using System.Net.Sockets;
 using System.Runtime.CompilerServices;
-using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Testing;
-using FastCgi.AspNetCore.Transport;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
@@ -94,7 +89,6 @@ public sealed class ForbiddenCallTests
         Assert.False(hand.IsOpen);
     }
 
-    /// <summary>It is no failure, and the connection is still there.</summary>
     [Fact]
     public async Task Accept_Interrupted_IsTriedAgain()
     {
@@ -111,7 +105,6 @@ public sealed class ForbiddenCallTests
         Assert.DoesNotContain(hand.Server.Logs.All, static log => log.EventName is "AcceptFailed" or "AcceptOutOfResources");
     }
 
-    /// <summary>One that was lost says nothing of the next.</summary>
     [Fact]
     public async Task Accept_ConnectionIsLost_OthersAreAccepted()
     {

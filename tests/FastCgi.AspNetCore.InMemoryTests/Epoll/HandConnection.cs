@@ -1,12 +1,6 @@
-using System.Buffers.Binary;
-using System.Net.Sockets;
 using System.Runtime.InteropServices;
-using System.Runtime.Versioning;
-using System.Text;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Microsoft.AspNetCore.Http;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
@@ -103,20 +97,9 @@ internal sealed class HandConnection : IAsyncDisposable
     public byte[]? GetBody(int id = 1)
     {
         Take();
-        var data = AsSpan();
-        var output = new List<byte>();
-        while (data.Length >= 8 && data.Length >= 8 + BinaryPrimitives.ReadUInt16BigEndian(data[4..]) + data[6])
-        {
-            var length = BinaryPrimitives.ReadUInt16BigEndian(data[4..]);
-            var isOurs = BinaryPrimitives.ReadUInt16BigEndian(data[2..]) == id;
-            if (isOurs && data[1] == RecordBytes.EndRequest)
-                return output.ToArray()[(output.ToArray().AsSpan().IndexOf("\r\n\r\n"u8) + 4)..];
-            if (isOurs && data[1] == RecordBytes.Stdout)
-                output.AddRange(data.Slice(8, length));
-            data = data[(8 + length + data[6])..];
-        }
-
-        return null;
+        return Faults.SentAnswers.Read(CollectionsMarshal.AsSpan(_received)).TryGetValue(id, out var answer) && answer.IsOver
+            ? FrontEnd.Parse([.. answer.Stdout], new byte[8]).Body
+            : null;
     }
 
     public async ValueTask DisposeAsync()
@@ -131,6 +114,4 @@ internal sealed class HandConnection : IAsyncDisposable
         Loop.Stop();
         Assert.True(Server.Scheduler.Continue(Loop.Queue));
     }
-
-    private ReadOnlySpan<byte> AsSpan() => CollectionsMarshal.AsSpan(_received);
 }

@@ -1,8 +1,4 @@
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Requests;
 using Microsoft.Extensions.Logging.Abstractions;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
@@ -87,13 +83,5 @@ public sealed class ColdStartTests : IAsyncLifetime
         Assert.Equal("GET /2", (await _frontEnd.ReadResponseAsync(2)).Text);
     }
 
-    private void Step()
-    {
-        foreach (var thread in _platform.Started.ToList())
-        {
-            while (thread.Step() == TimeSpan.Zero)
-            {
-            }
-        }
-    }
+    private void Step() => _platform.RunAll();
 }

@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Execution;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>What a call holds back, and which look of the watchdog sends it.</summary>
@@ -63,10 +59,7 @@ public sealed class HeldResponseTests : SchedulerTest
     [Fact]
     public void Look_CallWaitsForAProcessor_WhatItHoldsIsSentAtTheFourth() => Assert.Equal([0, 0, 0, 1], CountSends(looks: 4));
 
-    /// <summary>Also when it holds nothing itself.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Look_QueueIsTaken_WhatIsHeldIsSentAndThePathLearnt(bool writes)
     {
         Queue.Probe = _probe.Probe;
@@ -99,9 +92,7 @@ public sealed class HeldResponseTests : SchedulerTest
     }
 
     /// <summary>The end is likely to follow at once, and else the next look sends it.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Flush_LikelyTheLast_LeavesAtTheNextLookOrTheEndOfTheWatchdog(bool looks)
     {
         Server.Deadlines = Scheduler.Watchdog.TrySetDeadline;

@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Execution;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>What is learnt of a handler that runs on a thread which nobody else waits for.</summary>

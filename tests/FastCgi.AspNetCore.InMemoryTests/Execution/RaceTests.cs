@@ -1,11 +1,5 @@
-using System.Collections.Concurrent;
 using System.Runtime.CompilerServices;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Logging.Abstractions;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
@@ -14,12 +8,10 @@ public sealed class RaceTests
 {
     private const int Rounds = 20_000;
 
-    /// <summary>A handler that asks for its token while its request is aborted gets one that is cancelled, or is about to be.</summary>
     [Fact]
     public async Task RequestAborted_FetchedWhileTheRequestIsAborted_IsCancelled()
     {
-        await using var server = await TestServer.StartAsync(Apps.UntilAborted);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.UntilAborted);
         using var pair = new TwoThreads();
         var tokens = new List<CancellationToken>();
         for (var round = 0; round < Rounds / 10; round++)
@@ -39,12 +31,10 @@ public sealed class RaceTests
         await Waiting.UntilAsync(() => tokens.TrueForAll(static token => token.IsCancellationRequested), "all tokens to be cancelled");
     }
 
-    /// <summary>A request that is queued behind the first one just when that returns must be seen by one of the two threads.</summary>
     [Fact]
     public async Task ColdStart_EndsWhileARequestIsQueued_LeavesNone()
     {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var frontEnd = server.Connect();
+        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello);
         var ready = frontEnd.Receive(RecordBytes.Get(1), RecordBytes.Get(2));
         var (first, second) = (ready.RemoveFirst(), ready.RemoveFirst());
         var scheduler = CreateScheduler(new SteppedPlatform());
@@ -66,7 +56,6 @@ public sealed class RaceTests
         second.Execute();
     }
 
-    /// <summary>A call that ends just when its queue is about to be taken keeps the queue, and the reservation for the other thread is released.</summary>
     [Fact]
     public void HandOver_OfACallThatEnds_ReleasesItsReservation()
     {

@@ -1,9 +1,3 @@
-using System.Text;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>Which thread calls the application, what it leaves behind there, and when its answer is sent.</summary>
@@ -49,9 +43,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
         await FrontEnd.ReadResponseAsync();
     }
 
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Run_RequestThatHasWaited_GoesWhereItsPathBelongs(bool keepsThread)
     {
         var called = RecordThread();
@@ -67,7 +59,6 @@ public sealed class RequestSchedulerTests : SchedulerTest
         await FrontEnd.ReadResponseAsync();
     }
 
-    /// <summary>Of two that come while the application starts, one calls it; the other gets a thread when that one is back.</summary>
     [Fact]
     public async Task Run_WhileTheFirstRequestRuns_WaitsForItsReturn()
     {
@@ -124,9 +115,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
         await FrontEnd.ReadResponseAsync(1);
     }
 
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public async Task Run_WhatTheApplicationSetsOnTheThread_EndsWithItsCall(bool keepsThread)
     {
         var before = SynchronizationContext.Current;
@@ -209,10 +198,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
     [Fact]
     public async Task Run_WatchdogIsParked_IsWoken()
     {
-        Scheduler.Watchdog.Start();
-        while (Watchdog.Step() != Timeout.InfiniteTimeSpan)
-        {
-        }
+        ParkWatchdog();
 
         Run(Scheduler, RecordBytes.Get());
 
@@ -249,10 +235,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
     [Fact]
     public void Run_ReportsAloneAndWatchdogIsParked_IsWoken()
     {
-        Scheduler.Watchdog.Start();
-        while (Watchdog.Step() != Timeout.InfiniteTimeSpan)
-        {
-        }
+        ParkWatchdog();
 
         var ready = default(ReadyRequests);
         var isParked = true;
@@ -262,9 +245,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
         Assert.False(isParked);
     }
 
-    [Theory]
-    [InlineData(FastCgiApplicationScheduling.Auto)]
-    [InlineData(FastCgiApplicationScheduling.Inline)]
+    [Theory, Values(FastCgiApplicationScheduling.Auto, FastCgiApplicationScheduling.Inline)]
     public void Continue_ThreadOfAQueue_ShowsWhatItDoesWhereQueuesAreTaken(FastCgiApplicationScheduling scheduling)
     {
         var scheduler = CreateScheduler(scheduling);

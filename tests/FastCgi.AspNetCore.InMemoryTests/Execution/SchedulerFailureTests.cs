@@ -1,22 +1,11 @@
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Logging.Abstractions;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>Whatever fails in the scheduler, or is left on its threads, a queue keeps its thread, and its requests are answered.</summary>
 public sealed class SchedulerFailureTests
 {
-    [Theory]
-    [InlineData("probe")]
-    [InlineData("wake")]
-    [InlineData("usage")]
-    [InlineData("thread")]
-    [InlineData("source")]
+    [Theory, Values("probe", "wake", "usage", "thread", "source")]
     public async Task Continue_SomethingFails_TheQueueGoesOn(string what)
     {
         await using var server = await TestServer.StartAsync(Apps.Target);
@@ -40,21 +29,17 @@ public sealed class SchedulerFailureTests
         Assert.Equal("GET /1", (await broken.ReadResponseAsync(1)).Text);
     }
 
-    /// <summary>What a handler has made of the thread that called it is not for the next one.</summary>
-    [Theory]
-    [InlineData(FastCgiApplicationScheduling.Inline)]
-    [InlineData(FastCgiApplicationScheduling.Auto)]
+    [Theory, Values(FastCgiApplicationScheduling.Inline, FastCgiApplicationScheduling.Auto)]
     public async Task Thread_ChangedByAHandler_IsAsBefore(FastCgiApplicationScheduling scheduling)
     {
         var seen = new List<(ThreadPriority, bool, Thread)>();
-        await using var server = await TestServer.StartAsync(context =>
+        await using var frontEnd = await TestServer.ConnectAsync(context =>
         {
             var thread = Thread.CurrentThread;
             seen.Add((thread.Priority, thread.IsBackground, thread));
             (thread.Priority, thread.IsBackground) = (ThreadPriority.Lowest, false);
             return Apps.Hello(context);
         });
-        var frontEnd = server.Connect();
         var platform = new SteppedPlatform();
         var scheduler = new RequestScheduler(
             new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = 2, ApplicationScheduling = scheduling }, platform, TimeProvider.System, NullLogger.Instance);
@@ -70,13 +55,7 @@ public sealed class SchedulerFailureTests
             {
                 Thread.CurrentThread.IsBackground = true;
                 scheduler.Continue(source.Queue);
-                foreach (var worker in platform.Started.Where(static body => body is Worker).ToList())
-                {
-                    while (worker.Step() == TimeSpan.Zero)
-                    {
-                    }
-                }
-
+                platform.RunAll(withWatchdog: false);
                 seen.Add((Thread.CurrentThread.Priority, Thread.CurrentThread.IsBackground, Thread.CurrentThread));
             },
             CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);

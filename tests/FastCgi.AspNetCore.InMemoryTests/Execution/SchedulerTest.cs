@@ -1,8 +1,4 @@
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Logging.Abstractions;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
@@ -68,17 +64,19 @@ public abstract class SchedulerTest : IAsyncLifetime
         return scheduler.RunBatch(queue);
     }
 
+    private protected void ParkWatchdog()
+    {
+        Scheduler.Watchdog.Start();
+        while (Watchdog.Step() != Timeout.InfiniteTimeSpan)
+        {
+        }
+    }
+
     /// <summary>Lets the threads of the room do what there is to do.</summary>
     private protected void Step()
     {
         t_isInTest = true;
-        foreach (var thread in Platform.Started.Where(static thread => thread is Worker).ToList())
-        {
-            while (thread.Step() == TimeSpan.Zero)
-            {
-            }
-        }
-
+        Platform.RunAll(withWatchdog: false);
         t_isInTest = false;
     }
 }

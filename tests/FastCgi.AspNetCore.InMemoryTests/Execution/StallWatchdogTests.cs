@@ -1,6 +1,4 @@
-using FastCgi.AspNetCore.Execution;
 using Microsoft.Extensions.Logging.Abstractions;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
@@ -37,17 +35,6 @@ public class StallWatchdogTests
     }
 
     [Fact]
-    public void Look_SameCallOnComputingThread_TakesQueueAtTheSecond()
-    {
-        var call = Enter();
-        _scheduler.Watchdog.Look();
-        _probe.Time += 1_000_000;
-        _scheduler.Watchdog.Look();
-
-        Assert.False(_queue.Queue.TryLeave(call));
-    }
-
-    [Fact]
     public void Look_SameCallOnThreadThatWaitsForAProcessor_LeavesQueue()
     {
         var call = Enter();
@@ -62,9 +49,7 @@ public class StallWatchdogTests
     }
 
     /// <summary>Where /proc is hidden, or no descriptor is left, time tells.</summary>
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
+    [Theory, Values(true, false)]
     public void Look_SystemDoesNotTellWhatTheThreadDoes_TakesQueueAtTheFourth(bool hasProbe)
     {
         _queue.Queue.Probe = hasProbe ? new ThreadProbe(static () => -1, static () => null) : null;
@@ -180,7 +165,6 @@ public class StallWatchdogTests
         _scheduler.Stop();
     }
 
-    /// <summary>The looks at one call say nothing about the next.</summary>
     [Fact]
     public void Look_AnotherCall_IsLookedAtAnew()
     {
@@ -303,13 +287,5 @@ public class StallWatchdogTests
 
     private long Enter() => _queue.Queue.Enter(response: null, path: default);
 
-    private void RunWorkers()
-    {
-        foreach (var worker in _platform.Started.ToList())
-        {
-            while (worker.Step() == TimeSpan.Zero)
-            {
-            }
-        }
-    }
+    private void RunWorkers() => _platform.RunAll();
 }

@@ -1,8 +1,4 @@
 using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Requests;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
@@ -31,6 +27,17 @@ internal sealed class SteppedPlatform : ThreadPlatform
 
     /// <summary>What another thread does when one sets a barrier for all.</summary>
     public Action OnBarrier { get; set; } = static () => { };
+
+    /// <summary>Lets the threads that are there do what there is to do.</summary>
+    public void RunAll(bool withWatchdog = true)
+    {
+        foreach (var thread in Started.Where(thread => withWatchdog || thread is Worker).ToList())
+        {
+            while (thread.Step() == TimeSpan.Zero)
+            {
+            }
+        }
+    }
 
     public override void SetBarrierForAllThreads() => OnBarrier();
 

@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Execution;
-using Microsoft.Extensions.Logging;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>What the threads of the room bear.</summary>

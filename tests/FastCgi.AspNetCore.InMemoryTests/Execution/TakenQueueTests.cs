@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>What stands behind a call in a queue that is taken from its thread.</summary>
@@ -11,7 +8,7 @@ public sealed class TakenQueueTests
     {
         using var release = new ManualResetEventSlim();
         var begun = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(
+        await using var frontEnd = await TestServer.ConnectAsync(
             context =>
             {
                 begun.SetResult();
@@ -19,15 +16,14 @@ public sealed class TakenQueueTests
                 return Apps.Hello(context);
             },
             static options => options.Transport.ApplicationScheduling = FastCgiApplicationScheduling.Auto);
-        var frontEnd = server.Connect();
 
         var sending = Task.Run(() => frontEnd.Send(RecordBytes.Get(), RecordBytes.Begin(2, role: 3)));
         await begun.Task.Within("the handler");
         var since = Environment.TickCount64;
-        while (!server.Logs.All.Any(static log => log.EventName == "RoleNotServed"))
+        while (!frontEnd.Server.Logs.All.Any(static log => log.EventName == "RoleNotServed"))
         {
             Assert.True(Environment.TickCount64 - since < 10_000, "The report was lost.");
-            server.Scheduler.Watchdog.Look();
+            frontEnd.Server.Scheduler.Watchdog.Look();
             await Task.Delay(1);
         }
 

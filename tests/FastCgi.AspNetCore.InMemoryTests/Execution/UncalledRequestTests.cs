@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Testing;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>A request for which the application is not called, because it is refused or was aborted, tells nothing of the application.</summary>
@@ -24,9 +20,7 @@ public sealed class UncalledRequestTests : SchedulerTest
         Assert.False(Scheduler.Predictor.KeepsThread(default));
     }
 
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
+    [Theory, Values(false, true)]
     public async Task Run_BeforeTheFirstRequest_ThatStillRunsAlone(bool isAborted)
     {
         var called = new List<string>();

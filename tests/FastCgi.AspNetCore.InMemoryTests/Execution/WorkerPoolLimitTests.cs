@@ -1,9 +1,4 @@
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Logging.Abstractions;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
@@ -27,7 +22,6 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
         Assert.Single(Platform.Started);
     }
 
-    /// <summary>It was busy when the server stopped.</summary>
     [Fact]
     public void Stop_ThreadThatBecomesIdleLater_Ends()
     {
@@ -49,8 +43,7 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
     [Fact]
     public void TryReserve_AtTheLimit_OnlyWhenTheServerStops()
     {
-        for (var i = 0; i < MaxThreads; i++)
-            Assert.True(Workers.TryReserve());
+        ReserveAll();
         Assert.False(Workers.TryReserve());
 
         Scheduler.BeginStop();
@@ -111,20 +104,14 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
             await frontEnd.ReadResponseAsync(id);
     }
 
-    /// <summary>A request that has waited longer comes first, though a thread is idle.</summary>
     [Fact]
     public async Task Run_WhileAnotherWaits_WaitsBehindIt()
     {
         var calls = new List<string?>();
-        await using var server = await TestServer.StartAsync(context =>
-        {
-            calls.Add(context.Request.Path);
-            return Task.CompletedTask;
-        });
+        await using var server = await TestServer.StartAsync(Apps.Do(context => calls.Add(context.Request.Path)));
         Workers.EnsureSpare();
         Step();
-        for (var i = 0; i < MaxThreads; i++)
-            Assert.True(Workers.TryReserve());
+        ReserveAll();
         var frontEnd = server.Connect();
         var ready = frontEnd.Receive(RecordBytes.Get(1, "/1"), RecordBytes.Get(2, "/2"));
         Workers.Run(ready.RemoveFirst());
@@ -200,8 +187,7 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
         var queue = new TestQueue();
         queue.OnContinue = () =>
         {
-            for (var i = 0; i < MaxThreads; i++)
-                Assert.True(Workers.TryReserve());
+            ReserveAll();
             Assert.False(Workers.TryReserve());
             Workers.Run(ready.RemoveFirst());
             Workers.OnLooked();
@@ -223,8 +209,7 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
     {
         await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
         server.Runner = Scheduler;
-        for (var i = 0; i < MaxThreads; i++)
-            Assert.True(Workers.TryReserve());
+        ReserveAll();
         var (frontEnd, ready) = Receive(server);
         Workers.Run(ready.RemoveFirst());
         Assert.Equal(1, Workers.WaitingCount);
@@ -240,8 +225,7 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
     public async Task Run_RequestIsAbortedAlready_IsOverThoughNoThreadIsFree()
     {
         await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
-        for (var i = 0; i < MaxThreads; i++)
-            Assert.True(Workers.TryReserve());
+        ReserveAll();
         var (frontEnd, ready) = Receive(server);
         frontEnd.Transport.Connection.OnClosed(new IOException("gone"));
 
@@ -290,19 +274,6 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
         Platform.IsScarce = false;
         workers.Run(new TestQueue());
         Assert.True(workers.TryReserve());
-    }
-
-    [Fact]
-    public void Start_Fails_IsTriedAgain()
-    {
-        Platform.HasThreads = false;
-        Workers.EnsureSpare();
-        Assert.Equal(0, Workers.Count);
-        Platform.HasThreads = true;
-
-        Workers.EnsureSpare();
-
-        Assert.Single(Platform.Started);
     }
 
     /// <summary>Each attempt of a busy server would add a line.</summary>

@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Testing;
 using Microsoft.Extensions.Logging.Abstractions;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
@@ -21,6 +18,12 @@ public abstract class WorkerPoolTest
     private protected RequestScheduler Scheduler { get; }
 
     private protected WorkerPool Workers => Scheduler.Workers;
+
+    private protected void ReserveAll()
+    {
+        for (var i = 0; i < MaxThreads; i++)
+            Assert.True(Workers.TryReserve());
+    }
 
     private protected static (FrontEnd FrontEnd, ReadyRequests Ready) Receive(TestServer server)
     {

@@ -1,9 +1,4 @@
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Logging.Abstractions;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
@@ -93,8 +88,7 @@ public sealed class WorkerPoolTests : WorkerPoolTest
     public async Task Run_RequestsBeyondTheLimit_WaitForThreads()
     {
         await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
-        for (var i = 0; i < MaxThreads; i++)
-            Assert.True(Workers.TryReserve());
+        ReserveAll();
         var (frontEnd, ready) = Receive(server);
 
         Workers.Run(ready.RemoveFirst());
@@ -115,8 +109,7 @@ public sealed class WorkerPoolTests : WorkerPoolTest
     public async Task Release_WithAStalledQueueAndARequestThatWait_IsForTheQueue()
     {
         await using var server = await TestServer.StartAsync(static _ => Task.CompletedTask);
-        for (var i = 0; i < MaxThreads; i++)
-            Assert.True(Workers.TryReserve());
+        ReserveAll();
         Assert.False(Workers.TryReserve());
         var (frontEnd, ready) = Receive(server);
         Workers.Run(ready.RemoveFirst());

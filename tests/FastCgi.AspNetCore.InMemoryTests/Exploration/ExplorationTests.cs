@@ -1,8 +1,5 @@
-using System.Globalization;
 using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Requests;
 using Microsoft.Extensions.Logging.Abstractions;
-using Xunit;
 using Xunit.Abstractions;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
@@ -23,9 +20,7 @@ public class ExplorationTests(ITestOutputHelper output)
     private int _maxBlockingThreads = 1_000;
 
     /// <summary>With a thread for each handler that blocks, and with one for all.</summary>
-    [Theory]
-    [InlineData(1_000)]
-    [InlineData(1)]
+    [Theory, Values(1_000, 1)]
     public void Schedules_WithFewDeviations_AllKeepThePromises(int maxBlockingThreads)
     {
         _maxBlockingThreads = maxBlockingThreads;
@@ -42,9 +37,7 @@ public class ExplorationTests(ITestOutputHelper output)
         Assert.True(count > 1_000);
     }
 
-    [Theory]
-    [InlineData(1_000)]
-    [InlineData(1)]
+    [Theory, Values(1_000, 1)]
     public void Schedules_Drawn_KeepThePromises(int maxBlockingThreads)
     {
         _maxBlockingThreads = maxBlockingThreads;

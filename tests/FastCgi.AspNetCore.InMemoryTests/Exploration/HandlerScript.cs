@@ -1,7 +1,4 @@
-using System.Text;
-using FastCgi.AspNetCore.Requests;
 using Microsoft.AspNetCore.Hosting.Server;
-using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 

@@ -1,6 +1,4 @@
 using System.Buffers.Binary;
-using System.Text;
-using FastCgi.AspNetCore.Testing;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 

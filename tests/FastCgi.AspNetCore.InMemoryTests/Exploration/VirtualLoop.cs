@@ -1,9 +1,4 @@
-using System.Net;
 using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Execution;
-using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Execution;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
 /// <summary>Threads of the room as threads of a virtual machine.</summary>
@@ -7,24 +5,12 @@ internal sealed class VirtualPlatform(VirtualMachine machine) : ThreadPlatform
 {
     private int _count;
 
-    /// <summary>The threads of the room that have begun and not ended.</summary>
-    public int ThreadCount { get; private set; }
-
-    /// <summary>How many threads the system gives.</summary>
-    public int MaxThreads { get; init; } = int.MaxValue;
-
-    /// <summary>How many looks of the watchdog are left before it is only called when nothing else goes on.</summary>
-    public int FreeLooks { get; set; } = int.MaxValue;
-
     /// <summary>Whether the watchdog may look at all.</summary>
     public Func<bool> MayLook { get; init; } = static () => true;
 
     public override void Start(string name, ThreadBody body)
     {
         machine.Point("start of a thread");
-        if (ThreadCount == MaxThreads)
-            throw new OutOfMemoryException("No thread is left.");
-
         Add(name, body);
     }
 
@@ -36,7 +22,6 @@ internal sealed class VirtualPlatform(VirtualMachine machine) : ThreadPlatform
 
     private void Add(string name, ThreadBody body)
     {
-        ThreadCount++;
         TimeSpan? wait = TimeSpan.Zero;
         var isWatchdog = name.Contains("watchdog", StringComparison.Ordinal);
         machine.Add(new VirtualThread(
@@ -49,8 +34,6 @@ internal sealed class VirtualPlatform(VirtualMachine machine) : ThreadPlatform
                 if (isWatchdog)
                     machine.Looks++;
                 wait = body.Step();
-                if (wait is null)
-                    ThreadCount--;
             })
         {
             Rank = isWatchdog ? VirtualWorld.WatchdogRank : VirtualWorld.WorkerRank,

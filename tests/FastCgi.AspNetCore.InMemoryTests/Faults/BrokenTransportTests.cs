@@ -1,8 +1,3 @@
-using System.Text;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Faults;
 
 /// <summary>
@@ -123,19 +118,11 @@ public sealed class BrokenTransportTests
         var frontEnd = server.Connect();
         send(frontEnd, s_exchanges[exchange]);
         var count = exchange == "three at once" ? 3 : exchange == "ABORT" ? 2 : 1;
-        await frontEnd.Transport.WaitUntilAsync(() => CountEnds(frontEnd.Transport) == count, "the answers");
+        await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.CountEnds().Values.Sum() == count, "the answers");
         if (exchange == "GET without KEEP_CONN")
             await frontEnd.Transport.WaitUntilAsync(() => frontEnd.Transport.IsClosed, "the end of the connection");
         frontEnd.Close();
         return [.. SentAnswers.Read(frontEnd.Transport.Sent).OrderBy(static answer => answer.Key).Select(static answer => $"{answer.Key} {Encoding.Latin1.GetString([.. answer.Value.Stdout])}")];
-    }
-
-    private static int CountEnds(MemoryTransport transport)
-    {
-        var count = 0;
-        for (var position = 0; transport.CopySent(position, 8) is { Length: 8 } header; position += 8 + (header[4] << 8) + header[5] + header[6])
-            count += header[1] == RecordBytes.EndRequest && transport.CopySent(position, 16).Length == 16 ? 1 : 0;
-        return count;
     }
 
     private static async Task AssertIdleAsync(TestServer server)
@@ -144,8 +131,7 @@ public sealed class BrokenTransportTests
         Assert.Equal(0, server.Connections.CountRequests());
         await server.AssertNothingIsRentedAsync();
         var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(uri: "/target"));
-        Assert.Equal("GET /target", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("GET /target", (await frontEnd.AskAsync(RecordBytes.Get(uri: "/target"))).Text);
         frontEnd.Close();
     }
 }

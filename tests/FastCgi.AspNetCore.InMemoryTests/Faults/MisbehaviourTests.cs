@@ -1,15 +1,7 @@
-using System.Buffers;
 using System.Collections;
 using System.Diagnostics;
 using System.Diagnostics.Metrics;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Primitives;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Faults;
 
@@ -176,7 +168,6 @@ public sealed class MisbehaviourTests
         await AssertIdleAsync(server);
     }
 
-    /// <summary>Whoever listens to the server and to hosting may throw at whatever it is told.</summary>
     [Fact]
     public async Task Listeners_ThrowAtEachTurn_RequestsAreAnswered()
     {
@@ -290,8 +281,7 @@ public sealed class MisbehaviourTests
     private static async Task AssertServedAsync(TestServer server)
     {
         var frontEnd = server.Connect();
-        frontEnd.Send(RecordBytes.Get(uri: "/again"));
-        Assert.Equal("GET /again", (await frontEnd.ReadResponseAsync()).Text);
+        Assert.Equal("GET /again", (await frontEnd.AskAsync(RecordBytes.Get(uri: "/again"))).Text);
         frontEnd.Close();
     }
 
@@ -389,7 +379,7 @@ public sealed class MisbehaviourTests
     {
         public Stream Stream => throw new InvalidOperationException("on purpose");
 
-        public System.IO.Pipelines.PipeWriter Writer => throw new InvalidOperationException("on purpose");
+        public PipeWriter Writer => throw new InvalidOperationException("on purpose");
 
         public Task CompleteAsync() => throw new InvalidOperationException("on purpose");
 

@@ -1,6 +1,4 @@
 using System.Buffers.Binary;
-using FastCgi.AspNetCore.Testing;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Faults;
 

@@ -1,6 +1,4 @@
 using System.Diagnostics;
-using FastCgi.AspNetCore.Connections;
-using Xunit;
 using Xunit.Abstractions;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;

@@ -1,5 +1,4 @@
 using System.Runtime.CompilerServices;
-using FastCgi.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 

@@ -1,4 +1,3 @@
-using System.Text;
 using FastCgi.AspNetCore.UnitTests.Captures;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;

@@ -1,14 +1,5 @@
-using System.Collections.Concurrent;
-using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Transport;
-using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting.Server;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.Logging;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 

@@ -1,7 +1,4 @@
-using System.Net;
 using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 

@@ -1,7 +1,4 @@
-using System.Buffers;
-using System.IO.Pipelines;
 using Microsoft.AspNetCore.Hosting.Server;
-using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 

@@ -1,7 +1,5 @@
 using System.Buffers.Binary;
 using System.Diagnostics;
-using FastCgi.AspNetCore.Connections;
-using Xunit;
 using Xunit.Abstractions;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;

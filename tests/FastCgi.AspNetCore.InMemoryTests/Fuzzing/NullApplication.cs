@@ -1,5 +1,4 @@
 using Microsoft.AspNetCore.Hosting.Server;
-using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 

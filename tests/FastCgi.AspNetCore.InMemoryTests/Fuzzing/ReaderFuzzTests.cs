@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
-using Xunit;
 using Xunit.Abstractions;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;

@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
 /// <summary>What becomes of a planned request, and what its application does.</summary>

@@ -1,7 +1,5 @@
 using FsCheck;
 using FsCheck.Fluent;
-using Microsoft.AspNetCore.Http;
-using Xunit;
 using Xunit.Abstractions;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;

@@ -1,6 +1,4 @@
 using System.Security.Cryptography;
-using System.Text;
-using Microsoft.AspNetCore.Http;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -10,11 +8,29 @@ internal static class Apps
     /// <summary>Answers at once.</summary>
     public static Task Hello(HttpContext context) => context.Response.WriteAsync("Hello");
 
-    /// <summary>Says hello when it may.</summary>
-    public static RequestDelegate HelloAfter(Task signal) => async context =>
+    /// <summary>Does something at once.</summary>
+    public static RequestDelegate Do(Action<HttpContext> action) => context =>
     {
-        await signal;
-        await Hello(context);
+        action(context);
+        return Task.CompletedTask;
+    };
+
+    /// <summary>A callback that does something at once.</summary>
+    public static Func<Task> Do(Action action) => () =>
+    {
+        action();
+        return Task.CompletedTask;
+    };
+
+    /// <summary>Says hello when it may.</summary>
+    public static RequestDelegate HelloAfter(Task signal) => After(signal, Hello);
+
+    /// <summary>Answers when it may; with a path, only a request for that has to wait.</summary>
+    public static RequestDelegate After(Task signal, RequestDelegate application, string? path = null) => async context =>
+    {
+        if (path is null || context.Request.Path == path)
+            await signal;
+        await application(context);
     };
 
     /// <summary>Answers with the method and target that it saw.</summary>

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Requests;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Passes on to the runner that a test has chosen.</summary>

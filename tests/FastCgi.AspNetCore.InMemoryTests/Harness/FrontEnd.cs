@@ -1,11 +1,4 @@
 using System.Buffers.Binary;
-using System.Text;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.InMemoryTests.Oracle;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Connections;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -18,12 +11,10 @@ internal sealed record WireResponse(int Status, string StatusLine, IReadOnlyList
     public string Text => Encoding.UTF8.GetString(Body);
 
     public string? this[string name] => Headers.FirstOrDefault(header => header.Key.Equals(name, StringComparison.OrdinalIgnoreCase)).Value;
-
-    public IEnumerable<string> All(string name) => Headers.Where(header => header.Key.Equals(name, StringComparison.OrdinalIgnoreCase)).Select(static header => header.Value);
 }
 
 /// <summary>A web server made by hand: pushes bytes into a connection and reads the records that come out of it.</summary>
-internal sealed class FrontEnd
+internal sealed class FrontEnd : IAsyncDisposable
 {
     private readonly FastCgiConnection _connection;
     private readonly RequestScheduler _scheduler;
@@ -36,6 +27,9 @@ internal sealed class FrontEnd
         transport.Connection = connection;
         _connection = connection;
     }
+
+    /// <summary>The server, where this is its only connection, and is disposed of with it.</summary>
+    public TestServer Server { get; init; } = null!;
 
     public MemoryTransport Transport { get; }
 
@@ -121,6 +115,25 @@ internal sealed class FrontEnd
         }
     }
 
+    /// <summary>Pushes a request and reads its response; a GET if there are no bytes.</summary>
+    public Task<WireResponse> AskAsync(params byte[][] request)
+    {
+        if (request.Length == 0)
+            request = [RecordBytes.Get()];
+        Send(request);
+        return ReadResponseAsync(BinaryPrimitives.ReadUInt16BigEndian(request[0].AsSpan(2)));
+    }
+
+    /// <summary>The records up to the next END_REQUEST.</summary>
+    public async Task<List<WireRecord>> ReadRequestAsync()
+    {
+        var records = new List<WireRecord>();
+        do
+            records.Add(await ReadRecordAsync());
+        while (records[^1].Type != RecordBytes.EndRequest);
+        return records;
+    }
+
     /// <summary>What a client gets of a request's response, be it complete, cut or none at all.</summary>
     public async Task<Outcome> ReadOutcomeAsync(int id = 1)
     {
@@ -141,6 +154,8 @@ internal sealed class FrontEnd
             isComplete = record.Content.Length == 0;
         }
     }
+
+    public ValueTask DisposeAsync() => Server.DisposeAsync();
 
     private static Outcome ToOutcome(List<byte> stdout, bool isCut)
     {

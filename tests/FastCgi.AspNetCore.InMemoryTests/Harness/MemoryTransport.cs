@@ -1,11 +1,6 @@
-using System.Net;
 using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -77,7 +72,21 @@ internal sealed class MemoryTransport : ConnectionTransport
     public byte[] CopySent(int position, int length)
     {
         lock (_lock)
-            return [.. CollectionsMarshal.AsSpan(_sent).Slice(position, Math.Min(length, _sent.Count - position))];
+            return position > _sent.Count ? [] : [.. CollectionsMarshal.AsSpan(_sent).Slice(position, Math.Min(length, _sent.Count - position))];
+    }
+
+    /// <summary>How often END_REQUEST was sent so far for each id.</summary>
+    public Dictionary<int, int> CountEnds()
+    {
+        var ends = new Dictionary<int, int>();
+        for (var at = 0; CopySent(at, 8) is { Length: 8 } header; at += 8 + (header[4] << 8) + header[5] + header[6])
+        {
+            var id = (header[2] << 8) + header[3];
+            if (header[1] == RecordBytes.EndRequest && CopySent(at, 16).Length == 16)
+                ends[id] = ends.GetValueOrDefault(id) + 1;
+        }
+
+        return ends;
     }
 
     public override bool Send(BufferBlock chain)

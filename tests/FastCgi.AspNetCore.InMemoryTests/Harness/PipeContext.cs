@@ -1,8 +1,3 @@
-using System.IO.Pipelines;
-using System.Net;
-using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Http.Features;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>A connection of anybody's transport, whose web server is the test.</summary>
@@ -37,6 +32,26 @@ internal sealed class PipeContext : ConnectionContext, IDuplexPipe
     public Exception? AbortError { get; init; }
 
     public int AbortCount { get; private set; }
+
+    public FastCgiConnection Connection { get; private set; } = null!;
+
+    /// <summary>Until the end of the connection.</summary>
+    public Task Running { get; private set; } = Task.CompletedTask;
+
+    public static PipeContext Run(TestServer server)
+    {
+        var pipes = new PipeContext();
+        pipes.RunOn(server);
+        return pipes;
+    }
+
+    public void RunOn(TestServer server)
+    {
+        var connection = new PipeConnection(this, server.Connections, server.Scheduler);
+        Connection = connection.Connection;
+        Assert.True(server.Connections.TryAdd(Connection));
+        Running = connection.RunAsync();
+    }
 
     public override void Abort(ConnectionAbortedException abortReason)
     {

@@ -1,18 +1,9 @@
-using System.Collections.Concurrent;
-using System.Net;
 using System.Threading.Channels;
-using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Hosting;
 using FastCgi.AspNetCore.Status;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
-using Microsoft.Extensions.Logging;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 

@@ -1,21 +1,9 @@
-using System.Collections.Concurrent;
 using System.Runtime.CompilerServices;
 using FastCgi.AspNetCore.Advice;
-using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Testing;
-using FastCgi.AspNetCore.Transport;
-using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
-using Microsoft.Extensions.Logging;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -71,17 +59,24 @@ internal sealed class TestServer : IAsyncDisposable
 
     public IServiceProvider Services => _host.Services;
 
-    public static Task<TestServer> StartAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null)
-        => StartAsync(app => app.Run(application), configure);
+    public static Task<TestServer> StartAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null, string? expects = null)
+        => StartAsync(app => app.Run(application), configure, expects: expects);
 
     /// <param name="pipeline">The application.</param>
     /// <param name="configure">Its options.</param>
     /// <param name="services">Its services.</param>
     /// <param name="records">Where records are logged.</param>
+    /// <param name="expects">The error that may be logged.</param>
     public static async Task<TestServer> StartAsync(
-        Action<IApplicationBuilder> pipeline, Action<FastCgiServerOptions>? configure = null, Action<IServiceCollection>? services = null, RecordLog? records = null)
+        Action<IApplicationBuilder> pipeline,
+        Action<FastCgiServerOptions>? configure = null,
+        Action<IServiceCollection>? services = null,
+        RecordLog? records = null,
+        string? expects = null)
     {
         var logs = new CollectedLogs();
+        if (expects is not null)
+            logs.Expected.Add(expects);
         var clock = new FakeClock();
         // On the thread that pushes the bytes, so that a test that sees no await need not wait.
         var options = new FastCgiServerOptions { Transport = { ApplicationScheduling = FastCgiApplicationScheduling.Inline } };
@@ -102,6 +97,44 @@ internal sealed class TestServer : IAsyncDisposable
         return new TestServer(host) { Logs = logs, Clock = clock };
     }
 
+    /// <summary>Starts a server for one connection, with which it ends.</summary>
+    public static Task<FrontEnd> ConnectAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null, string? expects = null)
+        => ConnectAsync(app => app.Run(application), configure, expects: expects);
+
+    /// <inheritdoc cref="ConnectAsync(RequestDelegate, Action{FastCgiServerOptions}, string)"/>
+    public static async Task<FrontEnd> ConnectAsync(
+        Action<IApplicationBuilder> pipeline,
+        Action<FastCgiServerOptions>? configure = null,
+        Action<IServiceCollection>? services = null,
+        RecordLog? records = null,
+        string? expects = null)
+        => (await StartAsync(pipeline, configure, services, records, expects)).Connect();
+
+    /// <summary>Asks an application once.</summary>
+    /// <param name="application">The application.</param>
+    /// <param name="request">The request; a GET if there are no bytes.</param>
+    public static Task<WireResponse> AskAsync(RequestDelegate application, params byte[][] request) => AskAsync(application, configure: null, request);
+
+    /// <inheritdoc cref="AskAsync(RequestDelegate, byte[][])"/>
+    public static async Task<WireResponse> AskAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure, params byte[][] request)
+    {
+        await using var frontEnd = await ConnectAsync(application, configure);
+        return await frontEnd.AskAsync(request);
+    }
+
+    /// <summary>As <see cref="AskAsync(RequestDelegate, byte[][])"/>, where the application fails.</summary>
+    public static Task<WireResponse> AskFailingAsync(RequestDelegate application, params byte[][] request)
+        => AskFailingAsync(application, configure: null, request);
+
+    /// <inheritdoc cref="AskFailingAsync(RequestDelegate, byte[][])"/>
+    public static async Task<WireResponse> AskFailingAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure, params byte[][] request)
+    {
+        await using var frontEnd = await ConnectAsync(application, configure, expects: "ApplicationError");
+        var response = await frontEnd.AskAsync(request);
+        Assert.Contains(frontEnd.Server.Logs.All, static log => log.EventName == "ApplicationError");
+        return response;
+    }
+
     /// <summary>Opens a connection, as a web server does.</summary>
     public FrontEnd Connect()
     {
@@ -109,7 +142,7 @@ internal sealed class TestServer : IAsyncDisposable
         _transports.Add(transport);
         var connection = new FastCgiConnection(Connections, transport);
         Assert.True(Connections.TryAdd(connection), "The connection was rejected.");
-        return new FrontEnd(transport, connection, _server.Scheduler);
+        return new FrontEnd(transport, connection, _server.Scheduler) { Server = this };
     }
 
     /// <summary>Stops as a host does.</summary>

@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Requests;
-using FastCgi.AspNetCore.Testing;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>How a client leaves.</summary>

@@ -1,17 +1,7 @@
-using System.Collections.Concurrent;
-using System.Globalization;
-using System.Net;
-using System.Net.Sockets;
-using System.Text;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
 

@@ -1,6 +1,3 @@
-using System.Collections.Concurrent;
-using System.Globalization;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
 
 /// <summary>What an application saw of its server, as lines of text, so that two servers can be compared.</summary>

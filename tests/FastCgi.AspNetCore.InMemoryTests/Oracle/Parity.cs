@@ -1,10 +1,3 @@
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
-using Xunit;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
 
 /// <summary>What one server made of a request: what came back, what the application saw, and what logs and metrics say of it.</summary>
@@ -40,12 +33,17 @@ internal static class Parity
         return ours;
     }
 
+    public static Task<ServerAnswer> AssertAsync(Action<HttpContext, Observations> application, TestRequest? request = null)
+        => AssertAsync(Do(application), request);
+
     /// <summary>Runs an application on both servers, for a test that knows where they differ.</summary>
     public static async Task<(ServerAnswer Kestrel, ServerAnswer Ours)> RunAsync(ObservedApplication application, TestRequest? request = null)
     {
         request ??= new TestRequest();
         return (await AskKestrelAsync(application, request), await AskOursAsync(application, request));
     }
+
+    public static Task<(ServerAnswer Kestrel, ServerAnswer Ours)> RunAsync(Action<HttpContext, Observations> application) => RunAsync(Do(application));
 
     public static void AssertSameOutcome(Outcome kestrel, Outcome ours)
     {
@@ -57,6 +55,12 @@ internal static class Parity
         if (kestrel["Transfer-Encoding"] is null)
             Assert.Equal(kestrel["Content-Length"], ours["Content-Length"]);
     }
+
+    private static ObservedApplication Do(Action<HttpContext, Observations> application) => (context, observations) =>
+    {
+        application(context, observations);
+        return Task.CompletedTask;
+    };
 
     // Assert.Equal would shorten the lines.
     private static void AssertSameLines(IReadOnlyList<string> kestrel, IReadOnlyList<string> ours)
@@ -77,10 +81,8 @@ internal static class Parity
     private static async Task<ServerAnswer> AskOursAsync(ObservedApplication application, TestRequest request)
     {
         RequestDelegate? run = null;
-        await using var server = await TestServer.StartAsync(context => run!(context));
-        server.Logs.Expected.Add("ApplicationError");
-        var frontEnd = server.Connect();
-        return await AskAsync(application, server.Services, server.Logs, request.Target, async observed =>
+        await using var frontEnd = await TestServer.ConnectAsync(context => run!(context), expects: "ApplicationError");
+        return await AskAsync(application, frontEnd.Server.Services, frontEnd.Server.Logs, request.Target, async observed =>
         {
             run = observed;
             frontEnd.Send(request.ToRecords());

@@ -1,4 +1,3 @@
-using System.Collections.Concurrent;
 using System.Diagnostics;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Oracle;

@@ -1,8 +1,4 @@
-using System.Collections.Concurrent;
 using System.Diagnostics.Metrics;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.DependencyInjection;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
 

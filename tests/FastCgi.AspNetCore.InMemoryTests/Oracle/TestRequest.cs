@@ -1,7 +1,3 @@
-using System.Globalization;
-using System.Text;
-using FastCgi.AspNetCore.Testing;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
 
 /// <summary>One request, to be sent to two servers in the words of each.</summary>

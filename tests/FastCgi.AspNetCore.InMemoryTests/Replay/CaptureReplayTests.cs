@@ -1,7 +1,5 @@
-using System.Text;
 using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.UnitTests.Captures;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 

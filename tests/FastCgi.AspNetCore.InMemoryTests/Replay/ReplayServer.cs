@@ -1,8 +1,4 @@
 using System.Buffers.Binary;
-using System.Collections.Concurrent;
-using FastCgi.AspNetCore.Testing;
-using Microsoft.AspNetCore.Http;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 

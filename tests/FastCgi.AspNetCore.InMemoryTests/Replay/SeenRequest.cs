@@ -1,6 +1,3 @@
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Http.Features;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 
 /// <summary>What an application saw of a request, read while that was under way.</summary>

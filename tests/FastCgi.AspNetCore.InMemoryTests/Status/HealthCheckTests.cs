@@ -1,7 +1,5 @@
 using FastCgi.AspNetCore.Status;
-using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Diagnostics.HealthChecks;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Status;
 
@@ -46,10 +44,7 @@ public sealed class HealthCheckTests
         Assert.Equal(2L, result.Data["active_connections"]);
     }
 
-    /// <summary>A queue with places is room.</summary>
-    [Theory]
-    [InlineData(0)]
-    [InlineData(2)]
+    [Theory, Values(0, 2)]
     public async Task Check_Requests_LastPlaceOfTheQueueIsTheLimit(int queue)
     {
         var go = Waiting.Signal();

@@ -1,10 +1,5 @@
-using System.Net;
-using System.Text;
 using FastCgi.AspNetCore.Status;
 using Microsoft.AspNetCore.Authorization;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.DependencyInjection;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Status;
 
@@ -49,10 +44,7 @@ public sealed class StatusEndpointTests
         Assert.StartsWith(contentType == Json ? "{" : contentType == OpenMetrics ? "# TYPE" : "<!doctype html>", body, StringComparison.OrdinalIgnoreCase);
     }
 
-    [Theory]
-    [InlineData("?format=xml")]
-    [InlineData("?format=")]
-    [InlineData("?format=json&format=html")]
+    [Theory, Values("?format=xml", "?format=", "?format=json&format=html")]
     public async Task Format_ThatIsNotKnown_IsABadRequest(string query)
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello);

@@ -1,14 +1,8 @@
-using System.Net;
 using System.Reflection;
 using System.Runtime.InteropServices;
-using System.Text;
 using System.Text.Json;
 using FastCgi.AspNetCore.Hosting;
 using FastCgi.AspNetCore.Status;
-using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.DependencyInjection;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Status;
 
@@ -83,9 +77,7 @@ public sealed class StatusReaderTests
         Assert.Equal("running", run.Status.State);
     }
 
-    [Theory]
-    [InlineData(-7)]
-    [InlineData(7)]
+    [Theory, Values(-7, 7)]
     public async Task Read_UptimeWhenTheClockWasSet_IsWhatHasPassed(int hours)
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello);
@@ -100,8 +92,7 @@ public sealed class StatusReaderTests
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello);
         var frontEnd = run.Connect();
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
+        await frontEnd.AskAsync();
 
         var resources = run.Status.Resources;
 
@@ -123,8 +114,7 @@ public sealed class StatusReaderTests
         var go = Waiting.Signal();
         await using var run = await ServerRun.StartAsync(HandleAsync, SetLimits);
         var idle = run.Connect();
-        idle.Send(RecordBytes.Get(uri: "/fast"));
-        await idle.ReadResponseAsync();
+        await idle.AskAsync(RecordBytes.Get(uri: "/fast"));
         run.Clock.Advance(TimeSpan.FromSeconds(10));
         var reading = run.Connect();
         reading.Send(
@@ -216,8 +206,7 @@ public sealed class StatusReaderTests
         run.Logs.Expected.Add("ApplicationFailed");
         run.Logs.Expected.Add("ApplicationError");
         var failing = run.Connect();
-        failing.Send(RecordBytes.Get(uri: "/fails"));
-        await failing.ReadResponseAsync();
+        await failing.AskAsync(RecordBytes.Get(uri: "/fails"));
         var aborting = run.Connect();
         aborting.Send(RecordBytes.Get(), RecordBytes.Abort());
         var lost = run.Connect();
@@ -225,8 +214,7 @@ public sealed class StatusReaderTests
         lost.Close();
         run.Connect().Send("GET / HTTP/1.1\r\nHost: x\r\n\r\n"u8.ToArray());
         var bare = run.Connect();
-        bare.Send(RecordBytes.Begin(), RecordBytes.ParamsStream(1, ("REQUEST_URI", "/")), RecordBytes.Record(RecordBytes.Stdin, 1));
-        await bare.ReadResponseAsync();
+        await bare.AskAsync(RecordBytes.Begin(), RecordBytes.ParamsStream(1, ("REQUEST_URI", "/")), RecordBytes.Record(RecordBytes.Stdin, 1));
 
         var status = run.Status;
 
@@ -246,14 +234,14 @@ public sealed class StatusReaderTests
     public async Task Read_Recent_IsWhatHappenedSinceTheFirstLook()
     {
         await using var run = await ServerRun.StartAsync(Apps.Hello);
-        await RequestAsync(run.Connect());
+        await run.Connect().AskAsync();
         Assert.Equal((0, 0, 0, null, null), Of(run.Status.Recent));
 
         var frontEnd = run.Connect();
         for (var i = 0; i < 30; i++)
         {
             run.Clock.Advance(TimeSpan.FromSeconds(1));
-            await RequestAsync(frontEnd);
+            await frontEnd.AskAsync();
         }
 
         var recent = run.Status.Recent;
@@ -269,12 +257,6 @@ public sealed class StatusReaderTests
         Assert.Equal((0, 0, null), (recent.RequestsPerSecond, recent.Measured, recent.P99));
 
         static (double, double, long, double?, double?) Of(RecentStatus recent) => (recent.Seconds, recent.RequestsPerSecond, recent.Measured, recent.P50, recent.Max);
-    }
-
-    private static async Task RequestAsync(FrontEnd frontEnd)
-    {
-        frontEnd.Send(RecordBytes.Get());
-        await frontEnd.ReadResponseAsync();
     }
 
     private static string Format(LimitStatus limit)
