@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Diagnostics;
-using Microsoft.Extensions.Logging;
-
 namespace FastCgi.AspNetCore.UnitTests;
 
 /// <summary>The journal remembers what an operator can mend, and hands everything on.</summary>

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Diagnostics;
-
 namespace FastCgi.AspNetCore.UnitTests;
 
 /// <summary>Percentiles that are right within an eighth.</summary>

@@ -1,24 +1,8 @@
-using System.Net;
-using System.Net.Sockets;
-
 namespace FastCgi.AspNetCore.UnitTests;
 
 public sealed class OptionsTests
 {
     private readonly FastCgiServerOptions _options = new();
-
-    [Fact]
-    public void Defaults_AreThoseOfTheDesign()
-    {
-        Assert.False(_options.AllowSynchronousIO);
-        Assert.Equal(FastCgiPathSource.RequestUri, _options.PathSource);
-        Assert.False(_options.TrustScriptName);
-        Assert.Equal("", _options.PathBase);
-        Assert.Null(_options.RequestHeaderEncodingSelector);
-        Assert.Null(_options.ResponseHeaderEncodingSelector);
-        Assert.Empty(_options.ListenOptions);
-        Assert.Empty(_options.ReservedPaths);
-    }
 
     [Theory]
     [InlineData("", "")]

@@ -1,7 +1,4 @@
-using System.Net;
-using System.Net.Sockets;
 using FastCgi.AspNetCore.Advice;
-using FastCgi.AspNetCore.Hosting;
 
 namespace FastCgi.AspNetCore.UnitTests.Advice;
 

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Buffers;
-
 namespace FastCgi.AspNetCore.UnitTests.Buffers;
 
 public sealed class SlabPoolTests

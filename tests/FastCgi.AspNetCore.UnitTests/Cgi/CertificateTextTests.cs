@@ -1,7 +1,4 @@
 using System.Security.Cryptography.X509Certificates;
-using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Testing;
-using Xunit;
 
 namespace FastCgi.AspNetCore.UnitTests.Cgi;
 

@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.UnitTests.Protocol;
 
 namespace FastCgi.AspNetCore.UnitTests.Cgi;

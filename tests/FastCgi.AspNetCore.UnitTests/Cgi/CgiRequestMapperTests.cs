@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
-using Microsoft.AspNetCore.Http;
-
 namespace FastCgi.AspNetCore.UnitTests.Cgi;
 
 /// <summary>Method, protocol, scheme and content length; and why params are rejected.</summary>

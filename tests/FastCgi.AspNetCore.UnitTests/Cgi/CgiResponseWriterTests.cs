@@ -1,6 +1,3 @@
-using System.Text;
-using FastCgi.AspNetCore.Cgi;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.UnitTests.Cgi;

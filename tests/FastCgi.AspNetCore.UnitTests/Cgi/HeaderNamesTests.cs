@@ -1,6 +1,3 @@
-using System.Reflection;
-using System.Text;
-using FastCgi.AspNetCore.Cgi;
 using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
 namespace FastCgi.AspNetCore.UnitTests.Cgi;

@@ -1,6 +1,3 @@
-using System.Text;
-using FastCgi.AspNetCore.Cgi;
-
 namespace FastCgi.AspNetCore.UnitTests.Cgi;
 
 /// <summary>The rules, each written out. That they are Kestrel's is shown by <see cref="KestrelParityTests"/>.</summary>

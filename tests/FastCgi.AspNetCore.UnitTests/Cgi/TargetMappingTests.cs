@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
-
 namespace FastCgi.AspNetCore.UnitTests.Cgi;
 
 /// <summary>Path, query and raw target, from each source.</summary>

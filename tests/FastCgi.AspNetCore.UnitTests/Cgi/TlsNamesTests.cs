@@ -1,7 +1,5 @@
 using System.Net.Security;
 using System.Security.Authentication;
-using FastCgi.AspNetCore.Cgi;
-using Xunit;
 
 namespace FastCgi.AspNetCore.UnitTests.Cgi;
 

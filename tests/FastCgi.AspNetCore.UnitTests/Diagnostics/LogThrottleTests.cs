@@ -1,16 +1,7 @@
-using FastCgi.AspNetCore.Diagnostics;
-
 namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
 
 public sealed class LogThrottleTests
 {
-    [Fact]
-    public void TryAcquire_First_AtOnce()
-    {
-        Assert.True(new LogThrottle(new Clock()).TryAcquire(out var count));
-        Assert.Equal(1, count);
-    }
-
     [Fact]
     public void TryAcquire_Many_OnceAMinuteWithTheirCount()
     {

@@ -1,7 +1,4 @@
 using System.Collections.Concurrent;
-using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Protocol;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
 

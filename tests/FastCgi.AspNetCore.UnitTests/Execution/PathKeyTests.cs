@@ -1,5 +1,4 @@
 using FastCgi.AspNetCore.Execution;
-using Xunit;
 
 namespace FastCgi.AspNetCore.UnitTests.Execution;
 

@@ -1,7 +1,4 @@
-using System.Globalization;
 using FastCgi.AspNetCore.Execution;
-using Microsoft.Extensions.Logging.Abstractions;
-using Xunit;
 
 namespace FastCgi.AspNetCore.UnitTests.Execution;
 

@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Hosting;
-
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 /// <summary>One walk over the connections for one collection.</summary>

@@ -1,6 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
-using FastCgi.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.UnitTests.Hosting;

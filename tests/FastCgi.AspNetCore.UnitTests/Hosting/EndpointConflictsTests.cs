@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Hosting;
-
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 /// <summary>Which two endpoints have one address.</summary>

@@ -1,7 +1,4 @@
-using System.Net;
-using FastCgi.AspNetCore.Hosting;
 using Microsoft.Extensions.Configuration;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 

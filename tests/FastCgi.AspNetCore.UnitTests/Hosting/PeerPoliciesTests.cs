@@ -1,9 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
-using FastCgi.AspNetCore.Hosting;
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport;
-
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 public sealed class PeerPoliciesTests

@@ -1,9 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
-using FastCgi.AspNetCore.Hosting;
-using FastCgi.AspNetCore.Transport;
-using Microsoft.Extensions.Logging.Abstractions;
-
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 /// <summary>TCP sockets: where they listen, and why they cannot.</summary>

@@ -1,9 +1,3 @@
-using System.Globalization;
-using System.Net.Sockets;
-using System.Runtime.Versioning;
-using System.Text;
-using FastCgi.AspNetCore.Hosting;
-
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 /// <summary>What systemd is told, over a socket such as its own.</summary>

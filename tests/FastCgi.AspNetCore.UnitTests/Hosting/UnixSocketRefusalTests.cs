@@ -1,15 +1,9 @@
-using System.Net.Sockets;
 using System.Runtime.ExceptionServices;
 using System.Runtime.InteropServices;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Hosting;
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 /// <summary>What the system refuses to an ordinary user: each error says who, what and what to do, and nothing is left behind.</summary>
-[SupportedOSPlatform("linux")]
 public sealed partial class UnixSocketRefusalTests : IDisposable
 {
     private const uint Nobody = 65_534;

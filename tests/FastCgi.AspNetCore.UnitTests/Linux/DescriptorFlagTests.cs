@@ -1,14 +1,8 @@
-using System.Net;
-using System.Net.Sockets;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Accounts;
-using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport.Epoll;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 /// <summary>What the system's calls make of descriptors.</summary>
-[SupportedOSPlatform("linux")]
 public sealed class DescriptorFlagTests : IDisposable
 {
     // Of fcntl, as /proc shows them.
@@ -113,17 +107,6 @@ public sealed class DescriptorFlagTests : IDisposable
     }
 
     [Theory]
-    [InlineData(FileAccess.Read, true)]
-    [InlineData(FileAccess.Write, false)]
-    [InlineData(FileAccess.ReadWrite, false)]
-    public void IsReadOnly_AsTheFileWasOpened(FileAccess access, bool isReadOnly)
-    {
-        using var file = File.OpenHandle("/dev/null", FileMode.Open, access, FileShare.ReadWrite);
-
-        Assert.Equal(isReadOnly, Descriptors.IsReadOnly((int)file.DangerousGetHandle()));
-    }
-
-    [Theory]
     [InlineData("4096\n", 4_096)]
     [InlineData("128", 128)]
     [InlineData("many", int.MaxValue)]
@@ -147,14 +130,6 @@ public sealed class DescriptorFlagTests : IDisposable
 
         Assert.Equal(UnixFileMode.UserRead | UnixFileMode.GroupRead, SocketFile.GetPermissions(Path.Combine(folder.FullName, "link"))!.Mode);
         folder.Delete(recursive: true);
-    }
-
-    [Fact]
-    public void FindLocalAccount_PartOfAName_IsNobody()
-    {
-        Assert.Equal(0u, LocalAccounts.Find("root")!.User);
-        Assert.Null(LocalAccounts.Find("roo"));
-        Assert.Null(LocalAccounts.Find("oot"));
     }
 
     private Socket Accept()

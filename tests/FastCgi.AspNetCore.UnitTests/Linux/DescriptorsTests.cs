@@ -1,14 +1,9 @@
-using System.Globalization;
-using System.Net.Sockets;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.UnitTests.Hosting;
 using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 /// <summary>Descriptors that the process was given, and those that it gives back.</summary>
-[SupportedOSPlatform("linux")]
 public sealed class DescriptorsTests : IDisposable
 {
     private const int CloseOnExec = 0x80000;

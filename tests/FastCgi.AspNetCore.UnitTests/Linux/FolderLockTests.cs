@@ -1,9 +1,5 @@
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
-[SupportedOSPlatform("linux")]
 public sealed class FolderLockTests : IDisposable
 {
     private readonly ScratchFolder _folder = new();

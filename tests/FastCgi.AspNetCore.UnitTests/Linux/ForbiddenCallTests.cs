@@ -1,12 +1,6 @@
-using System.Net.Sockets;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Accounts;
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 /// <summary>What a question has for an answer where a sandbox forbids it, or no descriptor is left.</summary>
-[SupportedOSPlatform("linux")]
 public sealed class ForbiddenCallTests : IDisposable
 {
     private const int NotPermitted = 1;

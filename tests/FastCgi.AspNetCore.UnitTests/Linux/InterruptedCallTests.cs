@@ -1,15 +1,9 @@
-using System.Globalization;
-using System.Net.Sockets;
 using System.Runtime.InteropServices;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport.Epoll;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 /// <summary>A signal ends a call of the system that waits (EINTR): that is no failure.</summary>
-[SupportedOSPlatform("linux")]
 public sealed partial class InterruptedCallTests : IDisposable
 {
     // A signal without a handler interrupts nothing. This one means nothing to .NET, and its default is to be ignored.

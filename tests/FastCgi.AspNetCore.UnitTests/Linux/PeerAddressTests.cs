@@ -1,14 +1,6 @@
-using System.Net;
-using System.Net.Sockets;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Accounts;
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport;
-
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 /// <summary>What is told of the other end of a connection.</summary>
-[SupportedOSPlatform("linux")]
 public sealed class PeerAddressTests : IDisposable
 {
     private readonly List<Socket> _sockets = [];

@@ -1,16 +1,10 @@
 using System.Diagnostics;
-using System.Net;
-using System.Net.Sockets;
 using System.Runtime.ExceptionServices;
 using System.Runtime.InteropServices;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 /// <summary>What a container, a sandbox or an old system refuses has a way on without it.</summary>
-[SupportedOSPlatform("linux")]
 public sealed partial class RefusedCallTests : IDisposable
 {
     private const int SocketLevel = 1;

@@ -1,12 +1,7 @@
 using System.Diagnostics;
-using System.Net.Sockets;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Accounts;
-using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
-[SupportedOSPlatform("linux")]
 public sealed class SocketFileTests : IDisposable
 {
     private const int NotPermitted = 1;

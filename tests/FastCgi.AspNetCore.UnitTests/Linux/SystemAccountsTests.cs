@@ -1,11 +1,5 @@
-using System.Runtime.Versioning;
-using System.Text;
-using FastCgi.AspNetCore.Accounts;
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
-[SupportedOSPlatform("linux")]
 public sealed class SystemAccountsTests
 {
     private const uint Nobodys = 1_234_567;

@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.Requests;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;

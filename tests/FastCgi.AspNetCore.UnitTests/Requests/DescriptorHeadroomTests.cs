@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Requests;
-
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 public sealed class DescriptorHeadroomTests

@@ -1,7 +1,4 @@
-using System.Globalization;
-using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.UnitTests.Cgi;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;
@@ -48,42 +45,6 @@ public sealed class HeaderCollectionLockTests
         }
 
         Assert.True(user.Join(s_patience));
-    }
-
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
-    public void Set_TwoThreads_NothingIsLost(bool ofRequest)
-    {
-        for (var round = 0; round < Rounds; round++)
-        {
-            var request = RequestHeadersBuilder.Build();
-            HeaderCollection headers = ofRequest ? request : new ResponseHeaders(new RequestLock());
-
-            RunTogether(thread =>
-            {
-                for (var i = 0; i < HeadersPerThread; i++)
-                    headers[$"X-{thread}-{i}"] = i.ToString(CultureInfo.InvariantCulture);
-            });
-
-            Assert.Equal(2 * HeadersPerThread, headers.Count);
-            for (var i = 0; i < 2 * HeadersPerThread; i++)
-                Assert.Equal($"{i / 2}", headers[$"X-{i % 2}-{i / 2}"]);
-        }
-    }
-
-    [Fact]
-    public void Get_TwoThreadsFirst_EachHeaderIsThereOnce()
-    {
-        for (var round = 0; round < Rounds; round++)
-        {
-            var request = RequestHeadersBuilder.Build(("HTTP_X_ONE", "1"), ("HTTP_HOST", "h"), ("CONTENT_LENGTH", "5"), ("CONTENT_TYPE", "a/b"));
-            var seen = new string[2];
-
-            RunTogether(thread => seen[thread] = string.Join(' ', request.Select(static header => $"{header.Key}={header.Value}").Order()));
-
-            Assert.All(seen, static text => Assert.Equal("Content-Length=5 Content-Type=a/b Host=h X-One=1", text));
-        }
     }
 
     [Fact]

@@ -1,6 +1,3 @@
-using System.Globalization;
-using FastCgi.AspNetCore.Requests;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Requests;
-
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 /// <summary>The queue of a connection's responses: whose turn it is, what one send carries, whether it goes on, and what follows the last.</summary>

@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Requests;
-using Microsoft.AspNetCore.Http;
-
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 /// <summary>What counts against the window of a body.</summary>

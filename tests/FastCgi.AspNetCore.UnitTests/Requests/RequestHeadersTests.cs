@@ -1,7 +1,4 @@
-using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.UnitTests.Cgi;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;

@@ -1,7 +1,3 @@
-using System.Text;
-using FastCgi.AspNetCore.Requests;
-using Microsoft.AspNetCore.Http;
-
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 /// <summary>How a response ends: by itself, by the application while that goes on, or as an error. The rest is asked of Kestrel too.</summary>
@@ -37,21 +33,6 @@ public sealed class ResponseEndingTests
         Assert.IsType<FormatException>(_rig.Request.ApplicationError);
         Assert.False(Response.HasOnStarting);
         Assert.Equal("Content-Length: 0\r\nStatus: 500 Internal Server Error\r\n\r\n", _rig.Stdout);
-    }
-
-    [Theory]
-    [InlineData("HEAD", 5, true)]
-    [InlineData("HEAD", 0, false)]
-    [InlineData("GET", 5, false)]
-    public async Task Finish_OfHead_WhatWasWrittenIsLogged(string method, int length, bool isLogged)
-    {
-        _rig.Begin(method: method);
-        if (length > 0)
-            await _rig.Write(length);
-
-        Response.Finish();
-
-        Assert.Equal(isLogged ? 1 : 0, _rig.Logs.All.Count(static log => log.EventName == "HeadBodyWritten"));
     }
 
     /// <summary>In the headers too, for what looks at them later.</summary>

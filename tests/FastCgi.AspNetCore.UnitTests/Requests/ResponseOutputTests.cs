@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Requests;
-
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 /// <summary>Which flush is sent at once, and which is held, and until when.</summary>

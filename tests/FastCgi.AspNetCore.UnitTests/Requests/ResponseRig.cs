@@ -1,14 +1,9 @@
 using System.Buffers.Binary;
 using System.IO.Pipelines;
-using System.Net;
-using System.Text;
-using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.UnitTests.Diagnostics;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.Logging.Abstractions;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 

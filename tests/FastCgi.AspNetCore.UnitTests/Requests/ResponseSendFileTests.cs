@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Requests;
-using Microsoft.AspNetCore.Http;
-
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 /// <summary>Files as bodies: those that are not sent, and those that are not left to the web server.</summary>

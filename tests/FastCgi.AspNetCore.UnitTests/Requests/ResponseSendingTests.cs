@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Requests;
-
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 /// <summary>How long a flush waits, for what, and what ends the wait.</summary>

@@ -1,6 +1,3 @@
-using System.Globalization;
-using FastCgi.AspNetCore.Requests;
-
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 /// <summary>

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Requests;
-using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;

@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.UnitTests.Diagnostics;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;

@@ -1,4 +1,3 @@
-using System.Globalization;
 using FastCgi.AspNetCore.Status;
 
 namespace FastCgi.AspNetCore.UnitTests.Status;

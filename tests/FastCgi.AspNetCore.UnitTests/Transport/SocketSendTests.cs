@@ -1,13 +1,8 @@
-using System.Net.Sockets;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Xunit;
 
 namespace FastCgi.AspNetCore.UnitTests.Transport;
 
 /// <summary>One call of the system takes 64 blocks.</summary>
-[SupportedOSPlatform("linux")]
 public sealed class SocketSendTests : IDisposable
 {
     private readonly ScratchFolder _folder = new();
