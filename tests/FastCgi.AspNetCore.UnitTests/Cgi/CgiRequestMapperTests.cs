@@ -4,41 +4,19 @@ namespace FastCgi.AspNetCore.UnitTests.Cgi;
 public sealed class CgiRequestMapperTests
 {
     [Theory]
-    [InlineData("GET")]
-    [InlineData("PUT")]
-    [InlineData("POST")]
-    [InlineData("HEAD")]
-    [InlineData("PATCH")]
-    [InlineData("TRACE")]
-    [InlineData("QUERY")]
-    [InlineData("DELETE")]
-    [InlineData("OPTIONS")]
-    [InlineData("CONNECT")]
-    public void Map_KnownMethod_IsTheConstant(string method)
-    {
-        var head = new CgiParameters().Add("REQUEST_METHOD", method).Add("REQUEST_URI", "/").Map();
-
-        Assert.Same(HttpMethods.GetCanonicalizedValue(method), head.Method);
-    }
+    [InlineData("GET", "PUT", "POST", "HEAD", "PATCH", "TRACE", "QUERY", "DELETE", "OPTIONS", "CONNECT")]
+    public void Map_KnownMethod_IsTheConstant(params string[] methods)
+        => Assert.All(methods, static method => Assert.Same(HttpMethods.GetCanonicalizedValue(method), WithMethod(method).Map().Method));
 
     [Theory]
-    [InlineData("PROPFIND")]
-    [InlineData("FROBNICATE")]
-    [InlineData("get")]
-    [InlineData("Head")]
-    [InlineData("M-SEARCH")]
-    [InlineData("!#$%&'*+-.^_`|~09azAZ")]
-    public void Map_OtherMethod_IsAsSent(string method)
-        => Assert.Equal(method, new CgiParameters().Add("REQUEST_METHOD", method).Add("REQUEST_URI", "/").Map().Method);
+    [InlineData("PROPFIND", "FROBNICATE", "get", "Head", "M-SEARCH", "!#$%&'*+-.^_`|~09azAZ")]
+    public void Map_OtherMethod_IsAsSent(params string[] methods)
+        => Assert.All(methods, static method => Assert.Equal(method, WithMethod(method).Map().Method));
 
     [Theory]
-    [InlineData("GET /")]
-    [InlineData("GET\r\n")]
-    [InlineData("G\0")]
-    [InlineData("(GET)")]
-    [InlineData("\xc9")]
-    internal void Map_MethodIsNoToken_Rejected(string method)
-        => Assert.Equal(RequestRejection.InvalidMethod, new CgiParameters().Add("REQUEST_METHOD", method).Add("REQUEST_URI", "/").Reject());
+    [InlineData("GET /", "GET\r\n", "G\0", "(GET)", "\xc9")]
+    public void Map_MethodIsNoToken_Rejected(params string[] methods)
+        => Assert.All(methods, static method => Assert.Equal(RequestRejection.InvalidMethod, WithMethod(method).Reject()));
 
     [Fact]
     public void Map_NoMethod_Rejected()
@@ -53,24 +31,22 @@ public sealed class CgiRequestMapperTests
     [Trait("Contract", "T5")]
     [InlineData("HTTP/1.0", "HTTP/1.0")]
     [InlineData("HTTP/1.1", "HTTP/1.1")]
+    [InlineData(null, "HTTP/1.1")]
+    [InlineData("", "HTTP/1.1")]
     [InlineData("HTTP/2.0", "HTTP/2")]
     [InlineData("HTTP/2", "HTTP/2")]
     [InlineData("HTTP/3.0", "HTTP/3")]
     [InlineData("HTTP/3", "HTTP/3")]
-    public void Map_KnownProtocol_IsTheConstant(string sent, string protocol)
+    [InlineData("INCLUDED", "INCLUDED")]
+    [InlineData("http/1.1", "http/1.1")]
+    public void Map_Protocol_IsTheConstantOrAsSent(string? sent, string expected)
     {
         string[] constants = [HttpProtocol.Http10, HttpProtocol.Http11, HttpProtocol.Http2, HttpProtocol.Http3];
 
-        Assert.Same(constants.Single(constant => constant == protocol), CgiParameters.Get(("SERVER_PROTOCOL", sent)).Map().Protocol);
-    }
+        var protocol = (sent is null ? CgiParameters.Get() : CgiParameters.Get(("SERVER_PROTOCOL", sent))).Map().Protocol;
 
-    [Fact]
-    public void Map_NoOrOtherProtocol_Http11OrAsSent()
-    {
-        Assert.Same(HttpProtocol.Http11, CgiParameters.Get().Map().Protocol);
-        Assert.Same(HttpProtocol.Http11, CgiParameters.Get(("SERVER_PROTOCOL", "")).Map().Protocol);
-        Assert.Equal("INCLUDED", CgiParameters.Get(("SERVER_PROTOCOL", "INCLUDED")).Map().Protocol);
-        Assert.Equal("http/1.1", CgiParameters.Get(("SERVER_PROTOCOL", "http/1.1")).Map().Protocol);
+        Assert.Equal(expected, protocol);
+        Assert.Equal(constants.Contains(expected), constants.Any(constant => ReferenceEquals(constant, protocol)));
     }
 
     [Theory]
@@ -127,24 +103,10 @@ public sealed class CgiRequestMapperTests
 
     [Theory]
     [Trait("Contract", "T17")]
-    [InlineData("9223372036854775808")]
-    [InlineData("99999999999999999999")]
-    [InlineData("-0")]
-    [InlineData("-2")]
-    [InlineData("+1")]
-    [InlineData(" 1")]
-    [InlineData("1 ")]
-    [InlineData("1,1")]
-    [InlineData("1, 1")]
-    [InlineData("1.0")]
-    [InlineData("1e3")]
-    [InlineData("0x10")]
-    [InlineData("ten")]
-    [InlineData("1\0")]
-    [InlineData("1\r\n")]
-    [InlineData("\xb2")]
-    internal void Map_ContentLengthIsNotDigits_Rejected(string sent)
-        => Assert.Equal(RequestRejection.InvalidContentLength, CgiParameters.Get(("CONTENT_LENGTH", sent)).Reject());
+    [InlineData("9223372036854775808", "99999999999999999999", "-0", "-2", "+1", " 1", "1 ")]
+    [InlineData("1,1", "1, 1", "1.0", "1e3", "0x10", "ten", "1\0", "1\r\n", "\xb2")]
+    public void Map_ContentLengthIsNotDigits_Rejected(params string[] lengths)
+        => Assert.All(lengths, static length => Assert.Equal(RequestRejection.InvalidContentLength, CgiParameters.Get(("CONTENT_LENGTH", length)).Reject()));
 
     [Theory]
     [InlineData("5", "5", 5L)]
@@ -152,16 +114,18 @@ public sealed class CgiRequestMapperTests
     [InlineData("", "5", 5L)]
     [InlineData("", "", null)]
     [InlineData("-1", "-1", null)]
-    public void Map_ContentLengthRepeated_SameOrEmpty_TheLastCounts(string first, string second, long? contentLength)
-        => Assert.Equal(contentLength, CgiParameters.Get(("CONTENT_LENGTH", first), ("CONTENT_LENGTH", second)).Map().ContentLength);
-
-    [Theory]
-    [InlineData("5", "6")]
-    [InlineData("5", "05")]
-    [InlineData("5", "-1")]
-    [InlineData("-1", "5")]
-    internal void Map_ContentLengthRepeated_Different_Rejected(string first, string second)
-        => Assert.Equal(RequestRejection.InvalidContentLength, CgiParameters.Get(("CONTENT_LENGTH", first), ("CONTENT_LENGTH", second)).Reject());
+    [InlineData("5", "6", -1L)]
+    [InlineData("5", "05", -1L)]
+    [InlineData("5", "-1", -1L)]
+    [InlineData("-1", "5", -1L)]
+    public void Map_ContentLengthRepeated_TheLastCountsOrTheyDiffer(string first, string second, long? contentLength)
+    {
+        var parameters = CgiParameters.Get(("CONTENT_LENGTH", first), ("CONTENT_LENGTH", second));
+        if (contentLength < 0)
+            Assert.Equal(RequestRejection.InvalidContentLength, parameters.Reject());
+        else
+            Assert.Equal(contentLength, parameters.Map().ContentLength);
+    }
 
     [Theory]
     [Trait("Contract", "T18")]
@@ -171,28 +135,20 @@ public sealed class CgiRequestMapperTests
     public void Map_ContentLengthFromAHeader_IsNotBelieved(string name) => Assert.Null(CgiParameters.Get((name, "5")).Map().ContentLength);
 
     [Theory]
-    [InlineData("HTTP_X", "a\rb")]
-    [InlineData("HTTP_X", "a\nb")]
-    [InlineData("HTTP_X", "a\0b")]
-    [InlineData("HTTP_X", "caf\xe9")]
-    [InlineData("HTTP_X", "\xc3")]
-    [InlineData("HTTP_X", "\xed\xa0\x80")]
+    [InlineData("HTTP_X", "a\rb", "a\nb", "a\0b", "caf\xe9", "\xc3", "\xed\xa0\x80")]
     [InlineData("HTTP_HOST", "h\0")]
     [InlineData("HTTP_COOKIE", "a=\xff")]
-    [InlineData("CONTENT_TYPE", "text/plain\r\nX: y")]
-    [InlineData("CONTENT_TYPE", "\x80")]
-    internal void Map_HeaderValueIsNotText_Rejected(string name, string value)
-        => Assert.Equal(RequestRejection.InvalidHeaderValue, CgiParameters.Get((name, value)).Reject());
+    [InlineData("CONTENT_TYPE", "text/plain\r\nX: y", "\x80")]
+    public void Map_HeaderValueIsNotText_Rejected(string name, params string[] values)
+        => Assert.All(values, value => Assert.Equal(RequestRejection.InvalidHeaderValue, CgiParameters.Get((name, value)).Reject()));
 
     [Theory]
-    [InlineData("HTTP_X", "")]
-    [InlineData("HTTP_X", "a\tb")]
-    [InlineData("HTTP_X", "\x01\x7f")]
-    [InlineData("HTTP_X", "\xe2\x82\xac")]
+    [InlineData("HTTP_X", "", "a\tb", "\x01\x7f", "\xe2\x82\xac")]
     [InlineData("CONTENT_TYPE", "")]
     [InlineData("SSL_CLIENT_CERT", "line\nline\r\n\0")]
     [InlineData("REMOTE_USER", "\xe9")]
-    public void Map_OtherValue_IsTaken(string name, string value) => Assert.Equal("GET", CgiParameters.Get((name, value)).Map().Method);
+    public void Map_OtherValue_IsTaken(string name, params string[] values)
+        => Assert.All(values, value => Assert.Equal("GET", CgiParameters.Get((name, value)).Map().Method));
 
     [Theory]
     [InlineData(1, false)]
@@ -260,4 +216,6 @@ public sealed class CgiRequestMapperTests
         Assert.Equal(431, RequestRejection.TooManyParameters.GetStatusCode());
         Assert.Equal(503, RequestRejection.TooManyRequests.GetStatusCode());
     }
+
+    private static CgiParameters WithMethod(string method) => new CgiParameters().Add("REQUEST_METHOD", method).Add("REQUEST_URI", "/");
 }

@@ -32,51 +32,25 @@ public sealed class EndpointAddressTests
     }
 
     [Theory]
-    [InlineData("", "does not begin with fastcgi://")]
-    [InlineData("127.0.0.1:9000", "does not begin with fastcgi://")]
-    [InlineData("tcp://127.0.0.1:9000", "does not begin with fastcgi://")]
-    [InlineData("fastcgi:127.0.0.1:9000", "does not begin with fastcgi://")]
-    [InlineData(" fastcgi://127.0.0.1:9000", "does not begin with fastcgi://")]
-    [InlineData("fastcgi://", "no port")]
-    [InlineData("fastcgi://:9000", "no port")]
-    [InlineData("fastcgi://127.0.0.1", "no port")]
-    [InlineData("fastcgi://[::1]", "no port")]
-    [InlineData("fastcgi://[::1]9000", "no port")]
-    [InlineData("fastcgi://localhost", "no port")]
-    [InlineData("fastcgi://*", "no port")]
-    [InlineData("fastcgi://127.0.0.1:", "the port is a number")]
-    [InlineData("fastcgi://127.0.0.1:-1", "the port is a number")]
-    [InlineData("fastcgi://127.0.0.1:+1", "the port is a number")]
-    [InlineData("fastcgi://127.0.0.1: 9000", "the port is a number")]
-    [InlineData("fastcgi://127.0.0.1:65536", "the port is a number")]
-    [InlineData("fastcgi://127.0.0.1:http", "the port is a number")]
-    [InlineData("fastcgi://127.0.0.1:9000/app", "there is a path behind the port")]
-    [InlineData("fastcgi://localhost:0", "two addresses")]
-    [InlineData("fastcgi://::1:9000", "the host is")]
-    [InlineData("fastcgi://[::1:9000", "the host is")]
-    [InlineData("fastcgi://::1]:9000", "the host is")]
-    [InlineData("fastcgi://[[::1]]:9000", "the host is")]
-    [InlineData("fastcgi://[::1]:80:9000", "the host is")]
-    [InlineData("fastcgi://[]:9000", "the host is")]
-    [InlineData("fastcgi://[127.0.0.1]:9000", "the host is")]
-    [InlineData("fastcgi://[*]:9000", "the host is")]
-    [InlineData("fastcgi://[localhost]:9000", "the host is")]
-    [InlineData("fastcgi://www.example.test:9000", "the host is")]
-    [InlineData("fastcgi://127.0.0.1:80:9000", "the host is")]
-    [InlineData("fastcgi://unix:", "the path of a unix socket")]
-    [InlineData("fastcgi://unix:/", "the path of a unix socket")]
-    [InlineData("fastcgi://unix:@", "the path of a unix socket")]
-    [InlineData("fastcgi://unix:app.sock", "the path of a unix socket")]
-    [InlineData("fastcgi://unix:./app.sock", "the path of a unix socket")]
-    [InlineData("fastcgi://fd:", "its descriptor or its name")]
-    public void Parse_BadForm_ErrorNamesTheAddressTheReasonAndTheForms(string address, string reason)
+    [InlineData("does not begin with fastcgi://", "", "127.0.0.1:9000", "tcp://127.0.0.1:9000", "fastcgi:127.0.0.1:9000", " fastcgi://127.0.0.1:9000")]
+    [InlineData("no port", "fastcgi://", "fastcgi://:9000", "fastcgi://127.0.0.1", "fastcgi://[::1]", "fastcgi://[::1]9000", "fastcgi://localhost", "fastcgi://*")]
+    [InlineData("the port is a number", "fastcgi://127.0.0.1:", "fastcgi://127.0.0.1:-1", "fastcgi://127.0.0.1:+1", "fastcgi://127.0.0.1: 9000")]
+    [InlineData("the port is a number", "fastcgi://127.0.0.1:65536", "fastcgi://127.0.0.1:http")]
+    [InlineData("there is a path behind the port", "fastcgi://127.0.0.1:9000/app")]
+    [InlineData("two addresses", "fastcgi://localhost:0")]
+    [InlineData("the host is", "fastcgi://::1:9000", "fastcgi://[::1:9000", "fastcgi://::1]:9000", "fastcgi://[[::1]]:9000", "fastcgi://[::1]:80:9000")]
+    [InlineData("the host is", "fastcgi://[]:9000", "fastcgi://[127.0.0.1]:9000", "fastcgi://[*]:9000", "fastcgi://[localhost]:9000")]
+    [InlineData("the host is", "fastcgi://www.example.test:9000", "fastcgi://127.0.0.1:80:9000")]
+    [InlineData("the path of a unix socket", "fastcgi://unix:", "fastcgi://unix:/", "fastcgi://unix:@", "fastcgi://unix:app.sock", "fastcgi://unix:./app.sock")]
+    [InlineData("its descriptor or its name", "fastcgi://fd:")]
+    public void Parse_BadForm_ErrorNamesTheAddressTheReasonAndTheForms(string reason, params string[] addresses) => Assert.All(addresses, address =>
     {
         var error = Assert.Throws<FormatException>(() => EndpointAddress.Parse(address));
 
         Assert.Contains($"'{address}'", error.Message, StringComparison.Ordinal);
         Assert.Contains(reason, error.Message, StringComparison.Ordinal);
         Assert.Contains("fastcgi://127.0.0.1:9000, fastcgi://[::1]:9000", error.Message, StringComparison.Ordinal);
-    }
+    });
 
     [Fact]
     public void ParseWithOptions_All_AreThoseOfTheEndpoint()

@@ -40,31 +40,20 @@ public sealed class PeerPoliciesTests
     }
 
     [Theory]
-    [InlineData("example.test")]
-    [InlineData("192.0.2")]
-    [InlineData("1")]
-    [InlineData("192.0.2.256")]
-    [InlineData("10.0.0.0/33")]
-    [InlineData("")]
-    public void Create_BadAddress_ErrorNamesIt(string address)
+    [InlineData("example.test", "192.0.2", "1", "192.0.2.256", "10.0.0.0/33", "")]
+    public void Create_BadAddress_ErrorNamesIt(params string[] addresses) => Assert.All(addresses, static address =>
     {
         var error = Assert.Throws<IOException>(() => PeerPolicies.Create(Tcp(address), s_tcp, null));
-
         Assert.Contains($"'{address}' of AllowedAddresses", error.Message, StringComparison.Ordinal);
-    }
+    });
 
     [Theory]
-    [InlineData(",")]
-    [InlineData("192.0.2.1,")]
-    [InlineData("192.0.2.1;192.0.2.2")]
-    [InlineData("192.0.2.0/24")]
-    [InlineData("localhost")]
-    public void Create_BadVariable_ErrorInsteadOfEverybody(string variable)
+    [InlineData(",", "192.0.2.1,", "192.0.2.1;192.0.2.2", "192.0.2.0/24", "localhost")]
+    public void Create_BadVariable_ErrorInsteadOfEverybody(params string[] variables) => Assert.All(variables, static variable =>
     {
         var error = Assert.Throws<IOException>(() => PeerPolicies.Create(Tcp(), s_tcp, variable));
-
         Assert.Contains($"FCGI_WEB_SERVER_ADDRS is '{variable}'", error.Message, StringComparison.Ordinal);
-    }
+    });
 
     [Theory]
     [InlineData(1000u, 5u, true)]

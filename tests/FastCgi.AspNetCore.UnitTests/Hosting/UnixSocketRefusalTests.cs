@@ -106,8 +106,13 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
     [Theory]
     [InlineData("no-such", null, "there is no user 'no-such'. Create it, or choose one of those that 'getent passwd' shows.")]
     [InlineData(null, "no-such", "there is no group 'no-such'. Create it, or choose one of those that 'getent group' shows.")]
-    public void Listen_AccountThatThereIsNot_ErrorSaysWhereToLook(string? owner, string? group, string why)
-        => Assert.EndsWith(why, Assert.Throws<IOException>(() => Listen(SocketPath, listen => (listen.Owner, listen.Group) = (owner, group))).Message, StringComparison.Ordinal);
+    public void Listen_AccountThatThereIsNot_ErrorSaysWhereToLookAndNothingIsMade(string? owner, string? group, string why)
+    {
+        var error = Assert.Throws<IOException>(() => Listen(SocketPath, listen => (listen.Owner, listen.Group) = (owner, group)));
+
+        Assert.EndsWith(why, error.Message, StringComparison.Ordinal);
+        Assert.Empty(_folder.EnumerateFileSystemInfos());
+    }
 
     /// <summary>Peers that cannot be are found when the socket is there already: it goes again.</summary>
     [Fact]

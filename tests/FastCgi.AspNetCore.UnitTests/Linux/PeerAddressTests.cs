@@ -97,6 +97,8 @@ public sealed class PeerAddressTests : IDisposable
     [InlineData(true, false, false)]
     [InlineData(false, true, false)]
     [InlineData(false, false, true)]
+    [InlineData(true, true, false)]
+    [InlineData(true, false, true)]
     public void Allows_SettingIsOfTheOtherKind_Nobody(bool hasAddresses, bool hasUsers, bool hasGroups)
     {
         var policy = new PeerPolicy
@@ -109,7 +111,7 @@ public sealed class PeerAddressTests : IDisposable
         var (unix, _) = Connect(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
 
         Assert.True(policy.IsRestricted);
-        Assert.Equal(hasAddresses, policy.Allows(tcp));
+        Assert.Equal(hasAddresses && !hasUsers && !hasGroups, policy.Allows(tcp));
         Assert.Equal(!hasAddresses, policy.Allows(unix));
     }
 

@@ -80,6 +80,7 @@ public sealed class SystemAccountsTests
 
         Assert.Equal(isAllowed, permissions.AllowsWriting(user, groups));
         Assert.Equal(user == 0, permissions.AllowsEntering(user, groups));
+        Assert.Equal(isAllowed, (permissions with { Mode = (UnixFileMode)((int)permissions.Mode >> 1) }).AllowsEntering(user, groups));
     }
 
     [Fact]
