@@ -16,6 +16,15 @@ internal sealed class CgiParameters
         return parameters;
     }
 
+    /// <summary>Params with a method, and variables that are separated by bars.</summary>
+    public static CgiParameters Parse(string variables)
+    {
+        var parameters = Get();
+        foreach (var variable in variables.Split('|', StringSplitOptions.RemoveEmptyEntries))
+            parameters.Add(variable.Split('=')[0], variable[(variable.IndexOf('=', StringComparison.Ordinal) + 1)..]);
+        return parameters;
+    }
+
     public byte[] Bytes => [.. _bytes];
 
     public CgiParameters Add(string name, string value)

@@ -5,30 +5,25 @@ namespace FastCgi.AspNetCore.UnitTests.Hosting;
 public sealed class EndpointAddressTests
 {
     [Theory]
-    [InlineData("fastcgi://127.0.0.1:9000", "fastcgi://127.0.0.1:9000")]
-    [InlineData("fastcgi://127.0.0.1:9000/", "fastcgi://127.0.0.1:9000")]
-    [InlineData("FastCGI://127.0.0.1:9000", "fastcgi://127.0.0.1:9000")]
-    [InlineData("fastcgi://0.0.0.0:0", "fastcgi://0.0.0.0:0")]
-    [InlineData("fastcgi://10.1.2.3:65535", "fastcgi://10.1.2.3:65535")]
-    [InlineData("fastcgi://[::1]:9000", "fastcgi://[::1]:9000")]
-    [InlineData("fastcgi://[::]:9000", "fastcgi://[::]:9000")]
-    [InlineData("fastcgi://[2001:DB8::0:1]:9000", "fastcgi://[2001:db8::1]:9000")]
-    [InlineData("fastcgi://*:9000", "fastcgi://[::]:9000")]
-    [InlineData("fastcgi://+:9000", "fastcgi://[::]:9000")]
-    [InlineData("fastcgi://localhost:9000", "fastcgi://127.0.0.1:9000 fastcgi://[::1]:9000")]
-    [InlineData("fastcgi://LOCALHOST:9000", "fastcgi://127.0.0.1:9000 fastcgi://[::1]:9000")]
-    [InlineData("fastcgi://unix:/run/app/app.sock", "fastcgi://unix:/run/app/app.sock")]
-    [InlineData("fastcgi://UNIX:/run/App.sock", "fastcgi://unix:/run/App.sock")]
-    [InlineData("fastcgi://unix:/run/app:1.sock", "fastcgi://unix:/run/app:1.sock")]
-    [InlineData("fastcgi://unix:@name", "fastcgi://unix:@name")]
-    [InlineData("fastcgi://fd:0", "fastcgi://fd:0")]
-    [InlineData("fastcgi://fd:17", "fastcgi://fd:17")]
-    [InlineData("fastcgi://FD:app.socket", "fastcgi://fd:app.socket")]
-    [InlineData("fastcgi://fd:2147483648", "fastcgi://fd:2147483648")]
-    public void Parse_GoodForm_FormatsAsItsEndPoints(string address, string formatted)
+    [InlineData("fastcgi://127.0.0.1:9000", "fastcgi://127.0.0.1:9000/", "FastCGI://127.0.0.1:9000")]
+    [InlineData("fastcgi://0.0.0.0:0")]
+    [InlineData("fastcgi://10.1.2.3:65535")]
+    [InlineData("fastcgi://[::1]:9000")]
+    [InlineData("fastcgi://[::]:9000", "fastcgi://*:9000", "fastcgi://+:9000")]
+    [InlineData("fastcgi://[2001:db8::1]:9000", "fastcgi://[2001:DB8::0:1]:9000")]
+    [InlineData("fastcgi://127.0.0.1:9000 fastcgi://[::1]:9000", "fastcgi://localhost:9000", "fastcgi://LOCALHOST:9000")]
+    [InlineData("fastcgi://unix:/run/app.sock")]
+    [InlineData("fastcgi://unix:/run/App.sock", "fastcgi://UNIX:/run/App.sock")]
+    [InlineData("fastcgi://unix:/run/app:1.sock")]
+    [InlineData("fastcgi://unix:@name")]
+    [InlineData("fastcgi://fd:0")]
+    [InlineData("fastcgi://fd:17")]
+    [InlineData("fastcgi://fd:app.socket", "fastcgi://FD:app.socket")]
+    [InlineData("fastcgi://fd:2147483648")]
+    public void Parse_GoodForm_FormatsAsItsEndPoints(string formatted, params string[] others)
     {
-        Assert.Equal(formatted, Format(EndpointAddress.Parse(address)));
         Assert.Equal(formatted, Format(formatted.Split(' ', 2).SelectMany(EndpointAddress.Parse)));
+        Assert.All(others, address => Assert.Equal(formatted, Format(EndpointAddress.Parse(address))));
     }
 
     [Theory]

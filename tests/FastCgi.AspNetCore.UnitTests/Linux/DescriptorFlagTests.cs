@@ -5,18 +5,10 @@ namespace FastCgi.AspNetCore.UnitTests.Linux;
 /// <summary>What the system's calls make of descriptors.</summary>
 public sealed class DescriptorFlagTests : IDisposable
 {
-    // Of fcntl, as /proc shows them.
-    private const int CloseOnExec = 0x80000;
-    private const int NonBlocking = 0x800;
+    private readonly Socket _listener = TestSockets.ListenTcp();
+    private readonly Socket _peer;
 
-    private readonly Socket _listener = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-    private readonly Socket _peer = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-
-    public DescriptorFlagTests()
-    {
-        _listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
-        _listener.Listen();
-    }
+    public DescriptorFlagTests() => _peer = TestSockets.MakePeer(_listener);
 
     public void Dispose()
     {
@@ -37,8 +29,8 @@ public sealed class DescriptorFlagTests : IDisposable
 
         Assert.All(
             [(int)epoll.DangerousGetHandle(), wake.Descriptor, (int)unix.Handle, (int)accepted.Handle],
-            static descriptor => Assert.NotEqual(0, GetFlags(descriptor) & CloseOnExec));
-        Assert.NotEqual(0, GetFlags((int)accepted.Handle) & NonBlocking);
+            static descriptor => Assert.NotEqual(0, TestSockets.GetFlags(descriptor) & TestSockets.CloseOnExec));
+        Assert.NotEqual(0, TestSockets.GetFlags((int)accepted.Handle) & TestSockets.NonBlocking);
     }
 
     /// <summary>A wake-up that is not taken would come again and again.</summary>
@@ -138,7 +130,4 @@ public sealed class DescriptorFlagTests : IDisposable
         Assert.True(_listener.Poll(Waiting.Patience, SelectMode.SelectRead));
         return new Socket(new SafeSocketHandle(Libc.Accept(_listener.SafeHandle), ownsHandle: true));
     }
-
-    private static int GetFlags(int descriptor)
-        => Convert.ToInt32(File.ReadLines($"/proc/self/fdinfo/{descriptor}").Single(static line => line.StartsWith("flags:", StringComparison.Ordinal))[6..].Trim(), 8);
 }

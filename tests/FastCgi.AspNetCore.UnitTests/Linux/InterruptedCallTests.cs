@@ -47,11 +47,8 @@ public sealed partial class InterruptedCallTests : IDisposable
     [InlineData(3)]
     public async Task Send_IsInterrupted_GoesOn(int count)
     {
-        using var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        listener.Bind(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
-        listener.Listen();
-        using var sender = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        sender.Connect(listener.LocalEndPoint!);
+        using var listener = TestSockets.ListenUnix();
+        using var sender = TestSockets.Connect(listener);
         using var receiver = listener.Accept();
         sender.SendBufferSize = 4_096;
         sender.SetRawSocketOption(1, SendTimeout, MemoryMarshal.AsBytes<nint>([(nint)Waiting.Patience.TotalSeconds, 0]));

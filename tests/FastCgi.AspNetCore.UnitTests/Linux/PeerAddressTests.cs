@@ -10,7 +10,7 @@ public sealed class PeerAddressTests : IDisposable
     [Fact]
     public void Get_OfTcp_IsTheAddressAndTheSocketLivesOn()
     {
-        var (server, client) = Connect(new IPEndPoint(IPAddress.Loopback, 0));
+        var (server, client) = Connect(TestSockets.ListenTcp());
 
         Assert.Equal(client.LocalEndPoint, PeerAddress.Get((int)server.Handle));
         Assert.Null(PeerAddress.DescribeProcess((int)server.Handle));
@@ -33,7 +33,7 @@ public sealed class PeerAddressTests : IDisposable
     [InlineData("\u001b[31m\u007f\t!", "?[31m??!")]
     public void DescribeProcess_OfAUnixSocket_NameUserAndTheSocketLivesOn(string name, string shown)
     {
-        var (server, client) = Connect(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
+        var (server, client) = Connect(TestSockets.ListenUnix());
         var file = $"/proc/self/task/{Environment.ProcessId}/comm";
         var before = File.ReadAllText(file);
         File.WriteAllText(file, name);
@@ -56,7 +56,7 @@ public sealed class PeerAddressTests : IDisposable
     [Fact]
     public void DescribeProcess_SocketIsClosed_Null()
     {
-        var (server, _) = Connect(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
+        var (server, _) = Connect(TestSockets.ListenUnix());
         server.Dispose();
 
         Assert.Null(PeerAddress.DescribeProcess(server));
@@ -107,8 +107,8 @@ public sealed class PeerAddressTests : IDisposable
             Users = hasUsers ? [SystemAccounts.FindUser(Environment.UserName)!.Value] : [],
             Groups = hasGroups ? [0, LocalAccounts.Find(Environment.UserName)!.Groups[0]] : [],
         };
-        var (tcp, _) = Connect(new IPEndPoint(IPAddress.Loopback, 0));
-        var (unix, _) = Connect(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
+        var (tcp, _) = Connect(TestSockets.ListenTcp());
+        var (unix, _) = Connect(TestSockets.ListenUnix());
 
         Assert.True(policy.IsRestricted);
         Assert.Equal(hasAddresses && !hasUsers && !hasGroups, policy.Allows(tcp));
@@ -127,13 +127,9 @@ public sealed class PeerAddressTests : IDisposable
         Assert.False(policy.Allows(new UnixDomainSocketEndPoint("/somewhere")));
     }
 
-    private (Socket Server, Socket Client) Connect(EndPoint endPoint)
+    private (Socket Server, Socket Client) Connect(Socket listener)
     {
-        var listener = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
-        listener.Bind(endPoint);
-        listener.Listen();
-        var client = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
-        client.Connect(listener.LocalEndPoint!);
+        var client = TestSockets.Connect(listener);
         var server = listener.Accept();
         _sockets.AddRange([listener, client, server]);
         return (server, client);

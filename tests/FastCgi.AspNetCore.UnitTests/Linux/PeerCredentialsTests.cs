@@ -11,14 +11,13 @@ public sealed partial class PeerCredentialsTests : IDisposable
     private const uint LastGroup = 54_323;
     private static readonly uint[] s_supplementary = [54_322, LastGroup];
 
-    private readonly Socket _listener = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-    private readonly Socket _peer = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+    private readonly Socket _listener = TestSockets.ListenUnix();
+    private readonly Socket _peer;
     private readonly Socket _connection;
 
     public PeerCredentialsTests()
     {
-        _listener.Bind(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
-        _listener.Listen();
+        _peer = TestSockets.MakePeer(_listener);
         // The groups are those of the thread that connects, and of no other thread of this process.
         var thread = new Thread(() =>
         {

@@ -12,19 +12,6 @@ public sealed class HeaderCollectionTests
 
     [Theory]
     [MemberData(nameof(Kinds))]
-    public void Set_NoValue_Removes(bool ofRequest)
-    {
-        var headers = Headers(ofRequest);
-        headers["X"] = "1";
-        headers["X"] = StringValues.Empty;
-        headers["Y"] = default;
-        headers.Add("Z", StringValues.Empty);
-
-        Assert.Empty(headers);
-    }
-
-    [Theory]
-    [MemberData(nameof(Kinds))]
     public void Set_NoName_Throws(bool ofRequest)
     {
         var headers = Headers(ofRequest);

@@ -47,14 +47,5 @@ public sealed class OutputCorkTests
         Assert.Equal(1, _deadlines.Count);
     }
 
-    [Fact]
-    public void Released_NobodyLooksAfterIt_HoldsNothing()
-    {
-        _deadlines.AreKept = false;
-
-        Assert.False(CanHold(isLikelyLast: true));
-        Assert.False(_cork.CanHold(isHolding: false, isLikelyLast: true, null!, deadlines: null));
-    }
-
     private bool CanHold(bool isLikelyLast, bool isHolding = false) => _cork.CanHold(isHolding, isLikelyLast, null!, _deadlines);
 }

@@ -65,18 +65,6 @@ public sealed class RecordOutputTests
         Assert.Equal([2, 1], LastIds());
     }
 
-    [Fact]
-    public void Send_CarriesFourLargeRecordsAtMost()
-    {
-        var response = BeginAndFlushHead(1);
-        Write(response, 6 * FullContent);
-
-        Complete();
-        Assert.Equal([FullContent, FullContent, FullContent, FullContent], _rig.Transport.Last.Select(static record => record.Content.Length));
-        Complete();
-        Assert.Equal([FullContent, FullContent], _rig.Transport.Last.Select(static record => record.Content.Length));
-    }
-
     [Theory]
     [InlineData(FullRecord, "1 1 2")]
     [InlineData(FullRecord + 1, "1 2 1")]
@@ -111,17 +99,6 @@ public sealed class RecordOutputTests
         Assert.False(IsIdle());
         Complete();
         Assert.True(IsIdle());
-    }
-
-    [Fact]
-    public void Idle_WithAQueuedResponse_IsNot()
-    {
-        var response = _rig.Begin();
-        response.Output.Cork(sendsAtEnd: false);
-
-        response.Finish();
-
-        Assert.Equal((false, 1), (IsIdle(), _rig.Locked(Outlet.CountAnswers)));
     }
 
     [Fact]

@@ -46,21 +46,6 @@ public sealed class RequestBodyTests : IDisposable
         body.AdvanceTo(canceled.Buffer.Start, canceled.Buffer.Start);
     }
 
-    [Fact]
-    public async Task ReadAtLeast_MoreThanMayBeRead_FailsAsSoonAsThatShows()
-    {
-        var body = Begin(declaredLength: null);
-        body.BeginRead(maxLength: 5);
-        var read = body.ReadAtLeastAsync(int.MaxValue, CancellationToken.None).AsTask();
-
-        Append(body, new byte[5]);
-        Assert.False(read.IsCompleted);
-        Append(body, new byte[1]);
-
-        var exception = await Assert.ThrowsAsync<BadHttpRequestException>(() => read.Within("the read"));
-        Assert.Equal(413, exception.StatusCode);
-    }
-
     [Theory]
     [InlineData(null)]
     [InlineData(10L)]

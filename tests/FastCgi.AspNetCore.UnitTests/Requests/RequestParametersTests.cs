@@ -71,14 +71,6 @@ public sealed class RequestParametersTests
             Assert.NotSame(_parameters.GetRenamedAuthorization(), _parameters.GetRenamedAuthorization());
     }
 
-    [Fact]
-    public void GetRawTarget_IsTheMappers()
-    {
-        Append(("REQUEST_URI", "http://h/a%20b?c"));
-
-        Assert.Equal("/a%20b?c", _parameters.GetRawTarget());
-    }
-
     [Theory]
     [InlineData("192.0.2.1", "49152", "192.0.2.1", 49_152)]
     [InlineData("2001:db8::1", "1", "2001:db8::1", 1)]

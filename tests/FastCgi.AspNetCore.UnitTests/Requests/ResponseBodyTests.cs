@@ -23,25 +23,6 @@ public sealed class ResponseBodyTests
         Assert.Same(own, property.GetValue(Response));
     }
 
-    [Fact]
-    public void Advance_WithoutOrPastALease_IsRefusedAndNotCounted()
-    {
-        _rig.Begin();
-        var writer = Response.Writer;
-
-        Assert.Throws<InvalidOperationException>(() => writer.Advance(1));
-        Assert.Throws<ArgumentOutOfRangeException>(() => writer.GetMemory(-1));
-        var length = writer.GetMemory(10).Length;
-        Assert.Throws<ArgumentOutOfRangeException>(() => writer.Advance(-1));
-        Assert.Throws<ArgumentOutOfRangeException>(() => writer.Advance(length + 1));
-        Assert.Equal((0L, 0L), (Response.BytesWritten, writer.UnflushedBytes));
-        writer.Advance(2);
-        writer.Advance(length - 2);
-        Assert.Equal((length, length), ((int)Response.BytesWritten, (int)writer.UnflushedBytes));
-        // The lease is used up.
-        Assert.Throws<InvalidOperationException>(() => writer.Advance(1));
-    }
-
     /// <summary>Of headers that the application has put in place of the server's, those count that the response has started with.</summary>
     [Fact]
     public async Task Length_OfReplacedHeaders_CountsAsItWasAtTheStart()

@@ -63,18 +63,6 @@ public sealed class ResponseSendingTests
         Assert.False(_rig.Write(100).IsCompleted);
     }
 
-    /// <summary>What a send of others carries is not of this response.</summary>
-    [Fact]
-    public void Write_WhileOthersAreSent_CountsItsOwnOnly()
-    {
-        _rig.Begin(1);
-        _ = _rig.Write(2_000);
-        _rig.Begin(2);
-
-        Assert.True(_rig.Write(500).IsCompleted);
-        Assert.False(_rig.Write(500).IsCompleted);
-    }
-
     [Fact]
     public async Task Flush_OfAResponseThatHasEndedMeanwhile_DoesNotWait()
     {
@@ -91,40 +79,6 @@ public sealed class ResponseSendingTests
         var send = Response.Output.SendAsync(outcome, CancellationToken.None);
         Assert.True(send.IsCompletedSuccessfully);
         Assert.True((await send).IsCompleted);
-    }
-
-    [Fact]
-    public void Complete_WhileThePeerTakesNothing_IsDoneAtOnce()
-    {
-        BeginAndFlushHead();
-        _rig.Put(new string('x', 3_000));
-
-        Assert.True(Response.CompleteAsync().IsCompletedSuccessfully);
-
-        Assert.True(Response.IsCompleted);
-        Assert.Single(_rig.Transport.Sends);
-        _rig.Transport.Complete();
-        Assert.Equal("O18 O3000 O0 End8", _rig.Layout);
-    }
-
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
-    public async Task Wait_OfAResponseThatIsGone_EndsAsCompleted(bool isConnectionGone)
-    {
-        _rig.Begin();
-        _rig.Occupy();
-        var write = _rig.Write(2_000);
-        Assert.False(write.IsCompleted);
-
-        if (isConnectionGone)
-            _rig.Connection.OnClosed(new IOException("gone"));
-        else
-            _rig.Abort();
-
-        var result = await write.Within("the write");
-        Assert.Equal((false, true), (result.IsCanceled, result.IsCompleted));
-        Assert.Null(Response.Output.NextQueued);
     }
 
     [Fact]

@@ -1,4 +1,5 @@
 using FastCgi.AspNetCore.Transport.Epoll;
+using FastCgi.AspNetCore.UnitTests.Linux;
 
 namespace FastCgi.AspNetCore.UnitTests.Transport;
 
@@ -12,11 +13,8 @@ public sealed class SocketSendTests : IDisposable
 
     public SocketSendTests()
     {
-        using var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        listener.Bind(new UnixDomainSocketEndPoint(_folder.GetPath("send.sock")));
-        listener.Listen();
-        _sender = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        _sender.Connect(listener.LocalEndPoint!);
+        using var listener = TestSockets.ListenUnix();
+        _sender = TestSockets.Connect(listener);
         _receiver = listener.Accept();
         _sender.Blocking = false;
     }
