@@ -22,20 +22,6 @@ public sealed class BufferPoolTests : IDisposable
         Assert.Equal(capacity, owner.Memory.Length);
     }
 
-    [Fact]
-    public void RentedCount_PooledSizesOnly()
-    {
-        var small = _pool.RentBlock(10);
-        var large = _pool.RentBlock(10_000);
-        var huge = _pool.RentBlock(100_000);
-        Assert.Equal(2, _pool.RentedCount);
-
-        small.Return();
-        large.Return();
-        huge.Return();
-        Assert.Equal(0, _pool.RentedCount);
-    }
-
     [Theory]
     [InlineData(BufferPool.LargeBlockSize, 104, 8)]
     [InlineData(BufferPool.SmallBlockSize, 320, 32)]

@@ -148,6 +148,14 @@ public sealed class SlabPoolTests
         Assert.All(others, block => Assert.Same(kept.Slab, block.Slab));
     }
 
+    /// <summary>Small arrays too: the system reads and writes them while the garbage collector works.</summary>
+    [Fact]
+    public void Blocks_OfAnySize_AreOnTheHeapThatIsNotCompacted()
+    {
+        Assert.Equal(GC.MaxGeneration, GC.GetGeneration(_pool.Rent().UsedSegment.Array!));
+        Assert.Equal(GC.MaxGeneration, GC.GetGeneration(new BufferBlock(100).UsedSegment.Array!));
+    }
+
     [Fact]
     public async Task RentReturnTrim_Concurrent_ABlockHasOneOwner()
     {

@@ -130,19 +130,6 @@ public sealed class CgiRequestMapperTests
             CgiParameters.Get(("A", ""), ("A", "")).Reject(new CgiMapping { MaxParameterCount = limit }));
 
     [Fact]
-    public void Map_StreamCutInsideAPair_Rejected()
-    {
-        var bytes = CgiParameters.Get(("REQUEST_URI", "/a")).Bytes;
-        var beginnings = new[] { 0, new CgiParameters().Add("REQUEST_METHOD", "GET").Bytes.Length, bytes.Length };
-
-        for (var cut = 1; cut < bytes.Length; cut++)
-        {
-            if (!beginnings.Contains(cut))
-                Assert.Equal(RequestRejection.MalformedParameters, CgiRequestMapper.Map(bytes.AsSpan(0, cut), new CgiMapping(), out _));
-        }
-    }
-
-    [Fact]
     public void Map_Repeated_TheLastCounts()
     {
         var head = CgiParameters.Get(
@@ -150,25 +137,6 @@ public sealed class CgiRequestMapperTests
             ("SERVER_PROTOCOL", "HTTP/1.0"), ("SERVER_PROTOCOL", "HTTP/2.0")).Map();
 
         Assert.Equal(("POST", true, "/b", "HTTP/2"), (head.Method, head.IsHttps, head.Path, head.Protocol));
-    }
-
-    [Fact]
-    public void Map_AnyOrder_TheSame()
-    {
-        (string Name, string Value)[] variables =
-        [
-            ("QUERY_STRING", "q=1"), ("REQUEST_URI", "/app/x?q=1"), ("PATH_BASE", "/app"), ("CONTENT_LENGTH", "5"), ("HTTPS", "on"),
-            ("SERVER_PROTOCOL", "HTTP/2.0"),
-        ];
-        var random = new Random(7);
-        for (var round = 0; round < 50; round++)
-        {
-            random.Shuffle(variables);
-            var head = CgiParameters.Get(variables).Map();
-
-            Assert.Equal(("/app", "/x", "?q=1"), (head.PathBase, head.Path, head.QueryString));
-            Assert.Equal((5L, true, "HTTP/2"), (head.ContentLength, head.IsHttps, head.Protocol));
-        }
     }
 
     [Fact]

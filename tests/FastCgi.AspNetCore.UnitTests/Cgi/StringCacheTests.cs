@@ -20,22 +20,6 @@ public sealed class StringCacheTests
         Assert.Same(_cache.GetString(bytes.AsSpan(1)), _cache.GetString(bytes.AsSpan(1)));
     }
 
-    [Fact]
-    public void GetString_ManyMoreStringsThanItHolds_AreAllRight()
-    {
-        var random = new Random(3);
-        for (var round = 0; round < 20_000; round++)
-        {
-            var text = string.Create(random.Next(1, 20), random, static (chars, random) =>
-            {
-                for (var i = 0; i < chars.Length; i++)
-                    chars[i] = (char)('a' + random.Next(3));
-            });
-
-            Assert.Equal(text, _cache.GetString(Encoding.ASCII.GetBytes(text)));
-        }
-    }
-
     /// <summary>Strings that are alike at both ends and so fall on one another.</summary>
     [Fact]
     public void GetString_StringsThatDifferInTheMiddleOnly_AreNotMixedUp()

@@ -65,14 +65,6 @@ public sealed class SafetyTests : IDisposable
     }
 
     [Fact]
-    public void Run_FailureOfTheFailure_IsLoggedToo()
-    {
-        ThreadRoot.Run("state", static _ => throw new InvalidOperationException("first"), _logs.CreateLogger(""), static _ => throw new InvalidOperationException("second"));
-
-        Assert.Equal(["first", "second"], _logs.All.Select(static log => log.Exception!.Message));
-    }
-
-    [Fact]
     public void Counters_SameThingAgain_IsCountedUp()
     {
         var counters = new ServerCounters();

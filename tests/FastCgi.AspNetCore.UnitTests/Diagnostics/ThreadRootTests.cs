@@ -5,16 +5,24 @@ public sealed class ThreadRootTests
 {
     private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(20);
 
-    [Fact]
-    public void Run_ThatThrows_IsLoggedAndEndsWhatItIsAbout()
+    [Theory]
+    [InlineData(false)]
+    [InlineData(true)]
+    public void Run_ThatThrows_IsLoggedAndEndsWhatItIsAbout(bool failsToo)
     {
-        var logs = new CollectedLogs();
+        using var logs = new CollectedLogs();
         object? ended = null;
 
-        ThreadRoot.Run("it", static _ => throw new FormatException("on purpose"), logs.CreateLogger(""), state => ended = state);
+        ThreadRoot.Run("it", static _ => throw new FormatException("first"), logs.CreateLogger(""), state =>
+        {
+            ended = state;
+            if (failsToo)
+                throw new FormatException("second");
+        });
 
         Assert.Equal("it", ended);
-        Assert.Equal((LogLevel.Error, "ServerFailed"), (logs.All.Single().Level, logs.All.Single().EventName));
+        Assert.Equal(failsToo ? ["first", "second"] : ["first"], logs.All.Select(static log => log.Exception!.Message));
+        Assert.Equal((LogLevel.Error, "ServerFailed"), (logs.All.First().Level, logs.All.First().EventName));
     }
 
     [Fact]

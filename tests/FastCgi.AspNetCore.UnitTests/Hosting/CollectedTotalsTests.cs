@@ -1,9 +1,11 @@
+using FastCgi.AspNetCore.UnitTests.Diagnostics;
+
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 /// <summary>One walk over the connections for one collection.</summary>
 public sealed class CollectedTotalsTests
 {
-    private readonly Clock _clock = new();
+    private readonly ManualTime _clock = new();
     private readonly CollectedTotals _totals;
     private int _walks;
 
@@ -36,7 +38,7 @@ public sealed class CollectedTotalsTests
     public void Walk_OfAnother_IsTakenWhileItIsFresh(int milliseconds, int walks)
     {
         _totals.Read(1);
-        _clock.Milliseconds += milliseconds;
+        _clock.Now += TimeSpan.FromMilliseconds(milliseconds);
         _totals.Read(2);
 
         Assert.Equal(walks, _walks);
@@ -47,7 +49,7 @@ public sealed class CollectedTotalsTests
     public void Walk_ThatIsYetToCome_IsNotTaken()
     {
         _totals.Read(1);
-        _clock.Milliseconds -= 1;
+        _clock.Now -= TimeSpan.FromMilliseconds(1);
 
         Assert.Equal(2, _totals.Read(2).Totals.Connections);
     }
@@ -65,7 +67,7 @@ public sealed class CollectedTotalsTests
                 if (isFirst)
                 {
                     isFirst = false;
-                    _clock.Milliseconds++;
+                    _clock.Now += TimeSpan.FromMilliseconds(1);
                     Assert.Equal(2, totals!.Read(1).Totals.Connections);
                 }
 
@@ -76,14 +78,5 @@ public sealed class CollectedTotalsTests
         Assert.Equal(1, totals.Read(2).Totals.Connections);
 
         Assert.Equal(2, totals.Read(4).Totals.Connections);
-    }
-
-    private sealed class Clock : TimeProvider
-    {
-        public long Milliseconds { get; set; }
-
-        public override long TimestampFrequency => 1_000;
-
-        public override long GetTimestamp() => Milliseconds;
     }
 }

@@ -98,30 +98,26 @@ public sealed class DescriptorFlagTests : IDisposable
         Assert.NotEqual(0, accepted.GetSocketOption(SocketOptionLevel.Socket, SocketOptionName.KeepAlive));
     }
 
-    [Theory]
-    [InlineData("4096\n", 4_096)]
-    [InlineData("128", 128)]
-    [InlineData("many", int.MaxValue)]
-    public void BacklogLimit_AsTheFileSays(string text, int limit)
+    [Fact]
+    public void BacklogLimit_AsTheFileSays_OrNone()
     {
-        var path = Path.GetTempFileName();
-        File.WriteAllText(path, text);
-
-        Assert.Equal(limit, BacklogLimit.Get(path));
-        File.Delete(path);
+        using var folder = new ScratchFolder();
+        foreach (var (text, limit) in new[] { ("4096\n", 4_096), ("128", 128), ("many", int.MaxValue) })
+            Assert.Equal(limit, BacklogLimit.Get(folder.Write("limit", Encoding.ASCII.GetBytes(text))));
+        Assert.Equal(int.MaxValue, BacklogLimit.Get("/nowhere/somaxconn"));
+        Assert.Equal(int.MaxValue, BacklogLimit.Get("/dev/null"));
+        Assert.InRange(BacklogLimit.Get(), 1, int.MaxValue);
     }
 
     [Fact]
     public void GetPermissions_OfALink_AreThoseOfItsTarget()
     {
-        var folder = Directory.CreateTempSubdirectory("fastcgi-");
-        var file = Path.Combine(folder.FullName, "file");
-        File.WriteAllText(file, "");
+        using var folder = new ScratchFolder();
+        var file = folder.Write("file", []);
         File.SetUnixFileMode(file, UnixFileMode.UserRead | UnixFileMode.GroupRead);
-        File.CreateSymbolicLink(Path.Combine(folder.FullName, "link"), file);
+        File.CreateSymbolicLink(folder.GetPath("link"), file);
 
-        Assert.Equal(UnixFileMode.UserRead | UnixFileMode.GroupRead, SocketFile.GetPermissions(Path.Combine(folder.FullName, "link"))!.Mode);
-        folder.Delete(recursive: true);
+        Assert.Equal(UnixFileMode.UserRead | UnixFileMode.GroupRead, SocketFile.GetPermissions(folder.GetPath("link"))!.Mode);
     }
 
     private Socket Accept()

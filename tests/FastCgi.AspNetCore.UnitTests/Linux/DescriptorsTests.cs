@@ -143,6 +143,7 @@ public sealed class DescriptorsTests : IDisposable
         Assert.StartsWith("pipe:", server, StringComparison.Ordinal);
         Assert.Equal(server, PipeName.Get((int)pipe.ClientSafePipeHandle.DangerousGetHandle()));
         Assert.Null(PipeName.Get((int)_listener.Handle));
+        Assert.Null(PipeName.Get(ClosedDescriptor));
     }
 
     private static void AssertNoneIsKept(Action act)

@@ -143,29 +143,13 @@ public sealed partial class RefusedCallTests : IDisposable
     }
 
     [Fact]
-    public void ThreadId_FromProc_IsThatOfTheSystem()
+    public void Thread_ItsNumberIsThatOfTheSystemAndNothingIsToldOfNone()
     {
         Assert.NotEqual(0, ThreadClock.GetThreadId());
         Assert.Equal(ThreadClock.GetThreadId(), ThreadClock.ReadThreadId());
-    }
-
-    [Fact]
-    public void GetProcessorTime_NoSuchThread_IsNotTold()
-    {
         Assert.Equal(-1, ThreadClock.GetProcessorTime(0));
         Assert.Equal(-1, ThreadClock.GetProcessorTime(int.MaxValue / 16));
     }
-
-    [Fact]
-    public void BacklogLimit_NotToBeRead_None()
-    {
-        Assert.Equal(int.MaxValue, BacklogLimit.Get("/nowhere/somaxconn"));
-        Assert.Equal(int.MaxValue, BacklogLimit.Get("/dev/null"));
-        Assert.InRange(BacklogLimit.Get(), 1, int.MaxValue);
-    }
-
-    [Fact]
-    public void PipeName_NoSuchDescriptor_Null() => Assert.Null(PipeName.Get(int.MaxValue));
 
     [Fact]
     public void TcpOptions_OfAnotherKindOfSocket_AreLeft()

@@ -25,25 +25,6 @@ public sealed class RecordReaderTests
         }
     }
 
-    [Theory]
-    [MemberData(nameof(StreamNames))]
-    public void Read_ValidStream_OneByteAtATime_YieldsTheSameRecords(string name)
-    {
-        foreach (var stream in RecordStreams.All[name])
-            new RecordExpectation(stream).AssertReads([.. Enumerable.Range(1, stream.Bytes.Length)]);
-    }
-
-    [Theory]
-    [MemberData(nameof(StreamNames))]
-    public void Read_ValidStream_ThreeAndSevenBytesInTurn_YieldsTheSameRecords(string name)
-    {
-        foreach (var stream in RecordStreams.All[name])
-        {
-            var ends = Enumerable.Range(1, 2 * stream.Bytes.Length).Select(static i => (i / 2 * 10) + (i % 2 * 3)).TakeWhile(end => end < stream.Bytes.Length);
-            new RecordExpectation(stream).AssertReads([.. ends, stream.Bytes.Length]);
-        }
-    }
-
     [Fact]
     public void Read_Empty_NeedsMore()
     {

@@ -29,23 +29,6 @@ public sealed class RequestBodyTests : IDisposable
         }
     }
 
-    [Fact]
-    public async Task UnreadLength_ReadWaitsForANumberOfBytes_CountsWhatIsBeyond()
-    {
-        var body = Begin(declaredLength: null);
-        Append(body, new byte[100]);
-        body.BeginRead(maxLength: null);
-        var read = body.ReadAtLeastAsync(1_000, CancellationToken.None).AsTask();
-
-        Append(body, new byte[800]);
-        Assert.Equal(0, body.UnreadLength);
-        body.CancelPendingRead();
-        var canceled = await read;
-        Assert.True(canceled.IsCanceled);
-        Assert.Equal(900, body.UnreadLength);
-        body.AdvanceTo(canceled.Buffer.Start, canceled.Buffer.Start);
-    }
-
     [Theory]
     [InlineData(null)]
     [InlineData(10L)]

@@ -5,36 +5,6 @@ namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 public sealed class RequestHeadersTests
 {
-    [Fact]
-    public void Headers_Params_AreThoseWithThePrefixAndContent()
-    {
-        var headers = RequestHeadersBuilder.Build(
-            ("REQUEST_URI", "/"), ("HTTP_HOST", "h"), ("CONTENT_TYPE", "text/plain"), ("CONTENT_LENGTH", "5"), ("HTTP_X_FOO", "bar"),
-            ("SERVER_NAME", "s"), ("HTTPS", "on"), ("SSL_PROTOCOL", "x"));
-
-        Assert.Equal(
-            ["Content-Length: 5", "Content-Type: text/plain", "Host: h", "X-Foo: bar"],
-            headers.Select(static header => $"{header.Key}: {header.Value}").Order());
-        Assert.Equal(4, headers.Count);
-    }
-
-    [Theory]
-    [InlineData("HTTP_PROXY", "Proxy")]
-    [InlineData("HTTP_proxy", "Proxy")]
-    [InlineData("HTTP_CONTENT_LENGTH", "Content-Length")]
-    [InlineData("HTTP_Content-Length", "Content-Length")]
-    [InlineData("HTTP_CONTENT_TYPE", "Content-Type")]
-    [InlineData("CONTENT_TYPE_", "Content-Type")]
-    [InlineData("content_type", "Content-Type")]
-    public void Headers_VariableThatIsIgnored_IsNoHeader(string variable, string header)
-    {
-        var headers = RequestHeadersBuilder.Build((variable, "5"));
-
-        AssertBoth(headers, header);
-        Assert.Null(headers.ContentLength);
-        Assert.Empty(headers);
-    }
-
     /// <summary>The variables, with a bar between them, and the values of the header.</summary>
     [Theory]
     [Trait("Contract", "H13")]

@@ -45,14 +45,6 @@ public sealed class RequestParametersTests
             _parameters.GetVariables());
     }
 
-    [Fact]
-    public void GetVariable_ValueWithAnyByte_IsWhole()
-    {
-        Append(("SSL_CLIENT_CERT", "-----BEGIN\n\tMII=\r\n\0-----"));
-
-        Assert.Equal("-----BEGIN\n\tMII=\r\n\0-----", _parameters.GetVariable("SSL_CLIENT_CERT"));
-    }
-
     [Theory]
     [InlineData("HTTP_COOKIE", false)]
     [InlineData("HTTP_AUTHORIZATION", false)]
@@ -93,14 +85,6 @@ public sealed class RequestParametersTests
 
         Assert.Equal((expectedAddress, expectedPort), (addresses.RemoteAddress?.ToString(), addresses.RemotePort));
         Assert.Equal((expectedAddress, expectedPort), (addresses.LocalAddress?.ToString(), addresses.LocalPort));
-    }
-
-    [Fact]
-    public void RequestAddresses_Headers_AreNotBelieved()
-    {
-        Append(("HTTP_X_FORWARDED_FOR", "192.0.2.1"), ("HTTP_REMOTE_ADDR", "192.0.2.1"), ("HTTP_X_REAL_IP", "192.0.2.1"));
-
-        Assert.Null(new RequestAddresses(_parameters).RemoteAddress);
     }
 
     private void Append(params ReadOnlySpan<(string Name, string Value)> variables)

@@ -60,18 +60,11 @@ internal sealed class ResponseRig
 
     public void Complete(Exception? exception = null) => RequestCompletion.Complete(Request, exception);
 
-    /// <summary>Queues records of no response.</summary>
-    public void QueueControl(int count = 1)
-    {
-        using var scope = Outlet.EnterLock();
-        for (var i = 0; i < count; i++)
-            Outlet.WriteEndRequest(scope, 99, appStatus: 0, default);
-    }
-
     /// <summary>Queues a record of no response, and sends it unless a send is under way.</summary>
     public void Occupy()
     {
-        QueueControl();
+        using (var scope = Outlet.EnterLock())
+            Outlet.WriteEndRequest(scope, 99, appStatus: 0, default);
         Outlet.FlushNow();
     }
 
@@ -121,18 +114,9 @@ internal sealed class ResponseRig
         return connection;
     }
 
-    /// <summary>Looks after held flushes until the test says so.</summary>
-    public sealed class CountedDeadlines : CorkDeadlines
+    public sealed class KeptDeadlines : CorkDeadlines
     {
-        public int Count { get; private set; }
-
-        public bool AreKept { get; set; } = true;
-
-        public override bool TryAdd(ResponseOutput response)
-        {
-            Count++;
-            return AreKept;
-        }
+        public override bool TryAdd(ResponseOutput response) => true;
     }
 
     public sealed record SentRecord(byte Type, int Id, byte[] Content)
@@ -158,8 +142,6 @@ internal sealed class ResponseRig
         /// <summary>Whether a send is not over until <see cref="Complete"/>.</summary>
         public bool Holds { get; set; }
 
-        public Action? OnSend { get; set; }
-
         public int EndCount { get; private set; }
 
         /// <summary>What the system holds of what was sent.</summary>
@@ -173,7 +155,6 @@ internal sealed class ResponseRig
 
         public override bool Send(BufferBlock chain)
         {
-            OnSend?.Invoke();
             Blocks.Clear();
             var bytes = new List<byte>();
             for (var block = chain; block is not null; block = block.Next)

@@ -4,32 +4,10 @@ namespace FastCgi.AspNetCore.UnitTests.Requests;
 public sealed class ResponseSendingTests
 {
     private const int FullContent = 65_528;
-    private const int FullRecord = 65_536;
 
     private readonly ResponseRig _rig = new() { Transport = { Holds = true }, Options = { Limits = { MaxResponseBufferSize = 1_000 } } };
 
     private FastCgiResponse Response => _rig.Response;
-
-    /// <summary>A block that is followed by another counts whole, though it is not full.</summary>
-    [Theory]
-    [InlineData(FullRecord + 60_608 + 1, true)]
-    [InlineData(FullRecord + 60_608, false)]
-    public async Task Write_ThatTakesAsMuchMemoryAsTheLimit_Waits(long limit, bool isDone)
-    {
-        _rig.Options.Limits.MaxResponseBufferSize = limit;
-        _rig.Begin();
-        _rig.Occupy();
-        Assert.True(_rig.Write(5_000).IsCompleted);
-
-        var write = _rig.Write(60_600);
-        Assert.Equal(isDone, write.IsCompleted);
-        // Now the send carries it.
-        _rig.Transport.Complete();
-        Assert.Equal(isDone, write.IsCompleted);
-        _rig.Transport.Complete();
-
-        await write.Within("the write");
-    }
 
     [Theory]
     [InlineData(999, true)]
@@ -47,20 +25,6 @@ public sealed class ResponseSendingTests
         Assert.Equal(isDone, write.IsCompleted);
         _rig.Transport.Complete();
         Assert.True(write.IsCompleted);
-    }
-
-    [Fact]
-    public void Write_WhileItsBlocksAreSentInTurns_CountsEachOnce()
-    {
-        _rig.Options.Limits.MaxResponseBufferSize = (6 * FullRecord) + 100;
-        BeginAndFlushHead();
-        Assert.True(_rig.Write(6 * FullContent).IsCompleted);
-
-        // Four are being sent, and two are queued.
-        _rig.Transport.Complete();
-
-        Assert.True(_rig.Write(1).IsCompleted);
-        Assert.False(_rig.Write(100).IsCompleted);
     }
 
     [Fact]
