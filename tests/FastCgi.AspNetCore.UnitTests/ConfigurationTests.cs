@@ -53,7 +53,8 @@ public sealed class ConfigurationTests
 
         Assert.Equal([FastCgiRole.Authorizer, FastCgiRole.Filter], options.Roles.Order());
         Assert.Equal(["/health", "/status"], options.ReservedPaths);
-        Assert.Equal((0.5, TimeSpan.FromSeconds(9)), (options.Limits.MinRequestBodyDataRate!.BytesPerSecond, options.Limits.MinRequestBodyDataRate.GracePeriod));
+        var rate = options.Limits.MinRequestBodyDataRate!;
+        Assert.Equal((0.5, TimeSpan.FromSeconds(9)), (rate.BytesPerSecond, rate.GracePeriod));
         Assert.Equal(
             [("fastcgi://unix:/run/app.sock", 4_096), ("fastcgi://127.0.0.1:9000", 12), ("fastcgi://[::1]:9000", 12)],
             options.ListenOptions.Select(static endpoint => (endpoint.ToString(), endpoint.Backlog)));
@@ -122,7 +123,9 @@ public sealed class ConfigurationTests
     [Fact]
     public void Configure_NullOrEmptyLimit_IsNoLimit()
     {
-        var optional = typeof(FastCgiServerLimits).GetProperties().Where(static limit => !limit.PropertyType.IsValueType || Nullable.GetUnderlyingType(limit.PropertyType) is not null).ToList();
+        var optional = typeof(FastCgiServerLimits).GetProperties()
+            .Where(static limit => !limit.PropertyType.IsValueType || Nullable.GetUnderlyingType(limit.PropertyType) is not null)
+            .ToList();
 
         Assert.Equal(10, optional.Count);
         Assert.All(optional, static limit =>
@@ -136,7 +139,8 @@ public sealed class ConfigurationTests
     [InlineData("FastCgi:Unknown", "FastCgi:MaxRequestBodySize", "FastCgi:Limits:Unknown", "FastCgi:Limits:PathBase", "FastCgi:Transport:Unknown")]
     [InlineData("FastCgi:Endpoints:Site:Unknown", "FastCgi:Endpoints:Site:Backlog:Unknown", "FastCgi:SendFile:Unknown", "FastCgi:SendFile:Roots:Files:Unknown")]
     [InlineData("FastCgi:Limits:MaxRequestBodySize:Unknown", "FastCgi:Limits:MinRequestBodyDataRate:Unknown")]
-    public void Configure_UnknownName_ErrorNamesThePath(params string[] paths) => Assert.All(paths, static path => AssertError(path, "1", path, "is not an option"));
+    public void Configure_UnknownName_ErrorNamesThePath(params string[] paths)
+        => Assert.All(paths, static path => AssertError(path, "1", path, "is not an option"));
 
     [Theory]
     [InlineData("FastCgi:AllowSyncronousIO", "FastCgi:AllowSynchronousIO")]

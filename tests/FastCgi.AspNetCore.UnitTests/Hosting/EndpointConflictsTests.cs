@@ -4,8 +4,10 @@ namespace FastCgi.AspNetCore.UnitTests.Hosting;
 public sealed class EndpointConflictsTests
 {
     [Theory]
-    [InlineData("fastcgi://127.0.0.1:9009", true, "fastcgi://127.0.0.1:9009", "fastcgi://0.0.0.0:9009", "fastcgi://[::]:9009", "http://127.0.0.1:9009", "http://localhost:9009")]
-    [InlineData("fastcgi://127.0.0.1:9009", false, "fastcgi://127.0.0.1:9010", "fastcgi://127.0.0.2:9009", "http://127.0.0.1:9010", "http://unix:/run/a", "nonsense")]
+    [InlineData("fastcgi://127.0.0.1:9009", true, "fastcgi://127.0.0.1:9009", "fastcgi://0.0.0.0:9009", "fastcgi://[::]:9009")]
+    [InlineData("fastcgi://127.0.0.1:9009", true, "http://127.0.0.1:9009", "http://localhost:9009")]
+    [InlineData("fastcgi://127.0.0.1:9009", false, "fastcgi://127.0.0.1:9010", "fastcgi://127.0.0.2:9009")]
+    [InlineData("fastcgi://127.0.0.1:9009", false, "http://127.0.0.1:9010", "http://unix:/run/a", "nonsense")]
     [InlineData("fastcgi://127.0.0.2:9009", true, "http://*:9009", "http://+:9009", "http://www.example.test:9009")]
     [InlineData("fastcgi://127.0.0.2:9009", false, "http://localhost:9009", "http://127.0.0.1:9009")]
     [InlineData("fastcgi://127.0.0.1:0", false, "fastcgi://127.0.0.1:0", "http://127.0.0.1:0")]

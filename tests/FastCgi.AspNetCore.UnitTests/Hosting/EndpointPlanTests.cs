@@ -5,6 +5,8 @@ namespace FastCgi.AspNetCore.UnitTests.Hosting;
 public sealed class EndpointPlanTests : IDisposable
 {
     private const string Default = "fastcgi://127.0.0.1:9000";
+    private const string One = "fastcgi://127.0.0.1:9001";
+    private const string Two = "fastcgi://127.0.0.1:9002";
 
     private readonly CollectedLogs _logs = new();
     private readonly FastCgiServerOptions _options = new();
@@ -17,31 +19,32 @@ public sealed class EndpointPlanTests : IDisposable
     [Theory]
     [InlineData("", "", "", Default, "", null)]
     [InlineData("", "fastcgi://127.0.0.1:9001 fastcgi://unix:/run/app.sock", "urls", "fastcgi://127.0.0.1:9001 fastcgi://unix:/run/app.sock", "", null)]
-    [InlineData("fastcgi://127.0.0.1:9002", "fastcgi://127.0.0.1:9001", "", "fastcgi://127.0.0.1:9002 fastcgi://127.0.0.1:9001", "", null)]
+    [InlineData(Two, One, "", Two + " " + One, "", null)]
     [InlineData("fastcgi://unix:/run/app.sock", "", "", "fastcgi://unix:/run/app.sock", "", null)]
-    [InlineData("", "http://*:8080 fastcgi://127.0.0.1:9001 HTTPS://*:8443", "urls|http_ports=8080", "fastcgi://127.0.0.1:9001", "http://*:8080 HTTPS://*:8443", null)]
-    [InlineData("fastcgi://127.0.0.1:9002", "http://*:8080 http://*:80 https://*:8443", "http_ports=8080; 80 ;|https_ports=8443", "fastcgi://127.0.0.1:9002", "", "PortsDropped")]
-    [InlineData("fastcgi://127.0.0.1:9002", "http://*:8080 http://*:8081", "http_ports=8080", "fastcgi://127.0.0.1:9002", "http://*:8081", "PortsDropped")]
-    [InlineData("fastcgi://127.0.0.1:9002", "http://*:8080 http://localhost:8080", "http_ports=8080", "fastcgi://127.0.0.1:9002", "http://localhost:8080", "PortsDropped")]
-    [InlineData("fastcgi://127.0.0.1:9002", "http://*:8080 https://*:8080", "http_ports=8080", "fastcgi://127.0.0.1:9002", "https://*:8080", "PortsDropped")]
-    [InlineData("fastcgi://127.0.0.1:9002", "http://localhost:5000", "", "fastcgi://127.0.0.1:9002", "http://localhost:5000", null)]
-    [InlineData("fastcgi://127.0.0.1:9002", "http://*:8080", "none", "fastcgi://127.0.0.1:9002", "http://*:8080", null)]
+    [InlineData("", "http://*:8080 fastcgi://127.0.0.1:9001 HTTPS://*:8443", "urls|http_ports=8080", One, "http://*:8080 HTTPS://*:8443", null)]
+    [InlineData(Two, "http://*:8080 http://*:80 https://*:8443", "http_ports=8080; 80 ;|https_ports=8443", Two, "", "PortsDropped")]
+    [InlineData(Two, "http://*:8080 http://*:8081", "http_ports=8080", Two, "http://*:8081", "PortsDropped")]
+    [InlineData(Two, "http://*:8080 http://localhost:8080", "http_ports=8080", Two, "http://localhost:8080", "PortsDropped")]
+    [InlineData(Two, "http://*:8080 https://*:8080", "http_ports=8080", Two, "https://*:8080", "PortsDropped")]
+    [InlineData(Two, "http://localhost:5000", "", Two, "http://localhost:5000", null)]
+    [InlineData(Two, "http://*:8080", "none", Two, "http://*:8080", null)]
     [InlineData("", "http://localhost:5000", "urls", "", "http://localhost:5000", "OnlyHttp")]
     [InlineData("", "http://*:8080", "http_ports=8080", "", "http://*:8080", "OnlyHttp")]
     [InlineData("", "", "Kestrel", "", "", "OnlyHttp")]
-    [InlineData("", "fastcgi://127.0.0.1:9001", "Kestrel", "fastcgi://127.0.0.1:9001", "", null)]
+    [InlineData("", One, "Kestrel", One, "", null)]
     [InlineData("", "", "inherited=0;3=web;4=web", "fastcgi://fd:0 fastcgi://fd:3 fastcgi://fd:4", "", null)]
-    [InlineData("fastcgi://127.0.0.1:9002", "fastcgi://127.0.0.1:9001", "inherited=3=web", "fastcgi://127.0.0.1:9002 fastcgi://127.0.0.1:9001 fastcgi://fd:3", "", null)]
+    [InlineData(Two, One, "inherited=3=web", Two + " " + One + " fastcgi://fd:3", "", null)]
     [InlineData("", "http://*:8080", "inherited=0|http_ports=8080", "fastcgi://fd:0", "", "PortsDropped")]
     [InlineData("", "", "refused", Default, "", "InheritedSocketsIgnored")]
     public void Make_OfCodeAddressesAndConfiguration_IsThePlan(string code, string addresses, string configuration, string fastCgi, string http, string? logged)
     {
         foreach (var address in Split(code))
             _options.Listen(address);
-        foreach (var (name, value) in configuration.Split('|').Select(static setting => (setting.Split('=')[0], setting[(setting.IndexOf('=', StringComparison.Ordinal) + 1)..])))
+        foreach (var setting in configuration.Split('|'))
         {
+            var (name, value) = (setting.Split('=')[0], setting[(setting.IndexOf('=', StringComparison.Ordinal) + 1)..]);
             if (name == "inherited")
-                Inherit([.. value.Split(';').Select(static socket => (int.Parse(socket.Split('=')[0], CultureInfo.InvariantCulture), socket.Split('=').ElementAtOrDefault(1)))]);
+                Inherit([.. value.Split(';').Select(static socket => socket.Split('=')).Select(static parts => (int.Parse(parts[0]), parts.ElementAtOrDefault(1)))]);
             else if (name == "refused")
                 _inherited = new InheritedSockets([], "LISTEN_PID is 1");
             else
@@ -74,7 +77,11 @@ public sealed class EndpointPlanTests : IDisposable
 
     [Fact]
     public void Make_UnknownForm_ErrorShowsTheForms()
-        => Assert.Contains("The forms are ", Assert.Throws<FormatException>(() => Make(["http://*:80", "tcp://127.0.0.1:9000"])).Message, StringComparison.Ordinal);
+    {
+        var error = Assert.Throws<FormatException>(() => Make(["http://*:80", "tcp://127.0.0.1:9000"]));
+
+        Assert.Contains("The forms are ", error.Message, StringComparison.Ordinal);
+    }
 
     private static string[] Split(string text) => text.Split(' ', StringSplitOptions.RemoveEmptyEntries);
 

@@ -78,7 +78,8 @@ public sealed class OtherServerTests : IDisposable
     {
         using var services = new ServiceCollection().BuildServiceProvider();
 
-        var error = await Assert.ThrowsAsync<InvalidOperationException>(() => new HttpServer(null).StartAsync(services, ["http://a", "http://b"], false, new ResponseRig.NoApplication(), default));
+        var error = await Assert.ThrowsAsync<InvalidOperationException>(
+            () => new HttpServer(null).StartAsync(services, ["http://a", "http://b"], false, new ResponseRig.NoApplication(), default));
 
         Assert.StartsWith("There is no HTTP server to listen on http://a, http://b. Add one before UseFastCgi", error.Message, StringComparison.Ordinal);
     }

@@ -50,7 +50,9 @@ public sealed class SocketBinderTests
         options.ListenUnixSocket("@fastcgi-" + Guid.NewGuid(), Configure);
         var name = Assert.Throws<IOException>(() => SocketBinder.Listen(options.ListenOptions.Single(), new InheritedSockets([]), NullLogger.Instance));
 
-        Assert.Equal("Failed to listen on fastcgi://127.0.0.1:0: Mode, Owner, Group and CreateDirectory are for the file of a unix socket, and there is none.", tcp.Message);
+        Assert.Equal(
+            "Failed to listen on fastcgi://127.0.0.1:0: Mode, Owner, Group and CreateDirectory are for the file of a unix socket, and there is none.",
+            tcp.Message);
         Assert.Contains("an abstract socket has no file", name.Message, StringComparison.Ordinal);
 
         void Configure(FastCgiListenOptions listen)

@@ -125,7 +125,8 @@ public sealed class UnixSocketsTests : IDisposable
     }
 
     [Fact]
-    public void Listen_RelativePath_Error() => Assert.All(["app.sock", "./app.sock", " /run/app.sock"], path => AssertFails("the path of a unix socket is absolute", path));
+    public void Listen_RelativePath_Error()
+        => Assert.All(["app.sock", "./app.sock", " /run/app.sock"], path => AssertFails("the path of a unix socket is absolute", path));
 
     /// <summary>It reads as an abstract name does, and is none: the system would make a file in the current folder.</summary>
     [Fact]

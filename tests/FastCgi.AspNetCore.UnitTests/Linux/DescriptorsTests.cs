@@ -18,7 +18,7 @@ public sealed class DescriptorsTests : IDisposable
     public void Dispose() => _listener.Dispose();
 
     [Fact]
-    public void IsListening_OnlyASocketThatListens()
+    public void IsListeningAndIsOpen_OnlyWhatIsSo()
     {
         using var other = TestSockets.MakePeer(_listener);
         using var file = File.OpenHandle("/dev/null");
@@ -27,11 +27,6 @@ public sealed class DescriptorsTests : IDisposable
         Assert.False(Descriptors.IsListening((int)other.Handle));
         Assert.False(Descriptors.IsListening((int)file.DangerousGetHandle()));
         Assert.False(Descriptors.IsListening(ClosedDescriptor));
-    }
-
-    [Fact]
-    public void IsOpen_AndIsReadOnly_OfNone_AreFalse()
-    {
         Assert.True(Descriptors.IsOpen((int)_listener.Handle));
         Assert.False(Descriptors.IsOpen(ClosedDescriptor));
         Assert.False(Descriptors.IsReadOnly(ClosedDescriptor));

@@ -70,10 +70,10 @@ public sealed partial class InterruptedCallTests : IDisposable
                 Assert.Null(SocketSend.Send((int)sender.Handle, chain.Head!, ref offset, out var isLost));
                 return isLost;
             },
-            () => Receive(receiver, filled));
+            () => TestSockets.Receive(receiver, filled));
 
         Assert.False(isLost);
-        Assert.Equal(Enumerable.Range(1, count).SelectMany(static i => Enumerable.Repeat((byte)i, 100)), Receive(receiver, count * 100));
+        Assert.Equal(Enumerable.Range(1, count).SelectMany(static i => Enumerable.Repeat((byte)i, 100)), TestSockets.Receive(receiver, count * 100));
         BufferBlock.ReturnChain(chain.Head!);
     }
 
@@ -92,14 +92,6 @@ public sealed partial class InterruptedCallTests : IDisposable
     {
         var room = stackalloc EpollEvent[1];
         return epoll.Wait(room, maxEvents, (int)Waiting.Patience.TotalMilliseconds);
-    }
-
-    private static byte[] Receive(Socket socket, int length)
-    {
-        var bytes = new byte[length];
-        for (var received = 0; received < length;)
-            received += socket.Receive(bytes.AsSpan(received));
-        return bytes;
     }
 
     /// <summary>Makes a call on a thread, interrupts it when it waits, and then does what it waits for.</summary>

@@ -5,7 +5,7 @@ public sealed class SystemAccountsTests
     private const uint Nobodys = 1_234_567;
 
     [Fact]
-    public void Find_ByNameOrNumber()
+    public void FindAndGetName_ByNameOrNumber()
     {
         Assert.Equal(0u, SystemAccounts.FindUser("root"));
         Assert.Equal(0u, SystemAccounts.FindGroup("root"));
@@ -15,11 +15,7 @@ public sealed class SystemAccountsTests
         Assert.Null(SystemAccounts.FindGroup("no such group"));
         Assert.Null(LocalAccounts.Find("no such user"));
         Assert.Null(LocalAccounts.Find("root", "/nowhere/passwd", "/etc/group"));
-    }
 
-    [Fact]
-    public void GetName_OfAnAccountWithoutOne_IsItsNumber()
-    {
         Assert.Equal("root", SystemAccounts.GetUserName(0));
         Assert.Equal("root", SystemAccounts.GetGroupName(0));
         Assert.Equal("1234567", SystemAccounts.GetUserName(Nobodys));

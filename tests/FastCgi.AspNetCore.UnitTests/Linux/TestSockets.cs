@@ -21,6 +21,14 @@ internal static class TestSockets
         return peer;
     }
 
+    public static byte[] Receive(Socket socket, int length)
+    {
+        var bytes = new byte[length];
+        for (var received = 0; received < length;)
+            received += socket.Receive(bytes.AsSpan(received));
+        return bytes;
+    }
+
     public static int GetFlags(int descriptor)
         => Convert.ToInt32(File.ReadLines($"/proc/self/fdinfo/{descriptor}").Single(static line => line.StartsWith("flags:", StringComparison.Ordinal))[6..].Trim(), 8);
 

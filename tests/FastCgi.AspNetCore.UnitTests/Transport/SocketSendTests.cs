@@ -43,7 +43,7 @@ public sealed class SocketSendTests : IDisposable
         Assert.Null(SocketSend.Send((int)_sender.Handle, chain, ref offset, out var isLost));
 
         Assert.False(isLost);
-        Assert.Equal(expected[37..], Receive(expected.Length - 37));
+        Assert.Equal(expected[37..], TestSockets.Receive(_receiver, expected.Length - 37));
         BufferBlock.ReturnChain(chain);
         Assert.Equal(0, _pool.RentedCount);
     }
@@ -88,7 +88,7 @@ public sealed class SocketSendTests : IDisposable
             rest = SocketSend.Send((int)_sender.Handle, rest, ref offset, out var isLost);
             Assert.False(isLost);
             while (_receiver.Available > 0)
-                received.AddRange(Receive(Math.Min(_receiver.Available, 1_000)));
+                received.AddRange(TestSockets.Receive(_receiver, Math.Min(_receiver.Available, 1_000)));
         }
 
         Assert.Equal(expected, received);
@@ -109,14 +109,6 @@ public sealed class SocketSendTests : IDisposable
 
         Assert.True(isLost);
         BufferBlock.ReturnChain(chain);
-    }
-
-    private byte[] Receive(int length)
-    {
-        var bytes = new byte[length];
-        for (var received = 0; received < length;)
-            received += _receiver.Receive(bytes.AsSpan(received));
-        return bytes;
     }
 
     private (BufferBlock Chain, byte[] Bytes) CreateChain(int count, int length)
