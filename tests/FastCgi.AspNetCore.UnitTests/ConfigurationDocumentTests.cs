@@ -1,9 +1,4 @@
 using System.Collections;
-using System.Globalization;
-using System.Reflection;
-using System.Text;
-using System.Text.RegularExpressions;
-using FastCgi.AspNetCore.Hosting;
 using Microsoft.Extensions.Configuration;
 
 namespace FastCgi.AspNetCore.UnitTests;

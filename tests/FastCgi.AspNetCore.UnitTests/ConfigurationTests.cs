@@ -1,7 +1,3 @@
-using System.Globalization;
-using System.Reflection;
-using System.Text;
-using FastCgi.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.Extensions.Configuration;
 
@@ -18,82 +14,53 @@ public sealed class ConfigurationTests
         Assert.Empty(options.ListenOptions);
     }
 
+    [Theory]
+    [InlineData("AllowUnverifiedClientCertificate", "true", true)]
+    [InlineData("AllowSynchronousIO", "TRUE", true)]
+    [InlineData("PathBase", "/app/", "/app")]
+    [InlineData("PATHSOURCE", "scriptNameAndPathInfo", FastCgiPathSource.ScriptNameAndPathInfo)]
+    [InlineData("TrustScriptName", "true", true)]
+    [InlineData("TraceIdentifierParameter", "REQUEST_ID", "REQUEST_ID")]
+    [InlineData("PingPath", "/ping", "/ping")]
+    [InlineData("SlowRequestThreshold", "00:00:03", "00:00:03")]
+    [InlineData("Limits:maxrequestbodysize", "9000000000", 9_000_000_000)]
+    [InlineData("LIMITS:LingerTimeout", "00:00:00.5", "00:00:00.5000000")]
+    public void Configure_Value_IsSet(string name, string value, object expected)
+    {
+        var options = Configure("fastcgi:" + name, value);
+
+        var owner = name.Contains(':', StringComparison.Ordinal) ? (object)options.Limits : options;
+        var actual = owner.GetType().GetProperty(name.Split(':')[^1], BindingFlags.Public | BindingFlags.Instance | BindingFlags.IgnoreCase)!.GetValue(owner);
+        Assert.Equal(expected, actual is TimeSpan time ? time.ToString() : actual);
+    }
+
     [Fact]
-    public void Configure_EveryName_IsSet()
+    public void Configure_Groups_AreSet()
     {
         var options = Configure("""
             {
               "FastCgi": {
-                "AllowUnverifiedClientCertificate": true,
-                "AllowSynchronousIO": true,
-                "PathBase": "/app/",
-                "PathSource": "DocumentUri",
-                "TrustScriptName": true,
-                "TraceIdentifierParameter": "REQUEST_ID",
-                "PingPath": "/ping",
-                "SlowRequestThreshold": "00:00:03",
                 "Roles": [ "Authorizer", "filter" ],
                 "ReservedPaths": [ "/health", "/status/" ],
-                "Limits": {
-                  "MaxConcurrentConnections": 1,
-                  "MaxConcurrentRequests": 2,
-                  "RequestQueueLimit": 3,
-                  "RequestQueueTimeout": "00:00:06",
-                  "MaxReservedRequests": 12,
-                  "MinRequestBodyDataRate": { "BytesPerSecond": 0.5, "GracePeriod": "00:00:09" },
-                  "MaxRequestsPerConnection": 4,
-                  "MaxRequestParametersTotalSize": 5,
-                  "MaxRequestParameterCount": 6,
-                  "MaxRequestBodySize": 9000000000,
-                  "MaxRequestBufferSize": 8,
-                  "MaxResponseBufferSize": 9,
-                  "MaxStandardErrorSize": 11,
-                  "RequestParametersTimeout": "00:00:10",
-                  "UnreadBodyTimeout": "00:00:07",
-                  "SendTimeout": "00:00:08",
-                  "KeepAliveTimeout": "00:01:30",
-                  "LingerTimeout": "00:00:00.5"
-                },
+                "Limits": { "MinRequestBodyDataRate": { "BytesPerSecond": 0.5, "GracePeriod": "00:00:09" } },
                 "Endpoints": {
                   "Site": { "Url": "fastcgi://localhost:9000", "Backlog": 12 },
-                  "Local": { "Url": "fastcgi://unix:/run/app.sock" }
+                  "Local": { "Url": "fastcgi://unix:/run/app.sock", "Mode": "0660", "Owner": "app", "Group": "www-data", "CreateDirectory": true }
                 }
               }
             }
             """);
 
-        Assert.True(options.AllowUnverifiedClientCertificate);
-        Assert.True(options.AllowSynchronousIO);
-        Assert.Equal("/app", options.PathBase);
-        Assert.Equal(FastCgiPathSource.DocumentUri, options.PathSource);
-        Assert.True(options.TrustScriptName);
-        Assert.Equal("REQUEST_ID", options.TraceIdentifierParameter);
-        Assert.Equal("/ping", options.PingPath);
-        Assert.Equal(TimeSpan.FromSeconds(3), options.SlowRequestThreshold);
         Assert.Equal([FastCgiRole.Authorizer, FastCgiRole.Filter], options.Roles.Order());
-        Assert.Equal(1, options.Limits.MaxConcurrentConnections);
-        Assert.Equal(2, options.Limits.MaxConcurrentRequests);
-        Assert.Equal(3, options.Limits.RequestQueueLimit);
         Assert.Equal(["/health", "/status"], options.ReservedPaths);
-        Assert.Equal(TimeSpan.FromSeconds(6), options.Limits.RequestQueueTimeout);
-        Assert.Equal(12, options.Limits.MaxReservedRequests);
-        Assert.Equal(0.5, options.Limits.MinRequestBodyDataRate!.BytesPerSecond);
-        Assert.Equal(TimeSpan.FromSeconds(9), options.Limits.MinRequestBodyDataRate.GracePeriod);
-        Assert.Equal(4, options.Limits.MaxRequestsPerConnection);
-        Assert.Equal(5, options.Limits.MaxRequestParametersTotalSize);
-        Assert.Equal(6, options.Limits.MaxRequestParameterCount);
-        Assert.Equal(9_000_000_000, options.Limits.MaxRequestBodySize);
-        Assert.Equal(8, options.Limits.MaxRequestBufferSize);
-        Assert.Equal(9, options.Limits.MaxResponseBufferSize);
-        Assert.Equal(11, options.Limits.MaxStandardErrorSize);
-        Assert.Equal(TimeSpan.FromSeconds(10), options.Limits.RequestParametersTimeout);
-        Assert.Equal(TimeSpan.FromSeconds(7), options.Limits.UnreadBodyTimeout);
-        Assert.Equal(TimeSpan.FromSeconds(8), options.Limits.SendTimeout);
-        Assert.Equal(TimeSpan.FromSeconds(90), options.Limits.KeepAliveTimeout);
-        Assert.Equal(TimeSpan.FromMilliseconds(500), options.Limits.LingerTimeout);
+        var rate = options.Limits.MinRequestBodyDataRate!;
+        Assert.Equal((0.5, TimeSpan.FromSeconds(9)), (rate.BytesPerSecond, rate.GracePeriod));
         Assert.Equal(
             [("fastcgi://unix:/run/app.sock", 4_096), ("fastcgi://127.0.0.1:9000", 12), ("fastcgi://[::1]:9000", 12)],
             options.ListenOptions.Select(static endpoint => (endpoint.ToString(), endpoint.Backlog)));
+        var listen = options.ListenOptions[0];
+        Assert.Equal(UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead | UnixFileMode.GroupWrite, listen.Mode);
+        Assert.Equal(("app", "www-data", true), (listen.Owner, listen.Group, listen.CreateDirectory));
     }
 
     [Fact]
@@ -109,20 +76,6 @@ public sealed class ConfigurationTests
         Assert.Equal(["192.0.2.1", "10.0.0.0/8"], options.ListenOptions[0].AllowedAddresses);
         Assert.Equal(["www-data", "33"], options.ListenOptions[1].AllowedUsers);
         Assert.Equal(["www-data"], options.ListenOptions[1].AllowedGroups);
-    }
-
-    [Fact]
-    public void Configure_UnixSocket_EveryNameIsSet()
-    {
-        var options = Configure("""
-            { "FastCgi": { "Endpoints": { "Local": {
-              "Url": "fastcgi://unix:/run/app.sock", "Mode": "0660", "Owner": "app", "Group": "www-data", "CreateDirectory": true
-            } } } }
-            """);
-
-        var listen = Assert.Single(options.ListenOptions);
-        Assert.Equal(UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead | UnixFileMode.GroupWrite, listen.Mode);
-        Assert.Equal(("app", "www-data", true), (listen.Owner, listen.Group, listen.CreateDirectory));
     }
 
     /// <summary>A new property of the limits must be given a name in the configuration.</summary>
@@ -147,14 +100,6 @@ public sealed class ConfigurationTests
     }
 
     [Fact]
-    public void Configure_Names_InAnyCase()
-    {
-        Assert.Equal(7, Configure("fastcgi:LIMITS:maxrequestbodysize", "7").Limits.MaxRequestBodySize);
-        Assert.True(Configure("FASTCGI:allowSynchronousIO", "TRUE").AllowSynchronousIO);
-        Assert.Equal(FastCgiPathSource.ScriptNameAndPathInfo, Configure("FastCgi:PATHSOURCE", "scriptNameAndPathInfo").PathSource);
-    }
-
-    [Fact]
     public void Configure_SendFile_RootsAndHeadersAreSet()
     {
         var options = Configure("""
@@ -175,38 +120,27 @@ public sealed class ConfigurationTests
         Assert.Equal(["Content-Encoding", "Vary"], options.SendFile.PassedHeaders.Order());
     }
 
-    [Theory]
-    [InlineData("MaxConcurrentConnections")]
-    [InlineData("MaxConcurrentRequests")]
-    [InlineData("MaxRequestBodySize")]
-    [InlineData("MaxRequestBufferSize")]
-    [InlineData("MaxResponseBufferSize")]
-    [InlineData("MaxStandardErrorSize")]
-    [InlineData("KeepAliveTimeout")]
-    [InlineData("SendTimeout")]
-    [InlineData("RequestQueueTimeout")]
-    [InlineData("MinRequestBodyDataRate")]
-    public void Configure_NullOrEmptyLimit_IsNoLimit(string name)
+    [Fact]
+    public void Configure_NullOrEmptyLimit_IsNoLimit()
     {
-        var property = typeof(FastCgiServerLimits).GetProperty(name)!;
+        var optional = typeof(FastCgiServerLimits).GetProperties()
+            .Where(static limit => !limit.PropertyType.IsValueType || Nullable.GetUnderlyingType(limit.PropertyType) is not null)
+            .ToList();
 
-        Assert.Null(property.GetValue(Configure($$"""{ "FastCgi": { "Limits": { "{{name}}": null } } }""").Limits));
-        Assert.Null(property.GetValue(Configure("FastCgi:Limits:" + name, "").Limits));
+        Assert.Equal(10, optional.Count);
+        Assert.All(optional, static limit =>
+        {
+            Assert.Null(limit.GetValue(Configure($$"""{ "FastCgi": { "Limits": { "{{limit.Name}}": null } } }""").Limits));
+            Assert.Null(limit.GetValue(Configure("FastCgi:Limits:" + limit.Name, "").Limits));
+        });
     }
 
     [Theory]
-    [InlineData("FastCgi:Unknown", "1")]
-    [InlineData("FastCgi:MaxRequestBodySize", "1")]
-    [InlineData("FastCgi:Limits:Unknown", "1")]
-    [InlineData("FastCgi:Limits:PathBase", "/app")]
-    [InlineData("FastCgi:Endpoints:Site:Unknown", "1")]
-    [InlineData("FastCgi:Endpoints:Site:Backlog:Unknown", "1")]
-    [InlineData("FastCgi:Limits:MaxRequestBodySize:Unknown", "1")]
-    [InlineData("FastCgi:Limits:MinRequestBodyDataRate:Unknown", "1")]
-    [InlineData("FastCgi:Transport:Unknown", "1")]
-    [InlineData("FastCgi:SendFile:Unknown", "1")]
-    [InlineData("FastCgi:SendFile:Roots:Files:Unknown", "1")]
-    public void Configure_UnknownName_ErrorNamesThePath(string path, string value) => AssertError(path, value, path, "is not an option");
+    [InlineData("FastCgi:Unknown", "FastCgi:MaxRequestBodySize", "FastCgi:Limits:Unknown", "FastCgi:Limits:PathBase", "FastCgi:Transport:Unknown")]
+    [InlineData("FastCgi:Endpoints:Site:Unknown", "FastCgi:Endpoints:Site:Backlog:Unknown", "FastCgi:SendFile:Unknown", "FastCgi:SendFile:Roots:Files:Unknown")]
+    [InlineData("FastCgi:Limits:MaxRequestBodySize:Unknown", "FastCgi:Limits:MinRequestBodyDataRate:Unknown")]
+    public void Configure_UnknownName_ErrorNamesThePath(params string[] paths)
+        => Assert.All(paths, static path => AssertError(path, "1", path, "is not an option"));
 
     [Theory]
     [InlineData("FastCgi:AllowSyncronousIO", "FastCgi:AllowSynchronousIO")]
@@ -231,59 +165,43 @@ public sealed class ConfigurationTests
     [Theory]
     [InlineData("FastCgi:AllowSynchronousIO", "yes")]
     [InlineData("FastCgi:PathBase", "app")]
-    [InlineData("FastCgi:PathSource", "")]
-    [InlineData("FastCgi:PathSource", "Somewhere")]
-    [InlineData("FastCgi:PathSource", "7")]
-    [InlineData("FastCgi:PathSource", "RequestUri, DocumentUri")]
+    [InlineData("FastCgi:PathSource", "", "Somewhere", "7", "RequestUri, DocumentUri")]
     [InlineData("FastCgi:TrustScriptName", "PathInfo")]
+    [InlineData("FastCgi:Roles", "Authorizer")]
+    [InlineData("FastCgi:Roles:0", "Accelerator")]
+    [InlineData("FastCgi:ReservedPaths", "/health")]
+    [InlineData("FastCgi:ReservedPaths:0", "health", "/")]
+    [InlineData("FastCgi:Transport", "Epoll")]
     [InlineData("FastCgi:Transport:Engine", "1")]
     [InlineData("FastCgi:Transport:ApplicationScheduling", "Sometimes")]
     [InlineData("FastCgi:Transport:LoopCount", "0")]
-    [InlineData("FastCgi:Endpoints", "fastcgi://127.0.0.1:9000")]
-    [InlineData("FastCgi:Limits", "5")]
-    [InlineData("FastCgi:SendFile:Roots:Files:Path", "files")]
     [InlineData("FastCgi:SendFile:Roots:Files", "/srv/files")]
-    [InlineData("FastCgi:Transport", "Epoll")]
-    [InlineData("FastCgi:Roles", "Authorizer")]
-    [InlineData("FastCgi:Roles:0", "Accelerator")]
+    [InlineData("FastCgi:SendFile:Roots:Files:Path", "files")]
+    [InlineData("FastCgi:Limits", "5")]
     [InlineData("FastCgi:Limits:MaxConcurrentConnections", "0")]
     [InlineData("FastCgi:Limits:MaxConcurrentRequests", "many")]
-    [InlineData("FastCgi:Limits:RequestQueueLimit", "-1")]
-    [InlineData("FastCgi:Limits:RequestQueueLimit", "")]
+    [InlineData("FastCgi:Limits:RequestQueueLimit", "-1", "")]
     [InlineData("FastCgi:Limits:RequestQueueTimeout", "00:00:00")]
     [InlineData("FastCgi:Limits:MaxReservedRequests", "0")]
     [InlineData("FastCgi:Limits:MinRequestBodyDataRate", "240")]
-    [InlineData("FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond", "0")]
-    [InlineData("FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond", "fast")]
-    [InlineData("FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond", "NaN")]
-    [InlineData("FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond", "Infinity")]
-    [InlineData("FastCgi:ReservedPaths", "/health")]
-    [InlineData("FastCgi:ReservedPaths:0", "health")]
-    [InlineData("FastCgi:ReservedPaths:0", "/")]
+    [InlineData("FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond", "0", "fast", "NaN", "Infinity")]
     [InlineData("FastCgi:Limits:MaxRequestsPerConnection", "65536")]
     [InlineData("FastCgi:Limits:MaxRequestParametersTotalSize", "3000000000")]
     [InlineData("FastCgi:Limits:MaxRequestParameterCount", "1.5")]
-    [InlineData("FastCgi:Limits:MaxRequestBodySize", "-1")]
-    [InlineData("FastCgi:Limits:MaxRequestBodySize", "30MB")]
-    [InlineData("FastCgi:Limits:MaxRequestBodySize", "99999999999999999999")]
+    [InlineData("FastCgi:Limits:MaxRequestBodySize", "-1", "30MB", "99999999999999999999")]
     [InlineData("FastCgi:Limits:MaxRequestBufferSize", "0")]
     [InlineData("FastCgi:Limits:MaxResponseBufferSize", "1,000")]
-    [InlineData("FastCgi:Limits:RequestParametersTimeout", "00:00:00")]
-    [InlineData("FastCgi:Limits:RequestParametersTimeout", "30s")]
+    [InlineData("FastCgi:Limits:RequestParametersTimeout", "00:00:00", "30s")]
     [InlineData("FastCgi:Limits:KeepAliveTimeout", "-00:00:05")]
     [InlineData("FastCgi:Limits:LingerTimeout", "")]
+    [InlineData("FastCgi:Endpoints", "fastcgi://127.0.0.1:9000")]
     [InlineData("FastCgi:Endpoints:Site:Backlog", "0")]
-    [InlineData("FastCgi:Endpoints:Site:Mode", "rw-rw----")]
-    [InlineData("FastCgi:Endpoints:Site:Mode", "668")]
-    [InlineData("FastCgi:Endpoints:Site:Mode", "66")]
-    [InlineData("FastCgi:Endpoints:Site:Mode", "4660")]
-    [InlineData("FastCgi:Endpoints:Site:Mode", "")]
+    [InlineData("FastCgi:Endpoints:Site:Mode", "rw-rw----", "668", "66", "4660", "")]
     [InlineData("FastCgi:Endpoints:Site:CreateDirectory", "yes")]
     [InlineData("FastCgi:Endpoints:Site:AllowedAddresses", "")]
-    [InlineData("FastCgi:Endpoints:Site:Url", "http://*:80")]
-    [InlineData("FastCgi:Endpoints:Site:Url", "fastcgi://127.0.0.1")]
-    public void Configure_BadValue_ErrorNamesThePathAndTheValue(string path, string value)
-        => AssertError(path, value, $"{path} = '{value}'", "is not valid: ");
+    [InlineData("FastCgi:Endpoints:Site:Url", "http://*:80", "fastcgi://127.0.0.1")]
+    public void Configure_BadValue_ErrorNamesThePathAndTheValue(string path, params string[] values)
+        => Assert.All(values, value => AssertError(path, value, $"{path} = '{value}'", "is not valid: "));
 
     [Fact]
     public void Configure_EndpointWithoutUrl_ErrorNamesThePath()
@@ -294,26 +212,18 @@ public sealed class ConfigurationTests
     }
 
     [Theory]
-    [InlineData("00:00:01", "FastCgi:Limits:MinRequestBodyDataRate:GracePeriod = '00:00:01'")]
-    [InlineData("5", "FastCgi:Limits:MinRequestBodyDataRate:GracePeriod = '5'")]
-    public void Configure_GracePeriodThatIsNone_ErrorNamesThePathAndTheValue(string value, string text)
+    [InlineData("240", "00:00:01", "GracePeriod = '00:00:01'")]
+    [InlineData("240", "5", "GracePeriod = '5'")]
+    [InlineData(null, "00:00:05", "BytesPerSecond = '' is not valid: a value is missing.")]
+    public void Configure_RateThatIsNone_ErrorNamesThePathAndTheValue(string? rate, string grace, string text)
     {
-        var settings = new Dictionary<string, string?>
-        {
-            ["FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond"] = "240",
-            ["FastCgi:Limits:MinRequestBodyDataRate:GracePeriod"] = value,
-        };
+        const string Path = "FastCgi:Limits:MinRequestBodyDataRate:";
+        var settings = new Dictionary<string, string?> { [Path + "GracePeriod"] = grace };
+        if (rate is not null)
+            settings[Path + "BytesPerSecond"] = rate;
         var error = Assert.Throws<InvalidOperationException>(() => Configure(new ConfigurationBuilder().AddInMemoryCollection(settings).Build()));
 
-        Assert.Contains(text, error.Message, StringComparison.Ordinal);
-    }
-
-    [Fact]
-    public void Configure_GracePeriodAlone_RateIsMissed()
-    {
-        var error = Assert.Throws<InvalidOperationException>(() => Configure("FastCgi:Limits:MinRequestBodyDataRate:GracePeriod", "00:00:05"));
-
-        Assert.Contains("FastCgi:Limits:MinRequestBodyDataRate:BytesPerSecond = '' is not valid: a value is missing.", error.Message, StringComparison.Ordinal);
+        Assert.Contains(Path + text, error.Message, StringComparison.Ordinal);
     }
 
     private static void AssertError(string path, string value, params string[] texts)

@@ -1,5 +1,3 @@
-using System.Text.RegularExpressions;
-
 namespace FastCgi.AspNetCore.UnitTests;
 
 /// <summary>Each statement of <c>tests/server-contract.md</c> has a test, or a difference that is stated.</summary>

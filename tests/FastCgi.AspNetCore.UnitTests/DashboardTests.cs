@@ -1,5 +1,4 @@
 using System.Text.Json;
-using System.Text.RegularExpressions;
 
 namespace FastCgi.AspNetCore.UnitTests;
 

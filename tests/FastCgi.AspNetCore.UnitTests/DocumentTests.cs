@@ -1,7 +1,3 @@
-using System.Reflection;
-using System.Text;
-using System.Text.RegularExpressions;
-using Microsoft.Extensions.Logging;
 using Xunit.Abstractions;
 
 namespace FastCgi.AspNetCore.UnitTests;

@@ -1,6 +1,3 @@
-using System.Reflection;
-using System.Text.RegularExpressions;
-
 namespace FastCgi.AspNetCore.UnitTests;
 
 /// <summary>References between the folders of the library, which are its namespaces, go one way.</summary>

@@ -1,5 +1,3 @@
-using System.Text.RegularExpressions;
-
 namespace FastCgi.AspNetCore.UnitTests;
 
 /// <summary>docs/protocol-coverage.md names each statement once, and tests and files that exist.</summary>

@@ -1,6 +1,3 @@
-using System.Reflection;
-using Microsoft.Extensions.Logging;
-
 namespace FastCgi.AspNetCore.UnitTests;
 
 /// <summary>Measures of the library's source that a reader relies on.</summary>

@@ -1,15 +1,8 @@
-using System.Net.Sockets;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Accounts;
 using FastCgi.AspNetCore.Advice;
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.UnitTests.Advice;
 
 /// <summary>What is said at start of who can connect to a unix socket.</summary>
-[SupportedOSPlatform("linux")]
 public sealed class SocketReachTests : IDisposable
 {
     // A user of every distribution that no test runs as.
@@ -97,32 +90,6 @@ public sealed class SocketReachTests : IDisposable
 
         Assert.Equal(LogLevel.Information, level);
         Assert.EndsWith("; of the users that web servers run as: root.", message, StringComparison.Ordinal);
-    }
-
-    [Fact]
-    public void Permissions_AreTheSystems()
-    {
-        var file = new FilePermissions(1, 2, (UnixFileMode)0b_010_001_111);
-
-        Assert.True(file.AllowsWriting(1, [7]));
-        Assert.False(file.AllowsEntering(1, [2]));
-        Assert.False(file.AllowsWriting(9, [7, 2]));
-        Assert.True(file.AllowsEntering(9, [7, 2]));
-        Assert.True(file.AllowsWriting(9, [7]));
-        Assert.True(new FilePermissions(1, 2, default).AllowsWriting(0, [0]));
-    }
-
-    [Fact]
-    public void Accounts_OfTheSystem()
-    {
-        var (_, user, group, groups) = LocalAccounts.Find(WebServer)!;
-
-        Assert.Equal(WebServer, SystemAccounts.GetUserName(user));
-        Assert.Equal(WebServer, group);
-        Assert.Contains(WebServer, groups.Select(SystemAccounts.GetGroupName));
-        Assert.Null(LocalAccounts.Find("no-such-user"));
-        Assert.Equal("12345678", SystemAccounts.GetUserName(12_345_678));
-        Assert.Equal("12345678", SystemAccounts.GetGroupName(12_345_678));
     }
 
     public void Dispose()

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Buffers;
-
 namespace FastCgi.AspNetCore.UnitTests.Buffers;
 
 public sealed class BufferChainTests
@@ -24,20 +22,12 @@ public sealed class BufferChainTests
     }
 
     [Fact]
-    public void Append_Null_StaysEmpty()
-    {
-        _chain.Append(null);
-
-        Assert.Null(_chain.Head);
-        Assert.Null(_chain.Tail);
-        Assert.Equal(0, _chain.Length);
-    }
-
-    [Fact]
     public void Append_BlocksAndChains_InOrderWithTheirLengths()
     {
         var (a, b, c) = (Block("a"u8), Block("bb"u8), Block("ccc"u8));
         b.Next = c;
+        _chain.Append(null);
+        AssertEmpty();
 
         _chain.Append(a);
         _chain.Append(b);
@@ -48,37 +38,32 @@ public sealed class BufferChainTests
         Assert.Equal(6, _chain.Length);
     }
 
-    [Fact]
-    public void RemoveFirst_UntilEmpty_BlocksComeSingly()
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public void RemoveFirstOrClear_Chain_IsHandedOver(bool isCleared)
     {
         var (a, b) = (Block("a"u8), Block("bb"u8));
         _chain.Append(a);
         _chain.Append(b);
 
-        Assert.Same(a, _chain.RemoveFirst());
-        Assert.Null(a.Next);
-        Assert.Equal(2, _chain.Length);
-        Assert.Same(b, _chain.RemoveFirst());
-        Assert.Null(_chain.Head);
-        Assert.Null(_chain.Tail);
-        Assert.Equal(0, _chain.Length);
+        if (isCleared)
+        {
+            Assert.Same(a, _chain.Clear());
+            Assert.Same(b, a.Next);
+            Assert.Null(_chain.Clear());
+        }
+        else
+        {
+            Assert.Same(a, _chain.RemoveFirst());
+            Assert.Null(a.Next);
+            Assert.Equal(2, _chain.Length);
+            Assert.Same(b, _chain.RemoveFirst());
+        }
 
-        _chain.Append(a);
-        Assert.Same(a, _chain.Tail);
-    }
-
-    [Fact]
-    public void Clear_Chain_IsHandedOver()
-    {
-        var (a, b) = (Block("a"u8), Block("bb"u8));
-        _chain.Append(a);
+        AssertEmpty();
         _chain.Append(b);
-
-        Assert.Same(a, _chain.Clear());
-        Assert.Same(b, a.Next);
-        Assert.Null(_chain.Head);
-        Assert.Equal(0, _chain.Length);
-        Assert.Null(_chain.Clear());
+        Assert.Same(b, _chain.Tail);
     }
 
     /// <summary>The memory of whole blocks, but for the last one, which is filled before another is rented.</summary>
@@ -177,6 +162,8 @@ public sealed class BufferChainTests
         Assert.Equal(0, small.RentedCount);
         Assert.Equal(0, large.RentedCount);
     }
+
+    private void AssertEmpty() => Assert.Equal((null, null, 0), (_chain.Head, _chain.Tail, _chain.Length));
 
     private static BufferBlock Block(ReadOnlySpan<byte> bytes)
     {

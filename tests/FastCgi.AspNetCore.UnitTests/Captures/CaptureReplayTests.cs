@@ -1,6 +1,3 @@
-using System.Text;
-using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.UnitTests.Cgi;
 using FastCgi.AspNetCore.UnitTests.Requests;
 

@@ -1,7 +1,5 @@
 using System.Security.Authentication;
-using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.UnitTests.Requests;
-using Microsoft.Extensions.Logging.Abstractions;
 
 namespace FastCgi.AspNetCore.UnitTests.Captures;
 

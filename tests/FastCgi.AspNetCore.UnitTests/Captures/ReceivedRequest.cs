@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.AspNetCore.UnitTests.Captures;
 
 /// <summary>What the records of a request brought: its whole params, and its body as far as it came.</summary>

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.UnitTests.Protocol;
 using FastCgi.AspNetCore.UnitTests.Requests;
 

@@ -1,7 +1,4 @@
 using System.Security.Cryptography.X509Certificates;
-using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Testing;
-using Xunit;
 
 namespace FastCgi.AspNetCore.UnitTests.Cgi;
 
@@ -48,15 +45,11 @@ public sealed class CertificateTextTests : IDisposable
     }
 
     [Theory]
-    [InlineData(" ")]
-    [InlineData("(null)")]
-    [InlineData("%zz")]
-    [InlineData("TUlJ")]
-    [InlineData("-----BEGIN CERTIFICATE-----\nTUlJ\n-----END CERTIFICATE-----")]
+    [InlineData(" ", "(null)", "%zz", "TUlJ")]
+    [InlineData("-----BEGIN CERTIFICATE-----", "-----BEGIN CERTIFICATE-----\nTUlJ\n-----END CERTIFICATE-----")]
     [InlineData("-----BEGIN CERTIFICATE-----\n!!!!\n-----END CERTIFICATE-----")]
     [InlineData("-----BEGIN PUBLIC KEY-----\nTUlJ\n-----END PUBLIC KEY-----")]
-    [InlineData("-----BEGIN CERTIFICATE-----")]
-    public void Parse_NoCertificate_IsNull(string text) => Assert.Null(CertificateText.Parse(text));
+    public void Parse_NoCertificate_IsNull(params string[] texts) => Assert.All(texts, static text => Assert.Null(CertificateText.Parse(text)));
 
     [Fact]
     public void Parse_CutCertificate_IsNull()
@@ -68,14 +61,8 @@ public sealed class CertificateTextTests : IDisposable
     }
 
     [Theory]
-    [InlineData("SUCCESS", true)]
-    [InlineData("0", true)]
-    [InlineData("NONE", false)]
-    [InlineData("GENEROUS", false)]
-    [InlineData("FAILED:self-signed certificate", false)]
-    [InlineData("18", false)]
-    [InlineData("success", false)]
-    [InlineData("", false)]
-    [InlineData(null, false)]
-    public void IsVerified_Verdict_OnlyThatOfAValidCertificate(string? verdict, bool expected) => Assert.Equal(expected, CertificateText.IsVerified(verdict));
+    [InlineData(true, "SUCCESS", "0")]
+    [InlineData(false, "NONE", "GENEROUS", "FAILED:self-signed certificate", "18", "success", "", null)]
+    public void IsVerified_Verdict_OnlyThatOfAValidCertificate(bool expected, params string?[] verdicts)
+        => Assert.All(verdicts, verdict => Assert.Equal(expected, CertificateText.IsVerified(verdict)));
 }

@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.UnitTests.Protocol;
 
 namespace FastCgi.AspNetCore.UnitTests.Cgi;
@@ -14,6 +13,15 @@ internal sealed class CgiParameters
         var parameters = new CgiParameters().Add("REQUEST_METHOD", "GET");
         foreach (var (name, value) in variables)
             parameters.Add(name, value);
+        return parameters;
+    }
+
+    /// <summary>Params with a method, and variables that are separated by bars.</summary>
+    public static CgiParameters Parse(string variables)
+    {
+        var parameters = Get();
+        foreach (var variable in variables.Split('|', StringSplitOptions.RemoveEmptyEntries))
+            parameters.Add(variable.Split('=')[0], variable[(variable.IndexOf('=', StringComparison.Ordinal) + 1)..]);
         return parameters;
     }
 

@@ -1,6 +1,3 @@
-using System.Text;
-using FastCgi.AspNetCore.Cgi;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.UnitTests.Cgi;
@@ -19,8 +16,9 @@ public sealed class CgiResponseWriterTests
         Add("Location", "/elsewhere");
         Add("Content-Type", "text/plain; charset=utf-8");
         Add("X-Empty", "");
+        Add("X", "a\tb");
 
-        Assert.Equal("Location: /elsewhere\r\nContent-Type: text/plain; charset=utf-8\r\nX-Empty: \r\nStatus: 303 See Other\r\n\r\n", Write(303));
+        Assert.Equal("Location: /elsewhere\r\nContent-Type: text/plain; charset=utf-8\r\nX-Empty: \r\nX: a\tb\r\nStatus: 303 See Other\r\n\r\n", Write(303));
     }
 
     [Fact]
@@ -34,34 +32,21 @@ public sealed class CgiResponseWriterTests
     }
 
     [Theory]
-    [InlineData("Connection")]
-    [InlineData("connection")]
-    [InlineData("Keep-Alive")]
-    [InlineData("Proxy-Connection")]
-    [InlineData("Transfer-Encoding")]
-    [InlineData("TRAILER")]
-    [InlineData("Upgrade")]
-    [InlineData("Status")]
-    [InlineData("STATUS")]
-    public void Write_FieldOfTheServerOrTheFrontEnd_IsLeftOut(string name)
+    [InlineData("Connection", "connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "TRAILER", "Upgrade", "Status", "STATUS")]
+    public void Write_FieldOfTheServerOrTheFrontEnd_IsLeftOut(params string[] names)
     {
-        Add(name, "200");
+        foreach (var name in names)
+            Add(name, "200");
         Add("X-After", "1");
 
         Assert.Equal("X-After: 1\r\nStatus: 200 OK\r\n\r\n", Write());
-        Assert.True(CgiResponseWriter.IsReserved(name));
+        Assert.All(names, static name => Assert.True(CgiResponseWriter.IsReserved(name)));
     }
 
     [Theory]
-    [InlineData("Content-Length")]
-    [InlineData("Location")]
-    [InlineData("Server")]
-    [InlineData("Date")]
-    [InlineData("X-Accel-Buffering")]
-    [InlineData("X-Status")]
-    [InlineData("Statue")]
-    [InlineData("TE")]
-    public void IsReserved_FieldOfTheApplication_IsNot(string name) => Assert.False(CgiResponseWriter.IsReserved(name));
+    [InlineData("Content-Length", "Location", "Server", "Date", "X-Accel-Buffering", "X-Status", "Statue", "TE")]
+    public void IsReserved_FieldOfTheApplication_IsNot(params string[] names)
+        => Assert.All(names, static name => Assert.False(CgiResponseWriter.IsReserved(name)));
 
     [Theory]
     [InlineData(0L, "Content-Length: 0\r\n")]
@@ -75,51 +60,22 @@ public sealed class CgiResponseWriterTests
     }
 
     [Fact]
-    public void Write_ReasonPhrase_IsTheApplications() => Assert.Equal("Status: 404 Nothing here\r\n\r\n", Write(404, "Nothing here"));
-
-    [Theory]
-    [InlineData("a\rb")]
-    [InlineData("a\nb")]
-    [InlineData("a\r\nX-Injected: 1")]
-    [InlineData("a\0")]
-    [InlineData("\x01")]
-    [InlineData("\x7f")]
-    public void Write_ControlCharacter_IsRefusedInValueAndNameAndReason(string text)
+    public void Write_ControlCharacter_IsRefusedInValueAndNameAndReason()
     {
-        Assert.Throws<InvalidOperationException>(() => Write(reasonPhrase: text));
-
-        foreach (var encodingSelector in (Func<string, Encoding?>?[])[null, static _ => Encoding.Latin1])
+        foreach (var text in (string[])["a\rb", "a\nb", "a\r\nX-Injected: 1", "a\0", "\x01", "\x7f"])
         {
-            _encodingSelector = encodingSelector;
-            _headers.Clear();
-            Add("X", text);
-            Assert.Throws<InvalidOperationException>(() => Write());
-
-            _headers.Clear();
-            Add("X" + text, "v");
-            Assert.Throws<InvalidOperationException>(() => Write());
+            Assert.Throws<InvalidOperationException>(() => Write(reasonPhrase: text));
+            foreach (var encodingSelector in (Func<string, Encoding?>?[])[null, static _ => Encoding.Latin1])
+            {
+                _encodingSelector = encodingSelector;
+                AssertRefused("X", text);
+                AssertRefused("X" + text, "v");
+            }
         }
     }
 
-    [Theory]
-    [InlineData("X Y")]
-    [InlineData("X:")]
-    [InlineData("Größe")]
-    [InlineData("(X)")]
-    public void Write_NameIsNoToken_IsRefused(string name)
-    {
-        Add(name, "v");
-
-        Assert.Throws<InvalidOperationException>(() => Write());
-    }
-
     [Fact]
-    public void Write_Tab_IsAllowed()
-    {
-        Add("X", "a\tb");
-
-        Assert.Equal("X: a\tb\r\nStatus: 200 OK\r\n\r\n", Write());
-    }
+    public void Write_NameIsNoToken_IsRefused() => Assert.All(["X Y", "X:", "Größe", "(X)"], name => AssertRefused(name, "v"));
 
     [Fact]
     public void Write_EncodingChosenByName_IsUsedForThatHeader()
@@ -159,6 +115,13 @@ public sealed class CgiResponseWriterTests
         Assert.EndsWith(end, Write(511, contentLength: long.MaxValue), StringComparison.Ordinal);
     }
 
+    private void AssertRefused(string name, string value)
+    {
+        _headers.Clear();
+        Add(name, value);
+        Assert.Throws<InvalidOperationException>(() => Write());
+    }
+
     private void Add(string name, StringValues values) => _headers.Add(new(name, values));
 
     private string Write(int statusCode = StatusCodes.Status200OK, string? reasonPhrase = null, long? contentLength = null)
@@ -184,7 +147,7 @@ public sealed class CgiResponseWriterTests
             return 8 * charCount;
         }
 
-        public override int GetCharCount(byte[] bytes, int index, int count) => count / 8;
+        public override int GetCharCount(byte[] bytes, int index, int count) => throw new NotSupportedException();
 
         public override int GetChars(byte[] bytes, int byteIndex, int byteCount, char[] chars, int charIndex) => throw new NotSupportedException();
 

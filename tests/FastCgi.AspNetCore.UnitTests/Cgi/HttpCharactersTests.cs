@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
-
 namespace FastCgi.AspNetCore.UnitTests.Cgi;
 
 public sealed class HttpCharactersTests

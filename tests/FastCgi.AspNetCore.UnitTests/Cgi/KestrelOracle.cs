@@ -1,9 +1,5 @@
-using System.Net;
-using System.Net.Sockets;
-using System.Text;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.UnitTests.Cgi;

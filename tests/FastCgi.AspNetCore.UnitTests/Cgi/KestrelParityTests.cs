@@ -1,8 +1,3 @@
-using System.Globalization;
-using System.Text;
-using FastCgi.AspNetCore.Cgi;
-using Microsoft.AspNetCore.Http;
-
 namespace FastCgi.AspNetCore.UnitTests.Cgi;
 
 /// <summary>

@@ -1,6 +1,3 @@
-using System.Text;
-using FastCgi.AspNetCore.Cgi;
-
 namespace FastCgi.AspNetCore.UnitTests.Cgi;
 
 public sealed class StatusLineTests

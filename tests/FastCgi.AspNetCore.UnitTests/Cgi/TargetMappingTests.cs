@@ -1,13 +1,8 @@
-using FastCgi.AspNetCore.Cgi;
-
 namespace FastCgi.AspNetCore.UnitTests.Cgi;
 
 /// <summary>Path, query and raw target, from each source.</summary>
 public sealed class TargetMappingTests
 {
-    private static readonly CgiMapping s_documentUri = new() { PathSource = FastCgiPathSource.DocumentUri };
-    private static readonly CgiMapping s_scriptName = new() { PathSource = FastCgiPathSource.ScriptNameAndPathInfo };
-
     [Fact]
     public void Map_RequestUri_PathIsDecodedAndQueryIsNot()
     {
@@ -16,14 +11,23 @@ public sealed class TargetMappingTests
         Assert.Equal(("", "/a b/%2F", "?c=%20d&e=%zz+?"), (head.PathBase, head.Path, head.QueryString));
     }
 
-    [Fact]
+    /// <summary>Which of the variables, with bars between them, are believed.</summary>
+    [Theory]
     [Trait("Contract", "T4")]
-    public void Map_RequestUri_IsBelievedBeforeTheDecodedVariables()
+    [InlineData(FastCgiPathSource.RequestUri, "SCRIPT_NAME=/s|PATH_INFO=/p|DOCUMENT_URI=/d|QUERY_STRING=z=1|REQUEST_URI=/a?b=2", "/a", "?b=2", "/a?b=2")]
+    [InlineData(FastCgiPathSource.DocumentUri, "REQUEST_URI=/old%2Fx?q=1|DOCUMENT_URI=/new/\xc3\xa9/../y|QUERY_STRING=r=2", "/new/y", "?r=2", "/old%2Fx?q=1")]
+    [InlineData(FastCgiPathSource.DocumentUri, "REQUEST_URI=/a%20b|DOCUMENT_URI=", "/a b", "", "/a%20b")]
+    [InlineData(FastCgiPathSource.DocumentUri, "SCRIPT_NAME=/s", "/s", "", "/s")]
+    [InlineData(FastCgiPathSource.ScriptNameAndPathInfo, "REQUEST_URI=/old?q=1|SCRIPT_NAME=/new|PATH_INFO=/y%20z|QUERY_STRING=", "/new/y%20z", "", "/old?q=1")]
+    [InlineData(FastCgiPathSource.RequestUri, "", "/", "", "/")]
+    public void Map_FromEachSource_IsThePathAndTheQuery(FastCgiPathSource source, string variables, string path, string query, string rawTarget)
     {
-        var head = CgiParameters.Get(
-            ("SCRIPT_NAME", "/s"), ("PATH_INFO", "/p"), ("DOCUMENT_URI", "/d"), ("QUERY_STRING", "z=1"), ("REQUEST_URI", "/a?b=2")).Map();
+        var mapping = new CgiMapping { PathSource = source };
+        var parameters = CgiParameters.Parse(variables);
+        var head = parameters.Map(mapping);
 
-        Assert.Equal(("", "/a", "?b=2"), (head.PathBase, head.Path, head.QueryString));
+        Assert.Equal(("", path, query), (head.PathBase, head.Path, head.QueryString));
+        Assert.Equal(rawTarget, parameters.GetRawTarget(mapping));
     }
 
     [Theory]
@@ -54,37 +58,21 @@ public sealed class TargetMappingTests
     }
 
     [Theory]
-    [InlineData("a")]
-    [InlineData("a/b")]
-    [InlineData("?a")]
-    [InlineData("#a")]
-    [InlineData(" /a")]
-    [InlineData("www.example.test:443")]
-    [InlineData("://h/a")]
-    [InlineData("1http://h/a")]
-    [InlineData("http:/a")]
-    [InlineData("a/b://c")]
-    [InlineData("a?b://c")]
-    [InlineData("/caf\xc3\xa9")]
-    [InlineData("/caf\xe9")]
-    [InlineData("/a?\xe9")]
-    [InlineData("/a\0")]
-    [InlineData("/a?\0")]
-    internal void Map_NoTarget_Rejected(string requestUri)
+    [InlineData("a", "a/b", "?a", "#a", " /a", "www.example.test:443", "://h/a", "1http://h/a", "http:/a", "a/b://c", "a?b://c")]
+    [InlineData("/caf\xc3\xa9", "/caf\xe9", "/a?\xe9", "/a\0", "/a?\0")]
+    public void Map_NoTarget_Rejected(params string[] targets) => Assert.All(targets, static target =>
     {
-        var parameters = CgiParameters.Get(("REQUEST_URI", requestUri));
-
+        var parameters = CgiParameters.Get(("REQUEST_URI", target));
         Assert.Equal(RequestRejection.InvalidTarget, parameters.Reject());
         Assert.Equal("", parameters.GetRawTarget());
-    }
+    });
 
-    [Theory]
-    [InlineData("/%00")]
-    [InlineData("/a%00b")]
-    [InlineData("/%C3%00")]
-    internal void Map_NullInPath_Rejected(string requestUri)
+    [Fact]
+    public void Map_NullInPath_Rejected()
     {
-        Assert.Equal(RequestRejection.NullCharacterInPath, CgiParameters.Get(("REQUEST_URI", requestUri)).Reject());
+        Assert.All(
+            ["/%00", "/a%00b", "/%C3%00"],
+            static target => Assert.Equal(RequestRejection.NullCharacterInPath, CgiParameters.Get(("REQUEST_URI", target)).Reject()));
         Assert.Equal("/?%00", CgiParameters.Get(("REQUEST_URI", "/?%00")).GetRawTarget());
         Assert.Equal("?%00", CgiParameters.Get(("REQUEST_URI", "/?%00")).Map().QueryString);
     }
@@ -133,15 +121,6 @@ public sealed class TargetMappingTests
         Assert.Equal(rawTarget + "?q=%20", parameters.GetRawTarget());
     }
 
-    [Fact]
-    public void Map_Nothing_IsTheRoot()
-    {
-        var head = CgiParameters.Get().Map();
-
-        Assert.Equal(("", "/", ""), (head.PathBase, head.Path, head.QueryString));
-        Assert.Equal("/", CgiParameters.Get().GetRawTarget());
-    }
-
     [Theory]
     [InlineData("SCRIPT_NAME", "/\0", RequestRejection.NullCharacterInPath)]
     [InlineData("PATH_INFO", "/a\0b", RequestRejection.NullCharacterInPath)]
@@ -149,31 +128,6 @@ public sealed class TargetMappingTests
     [InlineData("PATH_INFO", "/\xc3", RequestRejection.InvalidTarget)]
     internal void Map_DecodedPathIsNotText_Rejected(string name, string value, RequestRejection rejection)
         => Assert.Equal(rejection, CgiParameters.Get((name, value)).Reject());
-
-    [Fact]
-    public void Map_DocumentUri_IsThePathAfterARewrite()
-    {
-        var parameters = CgiParameters.Get(("REQUEST_URI", "/old%2Fx?q=1"), ("DOCUMENT_URI", "/new/\xc3\xa9/../y"), ("QUERY_STRING", "r=2"));
-        var head = parameters.Map(s_documentUri);
-
-        Assert.Equal(("", "/new/y", "?r=2"), (head.PathBase, head.Path, head.QueryString));
-        Assert.Equal("/old%2Fx?q=1", parameters.GetRawTarget(s_documentUri));
-    }
-
-    [Fact]
-    public void Map_DocumentUriAbsent_RequestUri()
-    {
-        Assert.Equal("/a b", CgiParameters.Get(("REQUEST_URI", "/a%20b"), ("DOCUMENT_URI", "")).Map(s_documentUri).Path);
-        Assert.Equal("/s", CgiParameters.Get(("SCRIPT_NAME", "/s")).Map(s_documentUri).Path);
-    }
-
-    [Fact]
-    public void Map_ScriptNameAndPathInfo_IsThePathAfterARewrite()
-    {
-        var head = CgiParameters.Get(("REQUEST_URI", "/old?q=1"), ("SCRIPT_NAME", "/new"), ("PATH_INFO", "/y%20z"), ("QUERY_STRING", "")).Map(s_scriptName);
-
-        Assert.Equal(("", "/new/y%20z", ""), (head.PathBase, head.Path, head.QueryString));
-    }
 
     [Fact]
     public void GetRawTarget_MalformedParameters_Empty()

@@ -20,17 +20,6 @@ public sealed class ConnectionLifetimeTests
         Reset,
     }
 
-    [Fact]
-    public void Request_OnAnOpenConnection_IsTakenAndItLivesOn()
-    {
-        var lifetime = new ConnectionLifetime();
-
-        Assert.True(lifetime.TryBeginRequest(hasRequests: false));
-        Assert.False(lifetime.OnRequestLeft(isInputOver: true, hasRequests: false, now: 1));
-        Assert.Equal((ConnectionPhase.Open, 1), (lifetime.Phase, lifetime.IdleSince));
-        Assert.Equal(EndAction.None, lifetime.Decide(isIdle: true, now: 1));
-    }
-
     [Theory]
     [InlineData(true)]
     [InlineData(false)]
@@ -45,18 +34,6 @@ public sealed class ConnectionLifetimeTests
         Assert.Equal(isInputOver ? EndAction.Close : EndAction.HalfClose, lifetime.Decide(isIdle: true, now: 2));
         Assert.Equal((ConnectionPhase.Draining, true), (lifetime.Phase, lifetime.DropsInput));
         Assert.Equal(EndAction.None, lifetime.Decide(isIdle: true, now: 3));
-    }
-
-    [Fact]
-    public void Request_LeavesAClosingConnectionWithOthers_ItGoesOn()
-    {
-        var lifetime = new ConnectionLifetime();
-        lifetime.TryBeginRequest(hasRequests: false);
-        lifetime.TryBeginRequest(hasRequests: true);
-        lifetime.CloseAfterLast();
-
-        Assert.False(lifetime.OnRequestLeft(isInputOver: true, hasRequests: true, now: 1));
-        Assert.Equal((ConnectionPhase.Closing, 0), (lifetime.Phase, lifetime.IdleSince));
     }
 
     [Fact]
@@ -84,7 +61,7 @@ public sealed class ConnectionLifetimeTests
 
     /// <summary>The transport looks for input without the lock, so that a request may have come when it says that there is none.</summary>
     [Fact]
-    public void EndLeaving_RequestHasCome_IsNotTakenForTheEnd()
+    public void EndLeaving_IsTheEndOnceUnlessARequestHasCome()
     {
         var lifetime = new ConnectionLifetime();
 
@@ -94,17 +71,12 @@ public sealed class ConnectionLifetimeTests
         Assert.True(lifetime.TryBeginRequest(hasRequests: false));
         Assert.False(lifetime.TryEndLeaving());
         Assert.Equal(ConnectionPhase.Closing, lifetime.Phase);
-    }
 
-    [Fact]
-    public void EndLeaving_NothingHasCome_IsTheEndOnce()
-    {
-        var lifetime = new ConnectionLifetime();
-
-        Assert.True(lifetime.TryLeave());
-        Assert.True(lifetime.TryEndLeaving());
-        Assert.Equal(ConnectionPhase.Resetting, lifetime.Phase);
-        Assert.False(lifetime.TryEndLeaving());
+        var other = new ConnectionLifetime();
+        Assert.True(other.TryLeave());
+        Assert.True(other.TryEndLeaving());
+        Assert.Equal(ConnectionPhase.Resetting, other.Phase);
+        Assert.False(other.TryEndLeaving());
     }
 
     [Fact]

@@ -1,5 +1,4 @@
 using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.UnitTests.Connections;
 

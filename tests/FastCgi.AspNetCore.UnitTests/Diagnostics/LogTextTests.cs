@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Diagnostics;
-using Microsoft.Extensions.Logging;
-
 namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
 
 /// <summary>What others write into a line of the log cannot make it look like another.</summary>

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Diagnostics;
-
 namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
 
 /// <summary>The last minute, while somebody looks and for ten minutes after.</summary>

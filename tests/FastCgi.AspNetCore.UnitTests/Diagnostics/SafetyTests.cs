@@ -1,7 +1,4 @@
 using System.Collections.Concurrent;
-using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Protocol;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.UnitTests.Diagnostics;
 
@@ -65,14 +62,6 @@ public sealed class SafetyTests : IDisposable
         ThreadRoot.Start("name", () => seen.SetResult((Thread.CurrentThread.IsBackground, Thread.CurrentThread.Name, context.Value)), _logs.CreateLogger(""));
 
         Assert.Equal((true, "name", null), await seen.Task.Within("the thread"));
-    }
-
-    [Fact]
-    public void Run_FailureOfTheFailure_IsLoggedToo()
-    {
-        ThreadRoot.Run("state", static _ => throw new InvalidOperationException("first"), _logs.CreateLogger(""), static _ => throw new InvalidOperationException("second"));
-
-        Assert.Equal(["first", "second"], _logs.All.Select(static log => log.Exception!.Message));
     }
 
     [Fact]

@@ -1,59 +1,42 @@
-using System.Globalization;
 using FastCgi.AspNetCore.Execution;
-using Microsoft.Extensions.Logging.Abstractions;
-using Xunit;
 
 namespace FastCgi.AspNetCore.UnitTests.Execution;
 
 public sealed class PathPredictorTests
 {
-    // With a digit each, because the keys of paths without one differ from process to process, and two of them may share an entry.
-    private static readonly PathKey Path = new("/folder1/path");
-
     private readonly PathPredictor _predictor = new(new SystemThreadPlatform(NullLogger.Instance), TimeProvider.System);
 
-    [Fact]
-    public void Predict_NothingKnown_Returns() => Assert.False(_predictor.KeepsThread(Path));
-
-    [Fact]
-    public void Predict_StalledOnce_KeepsThread()
+    /// <summary>
+    /// What is seen of paths (! stalled, k kept its thread, r returned), and which are predicted to keep it (+) or not (-). Each path has a digit, because
+    /// the keys of paths without one differ from process to process, and two of them may share an entry.
+    /// </summary>
+    [Theory]
+    [InlineData("-/folder1/path")]
+    [InlineData("!/folder1/path +/folder1/path -/elsewhere1")]
+    [InlineData("!/folder1/path r/folder1/path +/folder1/path r/folder1/path -/folder1/path")]
+    // One that stalled and returns says nothing of its siblings.
+    [InlineData("!/folder1/path !/folder1/other r/folder1/path +/folder1/new")]
+    // One that was pooled and kept its thread once among many is unmoved.
+    [InlineData("k/folder1/path -/folder1/path k/folder1/path +/folder1/path")]
+    [InlineData("!/folder1/path !/other1/path -/folder1/sibling")]
+    // Two siblings stalled: neither the folder above, nor one below, nor one beside.
+    [InlineData("!/folder1/first !/folder1/second +/folder1/path -/folder1 -/folder1/below/path -/folder1s/path")]
+    // A sibling that did not keep its thread is an exception, until it stalls.
+    [InlineData("!/folder1/first !/folder1/second k/folder1/kept r/folder1/path -/folder1/path +/folder1/further")]
+    [InlineData("!/folder1/first !/folder1/second r/folder1/path !/folder1/path +/folder1/path")]
+    [InlineData("!/folder1/first !/folder1/second r/folder1/one r/folder1/two r/folder1/three -/folder1/further")]
+    public void Predict_AfterWhatWasSeen_KeepsOrReturns(string history)
     {
-        _predictor.OnStalled(Path);
-
-        Assert.True(_predictor.KeepsThread(Path));
-        Assert.False(_predictor.KeepsThread(new PathKey("/elsewhere1")));
-    }
-
-    [Fact]
-    public void Predict_StalledThenTwoThatDidNotKeep_Returns()
-    {
-        _predictor.OnStalled(Path);
-        _predictor.OnExecuted(Path, hasKeptThread: false);
-        Assert.True(_predictor.KeepsThread(Path));
-
-        _predictor.OnExecuted(Path, hasKeptThread: false);
-        Assert.False(_predictor.KeepsThread(Path));
-    }
-
-    [Fact]
-    public void Predict_OneThatStalledReturns_SaysNothingOfItsSiblings()
-    {
-        _predictor.OnStalled(Path);
-        _predictor.OnStalled(new PathKey("/folder1/other"));
-
-        _predictor.OnExecuted(Path, hasKeptThread: false);
-
-        Assert.True(_predictor.KeepsThread(new PathKey("/folder1/new")));
-    }
-
-    [Fact]
-    public void Predict_PooledKeptOnceAmongMany_IsUnmoved()
-    {
-        _predictor.OnExecuted(Path, hasKeptThread: true);
-        Assert.False(_predictor.KeepsThread(Path));
-
-        _predictor.OnExecuted(Path, hasKeptThread: true);
-        Assert.True(_predictor.KeepsThread(Path));
+        foreach (var step in history.Split(' '))
+        {
+            var path = new PathKey(step[1..]);
+            if (step[0] == '!')
+                _predictor.OnStalled(path);
+            else if (step[0] is 'k' or 'r')
+                _predictor.OnExecuted(path, hasKeptThread: step[0] == 'k');
+            else
+                Assert.True(step[0] == '+' == _predictor.KeepsThread(path), step);
+        }
     }
 
     [Fact]
@@ -67,63 +50,10 @@ public sealed class PathPredictorTests
     }
 
     [Fact]
-    public void Predict_OneSiblingStalled_Returns()
-    {
-        _predictor.OnStalled(Path);
-        _predictor.OnStalled(new PathKey("/other1/path"));
-
-        Assert.False(_predictor.KeepsThread(new PathKey("/folder1/sibling")));
-    }
-
-    [Fact]
-    public void Predict_TwoSiblingsStalled_KeepsThread()
-    {
-        StallTwoSiblings();
-
-        Assert.True(_predictor.KeepsThread(Path));
-        // Neither the folder above, nor one below, nor one beside.
-        Assert.False(_predictor.KeepsThread(new PathKey("/folder1")));
-        Assert.False(_predictor.KeepsThread(new PathKey("/folder1/below/path")));
-        Assert.False(_predictor.KeepsThread(new PathKey("/folder1s/path")));
-    }
-
-    [Fact]
-    public void Predict_SiblingThatDidNotKeep_IsAnException()
-    {
-        StallTwoSiblings();
-        _predictor.OnExecuted(new PathKey("/folder1/kept"), hasKeptThread: true);
-
-        _predictor.OnExecuted(Path, hasKeptThread: false);
-
-        Assert.False(_predictor.KeepsThread(Path));
-        Assert.True(_predictor.KeepsThread(new PathKey("/folder1/further")));
-    }
-
-    [Fact]
-    public void Predict_ExceptionThatStalls_KeepsThread()
-    {
-        StallTwoSiblings();
-        _predictor.OnExecuted(Path, hasKeptThread: false);
-        _predictor.OnStalled(Path);
-
-        Assert.True(_predictor.KeepsThread(Path));
-    }
-
-    [Fact]
-    public void Predict_SiblingsThatDoNotKeepAnyLonger_Returns()
-    {
-        StallTwoSiblings();
-
-        foreach (var word in new[] { "one", "two", "three" })
-            _predictor.OnExecuted(new PathKey($"/folder1/{word}"), hasKeptThread: false);
-
-        Assert.False(_predictor.KeepsThread(new PathKey("/folder1/further")));
-    }
-
-    [Fact]
     public void Predict_VeryManySiblingsThatKeep_OthersAreUnmoved()
     {
-        StallTwoSiblings();
+        _predictor.OnStalled(new PathKey("/folder1/first"));
+        _predictor.OnStalled(new PathKey("/folder1/second"));
 
         for (var i = 0; i < 100_000; i++)
             _predictor.OnExecuted(new PathKey($"/folder1/{Word(i)}"), hasKeptThread: true);
@@ -135,10 +65,4 @@ public sealed class PathPredictorTests
 
     // Without a digit, so that nothing but its place tells that it is data.
     private static string Word(int number) => string.Concat(number.ToString(CultureInfo.InvariantCulture).Select(static digit => (char)('a' + digit - '0')));
-
-    private void StallTwoSiblings()
-    {
-        _predictor.OnStalled(new PathKey("/folder1/first"));
-        _predictor.OnStalled(new PathKey("/folder1/second"));
-    }
 }

@@ -1,6 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
-using FastCgi.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
@@ -8,78 +5,48 @@ namespace FastCgi.AspNetCore.UnitTests.Hosting;
 public sealed class EndpointAddressTests
 {
     [Theory]
-    [InlineData("fastcgi://127.0.0.1:9000", "fastcgi://127.0.0.1:9000")]
-    [InlineData("fastcgi://127.0.0.1:9000/", "fastcgi://127.0.0.1:9000")]
-    [InlineData("FastCGI://127.0.0.1:9000", "fastcgi://127.0.0.1:9000")]
-    [InlineData("fastcgi://0.0.0.0:0", "fastcgi://0.0.0.0:0")]
-    [InlineData("fastcgi://10.1.2.3:65535", "fastcgi://10.1.2.3:65535")]
-    [InlineData("fastcgi://[::1]:9000", "fastcgi://[::1]:9000")]
-    [InlineData("fastcgi://[::]:9000", "fastcgi://[::]:9000")]
-    [InlineData("fastcgi://[2001:DB8::0:1]:9000", "fastcgi://[2001:db8::1]:9000")]
-    [InlineData("fastcgi://*:9000", "fastcgi://[::]:9000")]
-    [InlineData("fastcgi://+:9000", "fastcgi://[::]:9000")]
-    [InlineData("fastcgi://localhost:9000", "fastcgi://127.0.0.1:9000 fastcgi://[::1]:9000")]
-    [InlineData("fastcgi://LOCALHOST:9000", "fastcgi://127.0.0.1:9000 fastcgi://[::1]:9000")]
-    [InlineData("fastcgi://unix:/run/app/app.sock", "fastcgi://unix:/run/app/app.sock")]
-    [InlineData("fastcgi://UNIX:/run/App.sock", "fastcgi://unix:/run/App.sock")]
-    [InlineData("fastcgi://unix:/run/app:1.sock", "fastcgi://unix:/run/app:1.sock")]
-    [InlineData("fastcgi://unix:@name", "fastcgi://unix:@name")]
-    [InlineData("fastcgi://fd:0", "fastcgi://fd:0")]
-    [InlineData("fastcgi://fd:17", "fastcgi://fd:17")]
-    [InlineData("fastcgi://FD:app.socket", "fastcgi://fd:app.socket")]
-    [InlineData("fastcgi://fd:2147483648", "fastcgi://fd:2147483648")]
-    public void Parse_GoodForm_FormatsAsItsEndPoints(string address, string formatted)
+    [InlineData("fastcgi://127.0.0.1:9000", "fastcgi://127.0.0.1:9000/", "FastCGI://127.0.0.1:9000")]
+    [InlineData("fastcgi://0.0.0.0:0")]
+    [InlineData("fastcgi://10.1.2.3:65535")]
+    [InlineData("fastcgi://[::1]:9000")]
+    [InlineData("fastcgi://[::]:9000", "fastcgi://*:9000", "fastcgi://+:9000")]
+    [InlineData("fastcgi://[2001:db8::1]:9000", "fastcgi://[2001:DB8::0:1]:9000")]
+    [InlineData("fastcgi://127.0.0.1:9000 fastcgi://[::1]:9000", "fastcgi://localhost:9000", "fastcgi://LOCALHOST:9000")]
+    [InlineData("fastcgi://unix:/run/app.sock")]
+    [InlineData("fastcgi://unix:/run/App.sock", "fastcgi://UNIX:/run/App.sock")]
+    [InlineData("fastcgi://unix:/run/app:1.sock")]
+    [InlineData("fastcgi://unix:@name")]
+    [InlineData("fastcgi://fd:0")]
+    [InlineData("fastcgi://fd:17")]
+    [InlineData("fastcgi://fd:app.socket", "fastcgi://FD:app.socket")]
+    [InlineData("fastcgi://fd:2147483648")]
+    public void Parse_GoodForm_FormatsAsItsEndPoints(string formatted, params string[] others)
     {
-        Assert.Equal(formatted, Format(EndpointAddress.Parse(address)));
         Assert.Equal(formatted, Format(formatted.Split(' ', 2).SelectMany(EndpointAddress.Parse)));
+        Assert.All(others, address => Assert.Equal(formatted, Format(EndpointAddress.Parse(address))));
     }
 
     [Theory]
-    [InlineData("", "does not begin with fastcgi://")]
-    [InlineData("127.0.0.1:9000", "does not begin with fastcgi://")]
-    [InlineData("tcp://127.0.0.1:9000", "does not begin with fastcgi://")]
-    [InlineData("fastcgi:127.0.0.1:9000", "does not begin with fastcgi://")]
-    [InlineData(" fastcgi://127.0.0.1:9000", "does not begin with fastcgi://")]
-    [InlineData("fastcgi://", "no port")]
-    [InlineData("fastcgi://:9000", "no port")]
-    [InlineData("fastcgi://127.0.0.1", "no port")]
-    [InlineData("fastcgi://[::1]", "no port")]
-    [InlineData("fastcgi://[::1]9000", "no port")]
-    [InlineData("fastcgi://localhost", "no port")]
-    [InlineData("fastcgi://*", "no port")]
-    [InlineData("fastcgi://127.0.0.1:", "the port is a number")]
-    [InlineData("fastcgi://127.0.0.1:-1", "the port is a number")]
-    [InlineData("fastcgi://127.0.0.1:+1", "the port is a number")]
-    [InlineData("fastcgi://127.0.0.1: 9000", "the port is a number")]
-    [InlineData("fastcgi://127.0.0.1:65536", "the port is a number")]
-    [InlineData("fastcgi://127.0.0.1:http", "the port is a number")]
-    [InlineData("fastcgi://127.0.0.1:9000/app", "there is a path behind the port")]
-    [InlineData("fastcgi://localhost:0", "two addresses")]
-    [InlineData("fastcgi://::1:9000", "the host is")]
-    [InlineData("fastcgi://[::1:9000", "the host is")]
-    [InlineData("fastcgi://::1]:9000", "the host is")]
-    [InlineData("fastcgi://[[::1]]:9000", "the host is")]
-    [InlineData("fastcgi://[::1]:80:9000", "the host is")]
-    [InlineData("fastcgi://[]:9000", "the host is")]
-    [InlineData("fastcgi://[127.0.0.1]:9000", "the host is")]
-    [InlineData("fastcgi://[*]:9000", "the host is")]
-    [InlineData("fastcgi://[localhost]:9000", "the host is")]
-    [InlineData("fastcgi://www.example.test:9000", "the host is")]
-    [InlineData("fastcgi://127.0.0.1:80:9000", "the host is")]
-    [InlineData("fastcgi://unix:", "the path of a unix socket")]
-    [InlineData("fastcgi://unix:/", "the path of a unix socket")]
-    [InlineData("fastcgi://unix:@", "the path of a unix socket")]
-    [InlineData("fastcgi://unix:app.sock", "the path of a unix socket")]
-    [InlineData("fastcgi://unix:./app.sock", "the path of a unix socket")]
-    [InlineData("fastcgi://fd:", "its descriptor or its name")]
-    public void Parse_BadForm_ErrorNamesTheAddressTheReasonAndTheForms(string address, string reason)
+    [InlineData("does not begin with fastcgi://", "", "127.0.0.1:9000", "tcp://127.0.0.1:9000", "fastcgi:127.0.0.1:9000", " fastcgi://127.0.0.1:9000")]
+    [InlineData("no port", "fastcgi://", "fastcgi://:9000", "fastcgi://127.0.0.1", "fastcgi://[::1]", "fastcgi://[::1]9000")]
+    [InlineData("no port", "fastcgi://localhost", "fastcgi://*")]
+    [InlineData("the port is a number", "fastcgi://127.0.0.1:", "fastcgi://127.0.0.1:-1", "fastcgi://127.0.0.1:+1", "fastcgi://127.0.0.1: 9000")]
+    [InlineData("the port is a number", "fastcgi://127.0.0.1:65536", "fastcgi://127.0.0.1:http")]
+    [InlineData("there is a path behind the port", "fastcgi://127.0.0.1:9000/app")]
+    [InlineData("two addresses", "fastcgi://localhost:0")]
+    [InlineData("the host is", "fastcgi://::1:9000", "fastcgi://[::1:9000", "fastcgi://::1]:9000", "fastcgi://[[::1]]:9000", "fastcgi://[::1]:80:9000")]
+    [InlineData("the host is", "fastcgi://[]:9000", "fastcgi://[127.0.0.1]:9000", "fastcgi://[*]:9000", "fastcgi://[localhost]:9000")]
+    [InlineData("the host is", "fastcgi://www.example.test:9000", "fastcgi://127.0.0.1:80:9000")]
+    [InlineData("the path of a unix socket", "fastcgi://unix:", "fastcgi://unix:/", "fastcgi://unix:@", "fastcgi://unix:app.sock", "fastcgi://unix:./app.sock")]
+    [InlineData("its descriptor or its name", "fastcgi://fd:")]
+    public void Parse_BadForm_ErrorNamesTheAddressTheReasonAndTheForms(string reason, params string[] addresses) => Assert.All(addresses, address =>
     {
         var error = Assert.Throws<FormatException>(() => EndpointAddress.Parse(address));
 
         Assert.Contains($"'{address}'", error.Message, StringComparison.Ordinal);
         Assert.Contains(reason, error.Message, StringComparison.Ordinal);
         Assert.Contains("fastcgi://127.0.0.1:9000, fastcgi://[::1]:9000", error.Message, StringComparison.Ordinal);
-    }
+    });
 
     [Fact]
     public void ParseWithOptions_All_AreThoseOfTheEndpoint()

@@ -1,45 +1,27 @@
-using FastCgi.AspNetCore.Hosting;
-
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 /// <summary>Which two endpoints have one address.</summary>
 public sealed class EndpointConflictsTests
 {
     [Theory]
-    [InlineData("fastcgi://127.0.0.1:9009", "fastcgi://127.0.0.1:9009", true)]
-    [InlineData("fastcgi://127.0.0.1:9009", "fastcgi://127.0.0.1:9010", false)]
-    [InlineData("fastcgi://127.0.0.1:9009", "fastcgi://127.0.0.2:9009", false)]
-    [InlineData("fastcgi://127.0.0.1:0", "fastcgi://127.0.0.1:0", false)]
-    [InlineData("fastcgi://0.0.0.0:9009", "fastcgi://127.0.0.1:9009", true)]
-    [InlineData("fastcgi://127.0.0.1:9009", "fastcgi://0.0.0.0:9009", true)]
-    [InlineData("fastcgi://0.0.0.0:9009", "fastcgi://[::1]:9009", false)]
-    [InlineData("fastcgi://[::1]:9009", "fastcgi://0.0.0.0:9009", false)]
-    [InlineData("fastcgi://[::]:9009", "fastcgi://127.0.0.1:9009", true)]
-    [InlineData("fastcgi://127.0.0.1:9009", "fastcgi://[::]:9009", true)]
-    [InlineData("fastcgi://unix:/run/a", "fastcgi://unix:/run/a", true)]
-    [InlineData("fastcgi://unix:/run/a", "fastcgi://unix:/run/x/../a", true)]
-    [InlineData("fastcgi://unix:/run/a", "fastcgi://unix:/run/b", false)]
-    [InlineData("fastcgi://unix:@a/../b", "fastcgi://unix:@b", false)]
-    [InlineData("fastcgi://unix:/run/a", "fastcgi://127.0.0.1:9009", false)]
-    [InlineData("fastcgi://fd:3", "fastcgi://fd:3", true)]
-    [InlineData("fastcgi://fd:3", "fastcgi://fd:4", false)]
-    [InlineData("fastcgi://127.0.0.1:9009", "http://127.0.0.1:9009", true)]
-    [InlineData("fastcgi://127.0.0.1:9009", "http://127.0.0.1:9010", false)]
-    [InlineData("fastcgi://127.0.0.1:9009", "http://localhost:9009", true)]
-    [InlineData("fastcgi://127.0.0.2:9009", "http://localhost:9009", false)]
-    [InlineData("fastcgi://[::1]:9009", "http://LOCALHOST:9009", true)]
-    [InlineData("fastcgi://127.0.0.2:9009", "http://*:9009", true)]
-    [InlineData("fastcgi://127.0.0.2:9009", "http://+:9009", true)]
-    [InlineData("fastcgi://127.0.0.2:9009", "http://www.example.test:9009", true)]
-    [InlineData("fastcgi://127.0.0.2:9009", "http://127.0.0.1:9009", false)]
-    [InlineData("fastcgi://127.0.0.1:0", "http://127.0.0.1:0", false)]
-    [InlineData("fastcgi://unix:/run/a", "http://unix:/run/a", true)]
-    [InlineData("fastcgi://unix:/run/a", "http://unix:/run/x/../a", true)]
-    [InlineData("fastcgi://unix:/run/a", "http://unix:/run/b", false)]
-    [InlineData("fastcgi://127.0.0.1:9009", "http://unix:/run/a", false)]
-    [InlineData("fastcgi://unix:/run/a", "http://127.0.0.1:9009", false)]
-    [InlineData("fastcgi://127.0.0.1:9009", "nonsense", false)]
-    public void ThrowIfAny_Pair_IsOneAddressOrNot(string first, string second, bool isOne)
+    [InlineData("fastcgi://127.0.0.1:9009", true, "fastcgi://127.0.0.1:9009", "fastcgi://0.0.0.0:9009", "fastcgi://[::]:9009")]
+    [InlineData("fastcgi://127.0.0.1:9009", true, "http://127.0.0.1:9009", "http://localhost:9009")]
+    [InlineData("fastcgi://127.0.0.1:9009", false, "fastcgi://127.0.0.1:9010", "fastcgi://127.0.0.2:9009")]
+    [InlineData("fastcgi://127.0.0.1:9009", false, "http://127.0.0.1:9010", "http://unix:/run/a", "nonsense")]
+    [InlineData("fastcgi://127.0.0.2:9009", true, "http://*:9009", "http://+:9009", "http://www.example.test:9009")]
+    [InlineData("fastcgi://127.0.0.2:9009", false, "http://localhost:9009", "http://127.0.0.1:9009")]
+    [InlineData("fastcgi://127.0.0.1:0", false, "fastcgi://127.0.0.1:0", "http://127.0.0.1:0")]
+    [InlineData("fastcgi://0.0.0.0:9009", true, "fastcgi://127.0.0.1:9009")]
+    [InlineData("fastcgi://0.0.0.0:9009", false, "fastcgi://[::1]:9009")]
+    [InlineData("fastcgi://[::1]:9009", true, "http://LOCALHOST:9009")]
+    [InlineData("fastcgi://[::1]:9009", false, "fastcgi://0.0.0.0:9009")]
+    [InlineData("fastcgi://[::]:9009", true, "fastcgi://127.0.0.1:9009")]
+    [InlineData("fastcgi://unix:/run/a", true, "fastcgi://unix:/run/a", "fastcgi://unix:/run/x/../a", "http://unix:/run/a", "http://unix:/run/x/../a")]
+    [InlineData("fastcgi://unix:/run/a", false, "fastcgi://unix:/run/b", "fastcgi://127.0.0.1:9009", "http://unix:/run/b", "http://127.0.0.1:9009")]
+    [InlineData("fastcgi://unix:@a/../b", false, "fastcgi://unix:@b")]
+    [InlineData("fastcgi://fd:3", true, "fastcgi://fd:3")]
+    [InlineData("fastcgi://fd:3", false, "fastcgi://fd:4")]
+    public void ThrowIfAny_Pair_IsOneAddressOrNot(string first, bool isOne, params string[] others) => Assert.All(others, second =>
     {
         var isHttp = !second.StartsWith("fastcgi:", StringComparison.Ordinal);
         var endpoints = EndpointAddress.ParseWithOptions(first).Concat(isHttp ? [] : EndpointAddress.ParseWithOptions(second)).ToList();
@@ -59,7 +41,7 @@ public sealed class EndpointConflictsTests
         Assert.Contains("FastCgi:Endpoints:Main", error.Message, StringComparison.Ordinal);
         Assert.Contains("urls", error.Message, StringComparison.Ordinal);
         Assert.EndsWith(". Remove one of the two, or choose another port or path.", error.Message, StringComparison.Ordinal);
-    }
+    });
 
     [Fact]
     public void ThrowIfAny_TwiceInOnePlace_SaysThatItIsOne()

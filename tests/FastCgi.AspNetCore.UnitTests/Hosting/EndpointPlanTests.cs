@@ -1,13 +1,12 @@
-using System.Net;
-using FastCgi.AspNetCore.Hosting;
 using Microsoft.Extensions.Configuration;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 public sealed class EndpointPlanTests : IDisposable
 {
     private const string Default = "fastcgi://127.0.0.1:9000";
+    private const string One = "fastcgi://127.0.0.1:9001";
+    private const string Two = "fastcgi://127.0.0.1:9002";
 
     private readonly CollectedLogs _logs = new();
     private readonly FastCgiServerOptions _options = new();
@@ -16,153 +15,51 @@ public sealed class EndpointPlanTests : IDisposable
 
     public void Dispose() => _logs.Dispose();
 
-    [Fact]
-    public void Make_Nothing_TheDefault()
-    {
-        AssertPlan(Make([]), [Default], []);
-        Assert.Empty(_logs.All);
-    }
-
-    [Fact]
-    public void Make_FastCgiUrls_OurEndpoints()
-    {
-        _configuration["urls"] = "fastcgi://127.0.0.1:9001;fastcgi://unix:/run/app.sock";
-
-        AssertPlan(Make(["fastcgi://127.0.0.1:9001", "fastcgi://unix:/run/app.sock"]), ["fastcgi://127.0.0.1:9001", "fastcgi://unix:/run/app.sock"], []);
-        Assert.Empty(_logs.All);
-    }
-
-    [Fact]
-    public void Make_EndpointsOfCodeAndUrls_AllInThatOrder()
-    {
-        _options.Listen(IPAddress.Loopback, 9002);
-
-        AssertPlan(Make(["fastcgi://127.0.0.1:9001"]), ["fastcgi://127.0.0.1:9002", "fastcgi://127.0.0.1:9001"], []);
-    }
-
-    [Fact]
-    public void Make_EndpointsOfCode_NoDefaultBesideThem()
-    {
-        _options.ListenUnixSocket("/run/app.sock");
-
-        AssertPlan(Make([]), ["fastcgi://unix:/run/app.sock"], []);
-    }
-
-    [Fact]
-    public void Make_FastCgiAndHttpInUrls_EachIsServed()
-    {
-        _configuration["urls"] = "http://*:8080;fastcgi://127.0.0.1:9001;HTTPS://*:8443";
-        _configuration["http_ports"] = "8080";
-
-        AssertPlan(Make(["http://*:8080", "fastcgi://127.0.0.1:9001", "HTTPS://*:8443"]), ["fastcgi://127.0.0.1:9001"], ["http://*:8080", "HTTPS://*:8443"]);
-        Assert.Empty(_logs.All);
-    }
-
-    [Fact]
-    public void Make_HttpPortsAndFastCgiInCode_PortsAreDroppedWithALine()
-    {
-        _options.Listen(IPAddress.Loopback, 9002);
-        _configuration["http_ports"] = "8080; 80 ;";
-        _configuration["https_ports"] = "8443";
-
-        AssertPlan(Make(["http://*:8080", "http://*:80", "https://*:8443"]), ["fastcgi://127.0.0.1:9002"], []);
-        var (level, _, name, message, _) = Assert.Single(_logs.All);
-        Assert.Equal((LogLevel.Information, "PortsDropped"), (level, name));
-        Assert.Contains("http://*:8080, http://*:80, https://*:8443", message, StringComparison.Ordinal);
-    }
-
+    /// <summary>What the code says, the addresses of the host, and the configuration; what FastCGI and Kestrel listen on then, and what is logged.</summary>
     [Theory]
-    [InlineData("http://*:8081")]
-    [InlineData("http://localhost:8080")]
-    [InlineData("https://*:8080")]
-    public void Make_AddressAddedInCodeBesidePorts_IsKept(string address)
+    [InlineData("", "", "", Default, "", null)]
+    [InlineData("", "fastcgi://127.0.0.1:9001 fastcgi://unix:/run/app.sock", "urls", "fastcgi://127.0.0.1:9001 fastcgi://unix:/run/app.sock", "", null)]
+    [InlineData(Two, One, "", Two + " " + One, "", null)]
+    [InlineData("fastcgi://unix:/run/app.sock", "", "", "fastcgi://unix:/run/app.sock", "", null)]
+    [InlineData("", "http://*:8080 fastcgi://127.0.0.1:9001 HTTPS://*:8443", "urls|http_ports=8080", One, "http://*:8080 HTTPS://*:8443", null)]
+    [InlineData(Two, "http://*:8080 http://*:80 https://*:8443", "http_ports=8080; 80 ;|https_ports=8443", Two, "", "PortsDropped")]
+    [InlineData(Two, "http://*:8080 http://*:8081", "http_ports=8080", Two, "http://*:8081", "PortsDropped")]
+    [InlineData(Two, "http://*:8080 http://localhost:8080", "http_ports=8080", Two, "http://localhost:8080", "PortsDropped")]
+    [InlineData(Two, "http://*:8080 https://*:8080", "http_ports=8080", Two, "https://*:8080", "PortsDropped")]
+    [InlineData(Two, "http://localhost:5000", "", Two, "http://localhost:5000", null)]
+    [InlineData(Two, "http://*:8080", "none", Two, "http://*:8080", null)]
+    [InlineData("", "http://localhost:5000", "urls", "", "http://localhost:5000", "OnlyHttp")]
+    [InlineData("", "http://*:8080", "http_ports=8080", "", "http://*:8080", "OnlyHttp")]
+    [InlineData("", "", "Kestrel", "", "", "OnlyHttp")]
+    [InlineData("", One, "Kestrel", One, "", null)]
+    [InlineData("", "", "inherited=0;3=web;4=web", "fastcgi://fd:0 fastcgi://fd:3 fastcgi://fd:4", "", null)]
+    [InlineData(Two, One, "inherited=3=web", Two + " " + One + " fastcgi://fd:3", "", null)]
+    [InlineData("", "http://*:8080", "inherited=0|http_ports=8080", "fastcgi://fd:0", "", "PortsDropped")]
+    [InlineData("", "", "refused", Default, "", "InheritedSocketsIgnored")]
+    public void Make_OfCodeAddressesAndConfiguration_IsThePlan(string code, string addresses, string configuration, string fastCgi, string http, string? logged)
     {
-        _options.Listen(IPAddress.Loopback, 9002);
-        _configuration["http_ports"] = "8080";
+        foreach (var address in Split(code))
+            _options.Listen(address);
+        foreach (var setting in configuration.Split('|'))
+        {
+            var (name, value) = (setting.Split('=')[0], setting[(setting.IndexOf('=', StringComparison.Ordinal) + 1)..]);
+            if (name == "inherited")
+                Inherit([.. value.Split(';').Select(static socket => socket.Split('=')).Select(static parts => (int.Parse(parts[0]), parts.ElementAtOrDefault(1)))]);
+            else if (name == "refused")
+                _inherited = new InheritedSockets([], "LISTEN_PID is 1");
+            else
+                _configuration[name] = name == "urls" ? addresses.Replace(' ', ';') : value;
+        }
 
-        AssertPlan(Make(["http://*:8080", address]), ["fastcgi://127.0.0.1:9002"], [address]);
-        Assert.Single(_logs.All);
-    }
+        var plan = configuration == "none"
+            ? EndpointPlan.Make(_options, Split(addresses), configuration: null, hasHttpEndpoints: false, _inherited, _logs.CreateLogger(""))
+            : Make(Split(addresses), hasHttpEndpoints: configuration == "Kestrel");
 
-    [Fact]
-    public void Make_HttpAddressAddedInCodeWithoutPorts_IsKept()
-    {
-        _options.Listen(IPAddress.Loopback, 9002);
-
-        AssertPlan(Make(["http://localhost:5000"]), ["fastcgi://127.0.0.1:9002"], ["http://localhost:5000"]);
-        Assert.Empty(_logs.All);
-    }
-
-    [Fact]
-    public void Make_OnlyHttpUrls_KestrelAloneWithALineThatTellsHowToGetFastCgi()
-    {
-        _configuration["urls"] = "http://localhost:5000";
-
-        AssertPlan(Make(["http://localhost:5000"]), [], ["http://localhost:5000"]);
-        AssertOnlyHttp();
-    }
-
-    [Fact]
-    public void Make_OnlyHttpPorts_KestrelAlone()
-    {
-        _configuration["http_ports"] = "8080";
-
-        AssertPlan(Make(["http://*:8080"]), [], ["http://*:8080"]);
-        AssertOnlyHttp();
-    }
-
-    [Fact]
-    public void Make_OnlyEndpointsOfKestrelsConfiguration_KestrelAlone()
-    {
-        AssertPlan(Make([], hasHttpEndpoints: true), [], []);
-        AssertOnlyHttp();
-    }
-
-    [Fact]
-    public void Make_FastCgiAndEndpointsOfKestrelsConfiguration_Both()
-    {
-        AssertPlan(Make(["fastcgi://127.0.0.1:9001"], hasHttpEndpoints: true), ["fastcgi://127.0.0.1:9001"], []);
-        Assert.Empty(_logs.All);
-    }
-
-    [Theory]
-    [InlineData("tcp://127.0.0.1:9000")]
-    [InlineData("127.0.0.1:9000")]
-    [InlineData("fastcgi://127.0.0.1")]
-    public void Make_UnknownForm_ErrorShowsTheForms(string address)
-    {
-        var error = Assert.Throws<FormatException>(() => Make(["http://*:80", address]));
-
-        Assert.Contains(address, error.Message, StringComparison.Ordinal);
-        Assert.Contains("The forms are ", error.Message, StringComparison.Ordinal);
-    }
-
-    [Fact]
-    public void Make_InheritedSockets_AllInsteadOfTheDefault()
-    {
-        Inherit((0, null), (3, "web"), (4, "web"));
-
-        AssertPlan(Make([]), ["fastcgi://fd:0", "fastcgi://fd:3", "fastcgi://fd:4"], []);
-        Assert.Empty(_logs.All);
-    }
-
-    [Fact]
-    public void Make_InheritedSocketsAndEndpointsElsewhere_Both()
-    {
-        Inherit((3, "web"));
-        _options.Listen(IPAddress.Loopback, 9002);
-
-        AssertPlan(Make(["fastcgi://127.0.0.1:9001"]), ["fastcgi://127.0.0.1:9002", "fastcgi://127.0.0.1:9001", "fastcgi://fd:3"], []);
-    }
-
-    [Fact]
-    public void Make_InheritedSocketsAndPorts_PortsAreDropped()
-    {
-        Inherit((0, null));
-        _configuration["http_ports"] = "8080";
-
-        AssertPlan(Make(["http://*:8080"]), ["fastcgi://fd:0"], []);
-        Assert.Equal("PortsDropped", Assert.Single(_logs.All).EventName);
+        AssertPlan(plan, Split(fastCgi), Split(http));
+        Assert.Equal(logged is null ? [] : [logged], _logs.All.Select(static log => log.EventName));
+        var dropped = Split(addresses).Except(Split(http)).Where(static address => !address.StartsWith("fastcgi:", StringComparison.Ordinal));
+        var text = logged switch { "PortsDropped" => string.Join(", ", dropped), "OnlyHttp" => Default, _ => "LISTEN_PID is 1" };
+        Assert.All(_logs.All, log => Assert.Contains(text, log.Message, StringComparison.Ordinal));
     }
 
     [Fact]
@@ -178,69 +75,21 @@ public sealed class EndpointPlanTests : IDisposable
         Assert.Equal([7, 7, 4_096], plan.FastCgi.Select(static endpoint => endpoint.Backlog));
     }
 
-    [Theory]
-    [InlineData("fastcgi://fd:other", "no socket of the name 'other' was passed to this process. There is web")]
-    [InlineData("fastcgi://fd:Web", "no socket of the name 'Web' was passed to this process. There is web")]
-    public void Make_UnknownNameOfInheritedSocket_ErrorTellsTheNames(string address, string reason)
-    {
-        Inherit((0, null), (3, "web"), (4, "web"));
-
-        var error = Assert.Throws<IOException>(() => Make([address]));
-
-        Assert.StartsWith($"Failed to listen on {address}: {reason};", error.Message, StringComparison.Ordinal);
-    }
-
     [Fact]
-    public void Make_NameAndNoInheritedSockets_ErrorSaysThatThereAreNone()
+    public void Make_UnknownForm_ErrorShowsTheForms()
     {
-        var error = Assert.Throws<IOException>(() => Make(["fastcgi://fd:web"]));
+        var error = Assert.Throws<FormatException>(() => Make(["http://*:80", "tcp://127.0.0.1:9000"]));
 
-        Assert.Contains("'web' was passed to this process. None was", error.Message, StringComparison.Ordinal);
+        Assert.Contains("The forms are ", error.Message, StringComparison.Ordinal);
     }
 
-    [Fact]
-    public void Make_InheritedSocketsOfAnotherProcess_AreNotUsedWithAWarning()
-    {
-        _inherited = new InheritedSockets([], "LISTEN_PID is 1");
-
-        AssertPlan(Make([]), [Default], []);
-        var (level, _, name, message, _) = Assert.Single(_logs.All);
-        Assert.Equal((LogLevel.Warning, "InheritedSocketsIgnored"), (level, name));
-        Assert.Contains("LISTEN_PID is 1", message, StringComparison.Ordinal);
-    }
-
-    [Fact]
-    public void Make_NameAndInheritedSocketsOfAnotherProcess_ErrorSaysWhy()
-    {
-        _inherited = new InheritedSockets([], "LISTEN_PID is 1");
-
-        var error = Assert.Throws<IOException>(() => Make(["fastcgi://fd:web"]));
-
-        Assert.Contains("not for this process: LISTEN_PID is 1", error.Message, StringComparison.Ordinal);
-    }
-
-    [Fact]
-    public void Make_WithoutConfiguration_HttpIsKept()
-    {
-        _options.Listen(IPAddress.Loopback, 9002);
-
-        var plan = EndpointPlan.Make(_options, ["http://*:8080"], configuration: null, hasHttpEndpoints: false, _inherited, _logs.CreateLogger(""));
-
-        AssertPlan(plan, ["fastcgi://127.0.0.1:9002"], ["http://*:8080"]);
-    }
+    private static string[] Split(string text) => text.Split(' ', StringSplitOptions.RemoveEmptyEntries);
 
     private EndpointPlan Make(string[] addresses, bool hasHttpEndpoints = false)
         => EndpointPlan.Make(_options, addresses, new ConfigurationBuilder().AddInMemoryCollection(_configuration).Build(), hasHttpEndpoints, _inherited, _logs.CreateLogger(""));
 
     private void Inherit(params (int Descriptor, string? Name)[] sockets)
         => _inherited = new InheritedSockets([.. sockets.Select(static socket => new InheritedSocket(socket.Descriptor, socket.Descriptor, socket.Name))]);
-
-    private void AssertOnlyHttp()
-    {
-        var (level, _, name, message, _) = Assert.Single(_logs.All);
-        Assert.Equal((LogLevel.Information, "OnlyHttp"), (level, name));
-        Assert.Contains(Default, message, StringComparison.Ordinal);
-    }
 
     private static void AssertPlan(EndpointPlan plan, string[] fastCgi, string[] http)
     {

@@ -1,16 +1,9 @@
-using System.Globalization;
-using System.Net;
-using System.Net.Sockets;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Hosting;
-using FastCgi.AspNetCore.Linux;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 /// <summary>Sockets that a process is given, with descriptors of this one. Some tests set its environment and its standard input.</summary>
 [Collection(DescriptorTable.Name)]
-[SupportedOSPlatform("linux")]
 public sealed partial class InheritedSocketsTests : IDisposable
 {
     private readonly Socket _listener = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);

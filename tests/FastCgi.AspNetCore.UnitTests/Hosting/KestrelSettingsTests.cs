@@ -1,8 +1,5 @@
-using System.Text;
-using FastCgi.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 

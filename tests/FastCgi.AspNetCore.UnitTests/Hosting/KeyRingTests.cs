@@ -1,9 +1,6 @@
-using FastCgi.AspNetCore.Hosting;
-using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.DataProtection;
 using Microsoft.AspNetCore.DataProtection.KeyManagement;
 using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 

@@ -1,19 +1,15 @@
-using System.Net;
-using FastCgi.AspNetCore.Hosting;
+using FastCgi.AspNetCore.UnitTests.Requests;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
-using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.FileProviders;
 using Microsoft.Extensions.Hosting;
-using Microsoft.Extensions.Logging;
-using Microsoft.Extensions.Logging.Abstractions;
 using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
@@ -63,7 +59,7 @@ public sealed class OtherServerTests : IDisposable
         await http.StopAsync(default);
         using var services = new ServiceCollection().AddSingleton<List<StubServer>>().BuildServiceProvider();
 
-        await http.StartAsync(services, ["http://a", "http://b"], preferAddresses: true, new NoApplication(), default);
+        await http.StartAsync(services, ["http://a", "http://b"], preferAddresses: true, new ResponseRig.NoApplication(), default);
 
         Assert.Equal(["http://a", "http://b"], http.Addresses);
         var server = kind == "type" ? services.GetRequiredService<List<StubServer>>().Single() : made;
@@ -82,7 +78,8 @@ public sealed class OtherServerTests : IDisposable
     {
         using var services = new ServiceCollection().BuildServiceProvider();
 
-        var error = await Assert.ThrowsAsync<InvalidOperationException>(() => new HttpServer(null).StartAsync(services, ["http://a", "http://b"], false, new NoApplication(), default));
+        var error = await Assert.ThrowsAsync<InvalidOperationException>(
+            () => new HttpServer(null).StartAsync(services, ["http://a", "http://b"], false, new ResponseRig.NoApplication(), default));
 
         Assert.StartsWith("There is no HTTP server to listen on http://a, http://b. Add one before UseFastCgi", error.Message, StringComparison.Ordinal);
     }
@@ -156,7 +153,7 @@ public sealed class OtherServerTests : IDisposable
     {
         public StubServer(List<StubServer>? all = null)
         {
-            Features.Set<IServerAddressesFeature>(new Addressing());
+            Features.Set<IServerAddressesFeature>(new ServerAddressesFeature());
             all?.Add(this);
         }
 
@@ -182,24 +179,6 @@ public sealed class OtherServerTests : IDisposable
         }
 
         public void Dispose() => IsDisposed = true;
-    }
-
-    private sealed class Addressing : IServerAddressesFeature
-    {
-        public ICollection<string> Addresses { get; } = [];
-
-        public bool PreferHostingUrls { get; set; }
-    }
-
-    private sealed class NoApplication : IHttpApplication<IFeatureCollection>
-    {
-        public IFeatureCollection CreateContext(IFeatureCollection contextFeatures) => contextFeatures;
-
-        public void DisposeContext(IFeatureCollection context, Exception? exception)
-        {
-        }
-
-        public Task ProcessRequestAsync(IFeatureCollection context) => Task.CompletedTask;
     }
 
     private sealed class NoTransport : IConnectionListenerFactory

@@ -1,9 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
-using FastCgi.AspNetCore.Hosting;
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport;
-
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 public sealed class PeerPoliciesTests
@@ -11,66 +5,51 @@ public sealed class PeerPoliciesTests
     private static readonly IPEndPoint s_tcp = new(IPAddress.Any, 9000);
     private static readonly UnixDomainSocketEndPoint s_unix = new("/run/app.sock");
 
+    /// <summary>What is allowed, what the variable says, and peers.</summary>
     [Theory]
-    [InlineData("192.0.2.1", null, "192.0.2.1", true)]
-    [InlineData("192.0.2.1", null, "192.0.2.2", false)]
-    [InlineData("192.0.2.1", null, "::ffff:192.0.2.1", true)]
-    [InlineData("192.0.2.1", null, "::ffff:192.0.2.2", false)]
-    [InlineData("10.0.0.0/8", null, "::ffff:10.255.0.1", true)]
-    [InlineData("10.0.0.0/8", null, "::ffff:11.0.0.1", false)]
-    [InlineData("0.0.0.0/0", null, "::ffff:192.0.2.1", true)]
-    [InlineData("0.0.0.0/0", null, "2001:db8::1", false)]
-    [InlineData("::ffff:10.0.0.0/104", null, "::ffff:10.0.0.1", true)]
-    [InlineData("192.0.2.1", null, "::1", false)]
-    [InlineData("10.0.0.0/8", null, "10.255.0.1", true)]
-    [InlineData("10.0.0.0/8", null, "11.0.0.1", false)]
-    [InlineData("10.0.0.1/8", null, "10.255.0.1", true)]
-    [InlineData("2001:db8::/32", null, "2001:db8:1::1", true)]
-    [InlineData("2001:db8::/32", null, "2001:db9::1", false)]
-    [InlineData("::1", null, "::1", true)]
-    [InlineData("192.0.2.1 10.0.0.0/8", null, "10.0.0.1", true)]
-    [InlineData("", null, "192.0.2.1", true)]
-    [InlineData("", "", "192.0.2.1", true)]
-    [InlineData("", "192.0.2.1", "192.0.2.1", true)]
-    [InlineData("", "192.0.2.1,192.0.2.2", "192.0.2.2", true)]
-    [InlineData("", "192.0.2.1, 192.0.2.2", "192.0.2.2", true)]
-    [InlineData("", "192.0.2.1", "192.0.2.2", false)]
-    [InlineData("10.0.0.0/8", "10.0.0.1", "10.0.0.1", true)]
-    [InlineData("10.0.0.0/8", "10.0.0.1", "10.0.0.2", false)]
-    [InlineData("10.0.0.0/8", "192.0.2.1", "192.0.2.1", false)]
-    public void Allows_Address_AsTheListsSay(string allowed, string? variable, string address, bool isAllowed)
+    [InlineData("192.0.2.1", null, true, "192.0.2.1", "::ffff:192.0.2.1")]
+    [InlineData("192.0.2.1", null, false, "192.0.2.2", "::ffff:192.0.2.2", "::1")]
+    [InlineData("10.0.0.0/8", null, true, "10.255.0.1", "::ffff:10.255.0.1")]
+    [InlineData("10.0.0.0/8", null, false, "11.0.0.1", "::ffff:11.0.0.1")]
+    [InlineData("0.0.0.0/0", null, true, "::ffff:192.0.2.1")]
+    [InlineData("0.0.0.0/0", null, false, "2001:db8::1")]
+    [InlineData("::ffff:10.0.0.0/104", null, true, "::ffff:10.0.0.1")]
+    [InlineData("10.0.0.1/8", null, true, "10.255.0.1")]
+    [InlineData("2001:db8::/32", null, true, "2001:db8:1::1")]
+    [InlineData("2001:db8::/32", null, false, "2001:db9::1")]
+    [InlineData("::1", null, true, "::1")]
+    [InlineData("192.0.2.1 10.0.0.0/8", null, true, "10.0.0.1")]
+    [InlineData("", null, true, "192.0.2.1")]
+    [InlineData("", "", true, "192.0.2.1")]
+    [InlineData("", "192.0.2.1", true, "192.0.2.1")]
+    [InlineData("", "192.0.2.1", false, "192.0.2.2")]
+    [InlineData("", "192.0.2.1,192.0.2.2", true, "192.0.2.2")]
+    [InlineData("", "192.0.2.1, 192.0.2.2", true, "192.0.2.2")]
+    [InlineData("10.0.0.0/8", "10.0.0.1", true, "10.0.0.1")]
+    [InlineData("10.0.0.0/8", "10.0.0.1", false, "10.0.0.2")]
+    [InlineData("10.0.0.0/8", "192.0.2.1", false, "192.0.2.1")]
+    public void Allows_Address_AsTheListsSay(string allowed, string? variable, bool isAllowed, params string[] addresses)
     {
         var policy = PeerPolicies.Create(Tcp(allowed.Split(' ', StringSplitOptions.RemoveEmptyEntries)), s_tcp, variable);
 
-        Assert.Equal(isAllowed, policy.Allows(new IPEndPoint(IPAddress.Parse(address), 50_000)));
+        Assert.All(addresses, address => Assert.Equal(isAllowed, policy.Allows(new IPEndPoint(IPAddress.Parse(address), 50_000))));
     }
 
     [Theory]
-    [InlineData("example.test")]
-    [InlineData("192.0.2")]
-    [InlineData("1")]
-    [InlineData("192.0.2.256")]
-    [InlineData("10.0.0.0/33")]
-    [InlineData("")]
-    public void Create_BadAddress_ErrorNamesIt(string address)
+    [InlineData("example.test", "192.0.2", "1", "192.0.2.256", "10.0.0.0/33", "")]
+    public void Create_BadAddress_ErrorNamesIt(params string[] addresses) => Assert.All(addresses, static address =>
     {
         var error = Assert.Throws<IOException>(() => PeerPolicies.Create(Tcp(address), s_tcp, null));
-
         Assert.Contains($"'{address}' of AllowedAddresses", error.Message, StringComparison.Ordinal);
-    }
+    });
 
     [Theory]
-    [InlineData(",")]
-    [InlineData("192.0.2.1,")]
-    [InlineData("192.0.2.1;192.0.2.2")]
-    [InlineData("192.0.2.0/24")]
-    [InlineData("localhost")]
-    public void Create_BadVariable_ErrorInsteadOfEverybody(string variable)
+    [InlineData(",", "192.0.2.1,", "192.0.2.1;192.0.2.2", "192.0.2.0/24", "localhost")]
+    public void Create_BadVariable_ErrorInsteadOfEverybody(params string[] variables) => Assert.All(variables, static variable =>
     {
         var error = Assert.Throws<IOException>(() => PeerPolicies.Create(Tcp(), s_tcp, variable));
-
         Assert.Contains($"FCGI_WEB_SERVER_ADDRS is '{variable}'", error.Message, StringComparison.Ordinal);
-    }
+    });
 
     [Theory]
     [InlineData(1000u, 5u, true)]

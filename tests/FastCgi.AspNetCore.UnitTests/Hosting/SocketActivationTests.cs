@@ -1,26 +1,18 @@
-using FastCgi.AspNetCore.Hosting;
-
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 public sealed class SocketActivationTests
 {
     [Theory]
-    [InlineData(null, null)]
-    [InlineData("", "1")]
-    [InlineData("1", "")]
-    [InlineData("1", null)]
-    [InlineData("1", "0")]
-    public void Read_NothingPassed_None(string? process, string? count) => Assert.Empty(SocketActivation.Read(process, count, null));
-
-    [Theory]
-    [InlineData(null)]
-    [InlineData("")]
-    public void Read_WithoutNames_FromThreeOnAndUnknown(string? names)
-        => Assert.Equal([(3, "unknown"), (4, "unknown")], SocketActivation.Read("7", "2", names));
-
-    [Fact]
-    public void Read_Names_InTheirOrder()
-        => Assert.Equal([(3, "web"), (4, ""), (5, "web")], SocketActivation.Read("7", "3", "web::web"));
+    [InlineData(null, null, null, "")]
+    [InlineData("", "1", null, "")]
+    [InlineData("1", "", null, "")]
+    [InlineData("1", null, null, "")]
+    [InlineData("1", "0", null, "")]
+    [InlineData("7", "2", null, "3=unknown 4=unknown")]
+    [InlineData("7", "2", "", "3=unknown 4=unknown")]
+    [InlineData("7", "3", "web::web", "3=web 4= 5=web")]
+    public void Read_Variables_AreTheSocketsFromThreeOn(string? process, string? count, string? names, string sockets)
+        => Assert.Equal(sockets, string.Join(' ', SocketActivation.Read(process, count, names).Select(static socket => $"{socket.Item1}={socket.Item2}")));
 
     [Theory]
     [InlineData("-1", null, "LISTEN_FDS is '-1'")]
@@ -29,17 +21,12 @@ public sealed class SocketActivationTests
     [InlineData("2", "web", "LISTEN_FDNAMES is 'web'")]
     [InlineData("1", "web:admin", "LISTEN_FDNAMES is 'web:admin'")]
     public void Read_BadVariable_ErrorNamesItAndItsValue(string count, string? names, string text)
+        => Assert.Contains(text, Assert.Throws<IOException>(() => SocketActivation.Read("7", count, names)).Message, StringComparison.Ordinal);
+
+    [Fact]
+    public void IsFor_Process_Exactly()
     {
-        var error = Assert.Throws<IOException>(() => SocketActivation.Read("7", count, names));
-
-        Assert.Contains(text, error.Message, StringComparison.Ordinal);
+        Assert.True(SocketActivation.IsFor("7", 7));
+        Assert.All(["8", "07", "", null], static process => Assert.False(SocketActivation.IsFor(process, 7)));
     }
-
-    [Theory]
-    [InlineData("7", true)]
-    [InlineData("8", false)]
-    [InlineData("07", false)]
-    [InlineData("", false)]
-    [InlineData(null, false)]
-    public void IsFor_Process_Exactly(string? process, bool isFor) => Assert.Equal(isFor, SocketActivation.IsFor(process, 7));
 }

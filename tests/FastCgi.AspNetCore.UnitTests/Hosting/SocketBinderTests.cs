@@ -1,9 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
-using FastCgi.AspNetCore.Hosting;
-using FastCgi.AspNetCore.Transport;
-using Microsoft.Extensions.Logging.Abstractions;
-
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 /// <summary>TCP sockets: where they listen, and why they cannot.</summary>
@@ -51,28 +45,22 @@ public sealed class SocketBinderTests
     [InlineData("folder")]
     public void Listen_SettingOfAFile_Error(string setting)
     {
-        var error = Assert.Throws<IOException>(() => Listen("127.0.0.1", 0, listen =>
+        var tcp = Assert.Throws<IOException>(() => Listen("127.0.0.1", 0, Configure));
+        var options = new FastCgiServerOptions();
+        options.ListenUnixSocket("@fastcgi-" + Guid.NewGuid(), Configure);
+        var name = Assert.Throws<IOException>(() => SocketBinder.Listen(options.ListenOptions.Single(), new InheritedSockets([]), NullLogger.Instance));
+
+        Assert.Equal(
+            "Failed to listen on fastcgi://127.0.0.1:0: Mode, Owner, Group and CreateDirectory are for the file of a unix socket, and there is none.",
+            tcp.Message);
+        Assert.Contains("an abstract socket has no file", name.Message, StringComparison.Ordinal);
+
+        void Configure(FastCgiListenOptions listen)
         {
             listen.Mode = setting == "mode" ? UnixFileMode.UserWrite : null;
             listen.Owner = setting == "owner" ? "root" : null;
             listen.Group = setting == "group" ? "root" : null;
             listen.CreateDirectory = setting == "folder";
-        }));
-
-        Assert.Equal("Failed to listen on fastcgi://127.0.0.1:0: Mode, Owner, Group and CreateDirectory are for the file of a unix socket, and there is none.", error.Message);
-        Assert.Contains("an abstract socket has no file", Assert.Throws<IOException>(() => ListenAbstract(setting)).Message, StringComparison.Ordinal);
-
-        static void ListenAbstract(string setting)
-        {
-            var options = new FastCgiServerOptions();
-            options.ListenUnixSocket("@fastcgi-" + Guid.NewGuid(), listen =>
-            {
-                listen.Mode = setting == "mode" ? UnixFileMode.UserWrite : null;
-                listen.Owner = setting == "owner" ? "root" : null;
-                listen.Group = setting == "group" ? "root" : null;
-                listen.CreateDirectory = setting == "folder";
-            });
-            SocketBinder.Listen(options.ListenOptions.Single(), new InheritedSockets([]), NullLogger.Instance).Socket.Dispose();
         }
     }
 

@@ -1,11 +1,7 @@
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Hosting;
-
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 /// <summary>What the runtime has put at a standard stream that was closed is told from what belongs there.</summary>
 [Collection(DescriptorTable.Name)]
-[SupportedOSPlatform("linux")]
 public sealed class StandardStreamsTests
 {
     // Numbers that nothing else has.

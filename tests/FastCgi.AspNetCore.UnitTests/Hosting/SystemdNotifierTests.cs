@@ -1,13 +1,6 @@
-using System.Globalization;
-using System.Net.Sockets;
-using System.Runtime.Versioning;
-using System.Text;
-using FastCgi.AspNetCore.Hosting;
-
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 /// <summary>What systemd is told, over a socket such as its own.</summary>
-[UnsupportedOSPlatform("windows")]
 public sealed class SystemdNotifierTests : IDisposable
 {
     private readonly DirectoryInfo _folder = Directory.CreateTempSubdirectory("fastcgi-");
@@ -83,11 +76,13 @@ public sealed class SystemdNotifierTests : IDisposable
         Listen();
         _environment["WATCHDOG_USEC"] = time;
         _environment["WATCHDOG_PID"] = process;
-        using var notifier = Create(new NoTimers())!;
+        var timers = new TimerPeriods();
+        using var notifier = Create(timers)!;
 
         notifier.Ready(1);
 
         Assert.StartsWith("READY=1\n", Receive(), StringComparison.Ordinal);
+        Assert.Empty(timers.Timers);
     }
 
     [Fact]
@@ -121,12 +116,6 @@ public sealed class SystemdNotifierTests : IDisposable
     {
         var buffer = new byte[1_000];
         return Encoding.UTF8.GetString(buffer, 0, _systemd.Receive(buffer));
-    }
-
-    private sealed class NoTimers : TimeProvider
-    {
-        public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
-            => throw new InvalidOperationException("There is nothing to be told in time.");
     }
 
     private sealed class TimerPeriods : TimeProvider

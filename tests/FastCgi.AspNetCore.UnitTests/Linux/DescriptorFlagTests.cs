@@ -1,28 +1,14 @@
-using System.Net;
-using System.Net.Sockets;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Accounts;
-using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport.Epoll;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 /// <summary>What the system's calls make of descriptors.</summary>
-[SupportedOSPlatform("linux")]
 public sealed class DescriptorFlagTests : IDisposable
 {
-    // Of fcntl, as /proc shows them.
-    private const int CloseOnExec = 0x80000;
-    private const int NonBlocking = 0x800;
+    private readonly Socket _listener = TestSockets.ListenTcp();
+    private readonly Socket _peer;
 
-    private readonly Socket _listener = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-    private readonly Socket _peer = new(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-
-    public DescriptorFlagTests()
-    {
-        _listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
-        _listener.Listen();
-    }
+    public DescriptorFlagTests() => _peer = TestSockets.MakePeer(_listener);
 
     public void Dispose()
     {
@@ -43,8 +29,8 @@ public sealed class DescriptorFlagTests : IDisposable
 
         Assert.All(
             [(int)epoll.DangerousGetHandle(), wake.Descriptor, (int)unix.Handle, (int)accepted.Handle],
-            static descriptor => Assert.NotEqual(0, GetFlags(descriptor) & CloseOnExec));
-        Assert.NotEqual(0, GetFlags((int)accepted.Handle) & NonBlocking);
+            static descriptor => Assert.NotEqual(0, TestSockets.GetFlags(descriptor) & TestSockets.CloseOnExec));
+        Assert.NotEqual(0, TestSockets.GetFlags((int)accepted.Handle) & TestSockets.NonBlocking);
     }
 
     /// <summary>A wake-up that is not taken would come again and again.</summary>
@@ -112,49 +98,26 @@ public sealed class DescriptorFlagTests : IDisposable
         Assert.NotEqual(0, accepted.GetSocketOption(SocketOptionLevel.Socket, SocketOptionName.KeepAlive));
     }
 
-    [Theory]
-    [InlineData(FileAccess.Read, true)]
-    [InlineData(FileAccess.Write, false)]
-    [InlineData(FileAccess.ReadWrite, false)]
-    public void IsReadOnly_AsTheFileWasOpened(FileAccess access, bool isReadOnly)
+    [Fact]
+    public void BacklogLimit_AsTheFileSays_OrNone()
     {
-        using var file = File.OpenHandle("/dev/null", FileMode.Open, access, FileShare.ReadWrite);
-
-        Assert.Equal(isReadOnly, Descriptors.IsReadOnly((int)file.DangerousGetHandle()));
-    }
-
-    [Theory]
-    [InlineData("4096\n", 4_096)]
-    [InlineData("128", 128)]
-    [InlineData("many", int.MaxValue)]
-    public void BacklogLimit_AsTheFileSays(string text, int limit)
-    {
-        var path = Path.GetTempFileName();
-        File.WriteAllText(path, text);
-
-        Assert.Equal(limit, BacklogLimit.Get(path));
-        File.Delete(path);
+        using var folder = new ScratchFolder();
+        foreach (var (text, limit) in new[] { ("4096\n", 4_096), ("128", 128), ("many", int.MaxValue) })
+            Assert.Equal(limit, BacklogLimit.Get(folder.Write("limit", Encoding.ASCII.GetBytes(text))));
+        Assert.Equal(int.MaxValue, BacklogLimit.Get("/nowhere/somaxconn"));
+        Assert.Equal(int.MaxValue, BacklogLimit.Get("/dev/null"));
+        Assert.InRange(BacklogLimit.Get(), 1, int.MaxValue);
     }
 
     [Fact]
     public void GetPermissions_OfALink_AreThoseOfItsTarget()
     {
-        var folder = Directory.CreateTempSubdirectory("fastcgi-");
-        var file = Path.Combine(folder.FullName, "file");
-        File.WriteAllText(file, "");
+        using var folder = new ScratchFolder();
+        var file = folder.Write("file", []);
         File.SetUnixFileMode(file, UnixFileMode.UserRead | UnixFileMode.GroupRead);
-        File.CreateSymbolicLink(Path.Combine(folder.FullName, "link"), file);
+        File.CreateSymbolicLink(folder.GetPath("link"), file);
 
-        Assert.Equal(UnixFileMode.UserRead | UnixFileMode.GroupRead, SocketFile.GetPermissions(Path.Combine(folder.FullName, "link"))!.Mode);
-        folder.Delete(recursive: true);
-    }
-
-    [Fact]
-    public void FindLocalAccount_PartOfAName_IsNobody()
-    {
-        Assert.Equal(0u, LocalAccounts.Find("root")!.User);
-        Assert.Null(LocalAccounts.Find("roo"));
-        Assert.Null(LocalAccounts.Find("oot"));
+        Assert.Equal(UnixFileMode.UserRead | UnixFileMode.GroupRead, SocketFile.GetPermissions(folder.GetPath("link"))!.Mode);
     }
 
     private Socket Accept()
@@ -163,7 +126,4 @@ public sealed class DescriptorFlagTests : IDisposable
         Assert.True(_listener.Poll(Waiting.Patience, SelectMode.SelectRead));
         return new Socket(new SafeSocketHandle(Libc.Accept(_listener.SafeHandle), ownsHandle: true));
     }
-
-    private static int GetFlags(int descriptor)
-        => Convert.ToInt32(File.ReadLines($"/proc/self/fdinfo/{descriptor}").Single(static line => line.StartsWith("flags:", StringComparison.Ordinal))[6..].Trim(), 8);
 }

@@ -1,48 +1,32 @@
-using System.Globalization;
-using System.Net.Sockets;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.UnitTests.Hosting;
 using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 /// <summary>Descriptors that the process was given, and those that it gives back.</summary>
-[SupportedOSPlatform("linux")]
 public sealed class DescriptorsTests : IDisposable
 {
-    private const int CloseOnExec = 0x80000;
     private const int ClosedDescriptor = int.MaxValue;
 
     // So many that those of other tests make no difference.
     private const int Many = 200;
 
-    private readonly Socket _listener = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+    private readonly Socket _listener = TestSockets.ListenUnix();
 
-    public DescriptorsTests()
-    {
-        _listener.Bind(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
-        _listener.Listen();
-        _listener.Blocking = false;
-    }
+    public DescriptorsTests() => _listener.Blocking = false;
 
     public void Dispose() => _listener.Dispose();
 
     [Fact]
-    public void IsListening_OnlyASocketThatListens()
+    public void IsListeningAndIsOpen_OnlyWhatIsSo()
     {
-        using var other = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        using var other = TestSockets.MakePeer(_listener);
         using var file = File.OpenHandle("/dev/null");
 
         Assert.True(Descriptors.IsListening((int)_listener.Handle));
         Assert.False(Descriptors.IsListening((int)other.Handle));
         Assert.False(Descriptors.IsListening((int)file.DangerousGetHandle()));
         Assert.False(Descriptors.IsListening(ClosedDescriptor));
-    }
-
-    [Fact]
-    public void IsOpen_AndIsReadOnly_OfNone_AreFalse()
-    {
         Assert.True(Descriptors.IsOpen((int)_listener.Handle));
         Assert.False(Descriptors.IsOpen(ClosedDescriptor));
         Assert.False(Descriptors.IsReadOnly(ClosedDescriptor));
@@ -87,11 +71,11 @@ public sealed class DescriptorsTests : IDisposable
         Assert.NotEqual(stream, moved);
         Assert.True(moved > 2);
         Assert.True(Descriptors.IsListening(moved));
-        Assert.NotEqual(0, GetFlags(moved) & CloseOnExec);
+        Assert.NotEqual(0, TestSockets.GetFlags(moved) & TestSockets.CloseOnExec);
         Assert.Equal("/dev/null", new FileInfo($"/proc/self/fd/{stream}").LinkTarget);
         Assert.False(Descriptors.IsReadOnly(stream));
         // Programs that are started have standard streams.
-        Assert.Equal(0, GetFlags(stream) & CloseOnExec);
+        Assert.Equal(0, TestSockets.GetFlags(stream) & TestSockets.CloseOnExec);
     }
 
     [Fact]
@@ -123,8 +107,8 @@ public sealed class DescriptorsTests : IDisposable
     public void Reserve_AcceptsOneAndClosesIt()
     {
         using var reserve = new DescriptorReserve();
-        using var first = Connect();
-        using var second = Connect();
+        using var first = TestSockets.Connect(_listener);
+        using var second = TestSockets.Connect(_listener);
 
         Assert.True(reserve.TryAcceptAndClose(_listener.SafeHandle));
         Assert.Equal(0, first.Receive(new byte[1]));
@@ -136,7 +120,7 @@ public sealed class DescriptorsTests : IDisposable
     [Fact]
     public void Reserve_AfterItsEnd_AcceptsNothing()
     {
-        using var waiting = Connect();
+        using var waiting = TestSockets.Connect(_listener);
         var reserve = new DescriptorReserve();
         reserve.Dispose();
 
@@ -154,13 +138,7 @@ public sealed class DescriptorsTests : IDisposable
         Assert.StartsWith("pipe:", server, StringComparison.Ordinal);
         Assert.Equal(server, PipeName.Get((int)pipe.ClientSafePipeHandle.DangerousGetHandle()));
         Assert.Null(PipeName.Get((int)_listener.Handle));
-    }
-
-    private Socket Connect()
-    {
-        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        socket.Connect(_listener.LocalEndPoint!);
-        return socket;
+        Assert.Null(PipeName.Get(ClosedDescriptor));
     }
 
     private static void AssertNoneIsKept(Action act)
@@ -172,7 +150,4 @@ public sealed class DescriptorsTests : IDisposable
             act();
         Assert.InRange(Descriptors.Count()!.Value, 0, before!.Value + (Many / 2));
     }
-
-    private static int GetFlags(int descriptor)
-        => Convert.ToInt32(File.ReadLines(string.Create(CultureInfo.InvariantCulture, $"/proc/self/fdinfo/{descriptor}")).Single(static line => line.StartsWith("flags:", StringComparison.Ordinal))[6..].Trim(), 8);
 }

@@ -1,24 +1,12 @@
-using System.Net.Sockets;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Accounts;
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 /// <summary>What a question has for an answer where a sandbox forbids it, or no descriptor is left.</summary>
-[SupportedOSPlatform("linux")]
 public sealed class ForbiddenCallTests : IDisposable
 {
     private const int NotPermitted = 1;
     private const int TooManyOpenFiles = 24;
 
-    private readonly Socket _listener = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-
-    public ForbiddenCallTests()
-    {
-        _listener.Bind(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
-        _listener.Listen();
-    }
+    private readonly Socket _listener = TestSockets.ListenUnix();
 
     public void Dispose() => _listener.Dispose();
 
@@ -45,8 +33,7 @@ public sealed class ForbiddenCallTests : IDisposable
         using (var reserve = new DescriptorReserve())
         {
             Assert.NotEqual(next, GetNextDescriptor());
-            using var client = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-            client.Connect(_listener.LocalEndPoint!);
+            using var client = TestSockets.Connect(_listener);
             var others = GetNextDescriptor();
             Assert.True(reserve.TryAcceptAndClose(_listener.SafeHandle));
             Assert.Equal(others, GetNextDescriptor());
@@ -58,8 +45,7 @@ public sealed class ForbiddenCallTests : IDisposable
     [Fact]
     public void Reserve_NoDescriptorForIt_AcceptsWithoutOne()
     {
-        using var client = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        client.Connect(_listener.LocalEndPoint!);
+        using var client = TestSockets.Connect(_listener);
 
         Sandbox.Run(SystemCall.EventCreate, TooManyOpenFiles, () =>
         {
@@ -73,8 +59,7 @@ public sealed class ForbiddenCallTests : IDisposable
     [Fact]
     public void Files_CannotBeOpened_NobodyKnows()
     {
-        using var client = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        client.Connect(_listener.LocalEndPoint!);
+        using var client = TestSockets.Connect(_listener);
         using var accepted = _listener.Accept();
         // What they load, they have loaded before.
         Assert.NotNull(Descriptors.Count());

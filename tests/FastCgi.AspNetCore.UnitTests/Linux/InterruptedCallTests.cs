@@ -1,15 +1,9 @@
-using System.Globalization;
-using System.Net.Sockets;
 using System.Runtime.InteropServices;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport.Epoll;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 /// <summary>A signal ends a call of the system that waits (EINTR): that is no failure.</summary>
-[SupportedOSPlatform("linux")]
 public sealed partial class InterruptedCallTests : IDisposable
 {
     // A signal without a handler interrupts nothing. This one means nothing to .NET, and its default is to be ignored.
@@ -53,11 +47,8 @@ public sealed partial class InterruptedCallTests : IDisposable
     [InlineData(3)]
     public async Task Send_IsInterrupted_GoesOn(int count)
     {
-        using var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        listener.Bind(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
-        listener.Listen();
-        using var sender = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        sender.Connect(listener.LocalEndPoint!);
+        using var listener = TestSockets.ListenUnix();
+        using var sender = TestSockets.Connect(listener);
         using var receiver = listener.Accept();
         sender.SendBufferSize = 4_096;
         sender.SetRawSocketOption(1, SendTimeout, MemoryMarshal.AsBytes<nint>([(nint)Waiting.Patience.TotalSeconds, 0]));
@@ -79,10 +70,10 @@ public sealed partial class InterruptedCallTests : IDisposable
                 Assert.Null(SocketSend.Send((int)sender.Handle, chain.Head!, ref offset, out var isLost));
                 return isLost;
             },
-            () => Receive(receiver, filled));
+            () => TestSockets.Receive(receiver, filled));
 
         Assert.False(isLost);
-        Assert.Equal(Enumerable.Range(1, count).SelectMany(static i => Enumerable.Repeat((byte)i, 100)), Receive(receiver, count * 100));
+        Assert.Equal(Enumerable.Range(1, count).SelectMany(static i => Enumerable.Repeat((byte)i, 100)), TestSockets.Receive(receiver, count * 100));
         BufferBlock.ReturnChain(chain.Head!);
     }
 
@@ -101,14 +92,6 @@ public sealed partial class InterruptedCallTests : IDisposable
     {
         var room = stackalloc EpollEvent[1];
         return epoll.Wait(room, maxEvents, (int)Waiting.Patience.TotalMilliseconds);
-    }
-
-    private static byte[] Receive(Socket socket, int length)
-    {
-        var bytes = new byte[length];
-        for (var received = 0; received < length;)
-            received += socket.Receive(bytes.AsSpan(received));
-        return bytes;
     }
 
     /// <summary>Makes a call on a thread, interrupts it when it waits, and then does what it waits for.</summary>

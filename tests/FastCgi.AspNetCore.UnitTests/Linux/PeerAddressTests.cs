@@ -1,14 +1,6 @@
-using System.Net;
-using System.Net.Sockets;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Accounts;
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport;
-
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 /// <summary>What is told of the other end of a connection.</summary>
-[SupportedOSPlatform("linux")]
 public sealed class PeerAddressTests : IDisposable
 {
     private readonly List<Socket> _sockets = [];
@@ -18,7 +10,7 @@ public sealed class PeerAddressTests : IDisposable
     [Fact]
     public void Get_OfTcp_IsTheAddressAndTheSocketLivesOn()
     {
-        var (server, client) = Connect(new IPEndPoint(IPAddress.Loopback, 0));
+        var (server, client) = Connect(TestSockets.ListenTcp());
 
         Assert.Equal(client.LocalEndPoint, PeerAddress.Get((int)server.Handle));
         Assert.Null(PeerAddress.DescribeProcess((int)server.Handle));
@@ -27,21 +19,13 @@ public sealed class PeerAddressTests : IDisposable
         Assert.Equal(1, server.Receive(new byte[1]));
     }
 
-    [Fact]
-    public void Get_PeerIsGone_Null()
-    {
-        using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-
-        Assert.Null(PeerAddress.Get((int)socket.Handle));
-    }
-
     /// <summary>Whoever reads the log sees no control characters, whatever a process calls itself.</summary>
     [Theory]
     [InlineData("a plain name~", "a plain name~")]
     [InlineData("\u001b[31m\u007f\t!", "?[31m??!")]
     public void DescribeProcess_OfAUnixSocket_NameUserAndTheSocketLivesOn(string name, string shown)
     {
-        var (server, client) = Connect(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
+        var (server, client) = Connect(TestSockets.ListenUnix());
         var file = $"/proc/self/task/{Environment.ProcessId}/comm";
         var before = File.ReadAllText(file);
         File.WriteAllText(file, name);
@@ -64,7 +48,7 @@ public sealed class PeerAddressTests : IDisposable
     [Fact]
     public void DescribeProcess_SocketIsClosed_Null()
     {
-        var (server, _) = Connect(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
+        var (server, _) = Connect(TestSockets.ListenUnix());
         server.Dispose();
 
         Assert.Null(PeerAddress.DescribeProcess(server));
@@ -82,6 +66,7 @@ public sealed class PeerAddressTests : IDisposable
     {
         using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
 
+        Assert.Null(PeerAddress.Get((int)socket.Handle));
         Assert.Equal("an unknown address", PeerPolicy.Describe(socket));
         Assert.Equal("an unknown address", PeerPolicy.Describe((EndPoint?)null));
         Assert.Contains("example.com", PeerPolicy.Describe(new DnsEndPoint("example.com", 9_000)), StringComparison.Ordinal);
@@ -105,6 +90,8 @@ public sealed class PeerAddressTests : IDisposable
     [InlineData(true, false, false)]
     [InlineData(false, true, false)]
     [InlineData(false, false, true)]
+    [InlineData(true, true, false)]
+    [InlineData(true, false, true)]
     public void Allows_SettingIsOfTheOtherKind_Nobody(bool hasAddresses, bool hasUsers, bool hasGroups)
     {
         var policy = new PeerPolicy
@@ -113,11 +100,11 @@ public sealed class PeerAddressTests : IDisposable
             Users = hasUsers ? [SystemAccounts.FindUser(Environment.UserName)!.Value] : [],
             Groups = hasGroups ? [0, LocalAccounts.Find(Environment.UserName)!.Groups[0]] : [],
         };
-        var (tcp, _) = Connect(new IPEndPoint(IPAddress.Loopback, 0));
-        var (unix, _) = Connect(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
+        var (tcp, _) = Connect(TestSockets.ListenTcp());
+        var (unix, _) = Connect(TestSockets.ListenUnix());
 
         Assert.True(policy.IsRestricted);
-        Assert.Equal(hasAddresses, policy.Allows(tcp));
+        Assert.Equal(hasAddresses && !hasUsers && !hasGroups, policy.Allows(tcp));
         Assert.Equal(!hasAddresses, policy.Allows(unix));
     }
 
@@ -133,13 +120,9 @@ public sealed class PeerAddressTests : IDisposable
         Assert.False(policy.Allows(new UnixDomainSocketEndPoint("/somewhere")));
     }
 
-    private (Socket Server, Socket Client) Connect(EndPoint endPoint)
+    private (Socket Server, Socket Client) Connect(Socket listener)
     {
-        var listener = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
-        listener.Bind(endPoint);
-        listener.Listen();
-        var client = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
-        client.Connect(listener.LocalEndPoint!);
+        var client = TestSockets.Connect(listener);
         var server = listener.Accept();
         _sockets.AddRange([listener, client, server]);
         return (server, client);

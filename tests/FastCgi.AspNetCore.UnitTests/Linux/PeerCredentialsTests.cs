@@ -1,15 +1,9 @@
 using System.Buffers;
-using System.Net;
-using System.Net.Sockets;
 using System.Runtime.InteropServices;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 /// <summary>Who is at the other end of a unix socket, and whether it may be there.</summary>
-[SupportedOSPlatform("linux")]
 public sealed partial class PeerCredentialsTests : IDisposable
 {
     private const uint Group = 54_321;
@@ -17,14 +11,13 @@ public sealed partial class PeerCredentialsTests : IDisposable
     private const uint LastGroup = 54_323;
     private static readonly uint[] s_supplementary = [54_322, LastGroup];
 
-    private readonly Socket _listener = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-    private readonly Socket _peer = new(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+    private readonly Socket _listener = TestSockets.ListenUnix();
+    private readonly Socket _peer;
     private readonly Socket _connection;
 
     public PeerCredentialsTests()
     {
-        _listener.Bind(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
-        _listener.Listen();
+        _peer = TestSockets.MakePeer(_listener);
         // The groups are those of the thread that connects, and of no other thread of this process.
         var thread = new Thread(() =>
         {
@@ -78,33 +71,6 @@ public sealed partial class PeerCredentialsTests : IDisposable
 
         Assert.True(policy.IsRestricted);
         Assert.Equal(isAllowed, policy.Allows(_connection));
-    }
-
-    /// <summary>A unix socket has no address that could be in the list.</summary>
-    [Fact]
-    public void Allows_UnixSocketWhereAddressesAreNamed_Nobody()
-    {
-        var user = PeerCredentials.Get(_connection)!.User;
-
-        Assert.True(new PeerPolicy { Users = [user] }.Allows(_connection));
-        Assert.False(new PeerPolicy { Users = [user], Addresses = [[IPNetwork.Parse("0.0.0.0/0")]] }.Allows(_connection));
-    }
-
-    /// <summary>A TCP connection has no user.</summary>
-    [Fact]
-    public void Allows_TcpWhereUsersOrGroupsAreNamed_Nobody()
-    {
-        using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        listener.Bind(new IPEndPoint(IPAddress.Loopback, 0));
-        listener.Listen();
-        using var peer = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        peer.Connect(listener.LocalEndPoint!);
-        using var connection = listener.Accept();
-        var addresses = new[] { new[] { IPNetwork.Parse("127.0.0.0/8") } };
-
-        Assert.True(new PeerPolicy { Addresses = addresses }.Allows(connection));
-        Assert.False(new PeerPolicy { Addresses = addresses, Users = [0] }.Allows(connection));
-        Assert.False(new PeerPolicy { Addresses = addresses, Groups = [0] }.Allows(connection));
     }
 
     /// <summary>The calls themselves: those of the library change all threads.</summary>

@@ -1,16 +1,10 @@
 using System.Diagnostics;
-using System.Net;
-using System.Net.Sockets;
 using System.Runtime.ExceptionServices;
 using System.Runtime.InteropServices;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 /// <summary>What a container, a sandbox or an old system refuses has a way on without it.</summary>
-[SupportedOSPlatform("linux")]
 public sealed partial class RefusedCallTests : IDisposable
 {
     private const int SocketLevel = 1;
@@ -28,9 +22,8 @@ public sealed partial class RefusedCallTests : IDisposable
     [InlineData("::1")]
     public async Task CloseAcceptQueue_ConnectionsThatWait_AreAcceptedAndOthersRefused(string address)
     {
-        using var socket = Listen(address);
-        using var waiting = new Socket(socket.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
-        await waiting.ConnectAsync(socket.LocalEndPoint!);
+        using var socket = TestSockets.ListenTcp(address);
+        using var waiting = TestSockets.Connect(socket);
         // No filter can be attached any more: the error is EPERM, as of a sandbox.
         socket.SetRawSocketOption(SocketLevel, LockFilter, MemoryMarshal.AsBytes<int>([1]));
 
@@ -39,7 +32,7 @@ public sealed partial class RefusedCallTests : IDisposable
 
         // Handshakes that have begun end meanwhile.
         Assert.InRange(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 5, double.MaxValue);
-        using var late = new Socket(socket.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
+        using var late = TestSockets.MakePeer(socket);
         Assert.Equal(SocketError.ConnectionRefused, (await Assert.ThrowsAsync<SocketException>(() => late.ConnectAsync(socket.LocalEndPoint!))).SocketErrorCode);
         using var accepted = await socket.AcceptAsync();
         await accepted.SendAsync("hello"u8.ToArray());
@@ -50,13 +43,12 @@ public sealed partial class RefusedCallTests : IDisposable
     [Fact]
     public async Task DropSyn_ConnectionThatWaits_IsAccepted()
     {
-        using var socket = Listen("127.0.0.1");
-        using var waiting = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        await waiting.ConnectAsync(socket.LocalEndPoint!);
+        using var socket = TestSockets.ListenTcp();
+        using var waiting = TestSockets.Connect(socket);
 
         Assert.True(AcceptQueue.TryDropSyn(socket));
 
-        using var late = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        using var late = TestSockets.MakePeer(socket);
         var connecting = late.ConnectAsync(socket.LocalEndPoint!);
         using var accepted = await socket.AcceptAsync();
         await accepted.SendAsync("hello"u8.ToArray());
@@ -67,7 +59,7 @@ public sealed partial class RefusedCallTests : IDisposable
     [Fact]
     public void DropSyn_FilterIsRefused_SaysSo()
     {
-        using var socket = Listen("127.0.0.1");
+        using var socket = TestSockets.ListenTcp();
         socket.SetRawSocketOption(SocketLevel, LockFilter, MemoryMarshal.AsBytes<int>([1]));
 
         Assert.False(AcceptQueue.TryDropSyn(socket));
@@ -76,9 +68,7 @@ public sealed partial class RefusedCallTests : IDisposable
     [Fact]
     public void CloseAcceptQueue_OfAUnixSocketIsForbidden_SaysSo()
     {
-        using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        socket.Bind(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
-        socket.Listen();
+        using var socket = TestSockets.ListenUnix();
         var isClosed = true;
 
         Sandbox.Run(SystemCall.Shutdown, NotPermitted, () => isClosed = AcceptQueue.TryCloseAsync(socket).AsTask().GetAwaiter().GetResult());
@@ -89,9 +79,7 @@ public sealed partial class RefusedCallTests : IDisposable
     [Fact]
     public async Task Withdraw_RemoveFails_TheQueueIsClosedAllTheSame()
     {
-        using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        socket.Bind(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
-        socket.Listen();
+        using var socket = TestSockets.ListenUnix();
         var listening = new ListeningSocket(socket)
         {
             EndPoint = socket.LocalEndPoint!,
@@ -101,7 +89,7 @@ public sealed partial class RefusedCallTests : IDisposable
         Assert.True(await listening.WithdrawAsync(_logs.CreateLogger("")));
 
         Assert.Equal("SocketFileLeft", Assert.Single(_logs.All).EventName);
-        using var late = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        using var late = TestSockets.MakePeer(socket);
         Assert.Throws<SocketException>(() => late.Connect(socket.LocalEndPoint!));
     }
 
@@ -109,7 +97,7 @@ public sealed partial class RefusedCallTests : IDisposable
     [Fact]
     public void Withdraw_QueueCannotBeClosed_IsToldAndWhatWaitsIsAccepted()
     {
-        using var socket = Listen("127.0.0.1");
+        using var socket = TestSockets.ListenTcp();
         // To bind it to another interface is a privilege then.
         socket.SetRawSocketOption(SocketLevel, BindToInterface, MemoryMarshal.AsBytes<int>([Loopback]));
         socket.SetRawSocketOption(SocketLevel, LockFilter, MemoryMarshal.AsBytes<int>([1]));
@@ -134,13 +122,12 @@ public sealed partial class RefusedCallTests : IDisposable
     [InlineData(true, false)]
     public async Task Withdraw_SocketThatIsPassedOn_LeavesThoseThatWait(bool isPassedOn, bool acceptsRest)
     {
-        using var socket = Listen("127.0.0.1");
+        using var socket = TestSockets.ListenTcp();
         var listening = new ListeningSocket(socket) { EndPoint = socket.LocalEndPoint!, IsShared = true, IsPassedOn = isPassedOn };
 
         Assert.Equal(acceptsRest, await listening.WithdrawAsync(_logs.CreateLogger("")));
 
-        using var late = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        late.Connect(socket.LocalEndPoint!);
+        using var late = TestSockets.Connect(socket);
         Assert.Empty(_logs.All);
     }
 
@@ -156,29 +143,13 @@ public sealed partial class RefusedCallTests : IDisposable
     }
 
     [Fact]
-    public void ThreadId_FromProc_IsThatOfTheSystem()
+    public void Thread_ItsNumberIsThatOfTheSystemAndNothingIsToldOfNone()
     {
         Assert.NotEqual(0, ThreadClock.GetThreadId());
         Assert.Equal(ThreadClock.GetThreadId(), ThreadClock.ReadThreadId());
-    }
-
-    [Fact]
-    public void GetProcessorTime_NoSuchThread_IsNotTold()
-    {
         Assert.Equal(-1, ThreadClock.GetProcessorTime(0));
         Assert.Equal(-1, ThreadClock.GetProcessorTime(int.MaxValue / 16));
     }
-
-    [Fact]
-    public void BacklogLimit_NotToBeRead_None()
-    {
-        Assert.Equal(int.MaxValue, BacklogLimit.Get("/nowhere/somaxconn"));
-        Assert.Equal(int.MaxValue, BacklogLimit.Get("/dev/null"));
-        Assert.InRange(BacklogLimit.Get(), 1, int.MaxValue);
-    }
-
-    [Fact]
-    public void PipeName_NoSuchDescriptor_Null() => Assert.Null(PipeName.Get(int.MaxValue));
 
     [Fact]
     public void TcpOptions_OfAnotherKindOfSocket_AreLeft()
@@ -216,15 +187,6 @@ public sealed partial class RefusedCallTests : IDisposable
         Assert.False(epoll.Modify(0, Libc.EpollIn, data: 0));
         Assert.False(epoll.Delete(0));
         wake.Signal();
-    }
-
-    private static Socket Listen(string address)
-    {
-        var endPoint = new IPEndPoint(IPAddress.Parse(address), 0);
-        var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Tcp);
-        socket.Bind(endPoint);
-        socket.Listen();
-        return socket;
     }
 
     private static unsafe void DropPrivileges()

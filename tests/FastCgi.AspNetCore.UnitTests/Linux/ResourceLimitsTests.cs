@@ -1,6 +1,3 @@
-using System.Globalization;
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 public sealed class ResourceLimitsTests

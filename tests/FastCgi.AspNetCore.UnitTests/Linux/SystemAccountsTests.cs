@@ -1,17 +1,11 @@
-using System.Runtime.Versioning;
-using System.Text;
-using FastCgi.AspNetCore.Accounts;
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
-[SupportedOSPlatform("linux")]
 public sealed class SystemAccountsTests
 {
     private const uint Nobodys = 1_234_567;
 
     [Fact]
-    public void Find_ByNameOrNumber()
+    public void FindAndGetName_ByNameOrNumber()
     {
         Assert.Equal(0u, SystemAccounts.FindUser("root"));
         Assert.Equal(0u, SystemAccounts.FindGroup("root"));
@@ -21,11 +15,7 @@ public sealed class SystemAccountsTests
         Assert.Null(SystemAccounts.FindGroup("no such group"));
         Assert.Null(LocalAccounts.Find("no such user"));
         Assert.Null(LocalAccounts.Find("root", "/nowhere/passwd", "/etc/group"));
-    }
 
-    [Fact]
-    public void GetName_OfAnAccountWithoutOne_IsItsNumber()
-    {
         Assert.Equal("root", SystemAccounts.GetUserName(0));
         Assert.Equal("root", SystemAccounts.GetGroupName(0));
         Assert.Equal("1234567", SystemAccounts.GetUserName(Nobodys));
@@ -86,6 +76,7 @@ public sealed class SystemAccountsTests
 
         Assert.Equal(isAllowed, permissions.AllowsWriting(user, groups));
         Assert.Equal(user == 0, permissions.AllowsEntering(user, groups));
+        Assert.Equal(isAllowed, (permissions with { Mode = (UnixFileMode)((int)permissions.Mode >> 1) }).AllowsEntering(user, groups));
     }
 
     [Fact]

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Testing;
 using FastCgi.AspNetCore.UnitTests.Diagnostics;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.AspNetCore.UnitTests.Protocol;
 
 public sealed class BeginRequestBodyTests
@@ -19,10 +17,4 @@ public sealed class BeginRequestBodyTests
         Assert.Equal(content[2], body.Flags);
         Assert.Equal(keepConnection, body.KeepConnection);
     }
-
-    [Theory]
-    [InlineData(FastCgiRole.Responder, 1)]
-    [InlineData(FastCgiRole.Authorizer, 2)]
-    [InlineData(FastCgiRole.Filter, 3)]
-    public void FastCgiRole_Each_HasTheNumberOfTheSpecification(FastCgiRole role, int number) => Assert.Equal(number, (int)role);
 }

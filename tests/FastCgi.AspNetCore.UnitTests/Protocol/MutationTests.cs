@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.AspNetCore.UnitTests.Protocol;
 
 /// <summary>

@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.Protocol;
 using static FastCgi.AspNetCore.UnitTests.Protocol.SpecificationBytes;
 
 namespace FastCgi.AspNetCore.UnitTests.Protocol;

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.AspNetCore.UnitTests.Protocol;
 
 /// <summary>Gives a stream to a <see cref="RecordReader"/> in pieces and compares what it yields, piece by piece, with the stream's records.</summary>

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.AspNetCore.UnitTests.Protocol;
 
 public sealed class RecordHeaderTests
@@ -38,27 +36,15 @@ public sealed class RecordHeaderTests
         Assert.Equal(Bytes(bytes + " EE EE"), destination);
     }
 
-    [Theory]
-    [InlineData(RecordType.BeginRequest, 1)]
-    [InlineData(RecordType.AbortRequest, 2)]
-    [InlineData(RecordType.EndRequest, 3)]
-    [InlineData(RecordType.Params, 4)]
-    [InlineData(RecordType.Stdin, 5)]
-    [InlineData(RecordType.Stdout, 6)]
-    [InlineData(RecordType.Stderr, 7)]
-    [InlineData(RecordType.Data, 8)]
-    [InlineData(RecordType.GetValues, 9)]
-    [InlineData(RecordType.GetValuesResult, 10)]
-    [InlineData(RecordType.UnknownType, 11)]
-    internal void RecordType_Each_HasTheNumberOfTheSpecification(RecordType type, int number) => Assert.Equal(number, (int)type);
-
     [Fact]
-    public void ProtocolStatus_Each_HasTheNumberOfTheSpecification()
+    public void Constants_Each_HasTheNumberOfTheSpecification()
     {
-        Assert.Equal(0, (int)ProtocolStatus.RequestComplete);
-        Assert.Equal(1, (int)ProtocolStatus.CantMultiplexConnection);
-        Assert.Equal(2, (int)ProtocolStatus.Overloaded);
-        Assert.Equal(3, (int)ProtocolStatus.UnknownRole);
+        Assert.Equal(
+            "BeginRequest=1 AbortRequest=2 EndRequest=3 Params=4 Stdin=5 Stdout=6 Stderr=7 Data=8 GetValues=9 GetValuesResult=10 UnknownType=11",
+            string.Join(' ', Enum.GetValues<RecordType>().Select(static type => $"{type}={(int)type}")));
+        Assert.Equal(
+            "RequestComplete=0 CantMultiplexConnection=1 Overloaded=2 UnknownRole=3",
+            string.Join(' ', Enum.GetValues<ProtocolStatus>().Select(static status => $"{status}={(int)status}")));
     }
 
     private static byte[] Bytes(string hex) => Convert.FromHexString(hex.Replace(" ", "", StringComparison.Ordinal));

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.AspNetCore.UnitTests.Protocol;
 
 public sealed class RecordWriterTests
@@ -12,22 +10,6 @@ public sealed class RecordWriterTests
         RecordWriter.WriteHeader(_destination, RecordType.Stdout, 0x0102, 0x0304);
 
         AssertWritten([1, 6, 1, 2, 3, 4, 0, 0]);
-    }
-
-    [Fact]
-    public void WriteHeader_Padded_PaddingLengthIsTold()
-    {
-        RecordWriter.WriteHeader(_destination, RecordType.Stderr, 65_535, 65_535, 255);
-
-        AssertWritten([1, 7, 0xff, 0xff, 0xff, 0xff, 0xff, 0]);
-    }
-
-    [Fact]
-    public void WriteHeader_Empty_EndOfStream()
-    {
-        RecordWriter.WriteHeader(_destination, RecordType.Stdout, 1, 0);
-
-        AssertWritten([1, 6, 0, 1, 0, 0, 0, 0]);
     }
 
     // appStatus B3 B2 B1 B0, protocolStatus, three reserved (section 5.5).

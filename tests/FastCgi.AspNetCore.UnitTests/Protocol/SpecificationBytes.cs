@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace FastCgi.AspNetCore.UnitTests.Protocol;
 
 /// <summary>

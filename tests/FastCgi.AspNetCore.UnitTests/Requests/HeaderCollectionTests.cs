@@ -1,6 +1,3 @@
-using System.Globalization;
-using FastCgi.AspNetCore.Requests;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;
@@ -12,19 +9,6 @@ public sealed class HeaderCollectionTests
     private readonly ResponseHeaders _response = new(new RequestLock());
 
     public static TheoryData<bool> Kinds => [true, false];
-
-    [Theory]
-    [MemberData(nameof(Kinds))]
-    public void Set_NoValue_Removes(bool ofRequest)
-    {
-        var headers = Headers(ofRequest);
-        headers["X"] = "1";
-        headers["X"] = StringValues.Empty;
-        headers["Y"] = default;
-        headers.Add("Z", StringValues.Empty);
-
-        Assert.Empty(headers);
-    }
 
     [Theory]
     [MemberData(nameof(Kinds))]

@@ -1,15 +1,9 @@
-using FastCgi.AspNetCore.Requests;
-
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 /// <summary>The queue of a connection's responses: whose turn it is, what one send carries, whether it goes on, and what follows the last.</summary>
 public sealed class RecordOutputTests
 {
-    // The content of a full record, and all of it.
-    private const int FullContent = 65_528;
     private const int FullRecord = 65_536;
-
-    private static readonly TimeSpan s_limit = TimeSpan.FromSeconds(10);
 
     private readonly ResponseRig _rig = new() { Transport = { Holds = true } };
 
@@ -67,18 +61,6 @@ public sealed class RecordOutputTests
         Assert.Equal([2, 1], LastIds());
     }
 
-    [Fact]
-    public void Send_CarriesFourLargeRecordsAtMost()
-    {
-        var response = BeginAndFlushHead(1);
-        Write(response, 6 * FullContent);
-
-        Complete();
-        Assert.Equal([FullContent, FullContent, FullContent, FullContent], _rig.Transport.Last.Select(static record => record.Content.Length));
-        Complete();
-        Assert.Equal([FullContent, FullContent], _rig.Transport.Last.Select(static record => record.Content.Length));
-    }
-
     [Theory]
     [InlineData(FullRecord, "1 1 2")]
     [InlineData(FullRecord + 1, "1 2 1")]
@@ -93,37 +75,6 @@ public sealed class RecordOutputTests
         Complete();
 
         Assert.Equal(order, string.Join(' ', LastIds()));
-    }
-
-    [Fact]
-    public void Control_WhileASendIsUnderWay_IsCountedAndNotIdle()
-    {
-        Assert.True(IsIdle());
-        _rig.QueueControl();
-        Assert.False(IsIdle());
-        Outlet.FlushNow();
-        _rig.QueueControl(count: 256);
-        Assert.Equal((4_096, 16L), (_rig.Locked(Outlet.GetControlLength), _rig.Locked(Outlet.GetSentLength)));
-
-        Complete();
-
-        Assert.Equal((0, 4_112L), (_rig.Locked(Outlet.GetControlLength), _rig.Locked(Outlet.GetSentLength)));
-        // They fill one page.
-        Assert.Equal((256, 1), (_rig.Transport.Last.Count, _rig.Transport.Blocks.Count));
-        Assert.False(IsIdle());
-        Complete();
-        Assert.True(IsIdle());
-    }
-
-    [Fact]
-    public void Idle_WithAQueuedResponse_IsNot()
-    {
-        var response = _rig.Begin();
-        response.Output.Cork(sendsAtEnd: false);
-
-        response.Finish();
-
-        Assert.Equal((false, 1), (IsIdle(), _rig.Locked(Outlet.CountAnswers)));
     }
 
     [Fact]
@@ -157,31 +108,6 @@ public sealed class RecordOutputTests
         Assert.Equal(1, _rig.Transport.EndCount);
     }
 
-    [Theory]
-    [InlineData("nothing", 10, true)]
-    [InlineData("nothing", 9, false)]
-    [InlineData("progress", 10, false)]
-    [InlineData("next send", 10, false)]
-    [InlineData("next send and progress", 10, false)]
-    [InlineData("end", 10, false)]
-    public void Send_ThatDoesNotGoOn_IsOverdueAtTheLimit(string what, int seconds, bool isOverdue)
-    {
-        _rig.Occupy();
-        if (what.StartsWith("next", StringComparison.Ordinal))
-            _rig.Occupy();
-        Assert.False(IsOverdue(0, s_limit));
-
-        if (what is not ("nothing" or "progress"))
-            Complete();
-        if (what.EndsWith("progress", StringComparison.Ordinal))
-            Outlet.OnSendProgress();
-
-        Assert.Equal(isOverdue, IsOverdue(seconds, s_limit));
-        Assert.Equal(isOverdue, IsOverdue(seconds, s_limit));
-        Assert.False(IsOverdue(seconds, limit: null));
-        Assert.Equal(what != "end", IsOverdue(seconds + 10, s_limit));
-    }
-
     /// <summary>A reset takes back what the peer has not got: of the cut response alone, or of the answer before it too.</summary>
     [Theory]
     [InlineData(0L, false, false)]
@@ -210,16 +136,11 @@ public sealed class RecordOutputTests
 
     private static void Write(FastCgiResponse response, int length) => _ = response.Writer.WriteAsync(new byte[length]).AsTask();
 
-    private bool IsIdle() => _rig.Locked(Outlet.IsIdle);
-
     private void EndWhenSent() => _rig.Locked(scope =>
     {
         Outlet.EndWhenSent(scope);
         return 0;
     });
-
-    private bool IsOverdue(int second, TimeSpan? limit)
-        => _rig.Locked(scope => Outlet.IsSendOverdue(scope, TimeProvider.System, TimeProvider.System.TimestampFrequency * second, limit));
 
     private IEnumerable<int> LastIds() => _rig.Transport.Last.Where(static record => record.Type == RecordBytes.Stdout).Select(static record => record.Id);
 

@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Requests;
-using Microsoft.AspNetCore.Http;
-
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 /// <summary>What counts against the window of a body.</summary>
@@ -31,38 +27,6 @@ public sealed class RequestBodyTests : IDisposable
             body.AdvanceTo(buffer.Start, buffer.End);
             Assert.Equal(150 - (int)buffer.Length, body.UnreadLength);
         }
-    }
-
-    [Fact]
-    public async Task UnreadLength_ReadWaitsForANumberOfBytes_CountsWhatIsBeyond()
-    {
-        var body = Begin(declaredLength: null);
-        Append(body, new byte[100]);
-        body.BeginRead(maxLength: null);
-        var read = body.ReadAtLeastAsync(1_000, CancellationToken.None).AsTask();
-
-        Append(body, new byte[800]);
-        Assert.Equal(0, body.UnreadLength);
-        body.CancelPendingRead();
-        var canceled = await read;
-        Assert.True(canceled.IsCanceled);
-        Assert.Equal(900, body.UnreadLength);
-        body.AdvanceTo(canceled.Buffer.Start, canceled.Buffer.Start);
-    }
-
-    [Fact]
-    public async Task ReadAtLeast_MoreThanMayBeRead_FailsAsSoonAsThatShows()
-    {
-        var body = Begin(declaredLength: null);
-        body.BeginRead(maxLength: 5);
-        var read = body.ReadAtLeastAsync(int.MaxValue, CancellationToken.None).AsTask();
-
-        Append(body, new byte[5]);
-        Assert.False(read.IsCompleted);
-        Append(body, new byte[1]);
-
-        var exception = await Assert.ThrowsAsync<BadHttpRequestException>(() => read.Within("the read"));
-        Assert.Equal(413, exception.StatusCode);
     }
 
     [Theory]

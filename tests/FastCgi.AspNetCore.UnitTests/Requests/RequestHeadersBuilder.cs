@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.UnitTests.Cgi;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;

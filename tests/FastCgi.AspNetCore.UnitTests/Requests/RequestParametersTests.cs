@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.UnitTests.Cgi;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;
@@ -47,14 +45,6 @@ public sealed class RequestParametersTests
             _parameters.GetVariables());
     }
 
-    [Fact]
-    public void GetVariable_ValueWithAnyByte_IsWhole()
-    {
-        Append(("SSL_CLIENT_CERT", "-----BEGIN\n\tMII=\r\n\0-----"));
-
-        Assert.Equal("-----BEGIN\n\tMII=\r\n\0-----", _parameters.GetVariable("SSL_CLIENT_CERT"));
-    }
-
     [Theory]
     [InlineData("HTTP_COOKIE", false)]
     [InlineData("HTTP_AUTHORIZATION", false)]
@@ -71,14 +61,6 @@ public sealed class RequestParametersTests
         Assert.Equal("a value", _parameters.GetVariable(name));
         if (name == HeaderNames.RenamedAuthorization)
             Assert.NotSame(_parameters.GetRenamedAuthorization(), _parameters.GetRenamedAuthorization());
-    }
-
-    [Fact]
-    public void GetRawTarget_IsTheMappers()
-    {
-        Append(("REQUEST_URI", "http://h/a%20b?c"));
-
-        Assert.Equal("/a%20b?c", _parameters.GetRawTarget());
     }
 
     [Theory]
@@ -103,14 +85,6 @@ public sealed class RequestParametersTests
 
         Assert.Equal((expectedAddress, expectedPort), (addresses.RemoteAddress?.ToString(), addresses.RemotePort));
         Assert.Equal((expectedAddress, expectedPort), (addresses.LocalAddress?.ToString(), addresses.LocalPort));
-    }
-
-    [Fact]
-    public void RequestAddresses_Headers_AreNotBelieved()
-    {
-        Append(("HTTP_X_FORWARDED_FOR", "192.0.2.1"), ("HTTP_REMOTE_ADDR", "192.0.2.1"), ("HTTP_X_REAL_IP", "192.0.2.1"));
-
-        Assert.Null(new RequestAddresses(_parameters).RemoteAddress);
     }
 
     private void Append(params ReadOnlySpan<(string Name, string Value)> variables)

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Requests;
-using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;
@@ -25,25 +23,6 @@ public sealed class ResponseBodyTests
         Assert.Same(own, property.GetValue(Response));
     }
 
-    [Fact]
-    public void Advance_WithoutOrPastALease_IsRefusedAndNotCounted()
-    {
-        _rig.Begin();
-        var writer = Response.Writer;
-
-        Assert.Throws<InvalidOperationException>(() => writer.Advance(1));
-        Assert.Throws<ArgumentOutOfRangeException>(() => writer.GetMemory(-1));
-        var length = writer.GetMemory(10).Length;
-        Assert.Throws<ArgumentOutOfRangeException>(() => writer.Advance(-1));
-        Assert.Throws<ArgumentOutOfRangeException>(() => writer.Advance(length + 1));
-        Assert.Equal((0L, 0L), (Response.BytesWritten, writer.UnflushedBytes));
-        writer.Advance(2);
-        writer.Advance(length - 2);
-        Assert.Equal((length, length), ((int)Response.BytesWritten, (int)writer.UnflushedBytes));
-        // The lease is used up.
-        Assert.Throws<InvalidOperationException>(() => writer.Advance(1));
-    }
-
     /// <summary>Of headers that the application has put in place of the server's, those count that the response has started with.</summary>
     [Fact]
     public async Task Length_OfReplacedHeaders_CountsAsItWasAtTheStart()
@@ -66,19 +45,5 @@ public sealed class ResponseBodyTests
         Response.Finish();
 
         Assert.Equal("Content-Length: 3\r\nStatus: 200 OK\r\n\r\nabc", _rig.Stdout);
-    }
-
-    [Fact]
-    public async Task Stream_ArgumentsThatDoNotFit_AreRefused()
-    {
-        _rig.Begin();
-        var stream = Response.Stream;
-        Response.AllowSynchronousIO = true;
-
-        Assert.ThrowsAny<ArgumentException>(() => stream.Write(new byte[1], 0, 2));
-        Assert.Throws<ArgumentNullException>(() => stream.Write(null!, 0, 0));
-        await Assert.ThrowsAnyAsync<ArgumentException>(() => stream.WriteAsync(new byte[1], 0, -1, CancellationToken.None));
-        await Assert.ThrowsAsync<ArgumentNullException>(() => stream.WriteAsync(null!, 0, 0, CancellationToken.None));
-        Assert.False(Response.HasStarted);
     }
 }

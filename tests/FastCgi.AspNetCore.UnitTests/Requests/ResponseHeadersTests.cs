@@ -1,5 +1,3 @@
-using System.Text;
-using FastCgi.AspNetCore.Requests;
 using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;

@@ -1,14 +1,9 @@
 using System.Buffers.Binary;
 using System.IO.Pipelines;
-using System.Net;
-using System.Text;
-using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.UnitTests.Diagnostics;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.Logging.Abstractions;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
@@ -20,13 +15,11 @@ internal sealed class ResponseRig
 
     public delegate T Look<T>(ConnectionScope scope);
 
-    /// <summary>The options, until the first request begins.</summary>
     public FastCgiServerOptions Options { get; } = new() { Limits = { MaxResponseBufferSize = null } };
 
     /// <summary>Who looks after held flushes, until the first request begins.</summary>
-    public CountedDeadlines? Deadlines { get; init; }
+    public KeptDeadlines? Deadlines { get; init; }
 
-    /// <summary>How many descriptors the process can have.</summary>
     public long MaxDescriptors { get; set; } = int.MaxValue;
 
     public CollectedLogs Logs { get; } = new();
@@ -37,7 +30,6 @@ internal sealed class ResponseRig
 
     public RecordOutput Outlet => Connection.Output;
 
-    /// <summary>The request that began last.</summary>
     public FastCgiRequest Request { get; private set; } = null!;
 
     public FastCgiResponse Response => Request.Response;
@@ -48,7 +40,6 @@ internal sealed class ResponseRig
     /// <summary>What was sent as STDOUT.</summary>
     public string Stdout => string.Concat(Transport.Records.Where(static record => record.Type == RecordBytes.Stdout).Select(static record => record.Text));
 
-    /// <summary>The body in it.</summary>
     public string Body => Stdout[(Stdout.IndexOf("\r\n\r\n", StringComparison.Ordinal) + 4)..];
 
     /// <summary>The records so far, by their types, with the lengths of their contents.</summary>
@@ -67,25 +58,16 @@ internal sealed class ResponseRig
     /// <summary>The web server aborts a request. The record that ends it is queued.</summary>
     public void Abort(int id = 1) => Receive(RecordBytes.Abort(id));
 
-    /// <summary>The application has returned, or has thrown.</summary>
     public void Complete(Exception? exception = null) => RequestCompletion.Complete(Request, exception);
-
-    /// <summary>Queues records of no response.</summary>
-    public void QueueControl(int count = 1)
-    {
-        using var scope = Outlet.EnterLock();
-        for (var i = 0; i < count; i++)
-            Outlet.WriteEndRequest(scope, 99, appStatus: 0, default);
-    }
 
     /// <summary>Queues a record of no response, and sends it unless a send is under way.</summary>
     public void Occupy()
     {
-        QueueControl();
+        using (var scope = Outlet.EnterLock())
+            Outlet.WriteEndRequest(scope, 99, appStatus: 0, default);
         Outlet.FlushNow();
     }
 
-    /// <summary>Asks something with the lock of the connection held.</summary>
     public T Locked<T>(Look<T> look)
     {
         using var scope = Outlet.EnterLock();
@@ -97,7 +79,6 @@ internal sealed class ResponseRig
     /// <summary>Writes so many bytes, which may wait.</summary>
     public Task<FlushResult> Write(int length) => Response.Writer.WriteAsync(new byte[length]).AsTask();
 
-    /// <summary>Writes without a flush.</summary>
     public void Put(string text)
     {
         Encoding.Latin1.GetBytes(text).CopyTo(Response.Writer.GetSpan(text.Length));
@@ -133,21 +114,11 @@ internal sealed class ResponseRig
         return connection;
     }
 
-    /// <summary>Looks after held flushes until the test says so.</summary>
-    public sealed class CountedDeadlines
+    public sealed class KeptDeadlines
     {
-        public int Count { get; private set; }
-
-        public bool AreKept { get; set; } = true;
-
-        public bool TryAdd(ResponseOutput response)
-        {
-            Count++;
-            return AreKept;
-        }
+        public bool TryAdd(ResponseOutput response) => true;
     }
 
-    /// <summary>A record as it was sent.</summary>
     public sealed record SentRecord(byte Type, int Id, byte[] Content)
     {
         public string Text => Encoding.Latin1.GetString(Content);
@@ -166,16 +137,11 @@ internal sealed class ResponseRig
 
         public List<SentRecord> Last => Sends[^1];
 
-        /// <summary>The sizes of the blocks of the last send.</summary>
         public List<int> Blocks { get; } = [];
 
         /// <summary>Whether a send is not over until <see cref="Complete"/>.</summary>
         public bool Holds { get; set; }
 
-        /// <summary>Called with each send.</summary>
-        public Action? OnSend { get; set; }
-
-        /// <summary>How often it was asked to end the connection.</summary>
         public int EndCount { get; private set; }
 
         /// <summary>What the system holds of what was sent.</summary>
@@ -189,7 +155,6 @@ internal sealed class ResponseRig
 
         public override bool Send(BufferBlock chain)
         {
-            OnSend?.Invoke();
             Blocks.Clear();
             var bytes = new List<byte>();
             for (var block = chain; block is not null; block = block.Next)
@@ -208,7 +173,6 @@ internal sealed class ResponseRig
         {
         }
 
-        /// <summary>The send that is under way is over.</summary>
         public void Complete() => Connection.Output.OnSent();
 
         private static IEnumerable<SentRecord> Parse(byte[] bytes)
@@ -223,7 +187,7 @@ internal sealed class ResponseRig
         }
     }
 
-    private sealed class NoApplication : IHttpApplication<IFeatureCollection>
+    internal sealed class NoApplication : IHttpApplication<IFeatureCollection>
     {
         public IFeatureCollection CreateContext(IFeatureCollection contextFeatures) => contextFeatures;
 

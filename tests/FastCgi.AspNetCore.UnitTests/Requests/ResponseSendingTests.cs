@@ -1,37 +1,13 @@
-using FastCgi.AspNetCore.Requests;
-
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 /// <summary>How long a flush waits, for what, and what ends the wait.</summary>
 public sealed class ResponseSendingTests
 {
     private const int FullContent = 65_528;
-    private const int FullRecord = 65_536;
 
     private readonly ResponseRig _rig = new() { Transport = { Holds = true }, Options = { Limits = { MaxResponseBufferSize = 1_000 } } };
 
     private FastCgiResponse Response => _rig.Response;
-
-    /// <summary>A block that is followed by another counts whole, though it is not full.</summary>
-    [Theory]
-    [InlineData(FullRecord + 60_608 + 1, true)]
-    [InlineData(FullRecord + 60_608, false)]
-    public async Task Write_ThatTakesAsMuchMemoryAsTheLimit_Waits(long limit, bool isDone)
-    {
-        _rig.Options.Limits.MaxResponseBufferSize = limit;
-        _rig.Begin();
-        _rig.Occupy();
-        Assert.True(_rig.Write(5_000).IsCompleted);
-
-        var write = _rig.Write(60_600);
-        Assert.Equal(isDone, write.IsCompleted);
-        // Now the send carries it.
-        _rig.Transport.Complete();
-        Assert.Equal(isDone, write.IsCompleted);
-        _rig.Transport.Complete();
-
-        await write.Within("the write");
-    }
 
     [Theory]
     [InlineData(999, true)]
@@ -52,32 +28,6 @@ public sealed class ResponseSendingTests
     }
 
     [Fact]
-    public void Write_WhileItsBlocksAreSentInTurns_CountsEachOnce()
-    {
-        _rig.Options.Limits.MaxResponseBufferSize = (6 * FullRecord) + 100;
-        BeginAndFlushHead();
-        Assert.True(_rig.Write(6 * FullContent).IsCompleted);
-
-        // Four are being sent, and two are queued.
-        _rig.Transport.Complete();
-
-        Assert.True(_rig.Write(1).IsCompleted);
-        Assert.False(_rig.Write(100).IsCompleted);
-    }
-
-    /// <summary>What a send of others carries is not of this response.</summary>
-    [Fact]
-    public void Write_WhileOthersAreSent_CountsItsOwnOnly()
-    {
-        _rig.Begin(1);
-        _ = _rig.Write(2_000);
-        _rig.Begin(2);
-
-        Assert.True(_rig.Write(500).IsCompleted);
-        Assert.False(_rig.Write(500).IsCompleted);
-    }
-
-    [Fact]
     public async Task Flush_OfAResponseThatHasEndedMeanwhile_DoesNotWait()
     {
         BeginAndFlushHead();
@@ -93,40 +43,6 @@ public sealed class ResponseSendingTests
         var send = Response.Output.SendAsync(outcome, CancellationToken.None);
         Assert.True(send.IsCompletedSuccessfully);
         Assert.True((await send).IsCompleted);
-    }
-
-    [Fact]
-    public void Complete_WhileThePeerTakesNothing_IsDoneAtOnce()
-    {
-        BeginAndFlushHead();
-        _rig.Put(new string('x', 3_000));
-
-        Assert.True(Response.CompleteAsync().IsCompletedSuccessfully);
-
-        Assert.True(Response.IsCompleted);
-        Assert.Single(_rig.Transport.Sends);
-        _rig.Transport.Complete();
-        Assert.Equal("O18 O3000 O0 End8", _rig.Layout);
-    }
-
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
-    public async Task Wait_OfAResponseThatIsGone_EndsAsCompleted(bool isConnectionGone)
-    {
-        _rig.Begin();
-        _rig.Occupy();
-        var write = _rig.Write(2_000);
-        Assert.False(write.IsCompleted);
-
-        if (isConnectionGone)
-            _rig.Connection.OnClosed(new IOException("gone"));
-        else
-            _rig.Abort();
-
-        var result = await write.Within("the write");
-        Assert.Equal((false, true), (result.IsCanceled, result.IsCompleted));
-        Assert.Null(Response.Output.NextQueued);
     }
 
     [Fact]

@@ -1,6 +1,3 @@
-using System.Globalization;
-using FastCgi.AspNetCore.Requests;
-
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 /// <summary>
@@ -73,20 +70,6 @@ public sealed class ResponseStagingTests
         AssertEnds(length, records, blocks, field);
     }
 
-    [Fact]
-    public void LongHead_WithABodyOfSeveralBlocks_ComesBeforeThem()
-    {
-        _rig.Begin();
-        Response.Headers["X"] = new string('x', 1_000);
-        var body = Pattern(5_100);
-        _rig.Put(body[..100]);
-        _rig.Put(body[100..]);
-
-        Response.Finish();
-
-        Assert.Equal(body, _rig.Body);
-    }
-
     [Theory]
     [InlineData(false, 100_000)]
     [InlineData(false, 65_529)]
@@ -115,51 +98,6 @@ public sealed class ResponseStagingTests
         Assert.Throws<InvalidOperationException>(() => Response.Writer.Advance(1));
         Response.Finish();
         Assert.Equal(body, _rig.Body);
-    }
-
-    [Fact]
-    public void Memory_AfterWhatIsStaged_IsAsLongAsWanted()
-    {
-        _rig.Begin();
-        _rig.Put(Pattern(3_500));
-
-        Assert.InRange(Response.Writer.GetMemory(0).Length, 1, 84);
-        Assert.Equal(84, Response.Writer.GetMemory(84).Length);
-        Assert.InRange(Response.Writer.GetMemory(85).Length, 85, Large);
-    }
-
-    /// <summary>One of more than a record has is memory of its own.</summary>
-    [Fact]
-    public void Memory_OfMuchThatWasNotUsed_IsOverWithTheNext()
-    {
-        _rig.Begin();
-        Response.Writer.GetSpan(100_000).Fill((byte)'x');
-
-        _rig.Put("a");
-        Response.Finish();
-
-        Assert.Equal("a", _rig.Body);
-    }
-
-    [Theory]
-    [InlineData("finish")]
-    [InlineData("complete")]
-    [InlineData("cut")]
-    public async Task Lease_AtTheEnd_IsGivenBackWithIt(string how)
-    {
-        _rig.Begin();
-        await _rig.WriteAsync("a");
-        _rig.Put(how == "cut" ? "lost" : "b");
-        Response.Writer.GetMemory(100);
-
-        if (how == "complete")
-            await Response.CompleteAsync();
-        else if (how == "finish")
-            Response.Finish();
-        else
-            Response.Cut();
-
-        Assert.Equal((how == "cut" ? "a" : "ab", 0), (_rig.Body, _rig.RentedCount));
     }
 
     /// <summary>Text that differs from its neighbours, so that lost or doubled bytes show.</summary>

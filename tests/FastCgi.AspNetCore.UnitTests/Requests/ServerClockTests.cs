@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.UnitTests.Diagnostics;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;
@@ -42,21 +41,6 @@ public sealed class ServerClockTests
         Pass(600);
         _clock.Tick();
         Assert.Equal((counted + 1_000, counted + 1_000), (Elapsed(_clock.LastTick), Elapsed(_clock.GetTimestamp())));
-    }
-
-    [Theory]
-    [InlineData(999, 999)]
-    [InlineData(1_000, 1_000)]
-    [InlineData(1_001, 1_000)]
-    [InlineData(3_600_000, 1_000)]
-    public void BetweenTicks_RunsOneIntervalAheadAtMost(int passed, int seen)
-    {
-        Pass(1_000);
-        _clock.Tick();
-
-        Pass(passed);
-
-        Assert.Equal((1_000, 1_000 + seen), (Elapsed(_clock.LastTick), Elapsed(_clock.GetTimestamp())));
     }
 
     /// <summary>Whatever comes when: in this time of the system, ticks and looks are early, late, and twice at once.</summary>

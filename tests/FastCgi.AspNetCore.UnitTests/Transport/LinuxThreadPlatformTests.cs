@@ -1,16 +1,10 @@
-using System.Reflection;
 using System.Runtime.CompilerServices;
-using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport;
-using Microsoft.Extensions.Logging.Abstractions;
 using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.UnitTests.Transport;
 
 /// <summary>What Linux tells of a thread.</summary>
-[SupportedOSPlatform("linux")]
 public sealed class LinuxThreadPlatformTests
 {
     private readonly LinuxThreadPlatform _platform = new(NullLogger.Instance);

@@ -1,13 +1,9 @@
-using System.Net.Sockets;
-using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Xunit;
+using FastCgi.AspNetCore.UnitTests.Linux;
 
 namespace FastCgi.AspNetCore.UnitTests.Transport;
 
 /// <summary>One call of the system takes 64 blocks.</summary>
-[SupportedOSPlatform("linux")]
 public sealed class SocketSendTests : IDisposable
 {
     private readonly ScratchFolder _folder = new();
@@ -17,11 +13,8 @@ public sealed class SocketSendTests : IDisposable
 
     public SocketSendTests()
     {
-        using var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        listener.Bind(new UnixDomainSocketEndPoint(_folder.GetPath("send.sock")));
-        listener.Listen();
-        _sender = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        _sender.Connect(listener.LocalEndPoint!);
+        using var listener = TestSockets.ListenUnix();
+        _sender = TestSockets.Connect(listener);
         _receiver = listener.Accept();
         _sender.Blocking = false;
     }
@@ -50,7 +43,7 @@ public sealed class SocketSendTests : IDisposable
         Assert.Null(SocketSend.Send((int)_sender.Handle, chain, ref offset, out var isLost));
 
         Assert.False(isLost);
-        Assert.Equal(expected[37..], Receive(expected.Length - 37));
+        Assert.Equal(expected[37..], TestSockets.Receive(_receiver, expected.Length - 37));
         BufferBlock.ReturnChain(chain);
         Assert.Equal(0, _pool.RentedCount);
     }
@@ -95,7 +88,7 @@ public sealed class SocketSendTests : IDisposable
             rest = SocketSend.Send((int)_sender.Handle, rest, ref offset, out var isLost);
             Assert.False(isLost);
             while (_receiver.Available > 0)
-                received.AddRange(Receive(Math.Min(_receiver.Available, 1_000)));
+                received.AddRange(TestSockets.Receive(_receiver, Math.Min(_receiver.Available, 1_000)));
         }
 
         Assert.Equal(expected, received);
@@ -116,14 +109,6 @@ public sealed class SocketSendTests : IDisposable
 
         Assert.True(isLost);
         BufferBlock.ReturnChain(chain);
-    }
-
-    private byte[] Receive(int length)
-    {
-        var bytes = new byte[length];
-        for (var received = 0; received < length;)
-            received += _receiver.Receive(bytes.AsSpan(received));
-        return bytes;
     }
 
     private (BufferBlock Chain, byte[] Bytes) CreateChain(int count, int length)

@@ -6,32 +6,21 @@ public sealed class UseCountTests
 {
     private UseCount _uses;
 
-    [Fact]
-    public void Close_Unused_IsForTheCaller()
+    [Theory]
+    [InlineData(0)]
+    [InlineData(1)]
+    [InlineData(2)]
+    public void Close_WithSoManyUses_IsForTheCallerOrTheLastUse(int uses)
     {
         Assert.True(_uses.TryBegin());
         Assert.False(_uses.End());
+        for (var i = 0; i < uses; i++)
+            Assert.True(_uses.TryBegin());
 
-        Assert.True(_uses.Close());
+        Assert.Equal(uses == 0, _uses.Close());
         Assert.False(_uses.TryBegin());
-    }
-
-    [Fact]
-    public void Close_WhileUsed_IsForTheLastUse()
-    {
-        Assert.True(_uses.TryBegin());
-        Assert.True(_uses.TryBegin());
-
-        Assert.False(_uses.Close());
-        Assert.False(_uses.TryBegin());
-        Assert.False(_uses.End());
-        Assert.True(_uses.End());
-    }
-
-    [Fact]
-    public void Close_Twice_IsForOne()
-    {
-        Assert.True(_uses.Close());
+        for (var i = 1; i <= uses; i++)
+            Assert.Equal(i == uses, _uses.End());
         Assert.False(_uses.Close());
     }
 

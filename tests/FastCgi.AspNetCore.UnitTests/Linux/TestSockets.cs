@@ -1,0 +1,42 @@
+namespace FastCgi.AspNetCore.UnitTests.Linux;
+
+/// <summary>Sockets of the machine, and what the system tells of them.</summary>
+internal static class TestSockets
+{
+    // Of fcntl, as /proc shows them.
+    public const int CloseOnExec = 0x80000;
+    public const int NonBlocking = 0x800;
+
+    public static Socket ListenUnix() => Listen(new UnixDomainSocketEndPoint("\0fastcgi-" + Guid.NewGuid()));
+
+    public static Socket ListenTcp(string address = "127.0.0.1") => Listen(new IPEndPoint(IPAddress.Parse(address), 0));
+
+    /// <summary>A socket that may connect to another.</summary>
+    public static Socket MakePeer(Socket listener) => new(listener.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
+
+    public static Socket Connect(Socket listener)
+    {
+        var peer = MakePeer(listener);
+        peer.Connect(listener.LocalEndPoint!);
+        return peer;
+    }
+
+    public static byte[] Receive(Socket socket, int length)
+    {
+        var bytes = new byte[length];
+        for (var received = 0; received < length;)
+            received += socket.Receive(bytes.AsSpan(received));
+        return bytes;
+    }
+
+    public static int GetFlags(int descriptor)
+        => Convert.ToInt32(File.ReadLines($"/proc/self/fdinfo/{descriptor}").Single(static line => line.StartsWith("flags:", StringComparison.Ordinal))[6..].Trim(), 8);
+
+    private static Socket Listen(EndPoint endPoint)
+    {
+        var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
+        socket.Bind(endPoint);
+        socket.Listen();
+        return socket;
+    }
+}
