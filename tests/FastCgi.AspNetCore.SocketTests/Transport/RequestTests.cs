@@ -67,35 +67,6 @@ public sealed class RequestTests
         Assert.Equal(Convert.ToHexString(SHA256.HashData(body)), Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
     }
 
-    /// <summary>The window is 1 MiB; what the application has examined and waits for the rest of does not count.</summary>
-    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public async Task Upload_ReadAsAWholeThatIsLongerThanTheWindow_Arrives(TransportSetup setup)
-    {
-        const int Length = 3 * 1024 * 1024;
-        await using var server = await TransportServer.StartAsync(setup, static app => app.MapPost("/{how}", static async (string how, HttpRequest request) =>
-        {
-            var reader = request.BodyReader;
-            if (how == "at-least")
-                return $"{(await reader.ReadAtLeastAsync(Length)).Buffer.Length}";
-
-            var result = await reader.ReadAsync();
-            while (!result.IsCompleted)
-            {
-                reader.AdvanceTo(result.Buffer.Start, result.Buffer.End);
-                result = await reader.ReadAsync();
-            }
-
-            return $"{result.Buffer.Length}";
-        }));
-        using var connection = await server.ConnectAsync();
-
-        foreach (var how in (string[])["/examined", "/at-least"])
-        {
-            await connection.SendAsync(RecordBytes.Post(1, how, new byte[Length]));
-            Assert.Equal($"{Length}", Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
-        }
-    }
-
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
     public async Task Download_ReaderIsSlow_HandlerWaitsAndAllArrives(TransportSetup setup)
     {

@@ -1,33 +1,10 @@
 using System.Net.Sockets;
-using Microsoft.AspNetCore.Builder;
-using Microsoft.AspNetCore.Http;
-using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 /// <summary>Web servers, or what else has found the port, that begin something and do not go on.</summary>
 public sealed class SlowSenderTests
 {
-    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public async Task Body_SlowerThanTheRate_408AndTheConnectionGoesOn(TransportSetup setup)
-    {
-        await using var server = await TransportServer.StartAsync(
-            setup,
-            static app =>
-            {
-                app.MapPost("/", static (HttpContext context) => context.Request.Body.CopyToAsync(Stream.Null));
-                app.MapGet("/", static () => "Hello");
-            },
-            static options => options.Limits.MinRequestBodyDataRate = new MinDataRate(1_000, TimeSpan.FromSeconds(1.01)));
-        server.Logs.Expected.Add("ApplicationError");
-        using var connection = await server.ConnectAsync();
-        await connection.SendAsync(
-            [.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", "100000"))), .. RecordBytes.Record(RecordBytes.Stdin, 1, new byte[10])]);
-
-        Assert.Contains("Status: 408", await connection.TryReadAnswerAsync(), StringComparison.Ordinal);
-        Assert.Equal("Hello", await connection.GetAsync("/"));
-    }
-
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
     public async Task Connection_OnWhichNoRequestBegins_IsClosed(TransportSetup setup)
     {
