@@ -41,15 +41,6 @@ public sealed class AddressTests : HostTest
         await running.WaitAsync(Waiting.Patience);
     }
 
-    [Fact]
-    public async Task CommandLine_Urls_ListenedOn()
-    {
-        await using var app = await StartAsync("--urls", $"{AnyPort};{Address}");
-
-        Assert.Equal(2, app.Urls.Count);
-        await AssertServesAsync(app.Urls);
-    }
-
     [UnixFact, UnsupportedOSPlatform("windows")]
     public async Task CommandLine_UrlWithOptions_AreThoseOfTheSocket()
     {
@@ -144,22 +135,15 @@ public sealed class AddressTests : HostTest
         Assert.Contains(Logs.All, log => log.Category == "Microsoft.Hosting.Lifetime" && log.Message == $"Now listening on: {address}");
     }
 
-    [Fact]
-    public async Task HttpAddress_BesideFastCgi_IsServedByKestrel()
+    [Theory]
+    [InlineData("--urls", $"{AnyHttpPort};{AnyPort}")]
+    [InlineData("--urls", AnyPort, "--Kestrel:Endpoints:Local:Url", AnyHttpPort)]
+    public async Task HttpAddress_BesideFastCgi_IsServedByKestrel(params string[] arguments)
     {
-        await using var app = await StartAsync("--urls", $"{AnyHttpPort};{AnyPort}");
+        await using var app = await StartAsync(arguments);
 
         Assert.Equal(["fastcgi", "http"], app.Urls.Select(static address => address.Split(':')[0]).Order());
         Assert.DoesNotContain(app.Urls, static address => address.EndsWith(":0", StringComparison.Ordinal));
-        await AssertServesAsync(app.Urls.Where(IsFastCgi));
-        await AssertServesHttpAsync(app.Urls.Single(static address => !IsFastCgi(address)));
-    }
-
-    [Fact]
-    public async Task KestrelsOwnEndpoints_BesideFastCgi_AreServed()
-    {
-        await using var app = await StartAsync("--urls", AnyPort, "--Kestrel:Endpoints:Local:Url", AnyHttpPort);
-
         await AssertServesAsync(app.Urls.Where(IsFastCgi));
         await AssertServesHttpAsync(app.Urls.Single(static address => !IsFastCgi(address)));
     }

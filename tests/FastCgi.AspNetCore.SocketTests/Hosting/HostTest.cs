@@ -34,11 +34,15 @@ public abstract class HostTest : IDisposable
         Folder.Dispose();
     }
 
+    /// <summary>How many descriptors this process has, where the system tells.</summary>
+    protected static int CountDescriptors() => OperatingSystem.IsLinux() ? Directory.EnumerateFileSystemEntries("/proc/self/fd").Count() : 0;
+
     private protected static FastCgiServer GetServer(WebApplication app) => (FastCgiServer)app.Services.GetRequiredService<IServer>();
 
     protected WebApplicationBuilder CreateBuilder(params string[] arguments)
     {
-        var builder = WebApplication.CreateBuilder(new WebApplicationOptions { Args = ["--hostBuilder:reloadConfigOnChange=false", .. arguments], ContentRootPath = Folder.Path });
+        string[] all = ["--hostBuilder:reloadConfigOnChange=false", .. arguments];
+        var builder = WebApplication.CreateBuilder(new WebApplicationOptions { Args = all, ContentRootPath = Folder.Path });
         builder.Logging.ClearProviders().AddProvider(Logs);
         return builder;
     }

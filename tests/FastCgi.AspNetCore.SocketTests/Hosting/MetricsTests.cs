@@ -48,30 +48,8 @@ public sealed class MetricsTests : HostTest
         using var listener = Listen(app, instruments.Add);
 
         Assert.NotEmpty(instruments);
-        Assert.All(instruments, static instrument => Assert.True(instrument.IsObservable || instrument.Name == "fastcgi.server.connection.duration", instrument.Name));
-        Assert.All(instruments, static instrument => Assert.True(instrument.Unit is not null && instrument.Description is not null, instrument.Name));
-    }
-
-    /// <summary>What dotnet-counters does from outside.</summary>
-    [Fact]
-    public async Task Counters_OfTheEventSource_HaveEachInstrument()
-    {
-        await using var app = await StartAsync("--urls", Address);
-        var expected = new List<string>();
-        using (Listen(app, instrument => expected.Add(instrument.Name)))
-        {
-        }
-
-        using var listener = new CounterListener();
-        using var client = await SendSlowAsync();
-        await listener.WaitAsync("fastcgi.server.active_requests", "1");
-
-        // The others have a value when something has happened.
-        foreach (var name in (string[])["active_connections", "aborted_requests", "buffer_memory"])
-            await listener.WaitAsync($"fastcgi.server.{name}");
-        Assert.All(listener.Names, name => Assert.Contains(name, expected));
-        Go.SetResult();
-        Assert.Equal("slow", await client.ReadTextAsync());
+        Assert.Equal(["fastcgi.server.connection.duration"], instruments.Where(static instrument => !instrument.IsObservable).Select(static instrument => instrument.Name));
+        Assert.DoesNotContain(instruments, static instrument => instrument.Unit is null || instrument.Description is null);
     }
 
     private static MeterListener Listen(WebApplication app, Action<Instrument> onPublished)

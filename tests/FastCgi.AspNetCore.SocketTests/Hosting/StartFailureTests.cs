@@ -67,12 +67,12 @@ public sealed class StartFailureTests : HostTest
     {
         var taken = $"fastcgi://{_other.LocalEndPoint}";
         await AssertStartFailsAsync(FastCgiTransportEngine.Auto, taken);
-        var before = Descriptors.Count();
+        var before = CountDescriptors();
 
         for (var i = 0; i < 10; i++)
             await AssertStartFailsAsync(FastCgiTransportEngine.Auto, Address, taken);
 
-        Assert.InRange(Descriptors.Count(), 0, before + 5);
+        Assert.InRange(CountDescriptors(), 0, before + 5);
     }
 
     private async Task<IOException> AssertStartFailsAsync(FastCgiTransportEngine engine, params string[] addresses)

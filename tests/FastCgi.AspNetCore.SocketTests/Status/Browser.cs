@@ -1,5 +1,3 @@
-using System.Diagnostics;
-
 namespace FastCgi.AspNetCore.SocketTests.Status;
 
 /// <summary>Chromium, without a screen.</summary>
@@ -11,20 +9,9 @@ internal static class Browser
     public static Task<string> LoadAsync(string url, string folder) => RunAsync(folder, "--dump-dom", "--virtual-time-budget=1000", url);
 
     /// <summary>Takes a picture of a page.</summary>
-    public static Task TakePictureAsync(string url, string folder, string file, int width, int height, bool isDark) => RunAsync(
-        folder, $"--screenshot={file}", $"--window-size={width},{height}", "--hide-scrollbars", "--virtual-time-budget=1000", isDark ? "--force-dark-mode" : "--disable-features=DarkMode", url);
+    public static Task TakePictureAsync(string url, string folder, string file, int width, int height) => RunAsync(
+        folder, $"--screenshot={file}", $"--window-size={width},{height}", "--hide-scrollbars", "--virtual-time-budget=1000", "--disable-features=DarkMode", url);
 
-    private static async Task<string> RunAsync(string folder, params string[] arguments)
-    {
-        var start = new ProcessStartInfo(Path) { RedirectStandardOutput = true, RedirectStandardError = true };
-        foreach (var argument in (string[])["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", $"--user-data-dir={folder}/browser", .. arguments])
-            start.ArgumentList.Add(argument);
-        start.Environment["HOME"] = folder;
-        using var process = Process.Start(start)!;
-        var errors = process.StandardError.ReadToEndAsync();
-        var text = await process.StandardOutput.ReadToEndAsync().Within("the browser");
-        await process.WaitForExitAsync().Within("the browser to end");
-        Assert.True(process.ExitCode == 0, await errors);
-        return text;
-    }
+    private static Task<string> RunAsync(string folder, params string[] arguments)
+        => LoadRun.RunAsync(Path, ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", $"--user-data-dir={folder}/browser", .. arguments]);
 }

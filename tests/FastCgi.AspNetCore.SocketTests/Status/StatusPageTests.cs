@@ -33,7 +33,7 @@ public sealed partial class StatusPageTests : HostTest
         Assert.Contains("nginx/1.22.1</td>", page, StringComparison.Ordinal);
         Assert.DoesNotContain("<b>bold", page, StringComparison.Ordinal);
         if (Environment.GetEnvironmentVariable(PictureVariable) is { } file)
-            await Browser.TakePictureAsync(url, Folder.Path, file, 1_100, 1_400, isDark: false);
+            await Browser.TakePictureAsync(url, Folder.Path, file, 1_100, 1_400);
         Go.SetResult();
         Assert.Equal("slow", await slow.ReadTextAsync());
     }

@@ -1,4 +1,3 @@
-using System.Globalization;
 using System.Security.Cryptography;
 using System.Text;
 
@@ -15,18 +14,6 @@ public sealed class RequestTests
 
         for (var i = 0; i < 200; i++)
             Assert.Equal($"t{i}", await connection.GetAsync($"/t{i}"));
-    }
-
-    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public async Task Request_SentByteByByte_IsAnswered(TransportSetup setup)
-    {
-        await using var server = await TransportServer.StartAsync(setup, MapLength);
-        using var connection = await server.ConnectAsync();
-
-        foreach (var piece in RecordBytes.Post(1, "/length", new byte[300]))
-            await connection.SendAsync([piece]);
-
-        Assert.Equal("300", Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
     }
 
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
@@ -110,11 +97,4 @@ public sealed class RequestTests
             Assert.Null(await connection.ReadRecordAsync());
         }));
     }
-
-    private static void MapLength(WebApplication app) => app.MapPost("/length", static async (HttpRequest request) =>
-    {
-        using var body = new MemoryStream();
-        await request.Body.CopyToAsync(body);
-        return body.Length.ToString(CultureInfo.InvariantCulture);
-    });
 }
