@@ -52,6 +52,28 @@ public sealed class MetricsTests : HostTest
         Assert.DoesNotContain(instruments, static instrument => instrument.Unit is null || instrument.Description is null);
     }
 
+    /// <summary>What dotnet-counters does from outside.</summary>
+    [Fact]
+    public async Task Counters_OfTheEventSource_HaveEachInstrument()
+    {
+        await using var app = await StartAsync("--urls", Address);
+        var expected = new List<string>();
+        using (Listen(app, instrument => expected.Add(instrument.Name)))
+        {
+        }
+
+        using var listener = new CounterListener();
+        using var client = await SendSlowAsync();
+        await listener.WaitAsync("fastcgi.server.active_requests", "1");
+
+        // The others have a value when something has happened.
+        foreach (var name in (string[])["active_connections", "aborted_requests", "buffer_memory"])
+            await listener.WaitAsync($"fastcgi.server.{name}");
+        Assert.All(listener.Names, name => Assert.Contains(name, expected));
+        Go.SetResult();
+        Assert.Equal("slow", await client.ReadTextAsync());
+    }
+
     private static MeterListener Listen(WebApplication app, Action<Instrument> onPublished)
     {
         var factory = app.Services.GetRequiredService<IMeterFactory>();

@@ -1,3 +1,5 @@
+using System.Diagnostics;
+
 namespace FastCgi.AspNetCore.SocketTests.Status;
 
 /// <summary>Chromium, without a screen.</summary>
@@ -12,6 +14,16 @@ internal static class Browser
     public static Task TakePictureAsync(string url, string folder, string file, int width, int height) => RunAsync(
         folder, $"--screenshot={file}", $"--window-size={width},{height}", "--hide-scrollbars", "--virtual-time-budget=1000", "--disable-features=DarkMode", url);
 
-    private static Task<string> RunAsync(string folder, params string[] arguments)
-        => LoadRun.RunAsync(Path, ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", $"--user-data-dir={folder}/browser", .. arguments]);
+    private static async Task<string> RunAsync(string folder, params string[] arguments)
+    {
+        string[] all = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", $"--user-data-dir={folder}/browser", .. arguments];
+        var start = new ProcessStartInfo(Path, all) { RedirectStandardOutput = true, RedirectStandardError = true };
+        start.Environment["HOME"] = folder;
+        using var process = Process.Start(start)!;
+        var errors = process.StandardError.ReadToEndAsync();
+        var text = await process.StandardOutput.ReadToEndAsync().Within("the browser");
+        await process.WaitForExitAsync().Within("the browser to end");
+        Assert.True(process.ExitCode == 0, await errors);
+        return text;
+    }
 }

@@ -35,6 +35,21 @@ public sealed class StatusTests : HostTest
         Assert.Equal("slow", await slow.ReadTextAsync());
     }
 
+    [Fact]
+    public async Task OpenMetrics_EachLine_IsWellFormed()
+    {
+        await using var app = await StartAsync();
+
+        var text = await GetAsync("/fastcgi-status?format=openmetrics", "127.0.0.1");
+
+        Assert.EndsWith("# EOF\n", text, StringComparison.Ordinal);
+        var lines = text[text.IndexOf("# TYPE", StringComparison.Ordinal)..].Split('\n', StringSplitOptions.RemoveEmptyEntries);
+        Assert.Contains("fastcgi_server_requests_total 1", lines);
+        Assert.All(lines.Where(static line => line[0] != '#'), static line => Assert.Matches("^fastcgi_server_[a-z_0-9]+({[a-z_0-9]+=\"[^\"]*\"})? -?[0-9.E+-]+$", line));
+        var types = lines.Where(static line => line.StartsWith("# TYPE ", StringComparison.Ordinal)).Select(static line => line.Split(' ')[2]).ToList();
+        Assert.Equal(types.Distinct(), types);
+    }
+
     /// <summary>That is when somebody looks.</summary>
     [Fact]
     public async Task Status_WithoutADescriptorLeft_IsShown()

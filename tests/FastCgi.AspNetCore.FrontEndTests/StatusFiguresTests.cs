@@ -3,12 +3,14 @@ using System.Net;
 using System.Net.Sockets;
 using System.Text.Json;
 using System.Text.RegularExpressions;
-using FastCgi.AspNetCore.Testing.FrontEnds;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.Extensions.Logging;
 
-namespace FastCgi.AspNetCore.SocketTests.Status;
+namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>The figures of the status agree with those of the client, of nginx and of the system: exactly, where both count the same.</summary>
-[Collection(Alone.Name)]
+[Collection(nameof(StatusFiguresTests))]
+[CollectionDefinition(nameof(StatusFiguresTests), DisableParallelization = true)]
 public sealed partial class StatusFiguresTests : IAsyncLifetime, IDisposable
 {
     private const int BodyLength = 1_000;
