@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
 # Builds and runs the tests.
 #   tests/run.sh                     everything, with the formatting and some seconds of load
-#   tests/run.sh PROJECT [FILTER]    one project, by its short or full name (UnitTests), and of it the tests whose name has FILTER, or that a filter of
-#                                    dotnet test lets through
+#   tests/run.sh PROJECT [FILTER]    one project, by its short or full name (UnitTests); of it the tests whose name has FILTER, or a filter of dotnet test
 # The web servers and programs that a project starts are installed if they are missing and this runs as root; else it says which they are. UnitTests and
 # InMemoryTests need the SDK alone. The last line is "N passed, N failed, N skipped"; the exit code is 0 if something passed and nothing failed.
 # FastCgi__Transport__Engine=Socket tests/run.sh runs the tests on that engine; without it they run on epoll, and a part of them on Socket too.
@@ -13,13 +12,12 @@ cd "$(dirname "$0")/.."
 export CI=true DOTNET_TieredPGO=0 DOTNET_CLI_TELEMETRY_OPTOUT=1 DOTNET_NOLOGO=1 DOTNET_CLI_UI_LANGUAGE=en DEBIAN_FRONTEND=noninteractive
 # An ordinary user's search path lacks the folder of the servers.
 PATH=$PATH:/usr/sbin
-configuration=Release
 # A test that takes five minutes hangs: it is named, and its run ends after fifteen.
 run_settings=(xUnit.DiagnosticMessages=true xUnit.LongRunningTestSeconds=300 RunConfiguration.TestSessionTimeout=900000)
 # Lines of a run that say nothing.
 uninteresting='^(VSTest version|Starting test|Test run for|A total of|Results File:|$|Passed!)|Non-serializable data'
-# Of the reports, and the home of the user without privileges.
 scratch=$(mktemp -d)
+# The user without privileges writes reports there too.
 chmod 1777 "$scratch"
 # Debian starts a server that it installs, unless this file says no.
 policy=/usr/sbin/policy-rc.d
@@ -35,13 +33,9 @@ trap clean_up EXIT
 
 # Ends with the sum of what the runs have counted; an argument says why there is nothing more to report.
 finish() {
-  local passed=0 failed=0 skipped=0 counts
+  local passed failed skipped
   if [ $# -gt 0 ]; then echo "$1"; fi
-  for counts in "$scratch"/*.counts; do
-    if [ ! -e "$counts" ]; then continue; fi
-    read -r -a counts <"$counts"
-    passed=$((passed + counts[0])) failed=$((failed + counts[1])) skipped=$((skipped + counts[2]))
-  done
+  read -r passed failed skipped < <(cat "$scratch"/*.counts 2>/dev/null | awk '{ p += $1; f += $2; s += $3 } END { print p + 0, f + 0, s + 0 }')
   echo "$passed passed, $failed failed, $skipped skipped"
   [ $# -eq 0 ] && [ "$passed" -gt 0 ] && [ "$failed" -eq 0 ]
   exit
@@ -85,9 +79,8 @@ install_packages() {
 }
 
 build() {
-  echo "Building"
   # One compiler for all projects, whatever the environment says: it starts once, and ends when the last is built.
-  if ! dotnet build "$1" --configuration "$configuration" --verbosity quiet -p:UseSharedCompilation=true </dev/null >"$scratch/build.log" 2>&1; then
+  if ! dotnet build "$1" --configuration Release --verbosity quiet -p:UseSharedCompilation=true </dev/null >"$scratch/build.log" 2>&1; then
     grep -E "error|warning" "$scratch/build.log" | sort --unique | head -n 50
     finish "The build failed, so no test ran."
   fi
@@ -99,8 +92,8 @@ build() {
 report() {
   local failed=$4
   if [ "$2" != 0 ] && [ "$failed" -eq 0 ]; then
-    echo "$1 ended with exit code $2, and no test of it failed. That counts as one failure."
     failed=1
+    echo "$1 ended with exit code $2, and no test of it failed. That counts as one failure."
   fi
   echo "$3 $failed $5" >"$(mktemp "$scratch/XXXXXX.counts")"
   echo "$1: $3 passed, $failed failed, $5 skipped, $(((SECONDS - started) / 60)) min $(((SECONDS - started) % 60)) s"
@@ -114,15 +107,12 @@ run_project() {
   name+=${2:+ ($2)}
   results=$(mktemp -d "$scratch/XXXXXX")
   chmod 777 "$results"
-  env "${@:3}" dotnet test "$1/bin/$configuration/net10.0/$(basename "$1").dll" ${2:+--filter "$2"} --logger "console;verbosity=minimal" \
+  env "${@:3}" dotnet test "$1/bin/Release/net10.0/$(basename "$1").dll" ${2:+--filter "$2"} --logger "console;verbosity=minimal" \
     --logger "trx;LogFileName=$results/report.trx" --results-directory "$results" -- "${run_settings[@]}" </dev/null | grep -vE "$uninteresting"
   codes=("${PIPESTATUS[@]}")
   read -r total executed passed < <(sed -nE 's/.*<Counters total="([0-9]+)" executed="([0-9]+)" passed="([0-9]+)".*/\1 \2 \3/p' "$results/report.trx" 2>/dev/null || true)
-  if [ -z "${total:-}" ]; then
-    report "$name, without a report," 1 0 0 0
-  else
-    report "$name" "${codes[0]}" "$passed" $((executed - passed)) $((total - executed))
-  fi
+  if [ -z "${total:-}" ]; then codes[0]+=' and without a report'; fi
+  report "$name" "${codes[0]}" "${passed:-0}" $((${executed:-0} - ${passed:-0})) $((${total:-0} - ${executed:-0}))
 }
 
 # Counts as one test: its name, and a command.
@@ -166,7 +156,6 @@ if [ $# -gt 0 ]; then
   name=$(basename "$project" .csproj)
   name=${name#FastCgi.}
   install_packages ${needs[${name#AspNetCore.}]:-}
-  SECONDS=0
   build "$project"
   run_project "$(dirname "$project")" "${2:-}"
   finish
@@ -178,18 +167,18 @@ chown nobody "$scratch/home" 2>/dev/null || true
 SECONDS=0
 build FastCgi.AspNetCore.sln
 built=$SECONDS
-# With those that are always explored, 280,000 schedules of the room that runs the application. A million take three minutes more.
+# With those that are always explored, 280,000 schedules. A million take three minutes more.
 export FASTCGI_EXPLORED_SCHEDULES=100000
-# Nor is code that is called often compiled a second time, but where threads meet, because optimized code shows races, and where much is computed.
+# Code that is called often is compiled a second time only where threads meet, because that shows races, and where much is computed.
 export DOTNET_TC_CallCounting=0
 optimized=DOTNET_TC_CallCounting=1
 # The threads of an exploration take turns: on one processor, the next one need not be woken on another, which costs a third.
 processor=$(awk '/^Cpus_allowed_list/ { split($2, list, /[-,]/); print list[1] }' /proc/self/status)
 # Turkish has rules of its own for case. tests/nightly.sh has the other cultures and orders.
 turkish=LC_ALL=tr_TR.UTF-8
-# The engine of other systems, behind the web server that most use: what is large or slow, and who leaves. SocketTests run on both engines.
-socket_engine='DisplayName~nginx&(FullyQualifiedName~ResponseTests|FullyQualifiedName~UploadTests|FullyQualifiedName~StreamingTests|'
-socket_engine+='FullyQualifiedName~ClientGoneTests|FullyQualifiedName~FailureTests)'
+# Behind a web server: what is large or slow, and who leaves. SocketTests run on both engines.
+socket_engine='DisplayName~nginx&(FullyQualifiedName~UploadTests|FullyQualifiedName~ResponseTests|FullyQualifiedName~StreamingTests'
+socket_engine+='|FullyQualifiedName~ClientGoneTests|FullyQualifiedName~FailureTests)'
 
 start run_waiting
 start run_project "$tests.PackageTests" ''
@@ -206,7 +195,6 @@ start run_command Soak env $optimized tests/Soak/run.sh --no-build --seconds 16
 start run_project "$tests.UnitTests" '' $turkish
 start run_project "$tests.InMemoryTests" 'Category!=Exploration' $turkish $optimized
 wait
-# The one that the tests of the package have started.
 dotnet build-server shutdown --vbcscompiler </dev/null >"$scratch/build.log" 2>&1
 echo "Tested in $(((SECONDS - built) / 60)) min $(((SECONDS - built) % 60)) s"
 finish
