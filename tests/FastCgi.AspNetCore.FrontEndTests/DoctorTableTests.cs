@@ -1,3 +1,4 @@
+using System.Net;
 using FastCgi.AspNetCore.FrontEndTests.Doctor;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
@@ -13,6 +14,8 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
 
     // Whether it is so cannot be seen from the application: these are said once, of any configuration.
     private static readonly string[] s_alwaysSaid = ["EventStreamMayBeHeld", "HeadTooLargeForNginx"];
+
+    private static readonly string s_document = File.ReadAllText(Path.Combine(AppContext.BaseDirectory, "Documents", "troubleshooting.md"));
 
     public static TheoryData<string> Names => [.. Faults.All.Keys];
 
@@ -32,7 +35,13 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
         await using var site = await FaultySite.StartAsync(fault, isWrong: true);
         await fault.Visit(site.Client);
         if (fault.Status != 0)
-            await AssertStatusAsync(fault, site);
+            Assert.Equal(fault.Status, await GetStatusAsync(fault, site));
+        if (fault.Log is { } text)
+        {
+            await Waiting.UntilAsync(() => site.FrontEndLog.Contains(text, StringComparison.Ordinal), text);
+            Assert.Contains(text, s_document, StringComparison.Ordinal);
+        }
+
         if (fault.Event is var (eventName, eventLine))
         {
             var found = await FindAsync(site, eventName);
@@ -62,6 +71,8 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
 
         await using var site = await FaultySite.StartAsync(fault, isWrong: false);
         await fault.Visit(site.Client);
+        if (fault.Status != 0)
+            Assert.NotEqual(fault.Status, await GetStatusAsync(fault, site));
         if (fault.Event is var (eventName, _) && !s_alwaysSaid.Contains(eventName))
         {
             if (fault.IsSeenAtALook)
@@ -74,12 +85,13 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
     }
 
     /// <summary>Asks the site itself, so that the fault is one that clients see.</summary>
-    private static async Task AssertStatusAsync(Fault fault, FaultySite site)
+    private static async Task<HttpStatusCode> GetStatusAsync(Fault fault, FaultySite site)
     {
+        var size = fault.Name.Contains("the application's", StringComparison.Ordinal) ? 1_001 : 1_100_000;
         using var response = fault.Name.StartsWith("uploads", StringComparison.Ordinal)
-            ? await site.Client.PostAsync("/", new ByteArrayContent(new byte[1_100_000]))
+            ? await site.Client.PostAsync("/", new ByteArrayContent(new byte[size]))
             : await site.Client.GetAsync("/");
-        Assert.Equal(fault.Status, response.StatusCode);
+        return response.StatusCode;
     }
 
     private static async Task<string?> FindAsync(FaultySite site, string eventName)

@@ -132,7 +132,8 @@ public sealed class IdentityTests
         var id = await client.GetStringAsync("/");
 
         Assert.InRange(id.Length, 20, 40);
-        await WaitForAsync(() => site.FrontEndLog.Contains($"200 {id}", StringComparison.Ordinal), () => site.FrontEndLog);
+        // Web servers write their logs a little later than their answers.
+        await Waiting.UntilAsync(() => site.FrontEndLog.Contains($"200 {id}", StringComparison.Ordinal), $"the id in {site.FrontEndLog}");
     }
 
     [Theory]
@@ -155,11 +156,11 @@ public sealed class IdentityTests
         using var response = await client.GetAsync("/");
 
         Assert.Equal(HttpStatusCode.InternalServerError, response.StatusCode);
-        await WaitForAsync(
+        await Waiting.UntilAsync(
             () => site.FrontEndLog is var log && log.Contains("The stock is low", StringComparison.Ordinal)
                 && log.Contains(@"x1B[2Jforged", StringComparison.Ordinal)
                 && log.Contains("System.InvalidOperationException: The shop is closed", StringComparison.Ordinal),
-            () => site.FrontEndLog);
+            "the lines in the log");
         Assert.DoesNotContain('\u001b', site.FrontEndLog);
     }
 
@@ -210,17 +211,5 @@ public sealed class IdentityTests
         chain.ChainPolicy.RevocationMode = X509RevocationMode.NoCheck;
         chain.ChainPolicy.ApplicationPolicy.Add(new System.Security.Cryptography.Oid("1.3.6.1.5.5.7.3.2"));
         return chain.Build(certificate);
-    }
-
-    /// <summary>Web servers write their logs a little later than their answers.</summary>
-    private static async Task WaitForAsync(Func<bool> condition, Func<string> describe)
-    {
-        using var timer = new PeriodicTimer(TimeSpan.FromMilliseconds(10));
-        using var timeout = new CancellationTokenSource(FrontEndTest.Patience);
-        while (!condition())
-        {
-            Assert.False(timeout.IsCancellationRequested, describe());
-            await timer.WaitForNextTickAsync(CancellationToken.None);
-        }
     }
 }

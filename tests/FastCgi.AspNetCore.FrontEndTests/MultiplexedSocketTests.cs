@@ -1,8 +1,5 @@
-using System.Buffers.Binary;
 using System.Globalization;
-using System.Net.Sockets;
 using System.Text;
-using FastCgi.AspNetCore.Testing;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 
@@ -35,12 +32,10 @@ public sealed class MultiplexedSocketTests
                 // Receiving pauses and resumes all the time, beside the sends.
                 options.Limits.MaxRequestBufferSize = PieceLength;
             });
-        using var socket = new Socket(SocketType.Stream, ProtocolType.Tcp);
-        await socket.ConnectAsync(application.EndPoint);
-        await using var stream = new NetworkStream(socket);
+        using var client = await FastCgiClient.ConnectAsync(application.EndPoint);
 
-        var answers = ReadAnswersAsync(stream);
-        await SendRequestsAsync(stream);
+        var answers = ReadAnswersAsync(client);
+        await SendRequestsAsync(client);
 
         foreach (var (id, answer) in await answers.WaitAsync(FrontEndTest.Patience))
         {
@@ -53,39 +48,36 @@ public sealed class MultiplexedSocketTests
     }
 
     /// <summary>Begins all requests, and sends a piece of each body in turn.</summary>
-    private static async Task SendRequestsAsync(NetworkStream stream)
+    private static async Task SendRequestsAsync(FastCgiClient client)
     {
         var bodies = Enumerable.Range(1, RequestCount).ToDictionary(static id => id, static id => Content.Create(BodyLength - id));
         foreach (var (id, body) in bodies)
         {
-            await stream.WriteAsync(RecordBytes.Begin(id));
-            await stream.WriteAsync(RecordBytes.ParamsStream(
+            await client.SendAsync(RecordBytes.Begin(id));
+            await client.SendAsync(RecordBytes.ParamsStream(
                 id, RecordBytes.RequestParams("POST", $"/{id}", ("CONTENT_LENGTH", body.Length.ToString(CultureInfo.InvariantCulture)))));
         }
 
         for (var sent = 0; sent < BodyLength; sent += PieceLength)
         {
             foreach (var (id, body) in bodies)
-                await stream.WriteAsync(RecordBytes.Record(RecordBytes.Stdin, id, body.AsSpan(sent, Math.Min(PieceLength, body.Length - sent))));
+                await client.SendAsync(RecordBytes.Record(RecordBytes.Stdin, id, body.AsSpan(sent, Math.Min(PieceLength, body.Length - sent))));
         }
 
         foreach (var id in bodies.Keys)
-            await stream.WriteAsync(RecordBytes.Record(RecordBytes.Stdin, id));
+            await client.SendAsync(RecordBytes.Record(RecordBytes.Stdin, id));
     }
 
-    private static async Task<Dictionary<int, byte[]>> ReadAnswersAsync(NetworkStream stream)
+    private static async Task<Dictionary<int, byte[]>> ReadAnswersAsync(FastCgiClient client)
     {
         var answers = Enumerable.Range(1, RequestCount).ToDictionary(static id => id, static _ => new MemoryStream());
-        var header = new byte[8];
         for (var ended = 0; ended < RequestCount;)
         {
-            await stream.ReadExactlyAsync(header);
-            var content = new byte[BinaryPrimitives.ReadUInt16BigEndian(header.AsSpan(4)) + header[6]];
-            await stream.ReadExactlyAsync(content);
-            if (header[1] == RecordBytes.EndRequest)
+            var record = await client.ReadRecordAsync() ?? throw new EndOfStreamException();
+            if (record.Type == RecordBytes.EndRequest)
                 ended++;
             else
-                answers[BinaryPrimitives.ReadUInt16BigEndian(header.AsSpan(2))].Write(content.AsSpan(0, content.Length - header[6]));
+                answers[record.Id].Write(record.Content);
         }
 
         return answers.ToDictionary(static answer => answer.Key, static answer => answer.Value.ToArray());

@@ -113,19 +113,6 @@ public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output
     }
 
     [Theory, EveryFrontEnd]
-    public async Task Get_Cookies_AreParsed(FrontEndSetup setup)
-    {
-        var site = await StartAsync(setup, app => app.MapGet("/", (HttpRequest request) =>
-            string.Join(" ", request.Cookies.Select(cookie => $"{cookie.Key}:{cookie.Value}"))));
-
-        using var request = new HttpRequestMessage(HttpMethod.Get, "/");
-        request.Headers.Add("Cookie", "session=abc; theme=dark%20blue");
-        using var response = await site.Client.SendAsync(request);
-
-        Assert.Equal("session:abc theme:dark blue", await response.Content.ReadAsStringAsync());
-    }
-
-    [Theory, EveryFrontEnd]
     public async Task Get_ForgedForwarding_SchemeAndAddressesAreTrue(FrontEndSetup setup)
     {
         string? scheme = null;

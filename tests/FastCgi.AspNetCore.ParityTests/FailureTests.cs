@@ -31,7 +31,7 @@ public sealed class FailureTests(ParitySites sites) : ParityTest(sites)
     public Task Get_Abort_IsTheSame(string target) => CompareAsync(async client =>
     {
         await client.GetAsync(target);
-        await client.Exchanges[^1].Seen!.Aborted.WaitAsync(Conversation.Patience);
+        await client.Exchanges[^1].Seen!.Aborted.WaitAsync(Waiting.Patience);
     });
 
     [Fact]

@@ -1,57 +1,12 @@
-using System.Net.Sockets;
 using FastCgi.AspNetCore.ProcessTests.Starters;
 
 namespace FastCgi.AspNetCore.ProcessTests;
 
-/// <summary>The application makes its socket itself, as a process and a user of its own.</summary>
+/// <summary>The application makes its socket itself, as a user who may not everything.</summary>
 [Trait("Category", "Users")]
 public sealed class UnixSocketTests : IDisposable
 {
     private readonly ScratchFolder _folder = new();
-
-    private string SocketPath => Path.Combine(_folder.Path, "app.sock");
-
-    private UnixDomainSocketEndPoint EndPoint => new(SocketPath);
-
-    private string Url => $"ASPNETCORE_URLS=fastcgi://unix:{SocketPath}";
-
-    [Fact]
-    public async Task Stop_Terminated_SocketIsRemoved()
-    {
-        await using var starter = Starter.Start([Url], Starter.Application);
-
-        await Starter.TerminateAsync(await starter.GetProcessAsync(EndPoint));
-
-        Assert.Equal(0, await starter.WaitForExitAsync());
-        Assert.False(File.Exists(SocketPath));
-    }
-
-    [Fact]
-    public async Task Start_BehindAKilledProcess_SocketIsReplaced()
-    {
-        await using var killed = Starter.Start([Url], Starter.Application);
-        await Starter.KillAsync(await killed.GetProcessAsync(EndPoint));
-        await killed.WaitForExitAsync();
-        Assert.True(File.Exists(SocketPath));
-
-        await using var starter = Starter.Start([Url], Starter.Application);
-
-        await starter.WaitForOutputAsync("Now listening on");
-        Assert.NotEqual(0, await starter.GetProcessAsync(EndPoint));
-    }
-
-    [Fact]
-    public async Task Start_BesideARunningProcess_FailsAndThatOneServesOn()
-    {
-        await using var running = Starter.Start([Url], Starter.Application);
-        var process = await running.GetProcessAsync(EndPoint);
-
-        await using var second = Starter.Start([Url], Starter.Application);
-
-        Assert.NotEqual(0, await second.WaitForExitAsync());
-        Assert.Contains($"Failed to listen on fastcgi://unix:{SocketPath}: the address is already in use", second.Output, StringComparison.Ordinal);
-        Assert.Equal(process, await running.GetProcessAsync(EndPoint));
-    }
 
     [Fact]
     public async Task Start_FolderOfAnotherUser_FailsWithALineThatSaysWhatToDo()

@@ -6,47 +6,10 @@ namespace FastCgi.AspNetCore.Soak;
 /// <summary>Sends requests as a browser does, through nginx, and checks each answer.</summary>
 internal sealed class NginxLane(IPEndPoint endPoint, Progress progress, int seed)
 {
-    /// <summary>The idle connections that nginx keeps.</summary>
-    public const int KeptConnections = 8;
-
-    private const string Configuration =
-        """
-        daemon off;
-        user root;
-        pid nginx.pid;
-        error_log error.log;
-        worker_processes 1;
-        events { worker_connections 512; }
-        http {
-          access_log off;
-          client_body_temp_path body; fastcgi_temp_path fastcgi; proxy_temp_path proxy; scgi_temp_path scgi; uwsgi_temp_path uwsgi;
-          upstream app { server APPLICATION; keepalive 8; }
-          server {
-            listen 127.0.0.1:PORT;
-            client_max_body_size 10m;
-            keepalive_requests 100000;
-            location / {
-              fastcgi_keep_conn on;
-              fastcgi_param REQUEST_METHOD $request_method; fastcgi_param REQUEST_URI $request_uri; fastcgi_param QUERY_STRING $query_string;
-              fastcgi_param CONTENT_TYPE $content_type; fastcgi_param CONTENT_LENGTH $content_length; fastcgi_param SERVER_PROTOCOL $server_protocol;
-              fastcgi_param REMOTE_ADDR $remote_addr; fastcgi_param SERVER_NAME $server_name; fastcgi_param SERVER_PORT $server_port;
-              fastcgi_pass app;
-            }
-          }
-        }
-        """;
+    /// <summary>The idle connections that nginx keeps, as its configuration says.</summary>
+    public const int KeptConnections = 16;
 
     private readonly Random _random = new(seed);
-
-    /// <summary>Starts nginx before an application.</summary>
-    public static async Task<WebServerProcess> StartAsync(ScratchFolder folder, string application)
-    {
-        var nginx = new WebServerProcess(folder.Path);
-        var text = Configuration.Replace("APPLICATION", application, StringComparison.Ordinal).Replace("PORT", $"{nginx.EndPoint.Port}", StringComparison.Ordinal);
-        await File.WriteAllTextAsync(folder.GetPath("nginx.conf"), text);
-        await nginx.StartAsync("nginx", ["-p", folder.Path + "/", "-c", "nginx.conf", "-e", "error.log"]);
-        return nginx;
-    }
 
     /// <summary>Runs until there are enough requests.</summary>
     public async Task RunAsync()

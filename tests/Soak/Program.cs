@@ -9,10 +9,9 @@ if (args is ["serve", .. var rest])
     return 0;
 }
 
-// [--requests N] [--seconds N] [--picture FILE]: of both engines together.
+// [--requests N] [--seconds N]: of both engines together.
 var requests = 2_000_000L;
 TimeSpan? time = null;
-var picture = "";
 for (var i = 0; i + 1 < args.Length; i += 2)
 {
     switch (args[i])
@@ -23,11 +22,8 @@ for (var i = 0; i + 1 < args.Length; i += 2)
         case "--seconds":
             time = TimeSpan.FromSeconds(int.Parse(args[i + 1], CultureInfo.InvariantCulture));
             break;
-        case "--picture":
-            picture = args[i + 1];
-            break;
         default:
-            Console.Error.WriteLine($"Unknown option {args[i]}. Known are --requests N, --seconds N and --picture FILE.");
+            Console.Error.WriteLine($"Unknown option {args[i]}. Known are --requests N and --seconds N.");
             return 2;
     }
 }
@@ -42,6 +38,4 @@ foreach (var engine in OperatingSystem.IsLinux() ? new[] { "Epoll", "Socket" } :
     results.Add(await EngineRun.RunAsync(engine, requests / 2, time / 2, hasNginx));
 
 SoakReport.Print(results, watch.Elapsed);
-if (picture.Length > 0)
-    File.WriteAllText(picture, SoakPicture.Draw(results));
 return results.All(SoakReport.IsGood) ? 0 : 1;

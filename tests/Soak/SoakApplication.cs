@@ -42,7 +42,6 @@ internal static class SoakApplication
         });
         app.MapGet("/wait", static context => Task.Delay(Timeout.Infinite, context.RequestAborted));
         app.MapGet("/process", static () => $"{Environment.ProcessId}");
-        app.MapGet("/heap", static () => $"{GC.GetTotalMemory(forceFullCollection: false)}");
         app.MapGet("/figures", static (IServer server) => GetFigures((FastCgiServer)server));
         app.Run();
     }

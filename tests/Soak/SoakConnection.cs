@@ -1,6 +1,4 @@
-using System.Buffers.Binary;
 using System.Net;
-using System.Net.Sockets;
 using System.Text;
 
 namespace FastCgi.AspNetCore.Soak;
@@ -13,31 +11,22 @@ internal sealed record Answer(string Head, byte[] Body, bool IsComplete)
     public bool HasStatus(int status) => Head.Contains($"Status: {status}", StringComparison.Ordinal);
 }
 
-/// <summary>A connection of a web server made by hand, which gives each request another id, from 1 to 65,535 and again.</summary>
+/// <summary>A connection that gives each request another id, from 1 to 65,535 and again.</summary>
 internal sealed class SoakConnection : IDisposable
 {
-    private readonly Socket _socket;
-    private readonly byte[] _buffer = new byte[256 * 1024];
-    private int _start, _end;
+    private readonly FastCgiClient _client;
     private ushort _lastId;
 
-    private SoakConnection(Socket socket, ushort lastId)
+    private SoakConnection(FastCgiClient client, ushort lastId)
     {
-        _socket = socket;
+        _client = client;
         _lastId = lastId;
     }
 
     /// <summary>How often the ids have begun again.</summary>
     public int WrapCount { get; private set; }
 
-    public static async Task<SoakConnection> ConnectAsync(EndPoint endPoint, ushort lastId = 0)
-    {
-        var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
-        if (endPoint is IPEndPoint)
-            socket.NoDelay = true;
-        await socket.ConnectAsync(endPoint);
-        return new SoakConnection(socket, lastId);
-    }
+    public static async Task<SoakConnection> ConnectAsync(EndPoint endPoint, ushort lastId) => new(await FastCgiClient.ConnectAsync(endPoint), lastId);
 
     public ushort NextId()
     {
@@ -50,11 +39,7 @@ internal sealed class SoakConnection : IDisposable
         return ++_lastId;
     }
 
-    public async Task SendAsync(byte[] bytes)
-    {
-        for (var sent = 0; sent < bytes.Length;)
-            sent += await _socket.SendAsync(bytes.AsMemory(sent));
-    }
+    public Task SendAsync(byte[] bytes) => _client.SendAsync(bytes);
 
     /// <summary>Reads the answers of requests, in whatever order they come.</summary>
     public async Task<Dictionary<int, Answer>> ReadAsync(params int[] ids)
@@ -63,27 +48,22 @@ internal sealed class SoakConnection : IDisposable
         var answers = new Dictionary<int, Answer>();
         while (open.Count > 0)
         {
-            await FillAsync(8);
-            var length = BinaryPrimitives.ReadUInt16BigEndian(_buffer.AsSpan(_start + 4));
-            var (type, id, padding) = (_buffer[_start + 1], BinaryPrimitives.ReadUInt16BigEndian(_buffer.AsSpan(_start + 2)), _buffer[_start + 6]);
-            await FillAsync(8 + length + padding);
-            var (content, isFinished) = open.TryGetValue(id, out var found) ? found : throw new InvalidDataException($"A record of type {type} for request {id}, which is not open.");
-            if (type == RecordBytes.Stdout && !isFinished)
+            var record = await _client.ReadRecordAsync() ?? throw new EndOfStreamException("The server closed the connection.");
+            var (content, isFinished) = open.TryGetValue(record.Id, out var found) ? found : throw new InvalidDataException($"{record} is of no request that is open.");
+            if (record.Type == RecordBytes.Stdout && !isFinished)
             {
-                content.Write(_buffer, _start + 8, length);
-                open[id] = (content, length == 0);
+                content.Write(record.Content);
+                open[record.Id] = (content, record.Content.Length == 0);
             }
-            else if (type == RecordBytes.EndRequest)
+            else if (record.Type == RecordBytes.EndRequest)
             {
-                open.Remove(id);
-                answers[id] = Parse(content.ToArray(), isFinished);
+                open.Remove(record.Id);
+                answers[record.Id] = Parse(content.ToArray(), isFinished);
             }
             else
             {
-                throw new InvalidDataException($"A record of type {type} for request {id}.");
+                throw new InvalidDataException($"{record} is not expected.");
             }
-
-            _start += 8 + length + padding;
         }
 
         return answers;
@@ -92,34 +72,15 @@ internal sealed class SoakConnection : IDisposable
     /// <summary>Waits until the server has closed.</summary>
     public async Task ReadEndAsync()
     {
-        if (_start != _end || await _socket.ReceiveAsync(_buffer.AsMemory(0, 1)) != 0)
-            throw new InvalidDataException("The server sent something behind its last answer.");
+        if (await _client.ReadRecordAsync() is { } record)
+            throw new InvalidDataException($"The server sent {record} behind its last answer.");
     }
 
-    public void Dispose() => _socket.Dispose();
+    public void Dispose() => _client.Dispose();
 
     private static Answer Parse(byte[] stdout, bool isFinished)
     {
         var end = stdout.AsSpan().IndexOf("\r\n\r\n"u8);
         return end < 0 ? new Answer("", stdout, isFinished) : new Answer(Encoding.Latin1.GetString(stdout, 0, end), stdout[(end + 4)..], isFinished);
-    }
-
-    private async Task FillAsync(int length)
-    {
-        if (_buffer.Length - _start < length)
-        {
-            _buffer.AsSpan(_start, _end - _start).CopyTo(_buffer);
-            (_start, _end) = (0, _end - _start);
-        }
-
-        while (_end - _start < length)
-        {
-            if (_start == _end)
-                _start = _end = 0;
-            var read = await _socket.ReceiveAsync(_buffer.AsMemory(_end));
-            if (read == 0)
-                throw new EndOfStreamException("The server closed the connection.");
-            _end += read;
-        }
     }
 }

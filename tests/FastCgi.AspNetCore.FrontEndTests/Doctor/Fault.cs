@@ -60,6 +60,9 @@ internal sealed record Fault(string Name, FrontEndKind Kind)
     /// <summary>What clients get while it is wrong; 0 for anything.</summary>
     public HttpStatusCode Status { get; init; }
 
+    /// <summary>What the web server logs while it is wrong; it stands in <c>docs/troubleshooting.md</c> for who searches for it.</summary>
+    public string? Log { get; init; }
+
     /// <summary>The recommendation in the application's status, and what is in it.</summary>
     public (string Name, string Line)? Event { get; init; }
 

@@ -17,7 +17,7 @@ internal static partial class Faults
             Event = ("HeadTooLargeForNginx", "fastcgi_buffer_size 8k; fastcgi_buffers 8 8k;"),
         };
         yield return LargeHead(FrontEndKind.HaProxy, 16_000, "tune.bufsize 32768", HttpStatusCode.BadGateway) with { Right = [("fcgi-app hello\n    docroot", "global\n    tune.bufsize 32768\n\nfcgi-app hello\n    docroot")] };
-        yield return LargeHead(FrontEndKind.Apache, 20_000, "# no line of Apache", HttpStatusCode.InternalServerError);
+        yield return LargeHead(FrontEndKind.Apache, 20_000, "# no line of Apache", HttpStatusCode.InternalServerError) with { Log = "AH01070: Error parsing script headers" };
 
         yield return new("uploads of more than its own limit", FrontEndKind.Nginx)
         {
@@ -25,6 +25,7 @@ internal static partial class Faults
             Right = [(Include, $"{Include} client_max_body_size 30m;")],
             Status = HttpStatusCode.RequestEntityTooLarge,
             Rule = ("body-size", "client_max_body_size 30m;"),
+            Log = "client intended to send too large body",
         };
         yield return new("uploads of more than its own limit", FrontEndKind.Lighttpd)
         {
@@ -46,7 +47,10 @@ internal static partial class Faults
             };
         }
 
-        yield return Slow(FrontEndKind.Nginx, "fastcgi_read_timeout 120s;", "fastcgi_read_timeout 120s;", ("fastcgi_read_timeout 120s;", "fastcgi_read_timeout 1s;"));
+        yield return Slow(FrontEndKind.Nginx, "fastcgi_read_timeout 120s;", "fastcgi_read_timeout 120s;", ("fastcgi_read_timeout 120s;", "fastcgi_read_timeout 1s;")) with
+        {
+            Log = "upstream timed out (110: Connection timed out) while reading response header from upstream",
+        };
         yield return Slow(FrontEndKind.Apache, "timeout=120", "timeout=120", ("timeout=120", "timeout=1"));
         yield return Slow(FrontEndKind.HaProxy, "timeout server 120s", "timeout server 120s", ("timeout server 120s", "timeout server 1s"));
         yield return Slow(FrontEndKind.Lighttpd, "\"read-timeout\" => 120", "\"read-timeout\" => 120", ("\"check-local\"", "\"read-timeout\" => 1, \"check-local\""));

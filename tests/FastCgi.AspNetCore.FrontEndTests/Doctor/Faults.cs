@@ -25,9 +25,27 @@ internal static partial class Faults
     {
         foreach (var kind in new[] { FrontEndKind.Nginx, FrontEndKind.Apache, FrontEndKind.Lighttpd })
         {
-            yield return new("nothing listens", kind) { Listener = Listener.Nobody, Rule = ("no-socket", "--urls fastcgi://unix:"), Status = Unavailable(kind) };
+            yield return new("nothing listens", kind)
+            {
+                Listener = Listener.Nobody,
+                Rule = ("no-socket", "--urls fastcgi://unix:"),
+                Status = Unavailable(kind),
+                Log = kind switch
+                {
+                    FrontEndKind.Nginx => "(2: No such file or directory) while connecting to upstream",
+                    FrontEndKind.Apache => "(2)No such file or directory: AH02454",
+                    _ => "No such file or directory",
+                },
+            };
             yield return new("the process has ended", kind) { Listener = Listener.Leftover, Rule = ("nobody-listens", "--urls fastcgi://unix:"), Status = Unavailable(kind) };
-            yield return new("the queue is full", kind) { Listener = Listener.FullQueue, Rule = ("backlog-full", "sysctl -w net.core.somaxconn=4096"), Status = kind == FrontEndKind.Nginx ? HttpStatusCode.BadGateway : 0, Visit = AskBrieflyAsync };
+            yield return new("the queue is full", kind)
+            {
+                Listener = Listener.FullQueue,
+                Rule = ("backlog-full", "sysctl -w net.core.somaxconn=4096"),
+                Status = kind == FrontEndKind.Nginx ? HttpStatusCode.BadGateway : 0,
+                Log = kind == FrontEndKind.Nginx ? "(11: Resource temporarily unavailable) while connecting to upstream" : null,
+                Visit = AskBrieflyAsync,
+            };
         }
 
         yield return new("nothing listens", FrontEndKind.HaProxy) { Listener = Listener.Nobody, Rule = ("nobody-listens", "--urls fastcgi://127.0.0.1:"), Status = HttpStatusCode.ServiceUnavailable };
@@ -41,6 +59,7 @@ internal static partial class Faults
                 Event = ("SocketOutOfReach", "?mode=0660&group="),
                 Rule = ("permission", "?mode=0660&group="),
                 Status = Unavailable(kind),
+                Log = kind == FrontEndKind.Nginx ? "(13: Permission denied)" : "(13)Permission denied: AH02454",
             };
         }
     }
@@ -54,6 +73,7 @@ internal static partial class Faults
             Listener = Listener.Http,
             Rule = ("speaks-http", "--urls fastcgi://127.0.0.1:"),
             Status = HttpStatusCode.BadGateway,
+            Log = "upstream sent unsupported FastCGI protocol version",
         };
         yield return new("php-fpm has the port", FrontEndKind.Nginx) { Wrong = [(NginxPass, NginxTcpPass)], Listener = Listener.Php, Rule = ("php-fpm", "--urls fastcgi://127.0.0.1:9001"), Status = HttpStatusCode.NotFound };
         yield return Http(FrontEndKind.Nginx, "fastcgi_pass unix:", (NginxPass, "proxy_pass http://unix:/run/hello/app.sock:;"));

@@ -31,8 +31,6 @@ internal sealed class FaultySite : IAsyncDisposable
 
     public HttpClient Client { get; private set; } = null!;
 
-    public bool HasApplication => _application is not null;
-
     public string FrontEndLog => _frontEnd!.Log;
 
     public static async Task<FaultySite> StartAsync(Fault fault, bool isWrong)

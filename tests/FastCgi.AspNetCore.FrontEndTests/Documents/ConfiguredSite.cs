@@ -1,4 +1,3 @@
-using System.Net;
 using System.Net.Sockets;
 
 namespace FastCgi.AspNetCore.FrontEndTests.Documents;
@@ -12,24 +11,21 @@ internal sealed class ConfiguredSite : IAsyncDisposable
     private const UnixFileMode SocketMode = UnixFileMode.UserRead | UnixFileMode.UserWrite
         | UnixFileMode.GroupRead | UnixFileMode.GroupWrite | UnixFileMode.OtherRead | UnixFileMode.OtherWrite;
 
-    private static readonly TimeSpan s_startTimeout = TimeSpan.FromSeconds(20);
-    private static readonly TimeSpan s_startPollInterval = TimeSpan.FromMilliseconds(10);
-
     private readonly ScratchFolder _folder = new();
-    private readonly PortReservation _port = new();
+    private readonly WebServerProcess _server;
     private readonly List<TestApplication> _applications = [];
-    private ServerProcess? _server;
 
-    public ConfiguredSite() => Client = new HttpClient(new SocketsHttpHandler { AllowAutoRedirect = false, UseProxy = false })
+    public ConfiguredSite()
     {
-        BaseAddress = new Uri($"http://{Address}"),
-    };
+        _server = new WebServerProcess(Folder);
+        Client = new HttpClient(new SocketsHttpHandler { AllowAutoRedirect = false, UseProxy = false }) { BaseAddress = new Uri($"http://{Address}") };
+    }
 
     /// <summary>Where the web server listens.</summary>
-    public string Address => _port.EndPoint.ToString();
+    public string Address => _server.EndPoint.ToString();
 
     /// <summary>The port of <see cref="Address"/>.</summary>
-    public int Port => _port.EndPoint.Port;
+    public int Port => _server.EndPoint.Port;
 
     /// <summary>Where files of the test are.</summary>
     public string Folder => _folder.Path;
@@ -74,42 +70,17 @@ internal sealed class ConfiguredSite : IAsyncDisposable
     {
         var configuration = Path.Combine(Folder, name);
         await File.WriteAllTextAsync(configuration, text + '\n');
-        _server = ServerProcess.Start(command[0], [.. command[1..], configuration], Folder);
-
-        using var timeout = new CancellationTokenSource(s_startTimeout);
-        using var timer = new PeriodicTimer(s_startPollInterval);
-        while (!await AcceptsAsync(_port.EndPoint))
-        {
-            if (_server.HasExited || timeout.IsCancellationRequested)
-                throw new InvalidOperationException($"{command[0]} did not start; ./tests/run.sh installs what is missing. It says:\n{_server.Output}");
-            await timer.WaitForNextTickAsync(CancellationToken.None);
-        }
+        await _server.StartAsync(command[0], [.. command[1..], configuration]);
     }
 
     public async ValueTask DisposeAsync()
     {
         Client.Dispose();
-        if (_server is not null)
-            await _server.DisposeAsync();
+        await _server.DisposeAsync();
         foreach (var application in _applications)
             await application.DisposeAsync();
-        _port.Dispose();
         _folder.Dispose();
         foreach (var application in _applications)
             application.Log.Verify();
-    }
-
-    private static async Task<bool> AcceptsAsync(EndPoint endPoint)
-    {
-        using var probe = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        try
-        {
-            await probe.ConnectAsync(endPoint);
-            return true;
-        }
-        catch (SocketException)
-        {
-            return false;
-        }
     }
 }

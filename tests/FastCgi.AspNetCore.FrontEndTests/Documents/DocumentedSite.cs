@@ -1,5 +1,4 @@
 using System.Net.Security;
-using System.Net.Sockets;
 using System.Security.Cryptography.X509Certificates;
 using System.Text.RegularExpressions;
 using FastCgi.AspNetCore.Testing;
@@ -15,17 +14,12 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
     private const UnixFileMode SocketMode = UnixFileMode.UserRead | UnixFileMode.UserWrite
         | UnixFileMode.GroupRead | UnixFileMode.GroupWrite | UnixFileMode.OtherRead | UnixFileMode.OtherWrite;
 
-    private static readonly TimeSpan s_startPollInterval = TimeSpan.FromMilliseconds(10);
-
     private readonly ScratchFolder _folder = new();
-    private readonly PortReservation _port = new();
+    private readonly WebServerProcess _server;
     private TestApplication? _application;
-    private ServerProcess? _process;
     private bool _isTls;
 
-    private DocumentedSite()
-    {
-    }
+    private DocumentedSite() => _server = new WebServerProcess(_folder.Path);
 
     /// <summary>What has signed the certificates of the web server and its clients.</summary>
     public Certificates Certificates { get; } = new();
@@ -33,7 +27,7 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
     public TestLog Log => _application!.Log;
 
     /// <summary>What the web server logged: errors, and requests where the block asks for them.</summary>
-    public string FrontEndLog => Read("error.log") + Read("app.log") + _process?.Output;
+    public string FrontEndLog => _server.Log + Read("app.log");
 
     /// <param name="document">The document.</param>
     /// <param name="block">The name of the block. Its first word is the web server.</param>
@@ -81,16 +75,14 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
         },
     })
     {
-        BaseAddress = new Uri($"{(_isTls ? "https" : "http")}://localhost:{_port.EndPoint.Port}"),
+        BaseAddress = new Uri($"{(_isTls ? "https" : "http")}://localhost:{_server.EndPoint.Port}"),
     };
 
     public async ValueTask DisposeAsync()
     {
-        if (_process is not null)
-            await _process.DisposeAsync();
+        await _server.DisposeAsync();
         if (_application is not null)
             await _application.DisposeAsync();
-        _port.Dispose();
         Certificates.Dispose();
         _folder.Dispose();
     }
@@ -120,22 +112,14 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
         string[] arguments = frontEnd == "nginx"
             ? ["-p", _folder.Path, "-c", "frame.conf", "-e", "error.log"]
             : ["-d", _folder.Path, "-f", "frame.conf", "-D", "FOREGROUND"];
-        _process = ServerProcess.Start(frontEnd == "nginx" ? "nginx" : "apache2", arguments);
-
-        using var timer = new PeriodicTimer(s_startPollInterval);
-        using var timeout = new CancellationTokenSource(FrontEndTest.Patience);
-        while (!await AcceptsAsync())
-        {
-            Assert.False(_process.HasExited || timeout.IsCancellationRequested, $"{frontEnd} did not start:\n{FrontEndLog}");
-            await timer.WaitForNextTickAsync(CancellationToken.None);
-        }
+        await _server.StartAsync(frontEnd == "nginx" ? "nginx" : "apache2", arguments);
     }
 
     /// <summary>Puts the test's folder and port in the place of the document's.</summary>
     private string Adapt(string configuration)
     {
-        var adapted = Port().Replace(configuration, _port.EndPoint.ToString())
-            .Replace("{{port}}", $"{_port.EndPoint.Port}", StringComparison.Ordinal)
+        var adapted = Port().Replace(configuration, _server.EndPoint.ToString())
+            .Replace("{{port}}", $"{_server.EndPoint.Port}", StringComparison.Ordinal)
             .Replace("include fastcgi_params;", "include /etc/nginx/fastcgi_params;", StringComparison.Ordinal);
         foreach (var folder in new[] { "/run/app/", "/etc/ssl/", "/var/log/nginx/", "/var/log/apache2/" })
             adapted = adapted.Replace(folder, _folder.Path + "/", StringComparison.Ordinal);
@@ -143,20 +127,6 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
             .Replace("/etc/nginx/members", $"{_folder.Path}/members", StringComparison.Ordinal)
             .Replace("/etc/apache2/members", $"{_folder.Path}/members", StringComparison.Ordinal)
             .Replace("/srv/app/www", $"{_folder.Path}/www", StringComparison.Ordinal);
-    }
-
-    private async Task<bool> AcceptsAsync()
-    {
-        using var probe = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
-        try
-        {
-            await probe.ConnectAsync(_port.EndPoint);
-            return true;
-        }
-        catch (SocketException)
-        {
-            return false;
-        }
     }
 
     private Task WriteAsync(string name, string text) => File.WriteAllTextAsync(Path.Combine(_folder.Path, name), text);

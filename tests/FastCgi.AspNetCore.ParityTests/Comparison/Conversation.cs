@@ -12,9 +12,6 @@ namespace FastCgi.AspNetCore.ParityTests.Comparison;
 /// </summary>
 internal sealed class Conversation(Site site, SslClientAuthenticationOptions? tls) : IDisposable
 {
-    /// <summary>How long to wait for what must happen; it passes only where a test fails.</summary>
-    public static TimeSpan Patience { get; } = TimeSpan.FromSeconds(60);
-
     // Not the address from which the web servers reach the application.
     private static readonly IPAddress s_clientAddress = IPAddress.Parse("127.0.0.2");
 
@@ -37,12 +34,12 @@ internal sealed class Conversation(Site site, SslClientAuthenticationOptions? tl
         request = Complete(request, out var name);
         var connection = await ConnectAsync();
         var wasUsed = connection.IsUsed;
-        var response = await connection.SendAsync(request).WaitAsync(Patience);
+        var response = await connection.SendAsync(request).WaitAsync(Waiting.Patience);
         if (response == ClientResponse.None && wasUsed)
         {
             // The web server closed the idle connection in this instant.
             connection = await ConnectAsync();
-            response = await connection.SendAsync(request).WaitAsync(Patience);
+            response = await connection.SendAsync(request).WaitAsync(Waiting.Patience);
         }
 
         Cookies.Store(response);
@@ -50,7 +47,7 @@ internal sealed class Conversation(Site site, SslClientAuthenticationOptions? tl
         // The application's part goes on when the client has its response.
         var seen = site.Requests.Find(name);
         if (seen is not null)
-            await seen.Finished.WaitAsync(Patience);
+            await seen.Finished.WaitAsync(Waiting.Patience);
         _exchanges.Add(new Exchange(request, response, seen, connection.LocalEndPoint.Port, EndPoint.Port));
         return response;
     }
@@ -75,11 +72,8 @@ internal sealed class Conversation(Site site, SslClientAuthenticationOptions? tl
             headers = headers.Prepend(("Host", Site.HostName));
         if (Cookies.Header is { } cookies)
             headers = headers.Append(("Cookie", cookies));
-        return request with { Headers = [.. headers, .. request.Headers.Where(header => header.Value != OmittedHost)] };
+        return request with { Headers = [.. headers, .. request.Headers] };
     }
-
-    /// <summary>A Host header of this value is not sent.</summary>
-    public const string OmittedHost = "(none)";
 
     private async Task<ClientConnection> ConnectAsync()
     {

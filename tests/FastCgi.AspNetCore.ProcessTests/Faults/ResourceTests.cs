@@ -308,11 +308,15 @@ public sealed class ResourceTests(ITestOutputHelper output)
         await client.ReadTextAsync();
     }
 
-    private static async Task AssertServesAsync(FaultedServer server, FastCgiClient client)
+    private static Task AssertServesAsync(FaultedServer server, FastCgiClient client) => AssertAnswersAsync(server, client, "/block/1", "awake");
+
+    private static Task AssertStartsThreadsAsync(FaultedServer server, FastCgiClient client) => AssertAnswersAsync(server, client, "/start-threads", "started");
+
+    private static async Task AssertAnswersAsync(FaultedServer server, FastCgiClient client, string uri, string answer)
     {
         try
         {
-            Assert.Equal("awake", await client.GetAsync("/block/1"));
+            Assert.Equal(answer, await client.GetAsync(uri));
         }
         catch (IOException exception)
         {
@@ -322,18 +326,6 @@ public sealed class ResourceTests(ITestOutputHelper output)
 
     /// <summary>The command that starts a server with so many descriptors.</summary>
     private static string[] LimitDescriptors(int count) => ["sh", "-c", $"ulimit -n {count}; exec env \"$@\"", "sh"];
-
-    private static async Task AssertStartsThreadsAsync(FaultedServer server, FastCgiClient client)
-    {
-        try
-        {
-            Assert.Equal("started", await client.GetAsync("/start-threads"));
-        }
-        catch (IOException exception)
-        {
-            Assert.Fail($"{exception.Message} {server.Output}");
-        }
-    }
 
     private static async Task<bool> TryGetAsync(FaultedServer server)
     {

@@ -69,10 +69,12 @@ internal sealed class Starter : IAsyncDisposable
         => Waiting.FindAsync(() => Task.FromResult(Output.Contains(text, StringComparison.Ordinal) ? Output : null), () => $"'{text}' is not in:\n{Output}");
 
     /// <summary>Tells a process to end.</summary>
-    public static Task TerminateAsync(int process) => SignalAsync("-TERM", process);
-
-    /// <summary>Ends a process without asking.</summary>
-    public static Task KillAsync(int process) => SignalAsync("-KILL", process);
+    public static async Task TerminateAsync(int process)
+    {
+        using var kill = Process.Start("kill", ["-TERM", process.ToString(CultureInfo.InvariantCulture)]);
+        await kill.WaitForExitAsync();
+        Assert.Equal(0, kill.ExitCode);
+    }
 
     /// <summary>Waits until it ends.</summary>
     /// <returns>Its exit code.</returns>
@@ -95,11 +97,4 @@ internal sealed class Starter : IAsyncDisposable
                 }
             },
             () => $"Nobody listens. The starter says:\n{Output}");
-
-    private static async Task SignalAsync(string signal, int process)
-    {
-        using var kill = Process.Start("kill", [signal, process.ToString(CultureInfo.InvariantCulture)]);
-        await kill.WaitForExitAsync();
-        Assert.Equal(0, kill.ExitCode);
-    }
 }

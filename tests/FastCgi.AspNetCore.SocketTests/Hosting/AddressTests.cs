@@ -9,26 +9,17 @@ namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
 /// <summary>Every place where an address can stand, and what the server says of where it listens.</summary>
 [Collection(Alone.Name)]
-public sealed class AddressTests : IDisposable
+public sealed class AddressTests : HostTest
 {
     private const string AnyPort = "fastcgi://127.0.0.1:0";
     private const string AnyHttpPort = "http://127.0.0.1:0";
-
-    private readonly ScratchFolder _folder = new();
-    private readonly CollectedLogs _logs = new();
-
-    public void Dispose()
-    {
-        _folder.Dispose();
-        _logs.Dispose();
-    }
 
     [Fact]
     public async Task Urls_Added_ListenedOn()
     {
         await using var app = Build([]);
         app.Urls.Add(AnyPort);
-        app.Urls.Add(UnixAddress);
+        app.Urls.Add(Address);
         await app.StartAsync();
 
         Assert.Equal(2, app.Urls.Count);
@@ -42,56 +33,34 @@ public sealed class AddressTests : IDisposable
         var started = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
         app.Lifetime.ApplicationStarted.Register(started.SetResult);
 
-        var running = app.RunAsync(UnixAddress);
+        var running = app.RunAsync(Address);
         await started.Task.WaitAsync(Waiting.Patience);
-        await AssertServesAsync([UnixAddress]);
+        await AssertServesAsync([Address]);
         app.Lifetime.StopApplication();
 
         await running.WaitAsync(Waiting.Patience);
     }
 
-    [Fact]
-    public async Task CommandLine_Urls_ListenedOn()
-    {
-        await using var app = await StartAsync("--urls", $"{AnyPort};{UnixAddress}");
-
-        Assert.Equal(2, app.Urls.Count);
-        await AssertServesAsync(app.Urls);
-    }
-
     [UnixFact, UnsupportedOSPlatform("windows")]
     public async Task CommandLine_UrlWithOptions_AreThoseOfTheSocket()
     {
-        await using var app = await StartAsync("--urls", UnixAddress + "?mode=0606&createDirectory=true");
+        await using var app = await StartAsync("--urls", Address + "?mode=0606&createDirectory=true");
 
-        Assert.Equal([UnixAddress], app.Urls);
-        Assert.Equal("606", Convert.ToString((int)File.GetUnixFileMode(UnixAddress["fastcgi://unix:".Length..]), 8));
+        Assert.Equal([Address], app.Urls);
+        Assert.Equal("606", Convert.ToString((int)File.GetUnixFileMode(Address["fastcgi://unix:".Length..]), 8));
         await AssertServesAsync(app.Urls);
-        Assert.Single(_logs.All, static log => log.EventName is "SocketAccess" or "SocketOutOfReach");
+        Assert.Single(Logs.All, static log => log.EventName is "SocketAccess" or "SocketOutOfReach");
     }
 
     [UnixFact, UnsupportedOSPlatform("windows")]
     public async Task AppSettings_UrlWithOptions_TheOwnSettingsOfTheEndpointComeFirst()
     {
         await WriteSettingsAsync($$"""
-            { "FastCgi": { "Endpoints": { "Main": { "Url": "{{UnixAddress}}?mode=0606&backlog=7", "Mode": "0600" } } } }
+            { "FastCgi": { "Endpoints": { "Main": { "Url": "{{Address}}?mode=0606&backlog=7", "Mode": "0600" } } } }
             """);
         await using var app = await StartAsync();
 
-        Assert.Equal("600", Convert.ToString((int)File.GetUnixFileMode(UnixAddress["fastcgi://unix:".Length..]), 8));
-    }
-
-    [Theory]
-    [InlineData("?moed=0660", "'moed' is not an option of an endpoint")]
-    [InlineData("?mode=0860", "a mode is three octal digits")]
-    [InlineData("?group=no-such-group", "there is no group 'no-such-group'")]
-    public async Task CommandLine_UrlWithBadOptions_ErrorSaysWhatIsWrong(string options, string reason)
-    {
-        await using var app = Build(["--urls", UnixAddress + options]);
-
-        var error = await Assert.ThrowsAnyAsync<Exception>(() => app.StartAsync());
-
-        Assert.Contains(reason, error.Message, StringComparison.Ordinal);
+        Assert.Equal("600", Convert.ToString((int)File.GetUnixFileMode(Address["fastcgi://unix:".Length..]), 8));
     }
 
     [Theory]
@@ -103,7 +72,7 @@ public sealed class AddressTests : IDisposable
     {
         await using var app = await StartAsync("--urls", address, "--ForwardedHeaders_Enabled", value);
 
-        Assert.Equal(warnings, _logs.All.Count(static log => log is { EventName: "ForwardedHeadersEnabled", Level: LogLevel.Warning }));
+        Assert.Equal(warnings, Logs.All.Count(static log => log is { EventName: "ForwardedHeadersEnabled", Level: LogLevel.Warning }));
     }
 
     [Theory]
@@ -112,12 +81,12 @@ public sealed class AddressTests : IDisposable
     [InlineData("FastCgi__Endpoints__Main__Url")]
     public async Task Environment_Address_ListenedOn(string variable)
     {
-        Environment.SetEnvironmentVariable(variable, UnixAddress);
+        Environment.SetEnvironmentVariable(variable, Address);
         try
         {
             await using var app = await StartAsync();
 
-            Assert.Equal([UnixAddress], app.Urls);
+            Assert.Equal([Address], app.Urls);
             await AssertServesAsync(app.Urls);
         }
         finally
@@ -130,7 +99,7 @@ public sealed class AddressTests : IDisposable
     public async Task AppSettings_Endpoints_ListenedOn()
     {
         await WriteSettingsAsync($$"""
-            { "FastCgi": { "Endpoints": { "Main": { "Url": "{{UnixAddress}}", "Backlog": 16 }, "Other": { "Url": "{{AnyPort}}" } } } }
+            { "FastCgi": { "Endpoints": { "Main": { "Url": "{{Address}}", "Backlog": 16 }, "Other": { "Url": "{{AnyPort}}" } } } }
             """);
         await using var app = await StartAsync();
 
@@ -146,7 +115,7 @@ public sealed class AddressTests : IDisposable
         {
             options.Listen(IPAddress.IPv6Loopback, 0);
             options.ListenAnyIP(0);
-            options.ListenUnixSocket(_folder.GetPath("code.sock"));
+            options.ListenUnixSocket(Folder.GetPath("code.sock"));
         });
         await using var app = await StartAsync(builder);
 
@@ -163,34 +132,18 @@ public sealed class AddressTests : IDisposable
 
         var address = Assert.Single(app.Services.GetRequiredService<IServer>().Features.GetRequiredFeature<IServerAddressesFeature>().Addresses);
         Assert.DoesNotContain(":0", address, StringComparison.Ordinal);
-        Assert.Contains(_logs.All, log => log.Category == "Microsoft.Hosting.Lifetime" && log.Message == $"Now listening on: {address}");
+        Assert.Contains(Logs.All, log => log.Category == "Microsoft.Hosting.Lifetime" && log.Message == $"Now listening on: {address}");
     }
 
-    [Fact]
-    public async Task Addresses_ChangedAfterTheStart_Refused()
+    [Theory]
+    [InlineData("--urls", $"{AnyHttpPort};{AnyPort}")]
+    [InlineData("--urls", AnyPort, "--Kestrel:Endpoints:Local:Url", AnyHttpPort)]
+    public async Task HttpAddress_BesideFastCgi_IsServedByKestrel(params string[] arguments)
     {
-        await using var app = await StartAsync("--urls", AnyPort);
-
-        Assert.Throws<InvalidOperationException>(() => app.Urls.Add(UnixAddress));
-        Assert.Throws<InvalidOperationException>(() => app.Urls.Clear());
-    }
-
-    [Fact]
-    public async Task HttpAddress_BesideFastCgi_IsServedByKestrel()
-    {
-        await using var app = await StartAsync("--urls", $"{AnyHttpPort};{AnyPort}");
+        await using var app = await StartAsync(arguments);
 
         Assert.Equal(["fastcgi", "http"], app.Urls.Select(static address => address.Split(':')[0]).Order());
         Assert.DoesNotContain(app.Urls, static address => address.EndsWith(":0", StringComparison.Ordinal));
-        await AssertServesAsync(app.Urls.Where(IsFastCgi));
-        await AssertServesHttpAsync(app.Urls.Single(static address => !IsFastCgi(address)));
-    }
-
-    [Fact]
-    public async Task KestrelsOwnEndpoints_BesideFastCgi_AreServed()
-    {
-        await using var app = await StartAsync("--urls", AnyPort, "--Kestrel:Endpoints:Local:Url", AnyHttpPort);
-
         await AssertServesAsync(app.Urls.Where(IsFastCgi));
         await AssertServesHttpAsync(app.Urls.Single(static address => !IsFastCgi(address)));
     }
@@ -200,7 +153,7 @@ public sealed class AddressTests : IDisposable
     public async Task PreferHostingUrls_KestrelsOwnEndpoints_AreOverridden()
     {
         await using var app = await StartAsync(
-            "--urls", $"{AnyPort};{AnyHttpPort}", "--preferHostingUrls", "true", "--Kestrel:Endpoints:Local:Url", $"http://unix:{_folder.GetPath("http.sock")}");
+            "--urls", $"{AnyPort};{AnyHttpPort}", "--preferHostingUrls", "true", "--Kestrel:Endpoints:Local:Url", $"http://unix:{Folder.GetPath("http.sock")}");
 
         Assert.Equal(2, app.Urls.Count);
         await AssertServesHttpAsync(app.Urls.Single(static address => !IsFastCgi(address)));
@@ -212,7 +165,7 @@ public sealed class AddressTests : IDisposable
     [InlineData(false)]
     public async Task KestrelsEndpointsInCode_AreServedByKestrel(bool hasFastCgi)
     {
-        var builder = CreateBuilder(hasFastCgi ? ["--urls", UnixAddress] : []);
+        var builder = CreateBuilder(hasFastCgi ? ["--urls", Address] : []);
         builder.WebHost.UseFastCgi();
         builder.WebHost.ConfigureKestrel(static kestrel => kestrel.Listen(System.Net.IPAddress.Loopback, 0));
         await using var app = Build(builder);
@@ -221,94 +174,18 @@ public sealed class AddressTests : IDisposable
         await AssertServesHttpAsync(app.Urls.Single(static address => !IsFastCgi(address)));
         await AssertServesAsync(app.Urls.Where(IsFastCgi));
         Assert.Equal(hasFastCgi ? 2 : 1, app.Urls.Count);
-        Assert.Equal(!hasFastCgi, _logs.All.Any(static log => log.EventName == "OnlyHttp"));
-    }
-
-    /// <summary>A socket of IPv6 does not take it unless it is for both.</summary>
-    [Fact]
-    public async Task AddressOfIPv4InIPv6_IsThatOfIPv4()
-    {
-        await using var app = await StartAsync("--urls", "fastcgi://[::ffff:127.0.0.1]:0");
-
-        Assert.StartsWith(AnyPort[..^1], Assert.Single(app.Urls), StringComparison.Ordinal);
-        await AssertServesAsync(app.Urls);
-    }
-
-    [Theory]
-    [InlineData("Production", AnyHttpPort, 1)]
-    [InlineData("Development", AnyHttpPort, 0)]
-    [InlineData("Development", AnyPort, 1)]
-    public async Task KestrelRegisteredBehindFastCgi_IsWarnedOf(string environment, string address, int warnings)
-    {
-        var builder = CreateBuilder("--urls", address, "--environment", environment);
-        builder.WebHost.UseFastCgi();
-        builder.WebHost.UseKestrel();
-        await using var app = Build(builder);
-
-        await Record.ExceptionAsync(() => app.StartAsync());
-
-        Assert.Equal(warnings, _logs.All.Count(static log => log is { EventName: "KestrelTookOver", Level: LogLevel.Warning }));
-    }
-
-    [Fact]
-    public async Task HttpAddress_Alone_IsServedByKestrelWithALine()
-    {
-        await using var app = await StartAsync("--urls", AnyHttpPort);
-
-        await AssertServesHttpAsync(Assert.Single(app.Urls));
-        Assert.Contains(_logs.All, static log => log.EventName == "OnlyHttp");
+        Assert.Equal(!hasFastCgi, Logs.All.Any(static log => log.EventName == "OnlyHttp"));
     }
 
     [Fact]
     [Trait("Contract", "T6")]
     public async Task HttpPorts_BesideFastCgi_AreNotListenedOn()
     {
-        await using var app = await StartAsync("--http_ports", "0", "--FastCgi:Endpoints:Main:Url", UnixAddress);
+        await using var app = await StartAsync("--http_ports", "0", "--FastCgi:Endpoints:Main:Url", Address);
 
-        Assert.Equal([UnixAddress], app.Urls);
-        Assert.Contains(_logs.All, static log => log.EventName == "PortsDropped");
+        Assert.Equal([Address], app.Urls);
+        Assert.Contains(Logs.All, static log => log.EventName == "PortsDropped");
     }
-
-    [Fact]
-    public async Task HttpAddress_WithoutAnHttpServer_ErrorSaysWhatToDo()
-    {
-        var builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
-        builder.WebHost.UseFastCgi();
-        builder.WebHost.UseUrls($"{AnyHttpPort};{UnixAddress}");
-        await using var app = builder.Build();
-
-        var error = await Assert.ThrowsAsync<InvalidOperationException>(() => app.StartAsync());
-
-        Assert.Contains("UseKestrelCore", error.Message, StringComparison.Ordinal);
-        Assert.False(File.Exists(_folder.GetPath("app.sock")));
-    }
-
-    [Theory]
-    [InlineData("tcp://127.0.0.1:9000")]
-    [InlineData("fastcgi://127.0.0.1")]
-    [InlineData("fastcgi://example.com:9000")]
-    public async Task Address_UnknownForm_ErrorShowsItAndTheForms(string address)
-    {
-        await using var app = Build(["--urls", address]);
-
-        var error = await Assert.ThrowsAsync<FormatException>(() => app.StartAsync());
-
-        Assert.Contains($"'{address}'", error.Message, StringComparison.Ordinal);
-        Assert.Contains("The forms are ", error.Message, StringComparison.Ordinal);
-    }
-
-    [Fact]
-    public async Task Configuration_UnknownName_ErrorNamesIt()
-    {
-        await WriteSettingsAsync("""{ "FastCgi": { "Limits": { "MaxRequestBodySzie": 1 } } }""");
-        await using var app = Build([]);
-
-        var error = await Assert.ThrowsAsync<InvalidOperationException>(() => app.StartAsync());
-
-        Assert.Contains("FastCgi:Limits:MaxRequestBodySzie is not an option", error.Message, StringComparison.Ordinal);
-    }
-
-    private string UnixAddress => $"fastcgi://unix:{_folder.GetPath("app.sock")}";
 
     private static bool IsFastCgi(string address) => address.StartsWith("fastcgi:", StringComparison.Ordinal);
 
@@ -322,42 +199,5 @@ public sealed class AddressTests : IDisposable
     {
         using var client = new HttpClient(new SocketsHttpHandler { UseProxy = false });
         Assert.Equal("Hello", await client.GetStringAsync(new Uri(address)));
-    }
-
-    private async Task WriteSettingsAsync(string json) => await File.WriteAllTextAsync(_folder.GetPath("appsettings.json"), json);
-
-    private WebApplicationBuilder CreateBuilder(params string[] arguments)
-    {
-        var builder = WebApplication.CreateBuilder(new WebApplicationOptions { Args = arguments, ContentRootPath = _folder.Path });
-        builder.Logging.ClearProviders().AddProvider(_logs);
-        return builder;
-    }
-
-    private WebApplication Build(string[] arguments)
-    {
-        var builder = CreateBuilder(arguments);
-        builder.WebHost.UseFastCgi();
-        return Build(builder);
-    }
-
-    private static WebApplication Build(WebApplicationBuilder builder)
-    {
-        var app = builder.Build();
-        app.MapGet("/", static () => "Hello");
-        return app;
-    }
-
-    private static async Task<WebApplication> StartAsync(WebApplicationBuilder builder)
-    {
-        var app = Build(builder);
-        await app.StartAsync();
-        return app;
-    }
-
-    private async Task<WebApplication> StartAsync(params string[] arguments)
-    {
-        var app = Build(arguments);
-        await app.StartAsync();
-        return app;
     }
 }

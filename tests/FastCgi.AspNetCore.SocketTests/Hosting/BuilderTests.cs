@@ -40,37 +40,11 @@ public sealed class BuilderTests
     }
 
     [Fact]
-    public async Task UseFastCgi_Twice_IsOnce()
+    public async Task UseKestrel_BehindUseFastCgi_KestrelServesAndAWarningSaysSo()
     {
+        using var logs = new CollectedLogs();
         var builder = WebApplication.CreateBuilder();
-        builder.Configuration["FastCgi:Endpoints:Main:Url"] = Address;
-        builder.WebHost.UseFastCgi();
-        builder.WebHost.UseFastCgi(options => options.AllowSynchronousIO = true);
-
-        await using var app = await StartAsync(builder);
-
-        Assert.Single(app.Urls);
-    }
-
-    /// <summary>The last server counts; the configuration is read once all the same.</summary>
-    [Fact]
-    public async Task UseFastCgi_AgainBehindUseKestrel_IsOnce()
-    {
-        var builder = WebApplication.CreateBuilder();
-        builder.Configuration["FastCgi:Endpoints:Main:Url"] = Address;
-        builder.WebHost.UseFastCgi();
-        builder.WebHost.UseKestrel();
-        builder.WebHost.UseFastCgi();
-
-        await using var app = await StartAsync(builder);
-
-        Assert.Single(app.Urls);
-    }
-
-    [Fact]
-    public async Task UseKestrel_BehindUseFastCgi_KestrelServes()
-    {
-        var builder = WebApplication.CreateBuilder();
+        builder.Logging.AddProvider(logs);
         builder.WebHost.UseFastCgi();
         builder.WebHost.UseKestrel();
         builder.WebHost.UseUrls("http://127.0.0.1:0");
@@ -79,6 +53,7 @@ public sealed class BuilderTests
         using var client = new HttpClient();
 
         Assert.Equal("Hello", await client.GetStringAsync(new Uri(Assert.Single(app.Urls))));
+        Assert.Equal(LogLevel.Warning, (await logs.SingleAsync("KestrelTookOver")).Level);
     }
 
     [Fact]

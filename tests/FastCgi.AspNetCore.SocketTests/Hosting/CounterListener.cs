@@ -15,16 +15,8 @@ internal sealed class CounterListener : EventListener
     public HashSet<string> Names => [.. _values.Keys];
 
     /// <summary>Waits until an instrument has a value, or any.</summary>
-    public async Task WaitAsync(string name, string? value = null)
-    {
-        using var timeout = new CancellationTokenSource(Waiting.Patience);
-        using var timer = new PeriodicTimer(TimeSpan.FromMilliseconds(10));
-        while (!_values.TryGetValue(name, out var found) || (value is not null && found != value))
-        {
-            Assert.False(timeout.IsCancellationRequested, $"{name} is '{_values.GetValueOrDefault(name)}', not '{value}'.");
-            await timer.WaitForNextTickAsync(CancellationToken.None);
-        }
-    }
+    public Task WaitAsync(string name, string? value = null)
+        => Waiting.UntilAsync(() => _values.TryGetValue(name, out var found) && (value is null || found == value), $"{name} {value}");
 
     protected override void OnEventSourceCreated(EventSource eventSource)
     {

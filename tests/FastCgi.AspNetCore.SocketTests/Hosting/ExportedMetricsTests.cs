@@ -3,7 +3,6 @@ using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Hosting;
 using FastCgi.AspNetCore.Protocol;
-using Microsoft.AspNetCore.Hosting.Server;
 using OpenTelemetry;
 using OpenTelemetry.Metrics;
 
@@ -11,7 +10,7 @@ namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
 /// <summary>What OpenTelemetry exports of the meter is what docs/diagnostics.md lists, and follows its conventions.</summary>
 [Collection(Alone.Name)]
-public sealed partial class ExportedMetricsTests : IAsyncLifetime, IDisposable
+public sealed partial class ExportedMetricsTests : HostTest, IAsyncLifetime
 {
     // How many values a tag may have: each is a time series in somebody's database.
     private const int MaxTagValues = 32;
@@ -23,35 +22,26 @@ public sealed partial class ExportedMetricsTests : IAsyncLifetime, IDisposable
         ["histogram"] = MetricType.Histogram,
     };
 
-    private readonly ScratchFolder _folder = new();
     private readonly List<Metric> _exported = [];
     private WebApplication? _app;
     private MeterProvider? _provider;
 
-    private string Address => $"fastcgi://unix:{_folder.GetPath("app.sock")}";
-
     public async Task InitializeAsync()
     {
-        var builder = WebApplication.CreateBuilder(["--hostBuilder:reloadConfigOnChange=false"]);
-        builder.Logging.ClearProviders();
+        var builder = CreateBuilder("--urls", Address);
         builder.Services.AddOpenTelemetry().WithMetrics(metrics => metrics
-            .AddMeter("FastCgi.AspNetCore", "Microsoft.AspNetCore.Hosting")
+            .AddMeter("FastCgi.AspNetCore")
             .AddInMemoryExporter(_exported, static options => options.PeriodicExportingMetricReaderOptions.ExportIntervalMilliseconds = int.MaxValue));
         builder.WebHost.UseFastCgi(static options =>
         {
             options.Limits.MaxConcurrentConnections = 1_000;
             options.Limits.MaxConcurrentRequests = 10;
         });
-        builder.WebHost.UseUrls(Address);
-        _app = builder.Build();
-        _app.MapGet("/", static () => "Hello");
-        await _app.StartAsync();
+        _app = await StartAsync(builder);
         _provider = _app.Services.GetRequiredService<MeterProvider>();
     }
 
     public async Task DisposeAsync() => await _app!.DisposeAsync();
-
-    public void Dispose() => _folder.Dispose();
 
     [Fact]
     public async Task Export_IsWhatTheDocumentLists()
@@ -104,31 +94,6 @@ public sealed partial class ExportedMetricsTests : IAsyncLifetime, IDisposable
         }
     }
 
-    /// <summary>The lines of ASP.NET Core's own meter come from the same requests.</summary>
-    [Fact]
-    public async Task Export_OfHosting_HasTheSameRequests()
-    {
-        for (var i = 0; i < 5; i++)
-            await FastCgiClient.GetAsync(Address);
-        await Waiting.UntilAsync(
-            () =>
-            {
-                Collect();
-                return _exported.Any(static metric => metric.Name == "http.server.request.duration" && Count(metric) == 5);
-            },
-            "the durations");
-
-        Assert.Equal(5, ReadSum(Collect()["fastcgi.server.requests"]));
-
-        static long Count(Metric metric)
-        {
-            var count = 0L;
-            foreach (ref readonly var point in metric.GetMetricPoints())
-                count += point.GetHistogramCount();
-            return count;
-        }
-    }
-
     [GeneratedRegex("^\\| (?<names>`fastcgi\\.server\\.[^|]*) \\| (?<kind>[a-z -]+) \\| (?<unit>[^|]+) \\| (?<tags>[^|]*)\\|", RegexOptions.Multiline)]
     private static partial Regex InstrumentRow();
 
@@ -177,7 +142,7 @@ public sealed partial class ExportedMetricsTests : IAsyncLifetime, IDisposable
     /// <summary>Each cause there is: those are the values of the tags.</summary>
     private void CountEverything()
     {
-        var counters = ((FastCgiServer)_app!.Services.GetRequiredService<IServer>()).Connections!.Server.Counters;
+        var counters = GetServer(_app!).Connections!.Server.Counters;
         foreach (var rejection in Enum.GetValues<RequestRejection>().Where(static rejection => rejection is not (RequestRejection.None or RequestRejection.Ping)))
             counters.OnRequestRejected(rejection.GetStatusCode(), rejection.ToString());
         foreach (var error in Enum.GetValues<ProtocolError>().Where(static error => error != ProtocolError.None))

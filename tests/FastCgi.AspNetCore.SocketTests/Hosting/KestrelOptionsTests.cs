@@ -6,14 +6,11 @@ namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
 /// <summary>Options that an application has set on Kestrel count where they mean the same, and are not silently without effect.</summary>
 [Collection(Alone.Name)]
-public sealed class KestrelOptionsTests : IDisposable
+public sealed class KestrelOptionsTests : HostTest
 {
-    private readonly CollectedLogs _logs = new();
-    private readonly WebApplicationBuilder _builder = WebApplication.CreateBuilder(["--hostBuilder:reloadConfigOnChange=false", "--urls", "fastcgi://127.0.0.1:0"]);
+    private readonly WebApplicationBuilder _builder;
 
-    public KestrelOptionsTests() => _builder.Logging.ClearProviders().AddProvider(_logs);
-
-    public void Dispose() => _logs.Dispose();
+    public KestrelOptionsTests() => _builder = CreateBuilder("--urls", "fastcgi://127.0.0.1:0");
 
     [Fact]
     public async Task SetThroughConfigureKestrel_CountsAndIsTold()
@@ -42,37 +39,24 @@ public sealed class KestrelOptionsTests : IDisposable
         Assert.Equal(TimeSpan.FromSeconds(7), options.Limits.RequestParametersTimeout);
         Assert.Same(rate, options.Limits.MinRequestBodyDataRate);
         Assert.Contains(
-            "says otherwise: AllowSynchronousIO, RequestHeaderEncodingSelector, ResponseHeaderEncodingSelector, Limits.MaxRequestBodySize, Limits.MaxRequestBufferSize, Limits.MaxResponseBufferSize, Limits.MaxConcurrentConnections, Limits.RequestHeadersTimeout, Limits.MinRequestBodyDataRate. These have no effect on FastCGI: none.",
+            "says otherwise: AllowSynchronousIO, RequestHeaderEncodingSelector, ResponseHeaderEncodingSelector, Limits.MaxRequestBodySize, Limits.MaxRequestBufferSize, "
+                + "Limits.MaxResponseBufferSize, Limits.MaxConcurrentConnections, Limits.RequestHeadersTimeout, Limits.MinRequestBodyDataRate. These have no effect on FastCGI: none.",
             line!.Message,
             StringComparison.Ordinal);
         Assert.Equal(LogLevel.Information, line.Level);
     }
 
     [Fact]
-    public async Task SetThroughServices_Counts()
+    public async Task SetThroughServicesOrBehindUseFastCgi_Counts()
     {
         _builder.Services.Configure<KestrelServerOptions>(static kestrel => kestrel.AllowSynchronousIO = true);
-
-        Assert.True((await StartAsync()).Options.AllowSynchronousIO);
-    }
-
-    [Fact]
-    public async Task SetBehindUseFastCgi_Counts()
-    {
         _builder.WebHost.UseFastCgi();
         _builder.WebHost.ConfigureKestrel(static kestrel => kestrel.Limits.MaxRequestBodySize = null);
 
-        Assert.Null((await StartAsync()).Options.Limits.MaxRequestBodySize);
-    }
+        var (options, _) = await StartAsync();
 
-    [Fact]
-    public async Task NotSet_NothingIsTold()
-    {
-        var (options, line) = await StartAsync();
-
-        Assert.Null(line);
-        Assert.Equal(30_000_000, options.Limits.MaxRequestBodySize);
-        Assert.Null(options.Limits.MinRequestBodyDataRate);
+        Assert.True(options.AllowSynchronousIO);
+        Assert.Null(options.Limits.MaxRequestBodySize);
     }
 
     [Fact]
@@ -96,37 +80,6 @@ public sealed class KestrelOptionsTests : IDisposable
         Assert.Contains("says otherwise: Limits.MaxRequestBufferSize. ", line!.Message, StringComparison.Ordinal);
     }
 
-    [Fact]
-    public async Task WithoutAMeaningHere_IsTold()
-    {
-        _builder.WebHost.ConfigureKestrel(static kestrel =>
-        {
-            kestrel.AddServerHeader = false;
-            kestrel.Limits.KeepAliveTimeout = TimeSpan.FromMinutes(5);
-            kestrel.Limits.MaxRequestHeadersTotalSize = 64_000;
-            kestrel.Limits.MinResponseDataRate = null;
-        });
-
-        var (options, line) = await StartAsync();
-
-        Assert.Null(options.Limits.KeepAliveTimeout);
-        Assert.Contains("says otherwise: none. These have no effect on FastCGI: AddServerHeader, ", line!.Message, StringComparison.Ordinal);
-        Assert.Contains("FastCgi:Limits:MaxRequestParametersTotalSize", line.Message, StringComparison.Ordinal);
-        Assert.Contains("Limits.MinResponseDataRate", line.Message, StringComparison.Ordinal);
-    }
-
-    /// <summary>Such as one that reads a certificate, which production has no need of.</summary>
-    [Fact]
-    public async Task WhatSetsThemThrows_FastCgiServesAndWarns()
-    {
-        _builder.WebHost.ConfigureKestrel(static _ => throw new FileNotFoundException("no certificate"));
-
-        await StartAsync();
-
-        var warning = Assert.Single(_logs.All, static log => log is { Level: LogLevel.Warning, EventName: "KestrelOptionsUnreadable" });
-        Assert.IsType<FileNotFoundException>(warning.Exception);
-    }
-
     /// <summary>Kestrel could not start with them either, so that FastCGI alone is served.</summary>
     [Fact]
     public async Task EndpointThatCannotBeRead_FastCgiIsServed()
@@ -135,16 +88,14 @@ public sealed class KestrelOptionsTests : IDisposable
 
         await StartAsync();
 
-        Assert.Single(_logs.All, static log => log is { Level: LogLevel.Warning, EventName: "KestrelOptionsUnreadable" });
+        Assert.Single(Logs.All, static log => log is { Level: LogLevel.Warning, EventName: "KestrelOptionsUnreadable" });
     }
 
     private async Task<(FastCgiServerOptions Options, CollectedLog? Line)> StartAsync()
     {
         _builder.WebHost.UseFastCgi();
-        await using var app = _builder.Build();
-        app.MapGet("/", static () => "Hello");
-        await app.StartAsync();
+        await using var app = await StartAsync(_builder);
         Assert.Equal("Hello", await FastCgiClient.GetAsync(Assert.Single(app.Urls)));
-        return (app.Services.GetRequiredService<IOptions<FastCgiServerOptions>>().Value, _logs.All.SingleOrDefault(static log => log.EventName == "KestrelOptionsTaken"));
+        return (app.Services.GetRequiredService<IOptions<FastCgiServerOptions>>().Value, Logs.All.SingleOrDefault(static log => log.EventName == "KestrelOptionsTaken"));
     }
 }

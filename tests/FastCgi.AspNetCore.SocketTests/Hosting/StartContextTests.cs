@@ -2,26 +2,16 @@ namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
 /// <summary>The execution context in which the host was started, or in which a request ran, is nobody else's.</summary>
 [Collection(Alone.Name)]
-public sealed class StartContextTests : IDisposable
+public sealed class StartContextTests : HostTest
 {
-    private readonly ScratchFolder _folder = new();
-
-    public void Dispose() => _folder.Dispose();
-
     [Theory, EveryEngine]
     [Trait("Contract", "A8")]
     [Trait("Contract", "T30")]
     public async Task Request_HostStartedWithAnAsyncLocal_DoesNotSeeIt(FastCgiTransportEngine engine)
     {
         var local = new AsyncLocal<string> { Value = "of the start" };
-        var builder = WebApplication.CreateSlimBuilder();
-        builder.WebHost.UseFastCgi(options =>
-        {
-            options.Transport.Engine = engine;
-            options.ListenUnixSocket(_folder.GetPath("app.sock"));
-        });
-        await using var app = builder.Build();
-        app.Run(async context =>
+        await using var app = Build(engine);
+        app.MapFallback(async context =>
         {
             var seen = local.Value ?? "none";
             local.Value = "of a request";
@@ -31,6 +21,6 @@ public sealed class StartContextTests : IDisposable
         await app.StartAsync();
 
         for (var i = 0; i < 10; i++)
-            Assert.Equal("none", await FastCgiClient.GetAsync(Assert.Single(app.Urls)));
+            Assert.Equal("none", await FastCgiClient.GetAsync(Address, "/local"));
     }
 }

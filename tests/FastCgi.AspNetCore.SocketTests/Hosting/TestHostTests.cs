@@ -11,9 +11,8 @@ public sealed class TestHostTests
     [Trait("Contract", "T20")]
     public async Task UseTestServer_OverAnApplicationBuilder_TakesTheRequests()
     {
-        using var folder = new ScratchFolder();
-        var builder = WebApplication.CreateBuilder();
-        builder.Configuration["FastCgi:Endpoints:Main:Url"] = $"fastcgi://unix:{folder.GetPath("app.sock")}";
+        // Not even a configuration that cannot be served keeps the tests from running.
+        var builder = WebApplication.CreateBuilder(["--FastCgi:Endpoints:Main:Url", "fastcgi://fd:12345", "--urls", "fastcgi://192.0.2.1:9000"]);
         builder.WebHost.UseFastCgi();
         builder.WebHost.UseTestServer();
         await using var app = builder.Build();
@@ -24,7 +23,6 @@ public sealed class TestHostTests
 
         Assert.Equal("Hello", await client.GetStringAsync("/"));
         Assert.IsType<TestServer>(app.Services.GetRequiredService<IServer>());
-        Assert.False(File.Exists(folder.GetPath("app.sock")));
     }
 
     [Fact]
@@ -38,22 +36,6 @@ public sealed class TestHostTests
             .StartAsync();
 
         using var client = host.GetTestClient();
-
-        Assert.Equal("Hello", await client.GetStringAsync("/"));
-    }
-
-    /// <summary>Not even a configuration that cannot be served keeps the tests from running.</summary>
-    [Fact]
-    public async Task UseTestServer_UnusableEndpoints_DoNotMatter()
-    {
-        var builder = WebApplication.CreateBuilder(["--FastCgi:Endpoints:Main:Url", "fastcgi://fd:12345", "--urls", "fastcgi://192.0.2.1:9000"]);
-        builder.WebHost.UseFastCgi();
-        builder.WebHost.UseTestServer();
-        await using var app = builder.Build();
-        app.MapGet("/", static () => "Hello");
-        await app.StartAsync();
-
-        using var client = app.GetTestClient();
 
         Assert.Equal("Hello", await client.GetStringAsync("/"));
     }

@@ -11,14 +11,13 @@ internal static class Browser
     public static Task<string> LoadAsync(string url, string folder) => RunAsync(folder, "--dump-dom", "--virtual-time-budget=1000", url);
 
     /// <summary>Takes a picture of a page.</summary>
-    public static Task TakePictureAsync(string url, string folder, string file, int width, int height, bool isDark) => RunAsync(
-        folder, $"--screenshot={file}", $"--window-size={width},{height}", "--hide-scrollbars", "--virtual-time-budget=1000", isDark ? "--force-dark-mode" : "--disable-features=DarkMode", url);
+    public static Task TakePictureAsync(string url, string folder, string file, int width, int height) => RunAsync(
+        folder, $"--screenshot={file}", $"--window-size={width},{height}", "--hide-scrollbars", "--virtual-time-budget=1000", "--disable-features=DarkMode", url);
 
     private static async Task<string> RunAsync(string folder, params string[] arguments)
     {
-        var start = new ProcessStartInfo(Path) { RedirectStandardOutput = true, RedirectStandardError = true };
-        foreach (var argument in (string[])["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", $"--user-data-dir={folder}/browser", .. arguments])
-            start.ArgumentList.Add(argument);
+        string[] all = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", $"--user-data-dir={folder}/browser", .. arguments];
+        var start = new ProcessStartInfo(Path, all) { RedirectStandardOutput = true, RedirectStandardError = true };
         start.Environment["HOME"] = folder;
         using var process = Process.Start(start)!;
         var errors = process.StandardError.ReadToEndAsync();

@@ -1,4 +1,5 @@
 using System.Text;
+using FastCgi.AspNetCore.SocketTests.Hosting;
 
 namespace FastCgi.AspNetCore.SocketTests.Status;
 
@@ -7,7 +8,7 @@ namespace FastCgi.AspNetCore.SocketTests.Status;
 /// mistake provoked, no secret of a request or of an answer shows in a line, in the status, or in what the web server is told.
 /// </summary>
 [Collection(Alone.Name)]
-public sealed class SecretTests : IDisposable
+public sealed class SecretTests : HostTest
 {
     // In cookies, credentials, keys, certificates and bodies, of requests and answers.
     private const string Secret = "s3cr3t";
@@ -24,13 +25,7 @@ public sealed class SecretTests : IDisposable
         ("REMOTE_PASSWD", Secret), ("AUTH_PASSWORD", Secret), ("SSL_CLIENT_CERT", $"{Secret}!"), ("SSL_CLIENT_KEY", Secret), ("HTTP_X_CLIENT_CERT", Secret),
     ];
 
-    private readonly ScratchFolder _folder = new();
-    private readonly CollectedLogs _logs = new();
     private readonly StringBuilder _standardError = new();
-
-    private string Address => $"fastcgi://unix:{_folder.GetPath("app.sock")}";
-
-    public void Dispose() => _folder.Dispose();
 
     [Fact]
     public async Task Secrets_WithEveryMistakeAndTheLogAtTrace_ShowNowhere()
@@ -43,10 +38,10 @@ public sealed class SecretTests : IDisposable
         var page = await GetAsync("/fastcgi-status");
         var metrics = await GetAsync("/fastcgi-status?format=openmetrics");
         foreach (var name in s_provoked)
-            await Waiting.UntilAsync(() => _logs.All.Any(log => log.EventName == name), name);
+            await Waiting.UntilAsync(() => Logs.All.Any(log => log.EventName == name), name);
         await app.StopAsync();
 
-        var lines = _logs.All.Select(static log => $"{log.Category} {log.EventName}: {log.Message} {log.Exception}").ToList();
+        var lines = Logs.All.Select(static log => $"{log.Category} {log.EventName}: {log.Message} {log.Exception}").ToList();
         Assert.DoesNotContain(lines, static line => line.Contains(Secret, StringComparison.OrdinalIgnoreCase));
         Assert.DoesNotContain(lines, static line => line.StartsWith("FastCgi.AspNetCore", StringComparison.Ordinal) && line.Contains(QuerySecret, StringComparison.OrdinalIgnoreCase));
         Assert.DoesNotContain(lines, static line => line.StartsWith("FastCgi.AspNetCore ", StringComparison.Ordinal) && line.Contains(Misplaced, StringComparison.Ordinal));
@@ -66,12 +61,11 @@ public sealed class SecretTests : IDisposable
 
     private async Task<WebApplication> StartAsync()
     {
-        var builder = WebApplication.CreateBuilder(["--hostBuilder:reloadConfigOnChange=false"]);
-        builder.Logging.ClearProviders().SetMinimumLevel(LogLevel.Trace).AddProvider(_logs).AddFastCgiStandardError();
+        var builder = CreateBuilder("--urls", Address);
+        builder.Logging.SetMinimumLevel(LogLevel.Trace).AddFastCgiStandardError();
         builder.Services.AddAuthentication("FastCgi").AddFastCgi();
         builder.WebHost.UseFastCgi(options => options.Limits.MaxRequestBodySize = 1_000);
-        builder.WebHost.UseUrls(Address);
-        var app = builder.Build();
+        var app = Build(builder);
         app.UseAuthentication();
         app.MapFastCgiStatus().AllowAnonymous();
         app.MapGet("/redirect", static () => Results.Redirect("https://www.example.test/redirect"));
@@ -93,7 +87,6 @@ public sealed class SecretTests : IDisposable
             return Task.CompletedTask;
         });
         app.MapGet("/wait", static context => Task.Delay(Timeout.Infinite, context.RequestAborted));
-        app.MapGet("/", static () => "");
         await app.StartAsync();
         return app;
     }

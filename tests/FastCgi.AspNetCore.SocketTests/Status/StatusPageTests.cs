@@ -1,26 +1,21 @@
 using System.Text.RegularExpressions;
+using FastCgi.AspNetCore.SocketTests.Hosting;
 
 namespace FastCgi.AspNetCore.SocketTests.Status;
 
 /// <summary>The page in a real browser: it shows what is so, its policy lets its own script run and nothing else, and its tables sort.</summary>
 [Collection(Alone.Name)]
-public sealed partial class StatusPageTests : IDisposable
+public sealed partial class StatusPageTests : HostTest
 {
     // Where the picture of the documents goes; it is taken only if somebody asks for it.
     private const string PictureVariable = "FASTCGI_STATUS_PICTURE";
 
-    private readonly ScratchFolder _folder = new();
     private readonly PortReservation _reservation = new();
-    private readonly TaskCompletionSource _go = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private readonly SemaphoreSlim _entered = new(0);
 
-    private string Address => $"fastcgi://unix:{_folder.GetPath("app.sock")}";
-
-    public void Dispose()
+    protected override void Dispose(bool isDisposing)
     {
-        _entered.Dispose();
         _reservation.Dispose();
-        _folder.Dispose();
+        base.Dispose(isDisposing);
     }
 
     [BrowserFact]
@@ -28,21 +23,19 @@ public sealed partial class StatusPageTests : IDisposable
     {
         var (app, url) = await StartAsync();
         await using var disposed = app;
-        using var slow = await FastCgiClient.ConnectAsync(Address);
-        await slow.SendAsync("/report/<b>bold</b>", keepConnection: false);
-        Assert.True(await _entered.WaitAsync(Waiting.Patience));
+        using var slow = await SendSlowAsync("/slow/<b>bold</b>");
 
-        var page = await Browser.LoadAsync(url, _folder.Path);
+        var page = await Browser.LoadAsync(url, Folder.Path);
 
-        Assert.Contains("/report/&lt;b&gt;bold&lt;/b&gt;</td>", page, StringComparison.Ordinal);
+        Assert.Contains("/slow/&lt;b&gt;bold&lt;/b&gt;</td>", page, StringComparison.Ordinal);
         Assert.Contains("in the application</td>", page, StringComparison.Ordinal);
         Assert.Contains("<td>MaxConcurrentRequests</td><td class=\"number\">10</td>", page, StringComparison.Ordinal);
         Assert.Contains("nginx/1.22.1</td>", page, StringComparison.Ordinal);
         Assert.DoesNotContain("<b>bold", page, StringComparison.Ordinal);
         if (Environment.GetEnvironmentVariable(PictureVariable) is { } file)
-            await Browser.TakePictureAsync(url, _folder.Path, file, 1_100, 1_400, isDark: false);
-        _go.SetResult();
-        Assert.Equal("done", await slow.ReadTextAsync());
+            await Browser.TakePictureAsync(url, Folder.Path, file, 1_100, 1_400);
+        Go.SetResult();
+        Assert.Equal("slow", await slow.ReadTextAsync());
     }
 
     [BrowserFact]
@@ -54,10 +47,10 @@ public sealed partial class StatusPageTests : IDisposable
         var page = await http.GetStringAsync(url);
         var nonce = Nonce().Match(page).Groups[1].Value;
         var clicks = "<script nonce=\"" + nonce + "\">document.querySelector('[data-key=limits0]').click(); document.querySelector('[data-key=limits0]').click();</script></body>";
-        var file = _folder.GetPath("page.html");
+        var file = Folder.GetPath("page.html");
         await File.WriteAllTextAsync(file, page.Replace("</body>", clicks, StringComparison.Ordinal));
 
-        var sorted = await Browser.LoadAsync("file://" + file, _folder.Path);
+        var sorted = await Browser.LoadAsync("file://" + file, Folder.Path);
 
         var limits = sorted[sorted.IndexOf("id=\"limits\"", StringComparison.Ordinal)..];
         var names = Names().Matches(limits[..limits.IndexOf("</table>", StringComparison.Ordinal)]).Select(static match => match.Groups[1].Value).ToList();
@@ -75,22 +68,11 @@ public sealed partial class StatusPageTests : IDisposable
     private async Task<(WebApplication App, string Url)> StartAsync()
     {
         var url = $"http://127.0.0.1:{_reservation.EndPoint.Port}/fastcgi-status";
-        var builder = WebApplication.CreateBuilder(["--hostBuilder:reloadConfigOnChange=false"]);
-        builder.Logging.ClearProviders();
-        builder.WebHost.UseFastCgi(options =>
-        {
-            options.Limits.MaxConcurrentRequests = 10;
-        });
         // The browser speaks HTTP, to Kestrel beside us.
-        builder.WebHost.UseUrls(Address, new Uri(url).GetLeftPart(UriPartial.Authority));
-        var app = builder.Build();
+        var builder = CreateBuilder("--urls", $"{Address};{new Uri(url).GetLeftPart(UriPartial.Authority)}");
+        builder.WebHost.UseFastCgi(static options => options.Limits.MaxConcurrentRequests = 10);
+        var app = Build(builder);
         app.MapFastCgiStatus().AllowAnonymous();
-        app.MapGet("/report/{**rest}", async () =>
-        {
-            _entered.Release();
-            await _go.Task;
-            return "done";
-        });
         await app.StartAsync();
         return (app, url);
     }

@@ -1,31 +1,27 @@
 using System.Collections.Concurrent;
 using System.Globalization;
-using FastCgi.AspNetCore.Hosting;
 using FastCgi.AspNetCore.SocketTests.Hosting;
 using FastCgi.AspNetCore.Status;
-using Microsoft.AspNetCore.Hosting.Server;
-using Microsoft.Extensions.DependencyInjection;
 
 namespace FastCgi.AspNetCore.SocketTests.Status;
 
 /// <summary>The status is read while all that it shows comes and goes: it never fails, and never shows what belongs to another.</summary>
 [Collection(Alone.Name)]
-public sealed class StatusRaceTests : IDisposable
+public sealed class StatusRaceTests : HostTest
 {
     private const int Clients = 8;
     private const int Rounds = 150;
 
-    private readonly ScratchFolder _folder = new();
-
-    public void Dispose() => _folder.Dispose();
-
     [Theory, EveryEngine]
     public async Task Status_WhileConnectionsAndRequestsComeAndGo_ShowsEachItsOwn(FastCgiTransportEngine engine)
     {
-        var unix = $"fastcgi://unix:{_folder.GetPath("app.sock")}";
-        await using var app = await StartAsync(engine, unix);
+        await using var app = Build(engine, Address, "fastcgi://127.0.0.1:0");
+        app.Map("/hang/{number}", static context => Task.Delay(Timeout.Infinite, context.RequestAborted).ContinueWith(static _ => { }, TaskScheduler.Default));
+        app.Map("/yield/{number}", static () => Task.Delay(1));
+        app.Map("/fast/{number}", static () => "Hello");
+        await app.StartAsync();
         var tcp = app.Urls.Single(static url => url.Contains("127.0.0.1", StringComparison.Ordinal));
-        var reader = StatusEndpoint.MakeReader((FastCgiServer)app.Services.GetRequiredService<IServer>(), app.Services);
+        var reader = StatusEndpoint.MakeReader(GetServer(app), app.Services);
         using var stop = new CancellationTokenSource();
         var seen = new ConcurrentDictionary<string, string>();
         var rows = 0;
@@ -53,7 +49,7 @@ public sealed class StatusRaceTests : IDisposable
                 Assert.NotEmpty(StatusPage.Write(status, out var policy) + policy);
             }
         })).ToArray();
-        await Task.WhenAll(Enumerable.Range(0, Clients).Select(number => Task.Run(() => DisturbAsync(number % 2 == 0 ? tcp : unix, number))));
+        await Task.WhenAll(Enumerable.Range(0, Clients).Select(number => Task.Run(() => DisturbAsync(number % 2 == 0 ? tcp : Address, number))));
         await stop.CancelAsync();
         await Task.WhenAll(readers).Within("the readers to end");
 
@@ -84,24 +80,5 @@ public sealed class StatusRaceTests : IDisposable
             if (random.Next(3) == 0 && !address.Contains("unix", StringComparison.Ordinal))
                 client.Reset();
         }
-    }
-
-    private static async Task<WebApplication> StartAsync(FastCgiTransportEngine engine, string unix)
-    {
-        var builder = WebApplication.CreateBuilder(["--hostBuilder:reloadConfigOnChange=false"]);
-        builder.Logging.ClearProviders();
-        builder.WebHost.UseFastCgi(options => options.Transport.Engine = engine);
-        builder.WebHost.UseUrls(unix, "fastcgi://127.0.0.1:0");
-        var app = builder.Build();
-        app.Run(static async context =>
-        {
-            if (context.Request.Path.StartsWithSegments("/hang"))
-                await Task.Delay(Timeout.Infinite, context.RequestAborted).ContinueWith(static _ => { }, TaskScheduler.Default);
-            else if (context.Request.Path.StartsWithSegments("/yield"))
-                await Task.Delay(1);
-            await context.Response.WriteAsync("Hello");
-        });
-        await app.StartAsync();
-        return app;
     }
 }

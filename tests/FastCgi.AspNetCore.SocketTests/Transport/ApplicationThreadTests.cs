@@ -37,10 +37,10 @@ public sealed class ApplicationThreadTests
 
         // An answer may come before its handler has returned, and what arrives until the first has returned never runs on the loop. When the
         // second answer has come, the first handler has returned.
-        Assert.Equal("hello", await GetAsync(server, "/"));
-        Assert.Equal("hello", await GetAsync(server, "/"));
+        Assert.Equal("hello", await server.GetAsync("/"));
+        Assert.Equal("hello", await server.GetAsync("/"));
 
-        var answers = Enumerable.Range(0, Requests).Select(i => GetAsync(server, $"/{Word(i)}/")).ToArray();
+        var answers = Enumerable.Range(0, Requests).Select(i => server.GetAsync($"/{Word(i)}/")).ToArray();
         // One thread for each place, and the loop's own.
         Assert.True(await Task.Run(() => isFull.Wait(TimeSpan.FromSeconds(60))));
         // Time enough for a watchdog that knows no limit to take the loop again and again.
@@ -72,8 +72,8 @@ public sealed class ApplicationThreadTests
 
         for (var round = 0; round < 3; round++)
         {
-            var answers = Enumerable.Range(0, 10).Select(_ => GetAsync(server, "/block")).ToArray();
-            Assert.Equal("hello", await GetAsync(server, "/hello"));
+            var answers = Enumerable.Range(0, 10).Select(_ => server.GetAsync("/block")).ToArray();
+            Assert.Equal("hello", await server.GetAsync("/hello"));
             Assert.All(await Task.WhenAll(answers), static answer => Assert.Equal("blocked", answer));
         }
     }
@@ -100,7 +100,7 @@ public sealed class ApplicationThreadTests
         await connection.SendAsync(RecordBytes.Get(uri: "/abort"));
         await begun.Task.Within("the handler");
         // Once somebody else is answered, the loop has another thread.
-        Assert.Equal("hello", await GetAsync(server, "/hello"));
+        Assert.Equal("hello", await server.GetAsync("/hello"));
 
         abort.Set();
 
@@ -109,10 +109,4 @@ public sealed class ApplicationThreadTests
     }
 
     private static string Word(int number) => $"word{(char)('a' + (number / 26))}{(char)('a' + (number % 26))}";
-
-    private static async Task<string> GetAsync(TransportServer server, string uri)
-    {
-        using var connection = await server.ConnectAsync();
-        return await connection.GetAsync(uri);
-    }
 }

@@ -27,10 +27,10 @@ public sealed class KeptThreadTests
             });
         });
 
-        var blocked = Enumerable.Range(0, BlockedCount).Select(_ => GetAsync(server, "/block")).ToArray();
+        var blocked = Enumerable.Range(0, BlockedCount).Select(_ => server.GetAsync("/block")).ToArray();
         await Task.Run(() => begun.Wait(TimeSpan.FromSeconds(60)));
 
-        Assert.Equal("done", await GetAsync(server, "/release"));
+        Assert.Equal("done", await server.GetAsync("/release"));
         Assert.All(await Task.WhenAll(blocked), static answer => Assert.Equal("released", answer));
     }
 
@@ -77,7 +77,7 @@ public sealed class KeptThreadTests
         Assert.EndsWith("sibling", Encoding.ASCII.GetString(await connection.ReadResponseAsync(2)), StringComparison.Ordinal);
         await begun.Task.Within("the handler");
         for (var i = 0; i < 200; i++)
-            Assert.Equal($"t{i}", await GetAsync(server, $"/t{i}"));
+            Assert.Equal($"t{i}", await server.GetAsync($"/t{i}"));
 
         stuck.Set();
         await connection.ReadResponseAsync();
@@ -129,15 +129,9 @@ public sealed class KeptThreadTests
 
         for (var i = 0; i < 20; i++)
         {
-            Assert.Equal("slept", await GetAsync(server, "/"));
+            Assert.Equal("slept", await server.GetAsync("/"));
             // So that the thread is idle, and has waited, before the next request.
             await Task.Delay(20);
         }
-    }
-
-    private static async Task<string> GetAsync(TransportServer server, string uri)
-    {
-        using var connection = await server.ConnectAsync();
-        return await connection.GetAsync(uri);
     }
 }

@@ -7,10 +7,11 @@ namespace FastCgi.AspNetCore.SocketTests.Transport;
 public sealed class LifetimeTests
 {
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public Task Close_WhileTheHandlerRuns_CancelsIt(TransportSetup setup) => Leave_WhileTheHandlerRuns_CancelsIt(setup, static connection => connection.Dispose());
-
-    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public Task Reset_WhileTheHandlerRuns_CancelsIt(TransportSetup setup) => Leave_WhileTheHandlerRuns_CancelsIt(setup, static connection => connection.Reset());
+    public async Task CloseOrReset_WhileTheHandlerRuns_CancelsIt(TransportSetup setup)
+    {
+        await AssertCancelsAsync(setup, static connection => connection.Dispose());
+        await AssertCancelsAsync(setup, static connection => connection.Reset());
+    }
 
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
     public async Task AbortRequest_WhileTheHandlerRuns_CancelsItAndTheConnectionGoesOn(TransportSetup setup)
@@ -69,7 +70,7 @@ public sealed class LifetimeTests
         await Assert.ThrowsAnyAsync<SocketException>(server.ConnectAsync);
     }
 
-    private static async Task Leave_WhileTheHandlerRuns_CancelsIt(TransportSetup setup, Action<FastCgiClient> leave)
+    private static async Task AssertCancelsAsync(TransportSetup setup, Action<FastCgiClient> leave)
     {
         var app = new WaitingApplication();
         await using var server = await TransportServer.StartAsync(setup, app.Map);

@@ -1,37 +1,28 @@
-using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
-/// <summary>Handlers, middleware and a log provider that do what they must not.</summary>
+/// <summary>Handlers and a log provider that do what they must not, where threads meet.</summary>
 internal static class Misbehaviour
 {
-    private static readonly string[] s_paths = ["throw", "cut", "null", "abort", "write", "complete", "dispose", "headers", "log", "sleep", "callbacks"];
+    private static readonly string[] s_paths = ["throw", "cut", "abort", "write", "complete", "log", "sleep"];
 
     /// <summary>Any of the handlers.</summary>
     public static string Path(Random random, string token) => $"/odd/{s_paths[random.Next(s_paths.Length)]}/{token}";
 
     public static void Map(WebApplication app)
-    {
-        // Without a route, so that the task of "null" is what the server gets.
-        var routed = app as IApplicationBuilder;
-        routed.Use(static (context, next) => (context.Request.Path.Value ?? "").Split('/') is ["", "odd", var what, var token] ? Run(context, what, token) : next(context));
-    }
+        => app.Map("/odd/{what}/{token}", static (string what, string token, HttpContext context) => Run(context, what, token));
 
     private static Task Run(HttpContext context, string what, string token) => what switch
     {
         "throw" => throw new InvalidOperationException(token),
-        "null" => null!,
         "cut" => CutAsync(context),
         "abort" => AbortElsewhereAsync(context),
         "write" => WriteElsewhereAsync(context),
         "complete" => CompleteAsync(context),
-        "dispose" => DisposeAsync(context),
-        "headers" => ReplaceHeadersAsync(context),
         "log" => LogAsync(context, token),
-        "sleep" => Sleep(context, token),
-        _ => ThrowingCallbacksAsync(context, token),
+        _ => Sleep(context, token),
     };
 
     private static async Task CutAsync(HttpContext context)
@@ -72,20 +63,6 @@ internal static class Misbehaviour
         _ = context.Response.CompleteAsync();
     }
 
-    private static async Task DisposeAsync(HttpContext context)
-    {
-        await context.Response.Body.DisposeAsync();
-        await context.Request.Body.DisposeAsync();
-        await context.Response.BodyWriter.CompleteAsync();
-        await context.Request.BodyReader.CompleteAsync();
-    }
-
-    private static Task ReplaceHeadersAsync(HttpContext context)
-    {
-        context.Features.Get<IHttpResponseFeature>()!.Headers = new HeaderDictionary { [""] = "no name" };
-        return context.Response.WriteAsync("unwritable");
-    }
-
     private static Task LogAsync(HttpContext context, string token)
     {
         context.RequestServices.GetRequiredService<ILoggerFactory>().CreateLogger("odd").Log(LogLevel.Warning, default, token, null, static (token, _) => token);
@@ -95,14 +72,6 @@ internal static class Misbehaviour
     private static Task Sleep(HttpContext context, string token)
     {
         Thread.Sleep(5);
-        return context.Response.WriteAsync(token);
-    }
-
-    private static Task ThrowingCallbacksAsync(HttpContext context, string token)
-    {
-        context.Response.OnStarting(static () => throw new InvalidOperationException("starting"));
-        context.Response.OnCompleted(static () => throw new InvalidOperationException("completed"));
-        context.RequestAborted.Register(static () => throw new InvalidOperationException("aborted"));
         return context.Response.WriteAsync(token);
     }
 

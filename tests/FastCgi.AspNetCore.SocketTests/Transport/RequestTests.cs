@@ -1,4 +1,3 @@
-using System.Globalization;
 using System.Security.Cryptography;
 using System.Text;
 
@@ -15,18 +14,6 @@ public sealed class RequestTests
 
         for (var i = 0; i < 200; i++)
             Assert.Equal($"t{i}", await connection.GetAsync($"/t{i}"));
-    }
-
-    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public async Task Request_SentByteByByte_IsAnswered(TransportSetup setup)
-    {
-        await using var server = await TransportServer.StartAsync(setup, MapLength);
-        using var connection = await server.ConnectAsync();
-
-        foreach (var piece in RecordBytes.Post(1, "/length", new byte[300]))
-            await connection.SendAsync([piece]);
-
-        Assert.Equal("300", Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
     }
 
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
@@ -65,35 +52,6 @@ public sealed class RequestTests
         await connection.SendAsync(RecordBytes.Post(1, "/hash", body));
 
         Assert.Equal(Convert.ToHexString(SHA256.HashData(body)), Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
-    }
-
-    /// <summary>The window is 1 MiB; what the application has examined and waits for the rest of does not count.</summary>
-    [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
-    public async Task Upload_ReadAsAWholeThatIsLongerThanTheWindow_Arrives(TransportSetup setup)
-    {
-        const int Length = 3 * 1024 * 1024;
-        await using var server = await TransportServer.StartAsync(setup, static app => app.MapPost("/{how}", static async (string how, HttpRequest request) =>
-        {
-            var reader = request.BodyReader;
-            if (how == "at-least")
-                return $"{(await reader.ReadAtLeastAsync(Length)).Buffer.Length}";
-
-            var result = await reader.ReadAsync();
-            while (!result.IsCompleted)
-            {
-                reader.AdvanceTo(result.Buffer.Start, result.Buffer.End);
-                result = await reader.ReadAsync();
-            }
-
-            return $"{result.Buffer.Length}";
-        }));
-        using var connection = await server.ConnectAsync();
-
-        foreach (var how in (string[])["/examined", "/at-least"])
-        {
-            await connection.SendAsync(RecordBytes.Post(1, how, new byte[Length]));
-            Assert.Equal($"{Length}", Encoding.ASCII.GetString(await connection.ReadBodyAsync()));
-        }
     }
 
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
@@ -139,11 +97,4 @@ public sealed class RequestTests
             Assert.Null(await connection.ReadRecordAsync());
         }));
     }
-
-    private static void MapLength(WebApplication app) => app.MapPost("/length", static async (HttpRequest request) =>
-    {
-        using var body = new MemoryStream();
-        await request.Body.CopyToAsync(body);
-        return body.Length.ToString(CultureInfo.InvariantCulture);
-    });
 }

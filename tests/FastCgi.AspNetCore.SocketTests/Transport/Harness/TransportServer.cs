@@ -62,6 +62,13 @@ internal sealed class TransportServer : IAsyncDisposable
 
     public Task<FastCgiClient> ConnectAsync() => FastCgiClient.ConnectAsync(EndPoint);
 
+    /// <summary>The body of an answer, on a connection of its own.</summary>
+    public async Task<string> GetAsync(string uri)
+    {
+        using var connection = await ConnectAsync();
+        return await connection.GetAsync(uri);
+    }
+
     public Task StopAsync() => _app.StopAsync();
 
     public async ValueTask DisposeAsync()

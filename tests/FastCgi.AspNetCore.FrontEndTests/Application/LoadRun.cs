@@ -1,8 +1,7 @@
-using System.Diagnostics;
 using System.Globalization;
 using System.Text.RegularExpressions;
 
-namespace FastCgi.AspNetCore.SocketTests.Status;
+namespace FastCgi.AspNetCore.FrontEndTests.Application;
 
 /// <summary>What wrk says of a load that it has made.</summary>
 internal sealed partial record LoadRun(long Requests, long Bytes, TimeSpan Duration, long Errors, TimeSpan Median, TimeSpan Percentile99, TimeSpan Max)
@@ -14,8 +13,8 @@ internal sealed partial record LoadRun(long Requests, long Bytes, TimeSpan Durat
     /// <param name="limit">Behind how many answers it ends; 0 for no limit.</param>
     public static async Task<LoadRun> MakeAsync(string url, int connections, int seconds, int limit)
     {
-        var script = Path.Combine(AppContext.BaseDirectory, "Status", "wrk.lua");
-        var text = await RunAsync("wrk", $"-t1 -c{connections} -d{seconds}s --timeout 30s -s {script} {url} -- {limit}");
+        var script = Path.Combine(AppContext.BaseDirectory, "wrk.lua");
+        var text = await RunAsync("wrk", $"-t1 -c{connections} -d{seconds}s --timeout 30s -s {script} {url} -- {limit}".Split(' '));
         var seen = Seen().Matches(text).ToDictionary(static match => match.Groups[1].Value, static match => long.Parse(match.Groups[2].Value, CultureInfo.InvariantCulture));
         Assert.True(seen.Count == 7, text);
         // Its own summary, which people read.
@@ -27,13 +26,10 @@ internal sealed partial record LoadRun(long Requests, long Bytes, TimeSpan Durat
 
     /// <summary>Runs a program to its end.</summary>
     /// <returns>What it wrote.</returns>
-    public static async Task<string> RunAsync(string program, string arguments)
+    public static async Task<string> RunAsync(string program, params string[] arguments)
     {
-        using var process = Process.Start(new ProcessStartInfo(program, arguments) { RedirectStandardOutput = true, RedirectStandardError = true })!;
-        var errors = process.StandardError.ReadToEndAsync();
-        var text = await process.StandardOutput.ReadToEndAsync().Within(program);
-        await process.WaitForExitAsync().Within(program);
-        Assert.True(process.ExitCode == 0, $"{program} {arguments}: {text}{await errors}");
+        var (exitCode, text) = await ExternalProgram.RunAsync(program, arguments);
+        Assert.True(exitCode == 0, $"{program} {string.Join(' ', arguments)}: {text}");
         return text;
     }
 
