@@ -231,7 +231,7 @@ public sealed class DoctorTests
         using var entered = new SemaphoreSlim(0);
         using var go = new SemaphoreSlim(0);
         var looks = 0;
-        using var doctor = new Doctor(run.Server.Connections, run.Server.Scheduler, run.Server.Advisor, run.Journal, run.Server.Clock, new DoctorSenses(() =>
+        using var doctor = new Doctor(run.Server.Connections, run.Server.Scheduler, run.Server.Advisor, run.Journal, run.Server.Clock, new DoctorOverrides(() =>
         {
             if (Interlocked.Increment(ref looks) == 1)
             {
@@ -244,11 +244,11 @@ public sealed class DoctorTests
         var held = Task.Run(doctor.Look);
         Assert.True(await entered.WaitAsync(Waiting.Patience));
 
-        doctor.Look();
+        doctor.Check();
         Assert.Equal(1, looks);
         go.Release();
         await held;
-        doctor.Look();
+        doctor.Check();
 
         Assert.Equal(2, looks);
     }
@@ -340,7 +340,7 @@ public sealed class DoctorTests
         {
             Server = server;
             Journal = new EventJournal(server.Context.Log, server.Clock);
-            _doctor = new Doctor(server.Connections, server.Scheduler, server.Advisor, Journal, server.Clock, new DoctorSenses(() => Work, () => HandOvers, () => Descriptors));
+            _doctor = new Doctor(server.Connections, server.Scheduler, server.Advisor, Journal, server.Clock, new DoctorOverrides(() => Work, () => HandOvers, () => Descriptors));
         }
 
         public ThreadPoolWork Work { get; set; }
@@ -411,7 +411,7 @@ public sealed class DoctorTests
             Look();
         }
 
-        public void Look() => _doctor.Look();
+        public void Look() => _doctor.Check();
 
         public ValueTask DisposeAsync() => Server.DisposeAsync();
     }

@@ -1,15 +1,14 @@
 namespace FastCgi.AspNetCore.Buffers;
 
 /// <summary>
-/// A pool of blocks of one size, cut from pinned slabs. A few blocks wait in slots per processor, where they are taken and put
-/// without a lock; the rest is in the slabs, behind one. Slabs that are whole again go back to the garbage collector little by
-/// little (<see cref="Trim"/>).
+/// A pool of blocks of one size, cut from pinned slabs. Slots per processor cache a few blocks without a lock; the others are in the slabs, under a
+/// lock. Unused slabs are released to the garbage collector gradually (<see cref="Trim"/>).
 /// </summary>
 internal sealed class SlabPool
 {
     private const int SlotsPerProcessor = 8;
 
-    // Two cache lines of references lie before the slots of each processor, and behind the last.
+    // Two cache lines of references separate the slots of processors.
     private const int SlotGap = 16;
     private const int SlotStride = SlotGap + SlotsPerProcessor;
 
@@ -27,10 +26,9 @@ internal sealed class SlabPool
         _blocksPerSlab = blocksPerSlab;
     }
 
-    /// <summary>The bytes of all slabs.</summary>
     public long AllocatedBytes => (long)Volatile.Read(ref _slabCount) * _blocksPerSlab * _blockSize;
 
-    /// <summary>The blocks that are out, those that wait in the slots of processors excepted.</summary>
+    /// <summary>Rented blocks, without those cached in slots.</summary>
     public int RentedCount
     {
         get
@@ -40,7 +38,7 @@ internal sealed class SlabPool
         }
     }
 
-    /// <summary>Takes a block. Its content is whatever was there before.</summary>
+    /// <summary>Rents a block with undefined content.</summary>
     public BufferBlock Rent()
     {
         var first = FirstSlot();
@@ -56,7 +54,6 @@ internal sealed class SlabPool
         return RentFromSlab();
     }
 
-    /// <summary>Puts a block back.</summary>
     internal void Return(BufferBlock block)
     {
         block.IsRented = false;
@@ -71,7 +68,7 @@ internal sealed class SlabPool
             ReturnToSlab(block);
     }
 
-    /// <summary>Forgets a block that nobody may have again. Its slab is freed without it.</summary>
+    /// <summary>Drops a block that must not be reused. Its slab is freed without it.</summary>
     internal void Abandon(BufferBlock block)
     {
         block.IsRented = false;
@@ -84,7 +81,7 @@ internal sealed class SlabPool
         }
     }
 
-    /// <summary>Lets go of half of the slabs that nothing uses, rounded up, but one. Call it every few seconds.</summary>
+    /// <summary>Releases half of the unused slabs, rounded up, except one. Called every few seconds.</summary>
     public void Trim()
     {
         lock (_lock)

@@ -3,14 +3,14 @@ using System.Text;
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>
-/// Splits a decoded path into path base and path. The base is whole segments, compared without regard to case as
-/// <c>UsePathBase</c> does, and keeps the request's spelling; a path that does not begin with it is left whole.
+/// Splits a decoded path into path base and path. The base consists of whole segments, ignores case like <c>UsePathBase</c>, and keeps the
+/// request's spelling. A path that does not begin with the base is left unchanged.
 /// </summary>
 internal static class PathBaseSplitter
 {
     /// <summary>
-    /// The base is, in this order: the parameter PATH_BASE, set in the front-end's configuration; the configured one; and, only
-    /// if chosen, SCRIPT_NAME of a front-end that sends PATH_INFO too.
+    /// The base is, in this order: the parameter PATH_BASE from the web server's configuration; the configured one; and, if trusted, SCRIPT_NAME of a
+    /// web server that also sends PATH_INFO.
     /// </summary>
     public static void Split(ReadOnlySpan<byte> path, scoped ref RequestVariables variables, CgiMapping mapping, ref RequestHead head)
     {

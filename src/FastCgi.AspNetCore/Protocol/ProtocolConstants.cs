@@ -21,9 +21,6 @@ internal static class ProtocolConstants
     /// <summary>FCGI_NULL_REQUEST_ID: the request id of management records (section 3.3).</summary>
     public const ushort NullRequestId = 0;
 
-    /// <summary>FCGI_LISTENSOCK_FILENO: the descriptor of the listening socket in a started process (section 2.2).</summary>
-    public const int ListenSocketFileDescriptor = 0;
-
     /// <summary>FCGI_KEEP_CONN: the flag of BEGIN_REQUEST that leaves the connection to the web server (section 5.1).</summary>
     public const byte KeepConnectionFlag = 1;
 

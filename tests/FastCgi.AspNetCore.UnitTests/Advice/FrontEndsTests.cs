@@ -35,12 +35,12 @@ public sealed class FrontEndsTests
     [InlineData("HTTP_ACCEPT=443", false, "samples lacking-host")]
     public void Look_Parameters_EachIsCounted(string parameters, bool keeps, string counted)
     {
-        _frontEnds.Look(Pairs(parameters + " SERVER_SOFTWARE=nginx"), keeps);
+        _frontEnds.Sample(Pairs(parameters + " SERVER_SOFTWARE=nginx"), keeps);
 
         var seen = Assert.Single(_frontEnds.GetAll());
         Assert.Equal(("nginx", _time.GetUtcNow()), (seen.Software, seen.LastSeen));
         Assert.Equal(counted, Describe(seen, 1));
-        _frontEnds.Look(Pairs(parameters + " SERVER_SOFTWARE=nginx"), keeps);
+        _frontEnds.Sample(Pairs(parameters + " SERVER_SOFTWARE=nginx"), keeps);
         Assert.Equal(counted, Describe(Assert.Single(_frontEnds.GetAll()), 2));
         // It was a copy.
         Assert.Equal(1, seen.Samples);
@@ -51,7 +51,7 @@ public sealed class FrontEndsTests
     [InlineData("SERVER_SOFTWARE=")]
     public void Look_WithoutAName_HasOne(string parameters)
     {
-        _frontEnds.Look(Pairs(parameters), keepsConnection: false);
+        _frontEnds.Sample(Pairs(parameters), keepsConnection: false);
 
         Assert.Equal("(SERVER_SOFTWARE is not passed)", Assert.Single(_frontEnds.GetAll()).Software);
     }
@@ -60,8 +60,8 @@ public sealed class FrontEndsTests
     public void Look_TooMany_AreNotRememberedAndOthersStillCount()
     {
         for (var i = 0; i < 20; i++)
-            _frontEnds.Look(Pairs($"SERVER_SOFTWARE={i}"), keepsConnection: false);
-        _frontEnds.Look(Pairs("SERVER_SOFTWARE=0"), keepsConnection: false);
+            _frontEnds.Sample(Pairs($"SERVER_SOFTWARE={i}"), keepsConnection: false);
+        _frontEnds.Sample(Pairs("SERVER_SOFTWARE=0"), keepsConnection: false);
 
         Assert.Equal(16, _frontEnds.GetAll().Count);
         Assert.Equal(2, _frontEnds.GetAll().Single(static seen => seen.Software == "0").Samples);
