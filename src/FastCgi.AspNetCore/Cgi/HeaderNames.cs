@@ -7,7 +7,7 @@ namespace FastCgi.AspNetCore.Cgi;
 /// <summary>Converts between HTTP_* variables and header names (RFC 3875, section 4.1.18).</summary>
 internal static class HeaderNames
 {
-    /// <summary>Authorization as Apache names it when it rewrites internally.</summary>
+    /// <summary>Authorization after an internal redirect in Apache.</summary>
     public const string RenamedAuthorization = "REDIRECT_HTTP_AUTHORIZATION";
 
     private const int TableSize = 512;

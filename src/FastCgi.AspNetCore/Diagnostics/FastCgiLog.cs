@@ -5,9 +5,9 @@ using Microsoft.Extensions.Logging;
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>
-/// All log messages. Ids: 1–19 the server, 20–39 connections, 40–59 requests, 60–79 responses; never used twice, never renumbered.
-/// What the web server or its client does is Debug; what an operator can mend is Warning, with the line to add, once a minute; what the
-/// application or this server does wrong is Error.
+/// All log messages. Ids: 1–19 server, 20–39 connections, 40–59 requests, 60–79 responses, 80–99 start, 100–119 doctor; never reuse or renumber an id.
+/// Client and web-server errors are logged at Debug; problems an operator can fix at Warning, with the fix, at most once a minute; errors of the
+/// application and of this server at Error.
 /// </summary>
 internal static partial class FastCgiLog
 {
@@ -40,7 +40,6 @@ internal static partial class FastCgiLog
     [LoggerMessage(6, LogLevel.Debug, "Listening on {Address}.", EventName = "Listening")]
     public static partial void Listening(this ILogger log, string address);
 
-    // 80–99: further ones of the start.
     [LoggerMessage(80, LogLevel.Warning, "{Reason} The application is in Development and serves HTTP, so it starts without this endpoint of {Origin}.", EventName = "EndpointLeftOut")]
     public static partial void EndpointLeftOut(this ILogger log, string origin, string reason);
 
@@ -230,7 +229,6 @@ internal static partial class FastCgiLog
     [LoggerMessage(65, LogLevel.Warning, "The response headers have {Length} bytes; by default, nginx accepts 4 KiB, answers 502 and logs 'upstream sent too big header'. Add these lines unless they are already there: fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; See docs/troubleshooting.md#response-headers-that-are-too-large.", EventName = "HeadTooLargeForNginx")]
     public static partial void HeadTooLargeForNginx(this ILogger log, int length, int size);
 
-    // 100–119: the doctor, which looks at the traffic and at the process.
     [LoggerMessage(SchemeNotPassedId, LogLevel.Warning, "{WebServer} does not pass the scheme, so the application treats requests as http although they came over TLS ({Count} of the last {Samples} sampled requests). Add {Line}. See docs/troubleshooting.md#redirect-loop.", EventName = "SchemeNotPassed")]
     public static partial void SchemeNotPassed(this ILogger log, string webServer, long count, long samples, string line);
 

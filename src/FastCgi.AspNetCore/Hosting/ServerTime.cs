@@ -1,7 +1,7 @@
 namespace FastCgi.AspNetCore.Hosting;
 
 /// <summary>
-/// The clock that a test gives the server. Otherwise it is the clock of the system, whatever <see cref="TimeProvider"/> the application has
-/// registered: one that stands still would switch all timeouts off.
+/// The clock of a test. Otherwise, the server uses the system clock and ignores the application's <see cref="TimeProvider"/>: a clock that stands still
+/// would disable all timeouts.
 /// </summary>
 internal sealed record ServerTime(TimeProvider Provider);
