@@ -20,8 +20,8 @@ public class MisconfigurationTests
             frontEnd.Send([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, ("PATH_BASE", "/app"), ("HTTP_HOST", "www.example.test")), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
             var response = await frontEnd.ReadResponseAsync();
             Assert.Equal(400, response.Status);
-            Assert.Contains("REQUEST_METHOD is missing or empty. In the location of nginx, add: include fastcgi_params;", response.Text, StringComparison.Ordinal);
-        }, "REQUEST_METHOD", "answered 400", "include fastcgi_params;", "inherits none");
+            Assert.Contains("REQUEST_METHOD is missing or empty. In nginx, add to the location: include fastcgi_params;", response.Text, StringComparison.Ordinal);
+        }, "REQUEST_METHOD", "answered 400", "include fastcgi_params;", "does not inherit");
     }
 
     [Fact]
@@ -138,22 +138,23 @@ public class MisconfigurationTests
         {
             frontEnd.Send(RecordBytes.Get());
             await frontEnd.ReadResponseAsync();
-        }, "Keep-Alive", "Remove what sets them");
+        }, "Keep-Alive", "Remove the code that sets them");
     }
 
     [Theory]
-    [InlineData("PATH_BASE", "PATH_BASE of the web server")]
-    [InlineData(null, "FastCgi:PathBase")]
-    public async Task PathBase_ThatThePathDoesNotBeginWith_404AndTheLineToAdd(string? parameter, string source)
+    [InlineData("PATH_BASE", "/app", "'/app' from the parameter PATH_BASE.")]
+    [InlineData("PATH_BASE", "app", "'app' from the parameter PATH_BASE, which must begin with a slash: '/app'.")]
+    [InlineData(null, "/app", "'/app' from FastCgi:PathBase.")]
+    public async Task PathBase_ThatThePathDoesNotBeginWith_404AndTheLineToAdd(string? parameter, string pathBase, string source)
     {
-        await using var server = await TestServer.StartAsync(NotFound, options => options.PathBase = parameter is null ? "/app" : "");
+        await using var server = await TestServer.StartAsync(NotFound, options => options.PathBase = parameter is null ? pathBase : "");
         var frontEnd = server.Connect();
 
         await AssertReportedOnceAMinuteAsync(server, "PathBaseNotMatched", async () =>
         {
-            frontEnd.Send(RecordBytes.Get(uri: "/application/a%0Ab?token=secret", more: parameter is null ? [] : [(parameter, "/app")]));
+            frontEnd.Send(RecordBytes.Get(uri: "/application/a%0Ab?token=secret", more: parameter is null ? [] : [(parameter, pathBase)]));
             Assert.Equal(404, (await frontEnd.ReadResponseAsync()).Status);
-        }, "'/app'", source, "/application/a%0Ab. ", "fastcgi_param PATH_BASE /app;", "SetEnv PATH_BASE /app", "FastCgi:PathBase=/app");
+        }, source, "/application/a%0Ab), ", "fastcgi_param PATH_BASE /app;", "SetEnv PATH_BASE /app", "FastCgi:PathBase=/app");
     }
 
     [Theory]
@@ -169,7 +170,7 @@ public class MisconfigurationTests
         {
             frontEnd.Send(RecordBytes.Get(more: [("REQUEST_SCHEME", ""), (name, value)]));
             Assert.Equal(307, (await frontEnd.ReadResponseAsync()).Status);
-        }, evidence, "redirected for ever", "fastcgi_param HTTPS on;", "set-param REQUEST_SCHEME https");
+        }, evidence, "redirect loop", "fastcgi_param HTTPS on;", "set-param REQUEST_SCHEME https");
     }
 
     [Fact]

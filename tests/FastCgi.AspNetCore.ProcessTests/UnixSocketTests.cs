@@ -72,7 +72,7 @@ public sealed class UnixSocketTests : IDisposable
             $"FastCgi__Endpoints__Web__Url=fastcgi://unix:{folder.FullName}/app.sock", "FastCgi__Endpoints__Web__Owner=root");
 
         Assert.NotEqual(0, await starter.WaitForExitAsync());
-        Assert.Contains("Only root can choose Owner", starter.Output, StringComparison.Ordinal);
+        Assert.Contains("Only root can set Owner", starter.Output, StringComparison.Ordinal);
         Assert.Empty(folder.EnumerateFileSystemInfos());
     }
 

@@ -5,7 +5,7 @@ using Microsoft.Extensions.Logging;
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>
-/// All log messages. Ids: 1–19 server, 20–39 connections, 40–59 requests, 60–79 responses, 80–99 start, 100–119 doctor; never reuse or renumber an id.
+/// All log messages. Ids: 1–19 server, 20–39 connections, 40–59 requests, 60–79 responses, 80–99 start, 100–119 doctor; never reuse one.
 /// Client and web-server errors are logged at Debug; problems an operator can fix at Warning, with the fix, at most once a minute; errors of the
 /// application and of this server at Error.
 /// </summary>
@@ -34,8 +34,8 @@ internal static partial class FastCgiLog
     [LoggerMessage(4, LogLevel.Information, "The server ignores {Addresses} from HTTP_PORTS or HTTPS_PORTS, because a FastCGI endpoint is configured. To serve HTTP too, add the addresses to urls.", EventName = "PortsDropped")]
     public static partial void PortsDropped(this ILogger log, string addresses);
 
-    [LoggerMessage(5, LogLevel.Information, "No FastCGI endpoint is configured, so the application serves only HTTP, with Kestrel. Add an endpoint with --urls fastcgi://127.0.0.1:9000 or in the section FastCgi:Endpoints.", EventName = "OnlyHttp")]
-    public static partial void OnlyHttp(this ILogger log);
+    [LoggerMessage(EventId = 5, EventName = "OnlyHttp", Message = "No FastCGI endpoint is configured, so the application serves only HTTP, with Kestrel. Add an endpoint with --urls fastcgi://127.0.0.1:9000 or in the section FastCgi:Endpoints.")]
+    public static partial void OnlyHttp(this ILogger log, LogLevel level);
 
     [LoggerMessage(6, LogLevel.Debug, "Listening on {Address}.", EventName = "Listening")]
     public static partial void Listening(this ILogger log, string address);
@@ -69,6 +69,12 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(95, LogLevel.Error, "An event loop cannot wait for its connections: {Reason}. It retries every 10 ms; failures since the last such message: {Count}.", EventName = "WaitFailed")]
     public static partial void WaitFailed(this ILogger log, string reason, long count);
+
+    [LoggerMessage(96, LogLevel.Warning, "The content root {ContentRoot} has no wwwroot folder, but {BaseDirectory} has one, so static files are not found. Set WorkingDirectory={BaseDirectory} in the systemd unit, or start the application with --contentRoot {BaseDirectory}.", EventName = "WebRootMissing")]
+    public static partial void WebRootMissing(this ILogger log, string contentRoot, string baseDirectory);
+
+    [LoggerMessage(97, LogLevel.Warning, "The application uses HTTPS redirection, but the HTTPS port is unknown, so requests over http are not redirected. Set ASPNETCORE_HTTPS_PORT=443, or let the web server redirect them.", EventName = "HttpsPortUnknown")]
+    public static partial void HttpsPortUnknown(this ILogger log);
 
     [LoggerMessage(19, LogLevel.Warning, "The system has no more threads for handlers that block or compute, apart from a reserve for .NET, so requests wait for one of the existing threads ({Count}). Raise TasksMax= of the systemd unit, the limit of the container (--pids-limit) or ulimit -u, or lower FastCgi:Transport:MaxBlockingThreads.", EventName = "ThreadsOutOfResources")]
     public static partial void ThreadsOutOfResources(this ILogger log, int count, Exception? exception);

@@ -66,6 +66,8 @@ internal static class EndpointAddress
             return descriptor.Length > 0 ? [ToInheritedEndPoint(descriptor)] : throw Invalid(address, "the descriptor or name of the inherited socket is missing");
         }
 
+        if (rest.StartsWith('/'))
+            throw Invalid(address, $"the path of a unix socket needs the prefix unix:, as in {Scheme}{UnixPrefix}{rest}");
         return ParseHostAndPort(address, rest);
     }
 

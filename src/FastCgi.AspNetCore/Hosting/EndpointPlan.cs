@@ -14,7 +14,7 @@ internal sealed class EndpointPlan
     /// <summary>The origin of endpoints from the addresses of the host.</summary>
     public const string UrlsOrigin = "urls";
 
-    private static readonly string s_default = "fastcgi://127.0.0.1:9000";
+    private const string Default = "fastcgi://127.0.0.1:9000";
 
     private EndpointPlan(IReadOnlyList<FastCgiListenOptions> fastCgi, IReadOnlyList<string> http)
     {
@@ -40,6 +40,7 @@ internal sealed class EndpointPlan
         IEnumerable<string> addresses,
         IConfiguration? configuration,
         bool hasHttpEndpoints,
+        bool isDevelopment,
         InheritedSockets inherited,
         ILogger log)
     {
@@ -76,9 +77,9 @@ internal sealed class EndpointPlan
         }
 
         if (fastCgi.Count == 0 && (http.Count > 0 || hasHttpEndpoints))
-            log.OnlyHttp();
+            log.OnlyHttp(isDevelopment ? LogLevel.Information : LogLevel.Warning);
         else if (fastCgi.Count == 0)
-            fastCgi.Add(new FastCgiListenOptions(EndpointAddress.Parse(s_default)[0]));
+            fastCgi.Add(new FastCgiListenOptions(EndpointAddress.Parse(Default)[0]));
 
         EndpointConflicts.ThrowIfAny(fastCgi, http);
         return new EndpointPlan(fastCgi, http);

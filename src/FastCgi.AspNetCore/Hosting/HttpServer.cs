@@ -25,7 +25,7 @@ internal sealed class HttpServer(ServiceDescriptor? registration)
         where TContext : notnull
     {
         _server = Create(services) ?? throw new InvalidOperationException(
-            $"No HTTP server is registered to listen on {string.Join(", ", addresses)}. Call builder.WebHost.UseKestrelCore() before UseFastCgi, or use fastcgi:// addresses.");
+            $"No HTTP server is registered for {string.Join(", ", addresses)}. Call builder.WebHost.UseKestrelCore() before UseFastCgi, or use fastcgi:// addresses.");
 
         if (_server.Features.Get<IServerAddressesFeature>() is { } feature)
         {

@@ -1,5 +1,6 @@
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.HttpsPolicy;
 using Microsoft.AspNetCore.Routing;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.Extensions.Configuration;
@@ -26,6 +27,8 @@ internal static class ServerRegistration
             services.AddSingleton<KestrelSettings>();
             services.Insert(0, ServiceDescriptor.Singleton<IConfigureOptions<KestrelServerOptions>>(static provider => provider.GetRequiredService<KestrelSettings>()));
             services.AddSingleton<IStartupFilter, LastServer>();
+            services.AddSingleton<HttpsRedirection>();
+            services.AddSingleton<IPostConfigureOptions<HttpsRedirectionOptions>>(static provider => provider.GetRequiredService<HttpsRedirection>());
             // Must run before anything else that sets FastCGI options, even if registered earlier.
             services.Insert(0, ServiceDescriptor.Singleton<IConfigureOptions<FastCgiServerOptions>>(static provider => provider.GetRequiredService<KestrelSettings>()));
         }

@@ -25,11 +25,11 @@ public sealed class HealthCheckTests
         Assert.Equal(HealthStatus.Unhealthy, (await CheckAsync(run.Host.Services)).Status);
         Assert.Equal(HealthStatus.Degraded, (await CheckAsync(run.Host.Services, HealthStatus.Degraded)).Status);
         await run.Host.StartAsync();
-        Assert.Equal((HealthStatus.Healthy, "The FastCGI server has room."), Of(await CheckAsync(run.Host.Services)));
+        Assert.Equal((HealthStatus.Healthy, "The FastCGI server is below its limits."), Of(await CheckAsync(run.Host.Services)));
 
         await run.Host.StopAsync();
 
-        Assert.Equal((HealthStatus.Unhealthy, "The FastCGI server has not started, or stops."), Of(await CheckAsync(run.Host.Services)));
+        Assert.Equal((HealthStatus.Unhealthy, "The FastCGI server has not started, or is stopping."), Of(await CheckAsync(run.Host.Services)));
     }
 
     [Fact]

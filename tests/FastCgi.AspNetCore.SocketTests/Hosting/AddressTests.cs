@@ -4,6 +4,7 @@ using System.Runtime.Versioning;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.HttpsPolicy;
 
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
@@ -83,7 +84,7 @@ public sealed class AddressTests : IDisposable
 
     [Theory]
     [InlineData("?moed=0660", "'moed' is not an option of an endpoint")]
-    [InlineData("?mode=0860", "a mode is three octal digits")]
+    [InlineData("?mode=0860", "a mode has three octal digits")]
     [InlineData("?group=no-such-group", "there is no group 'no-such-group'")]
     public async Task CommandLine_UrlWithBadOptions_ErrorSaysWhatIsWrong(string options, string reason)
     {
@@ -256,7 +257,32 @@ public sealed class AddressTests : IDisposable
         await using var app = await StartAsync("--urls", AnyHttpPort);
 
         await AssertServesHttpAsync(Assert.Single(app.Urls));
-        Assert.Contains(_logs.All, static log => log.EventName == "OnlyHttp");
+        Assert.Contains(_logs.All, static log => log is { EventName: "OnlyHttp", Level: LogLevel.Warning });
+    }
+
+    [Theory]
+    [InlineData(true, "Production", AnyPort, null, null, true, true)]
+    [InlineData(true, "Production", AnyPort, null, null, false, false)]
+    [InlineData(false, "Production", AnyPort, null, null, true, false)]
+    [InlineData(true, "Development", AnyPort, null, null, true, false)]
+    [InlineData(true, "Production", AnyHttpPort, null, null, true, false)]
+    [InlineData(true, "Production", AnyPort, "443", null, true, false)]
+    [InlineData(true, "Production", AnyPort, null, 443, true, false)]
+    public async Task HttpsRedirection_WithoutAPort_IsReported(
+        bool isUsed, string environment, string address, string? setting, int? option, bool isAdviceEnabled, bool isReported)
+    {
+        var builder = CreateBuilder("--urls", address, "--environment", environment);
+        builder.Configuration["https_port"] = setting;
+        builder.Services.Configure<HttpsRedirectionOptions>(options => options.HttpsPort = option);
+        builder.WebHost.UseFastCgi(options => options.EnableAdvice = isAdviceEnabled);
+        await using var app = Build(builder);
+        if (isUsed)
+            app.UseHttpsRedirection();
+
+        await app.StartAsync();
+
+        var messages = _logs.All.Where(static log => log is { EventName: "HttpsPortUnknown", Level: LogLevel.Warning }).Select(static log => log.Message);
+        Assert.Equal(isReported ? 1 : 0, messages.Count(static message => message.Contains("ASPNETCORE_HTTPS_PORT=443", StringComparison.Ordinal)));
     }
 
     [Fact]

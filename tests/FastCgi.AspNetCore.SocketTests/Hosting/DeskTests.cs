@@ -75,7 +75,7 @@ public sealed class DeskTests : IDisposable
         Assert.Contains("FastCgi:Endpoints:Main", error.Message, StringComparison.Ordinal);
         Assert.Contains("urls", error.Message, StringComparison.Ordinal);
         Assert.Contains(":9009", error.Message.Replace("absent", ":9009", StringComparison.Ordinal), StringComparison.Ordinal);
-        Assert.Contains("Remove one of the two", error.Message, StringComparison.Ordinal);
+        Assert.Contains("Remove one of them", error.Message, StringComparison.Ordinal);
         Assert.DoesNotContain("Stop the process", error.Message, StringComparison.Ordinal);
     }
 

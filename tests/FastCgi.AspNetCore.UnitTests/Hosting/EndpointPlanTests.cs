@@ -93,13 +93,15 @@ public sealed class EndpointPlanTests : IDisposable
         Assert.Empty(_logs.All);
     }
 
-    [Fact]
-    public void Make_OnlyHttpUrls_KestrelAloneWithALineThatTellsHowToGetFastCgi()
+    [Theory]
+    [InlineData(true, LogLevel.Information)]
+    [InlineData(false, LogLevel.Warning)]
+    public void Make_OnlyHttpUrls_KestrelAloneWithALineThatTellsHowToGetFastCgi(bool isDevelopment, LogLevel level)
     {
         _configuration["urls"] = "http://localhost:5000";
 
-        AssertPlan(Make(["http://localhost:5000"]), [], ["http://localhost:5000"]);
-        AssertOnlyHttp();
+        AssertPlan(Make(["http://localhost:5000"], isDevelopment: isDevelopment), [], ["http://localhost:5000"]);
+        AssertOnlyHttp(level);
     }
 
     [Fact]
@@ -224,21 +226,21 @@ public sealed class EndpointPlanTests : IDisposable
     {
         _options.Listen(IPAddress.Loopback, 9002);
 
-        var plan = EndpointPlan.Make(_options, ["http://*:8080"], configuration: null, hasHttpEndpoints: false, _inherited, _logs.CreateLogger(""));
+        var plan = EndpointPlan.Make(_options, ["http://*:8080"], configuration: null, hasHttpEndpoints: false, isDevelopment: false, _inherited, _logs.CreateLogger(""));
 
         AssertPlan(plan, ["fastcgi://127.0.0.1:9002"], ["http://*:8080"]);
     }
 
-    private EndpointPlan Make(string[] addresses, bool hasHttpEndpoints = false)
-        => EndpointPlan.Make(_options, addresses, new ConfigurationBuilder().AddInMemoryCollection(_configuration).Build(), hasHttpEndpoints, _inherited, _logs.CreateLogger(""));
+    private EndpointPlan Make(string[] addresses, bool hasHttpEndpoints = false, bool isDevelopment = false)
+        => EndpointPlan.Make(_options, addresses, new ConfigurationBuilder().AddInMemoryCollection(_configuration).Build(), hasHttpEndpoints, isDevelopment, _inherited, _logs.CreateLogger(""));
 
     private void Inherit(params (int Descriptor, string? Name)[] sockets)
         => _inherited = new InheritedSockets([.. sockets.Select(static socket => new InheritedSocket(socket.Descriptor, socket.Descriptor, socket.Name))]);
 
-    private void AssertOnlyHttp()
+    private void AssertOnlyHttp(LogLevel expected = LogLevel.Warning)
     {
         var (level, _, name, message, _) = Assert.Single(_logs.All);
-        Assert.Equal((LogLevel.Information, "OnlyHttp"), (level, name));
+        Assert.Equal((expected, "OnlyHttp"), (level, name));
         Assert.Contains(Default, message, StringComparison.Ordinal);
     }
 

@@ -80,7 +80,7 @@ public sealed partial class InheritedSocketsTests : IDisposable
 
         Assert.Equal([3, 5], inherited.Resolve(Named("web")).Select(GetNumber));
         Assert.Equal([3, 4, 5, 0], inherited.Endpoints.Select(GetNumber));
-        Assert.All(inherited.Endpoints, static endpoint => Assert.Equal("what started the process", endpoint.Origin));
+        Assert.All(inherited.Endpoints, static endpoint => Assert.Equal("the parent process", endpoint.Origin));
         var other = new FastCgiListenOptions(new IPEndPoint(IPAddress.Loopback, 1));
         Assert.Same(other, Assert.Single(inherited.Resolve(other)));
         Assert.True(InheritedSockets.IsNamedBy(Named("web")) && InheritedSockets.IsNamedBy(new FastCgiListenOptions(At(3))) && !InheritedSockets.IsNamedBy(other));
@@ -127,7 +127,7 @@ public sealed partial class InheritedSocketsTests : IDisposable
         var inherited = InheritedSockets.Claim();
 
         Assert.Empty(inherited.Endpoints);
-        Assert.Equal(isRefused ? $"LISTEN_PID is 1 and this is process {Environment.ProcessId}. A script that starts the application must do so with exec" : null, inherited.Refusal);
+        Assert.Equal(isRefused ? $"LISTEN_PID is 1 and this is process {Environment.ProcessId}. A script must start the application with exec" : null, inherited.Refusal);
         Assert.Equal((null, null, null), GetVariables());
     }
 

@@ -56,7 +56,7 @@ public sealed class PeerPoliciesTests
     {
         var error = Assert.Throws<IOException>(() => PeerPolicies.Create(Tcp(address), s_tcp, null));
 
-        Assert.Contains($"'{address}' of AllowedAddresses", error.Message, StringComparison.Ordinal);
+        Assert.Contains($"'{address}' in AllowedAddresses", error.Message, StringComparison.Ordinal);
     }
 
     [Theory]

@@ -60,7 +60,7 @@ public sealed class SocketBinderTests
         }));
 
         Assert.Equal("Failed to listen on fastcgi://127.0.0.1:0: Mode, Owner, Group and CreateDirectory are for the file of a unix socket, and there is none.", error.Message);
-        Assert.Contains("an abstract socket has no file", Assert.Throws<IOException>(() => ListenAbstract(setting)).Message, StringComparison.Ordinal);
+        Assert.Contains("do not apply to an abstract socket", Assert.Throws<IOException>(() => ListenAbstract(setting)).Message, StringComparison.Ordinal);
 
         static void ListenAbstract(string setting)
         {

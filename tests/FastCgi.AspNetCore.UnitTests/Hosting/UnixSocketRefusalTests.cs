@@ -38,8 +38,8 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
 
         var message = Refuse();
 
-        Assert.StartsWith($"Failed to listen on fastcgi://unix:{SocketPath}: the user {Environment.UserName} cannot make a socket in {_folder.FullName}: ", message, StringComparison.Ordinal);
-        Assert.EndsWith(". Give the folder to that user, or choose another.", message, StringComparison.Ordinal);
+        Assert.StartsWith($"Failed to listen on fastcgi://unix:{SocketPath}: the user {Environment.UserName} cannot create a socket in {_folder.FullName}: ", message, StringComparison.Ordinal);
+        Assert.EndsWith(". Make the folder writable for the user, or choose another.", message, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -89,8 +89,8 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
     {
         var message = Refuse(listen => (listen.Owner, listen.Group) = (owner, group));
 
-        Assert.Contains($": the user {Environment.UserName} cannot give the socket to {receivers}: ", message, StringComparison.Ordinal);
-        Assert.EndsWith(". Only root can choose Owner; Group can be chosen by its members (SupplementaryGroups= of systemd).", message, StringComparison.Ordinal);
+        Assert.Contains($": the user {Environment.UserName} cannot change the owner of the socket to {receivers}: ", message, StringComparison.Ordinal);
+        Assert.EndsWith(". Only root can set Owner; members of a group can set Group (SupplementaryGroups= in the systemd unit).", message, StringComparison.Ordinal);
         Assert.Empty(_folder.EnumerateFileSystemInfos());
     }
 

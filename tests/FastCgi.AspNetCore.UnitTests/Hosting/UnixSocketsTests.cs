@@ -169,7 +169,7 @@ public sealed class UnixSocketsTests : IDisposable
         else
             File.CreateSymbolicLink(SocketPath, "/nowhere");
 
-        AssertFails("there is something else at the path", static _ => { });
+        AssertFails("the path exists and is not a socket", static _ => { });
 
         Assert.Equal("app.sock", Assert.Single(_folder.EnumerateFileSystemInfos()).Name);
     }
@@ -178,7 +178,7 @@ public sealed class UnixSocketsTests : IDisposable
     [InlineData("app.sock")]
     [InlineData("./app.sock")]
     [InlineData(" /run/app.sock")]
-    public void Listen_RelativePath_Error(string path) => AssertFails("the path of a unix socket is absolute", static _ => { }, path);
+    public void Listen_RelativePath_Error(string path) => AssertFails("the path of a unix socket must be absolute", static _ => { }, path);
 
     /// <summary>It reads as an abstract name does, and is none: the system would make a file in the current folder.</summary>
     [Fact]
@@ -188,7 +188,7 @@ public sealed class UnixSocketsTests : IDisposable
 
         var error = Assert.Throws<IOException>(() => UnixSockets.Listen(new FastCgiListenOptions(endPoint), endPoint, NullLogger.Instance));
 
-        Assert.Contains("the path of a unix socket is absolute", error.Message, StringComparison.Ordinal);
+        Assert.Contains("the path of a unix socket must be absolute", error.Message, StringComparison.Ordinal);
         Assert.False(File.Exists(endPoint.ToString()));
     }
 
@@ -261,7 +261,7 @@ public sealed class UnixSocketsTests : IDisposable
 
     [Fact]
     public void Listen_AbstractNameWithMode_Error()
-        => AssertFails("an abstract socket has no file", static listen => listen.Mode = UserAndGroup, "@fastcgi-mode");
+        => AssertFails("do not apply to an abstract socket", static listen => listen.Mode = UserAndGroup, "@fastcgi-mode");
 
     [Fact]
     public void Listen_LongestPath_IsBound()
@@ -307,7 +307,7 @@ public sealed class UnixSocketsTests : IDisposable
 
         var error = Assert.Throws<IOException>(() => SocketBinder.Listen(options.ListenOptions[0], new InheritedSockets([]), NullLogger.Instance));
 
-        Assert.Contains("for the file of a unix socket", error.Message, StringComparison.Ordinal);
+        Assert.Contains("apply only to the file of a unix socket", error.Message, StringComparison.Ordinal);
     }
 
     public void Dispose()
