@@ -241,7 +241,7 @@ public sealed class DoctorTests
 
             return default;
         }));
-        var held = Task.Run(doctor.Look);
+        var held = Task.Run(doctor.Check);
         Assert.True(await entered.WaitAsync(Waiting.Patience));
 
         doctor.Check();

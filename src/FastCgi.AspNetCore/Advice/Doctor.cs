@@ -164,8 +164,6 @@ internal sealed class Doctor(
     }
 }
 
-/// <param name="Waiting">Work items that wait for a .NET thread-pool thread.</param>
-/// <param name="Completed">Work items completed since the start of the process.</param>
 internal readonly record struct ThreadPoolWork(long Waiting, long Completed);
 
 /// <summary>Test overrides for process counters; <see langword="null"/> reads the real value.</summary>

@@ -20,7 +20,6 @@ internal sealed class FrontEnds(TimeProvider time)
     /// <summary>Sampled requests of web servers beyond those that are listed.</summary>
     public long OtherSamples => Interlocked.Read(ref _otherSamples);
 
-    /// <param name="now">The clock of the connections, in seconds.</param>
     public bool TryAcquire(long now)
     {
         var last = Volatile.Read(ref _lastSample);
@@ -106,25 +105,18 @@ internal struct FrontEndSample
 internal sealed class FrontEnd(string software)
 {
     public string Software => software;
-
     public long Samples { get; private set; }
-
     public DateTimeOffset LastSeen { get; private set; }
-
     public long Kept { get; private set; }
-
     public long WithScheme { get; private set; }
 
     /// <summary>Requests that seem to have come over TLS, without HTTPS and REQUEST_SCHEME.</summary>
     public long LackingScheme { get; private set; }
-
     public long WithTarget { get; private set; }
 
     /// <summary>Requests without HTTP_HOST, except HTTP/1.0.</summary>
     public long LackingHost { get; private set; }
-
     public long WithClient { get; private set; }
-
     public long WithUser { get; private set; }
 
     public void Add(in FrontEndSample sample, DateTimeOffset now)

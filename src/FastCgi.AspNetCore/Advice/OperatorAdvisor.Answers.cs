@@ -34,7 +34,6 @@ internal sealed partial class OperatorAdvisor
         }
     }
 
-    /// <summary>The application redirected to https a client that seems to use it already.</summary>
     private void AdviseOnRedirect(FastCgiRequest request)
     {
         if (request.Head.IsHttps || request.Response.Location?.StartsWith("https:", StringComparison.OrdinalIgnoreCase) is not true)

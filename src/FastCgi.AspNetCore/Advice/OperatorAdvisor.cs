@@ -41,7 +41,6 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
 
     public GivenUpRequests GivenUpRequests { get; } = new();
 
-    /// <inheritdoc/>
     public override void OnStarted(FastCgiRequest request)
     {
         if (request.Parameters.Length > 0 && FrontEnds.TryAcquire(request.Server.Time.LastTick))
@@ -55,7 +54,6 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
             AdviseOnRejection(request);
     }
 
-    /// <inheritdoc/>
     public override void OnEventStreamStarted(FastCgiRequest request)
     {
         var webServer = GetWebServer(request.Parameters);
@@ -71,7 +69,6 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
             log.EventStreamMayBeHeld(webServer!, line);
     }
 
-    /// <inheritdoc/>
     public override void OnEnded(FastCgiRequest request)
     {
         AdviseOnHeadLength(request);
@@ -80,10 +77,8 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
             AdviseOnAnswer(request);
     }
 
-    /// <inheritdoc/>
     public override void OnGivenUp(RequestParameters parameters, TimeSpan age) => GivenUpRequests.Add(age, GetWebServer(parameters));
 
-    /// <inheritdoc/>
     public override void OnSlow(RequestDescription request)
     {
         if (!_slowRequests.TryAcquire(out var count))
@@ -102,7 +97,6 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
             count - 1);
     }
 
-    /// <inheritdoc/>
     public override void OnUserNotTaken(FastCgiRequest request, string userParameter, string typeParameter)
     {
         if (!_users.TryAcquire(out _))
@@ -115,14 +109,12 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
         log.UserNotTaken(userParameter, typeParameter, webServer ?? "the web server", line);
     }
 
-    /// <inheritdoc/>
     public override void OnRoleNotServed(FastCgiRole role)
     {
         if (_roles.TryGetValue(role, out var once) && once.TryAcquire(out _))
             log.RoleNotServed(role);
     }
 
-    /// <inheritdoc/>
     public override void OnOtherProtocol(string protocol, string peer)
     {
         // Separate throttles: a client with one protocol must not hide a web server with the other.
@@ -163,7 +155,6 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
             log.LargeResponseHead(length, size);
     }
 
-    /// <summary>Headers that a FastCGI response cannot have.</summary>
     private void AdviseOnDroppedHeaders(FastCgiRequest request)
     {
         if (!request.Response.HasStarted)

@@ -21,10 +21,7 @@ internal static class SocketReach
             Report(Path.GetFullPath(path), socket.Peers, LocalAccounts.OfWebServers, log);
     }
 
-    /// <param name="path">The file.</param>
-    /// <param name="peers">The allowed peers.</param>
     /// <param name="candidates">The users that web servers may run as; those that do not exist are skipped.</param>
-    /// <param name="log">The log.</param>
     public static void Report(string path, PeerPolicy peers, IReadOnlyList<string> candidates, ILogger log)
     {
         if (SocketFile.GetPermissions(path) is not { } file)
@@ -83,7 +80,6 @@ internal static class SocketReach
     private static string Describe(FilePermissions file)
         => $"mode {file.ModeText}, owner {SystemAccounts.GetUserName(file.User)}, group {SystemAccounts.GetGroupName(file.Group)}";
 
-    /// <returns>What prevents a user from connecting, and the fix; <see langword="null"/> if nothing does.</returns>
     private static (string What, string Advice)? FindObstacle(
         LocalAccount account, string path, FilePermissions file, List<(string Path, FilePermissions Permissions)> folders, PeerPolicy peers)
     {
@@ -108,6 +104,5 @@ internal static class SocketReach
         return null;
     }
 
-    /// <summary>Quotes a text for a shell.</summary>
     private static string Quote(string text) => $"'{text.Replace("'", "'\\''", StringComparison.Ordinal)}'";
 }

@@ -4,20 +4,12 @@ using System.Net.Sockets;
 namespace FastCgi.AspNetCore.Advice;
 
 /// <summary>The configuration for a web server on this machine to send its requests to the application, ready to paste.</summary>
-/// <param name="Server">The web server.</param>
-/// <param name="File">The file to put it into.</param>
-/// <param name="Command">The command that reloads the web server.</param>
-/// <param name="Text">The configuration.</param>
 internal sealed record WebServerBlock(string Server, string File, string Command, string Text)
 {
     // The search path of an ordinary user lacks some of these.
     private static readonly string[] s_serverFolders = ["/usr/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"];
 
-    /// <param name="endPoint">The endpoint of the application.</param>
-    /// <param name="pathBase">Its path base.</param>
-    /// <param name="applicationName">Its name.</param>
     /// <param name="hasIPv6">Whether the machine has IPv6: localhost is ::1 first, where Debian's default site answers.</param>
-    /// <param name="exists">Whether a file or folder exists.</param>
     public static IReadOnlyList<WebServerBlock> Create(EndPoint endPoint, string pathBase, string applicationName, bool hasIPv6, Func<string, bool> exists)
     {
         var name = GetFileName(applicationName);

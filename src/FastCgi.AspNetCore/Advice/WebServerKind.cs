@@ -14,7 +14,6 @@ internal static class WebServerKinds
     private static readonly (string Name, WebServerKind Kind)[] s_names =
         [("nginx", WebServerKind.Nginx), ("Apache", WebServerKind.Apache), ("HAProxy", WebServerKind.HaProxy), ("lighttpd", WebServerKind.Lighttpd)];
 
-    /// <param name="software">SERVER_SOFTWARE: the name, then the version.</param>
     public static WebServerKind Of(string? software)
     {
         foreach (var (name, kind) in s_names)

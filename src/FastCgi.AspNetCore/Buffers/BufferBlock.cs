@@ -27,7 +27,6 @@ internal sealed class BufferBlock : IMemoryOwner<byte>
 
     /// <summary>The slab that contains the block; <see langword="null"/> for a block that is not pooled.</summary>
     internal Slab? Slab { get; }
-
     internal bool IsRented { get; set; } = true;
 
     /// <summary>
@@ -35,34 +34,21 @@ internal sealed class BufferBlock : IMemoryOwner<byte>
     /// collector instead of being reused.
     /// </summary>
     public bool IsLeased { get; set; }
-
     public int Capacity { get; }
 
     /// <summary>Pinned, for system calls.</summary>
     public nint Address { get; }
-
     public int Start { get; set; }
-
     public int End { get; set; }
-
     public int Length => End - Start;
-
     public int FreeLength => Capacity - End;
-
     public BufferBlock? Next { get; set; }
-
     public Memory<byte> Memory => _array.AsMemory(_offset, Capacity);
-
     public Span<byte> Span => _array.AsSpan(_offset, Capacity);
-
     public Span<byte> UsedSpan => _array.AsSpan(_offset + Start, Length);
-
     public Memory<byte> UsedMemory => _array.AsMemory(_offset + Start, Length);
-
     public ArraySegment<byte> UsedSegment => new(_array, _offset + Start, Length);
-
     public Span<byte> FreeSpan => _array.AsSpan(_offset + End, FreeLength);
-
     public Memory<byte> FreeMemory => _array.AsMemory(_offset + End, FreeLength);
 
     public void Append(ReadOnlySpan<byte> bytes)

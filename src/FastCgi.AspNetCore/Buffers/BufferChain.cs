@@ -6,15 +6,12 @@ internal struct BufferChain
     private long _capacity;
 
     public BufferBlock? Head { get; private set; }
-
     public BufferBlock? Tail { get; private set; }
-
     public int Length { get; private set; }
 
     /// <summary>The memory of whole blocks and the used bytes of the last one, which is filled before another is rented.</summary>
     public readonly long HeldLength => Tail is null ? 0 : _capacity - Tail.Capacity + Tail.Length;
 
-    /// <summary>Appends a block or a chain.</summary>
     public void Append(BufferBlock? block)
     {
         if (block is null)

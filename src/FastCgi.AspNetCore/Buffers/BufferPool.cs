@@ -8,7 +8,6 @@ namespace FastCgi.AspNetCore.Buffers;
 /// </summary>
 internal sealed class BufferPool : MemoryPool<byte>
 {
-    /// <summary>A memory page.</summary>
     public const int SmallBlockSize = 4_096;
 
     /// <summary>8 bytes of record header and 65,528 bytes of content.</summary>
@@ -18,9 +17,7 @@ internal sealed class BufferPool : MemoryPool<byte>
     private readonly SlabPool _large = new(LargeBlockSize, blocksPerSlab: 8);
 
     public override int MaxBufferSize => int.MaxValue;
-
     public long AllocatedBytes => _small.AllocatedBytes + _large.AllocatedBytes;
-
     public int RentedCount => _small.RentedCount + _large.RentedCount;
 
     /// <summary>Rents a block of at least <paramref name="minimumLength"/> bytes. A block larger than a large block is not pooled.</summary>

@@ -23,9 +23,7 @@ internal sealed class Slab
     }
 
     public SlabPool Pool { get; }
-
     public bool IsEmpty => _freeCount == 0;
-
     public bool IsWhole => _freeCount == _blockCount;
 
     /// <summary>The block will not return: its memory belongs to the application until it is collected.</summary>

@@ -4,7 +4,7 @@ namespace FastCgi.AspNetCore.Buffers;
 /// A pool of blocks of one size, cut from pinned slabs. Slots per processor cache a few blocks without a lock; the others are in the slabs, under a
 /// lock. Unused slabs are released to the garbage collector gradually (<see cref="Trim"/>).
 /// </summary>
-internal sealed class SlabPool
+internal sealed class SlabPool(int blockSize, int blocksPerSlab)
 {
     private const int SlotsPerProcessor = 8;
 
@@ -12,21 +12,13 @@ internal sealed class SlabPool
     private const int SlotGap = 16;
     private const int SlotStride = SlotGap + SlotsPerProcessor;
 
-    private readonly int _blockSize;
-    private readonly int _blocksPerSlab;
     private readonly Lock _lock = new();
     private readonly List<Slab> _slabsWithFreeBlocks = [];
     private readonly BufferBlock?[] _slots = new BufferBlock?[(SlotStride * Environment.ProcessorCount) + SlotGap];
     private int _slabCount;
     private int _rentedCount;
 
-    public SlabPool(int blockSize, int blocksPerSlab)
-    {
-        _blockSize = blockSize;
-        _blocksPerSlab = blocksPerSlab;
-    }
-
-    public long AllocatedBytes => (long)Volatile.Read(ref _slabCount) * _blocksPerSlab * _blockSize;
+    public long AllocatedBytes => (long)Volatile.Read(ref _slabCount) * blocksPerSlab * blockSize;
 
     /// <summary>Rented blocks, without those cached in slots.</summary>
     public int RentedCount
@@ -38,7 +30,6 @@ internal sealed class SlabPool
         }
     }
 
-    /// <summary>Rents a block with undefined content.</summary>
     public BufferBlock Rent()
     {
         var first = FirstSlot();
@@ -112,7 +103,7 @@ internal sealed class SlabPool
         {
             if (_slabsWithFreeBlocks.Count == 0)
             {
-                _slabsWithFreeBlocks.Add(new Slab(this, _blockSize, _blocksPerSlab));
+                _slabsWithFreeBlocks.Add(new Slab(this, blockSize, blocksPerSlab));
                 _slabCount++;
             }
 

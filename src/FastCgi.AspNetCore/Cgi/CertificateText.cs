@@ -13,7 +13,6 @@ internal static class CertificateText
     public static bool IsVerified(string? verdict) => verdict is "SUCCESS" or "0";
 
     /// <summary>Parses PEM with any line separator (nginx: TAB; a header: space), or base64-encoded DER.</summary>
-    /// <returns><see langword="null"/> if it is neither.</returns>
     public static X509Certificate2? Parse(string text)
     {
         // $ssl_client_escaped_cert of nginx; neither other format contains a percent sign. A plus sign is not an escape.

@@ -9,9 +9,7 @@ namespace FastCgi.AspNetCore.Cgi;
 internal sealed class CgiMapping
 {
     public int MaxParameterCount { get; init; } = int.MaxValue;
-
     public FastCgiPathSource PathSource { get; init; }
-
     public bool TrustScriptName { get; init; }
 
     /// <summary>Empty, or with a leading and without a trailing slash.</summary>
@@ -26,7 +24,6 @@ internal sealed class CgiMapping
     } = string.Empty;
 
     public byte[] PathBaseBytes { get; private init; } = [];
-
     public Func<string, Encoding?>? RequestHeaderEncodingSelector { get; init; }
 
     public StringCache Strings { get; } = new();
@@ -35,7 +32,6 @@ internal sealed class CgiMapping
     public bool CanDecodeHeader(ReadOnlySpan<byte> value)
         => !value.ContainsAny((byte)'\r', (byte)'\n', (byte)0) && (RequestHeaderEncodingSelector is not null || Utf8.IsValid(value));
 
-    /// <param name="headerName">The header.</param>
     /// <param name="value">A value that <see cref="CanDecodeHeader"/> accepted, and for which the application selected no encoding.</param>
     public string DecodeHeader(string headerName, ReadOnlySpan<byte> value)
     {
@@ -48,9 +44,7 @@ internal sealed class CgiMapping
     /// <summary>
     /// Decodes non-ASCII headers with the encodings that the application selects. Selector and encodings are application code: call it without a lock.
     /// </summary>
-    /// <param name="parameters">The whole PARAMS stream, already mapped.</param>
     /// <param name="texts">The values by the offset of their pair; <see langword="null"/> if there are none.</param>
-    /// <returns>The rejection if an encoding refuses a value.</returns>
     public RequestRejection DecodeByApplication(ReadOnlySpan<byte> parameters, out Dictionary<int, string>? texts)
     {
         texts = null;

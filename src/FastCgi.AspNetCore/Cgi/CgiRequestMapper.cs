@@ -38,8 +38,6 @@ internal static class CgiRequestMapper
     }
 
     /// <summary>The request target as the web server received it.</summary>
-    /// <param name="parameters">The whole PARAMS stream.</param>
-    /// <param name="mapping">How variables are decoded.</param>
     /// <param name="path">The decoded path if the target is not sent.</param>
     /// <param name="query">The query if the target is not sent.</param>
     /// <returns><see langword="null"/> if it is not sent; <see cref="MakeUpRawTarget"/> creates it from path and query.</returns>
@@ -97,7 +95,6 @@ internal static class CgiRequestMapper
         return mapping.DecodeVariable(protocol);
     }
 
-    /// <summary>Whether this is a port other than the default ports of http and https.</summary>
     private static bool IsUnusualPort(ReadOnlySpan<byte> text)
         => Utf8Parser.TryParse(text, out ushort port, out var length) && length == text.Length && port is not (0 or 80 or 443);
 

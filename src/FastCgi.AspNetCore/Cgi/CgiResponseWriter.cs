@@ -11,36 +11,21 @@ namespace FastCgi.AspNetCore.Cgi;
 /// </summary>
 internal static class CgiResponseWriter
 {
-    /// <summary>The maximum number of bytes that <see cref="Write"/> needs.</summary>
-    /// <param name="headers">The headers.</param>
-    /// <param name="reasonPhrase">The reason phrase, or <see langword="null"/> for the standard one.</param>
-    /// <param name="encodedFields">The encoded fields (<see cref="EncodeFields"/>); <see langword="null"/> if all values are ASCII.</param>
     public static int GetMaxLength(ReadOnlySpan<KeyValuePair<string, StringValues>> headers, string? reasonPhrase, byte[]? encodedFields = null)
         => 128 + (4 * (reasonPhrase?.Length ?? 0)) + (encodedFields?.Length ?? GetMaxFieldsLength(headers, encodingSelector: null));
 
     /// <summary>
     /// Encodes fields with the application's encodings, before the headers are written, so that an encoding that throws is an application error.
     /// </summary>
-    /// <exception cref="Exception">The application's encoding threw.</exception>
     public static byte[] EncodeFields(ReadOnlySpan<KeyValuePair<string, StringValues>> headers, Func<string, Encoding?> encodingSelector)
     {
         var fields = new byte[GetMaxFieldsLength(headers, encodingSelector)];
         return fields[..WriteFields(fields, headers, encodingSelector)];
     }
 
-    /// <summary>Writes the response headers.</summary>
-    /// <param name="destination">At least <see cref="GetMaxLength"/> bytes.</param>
-    /// <param name="statusCode">The status, 200 to 999.</param>
-    /// <param name="reasonPhrase">The reason phrase, or <see langword="null"/> for the standard one.</param>
-    /// <param name="headers">The headers.</param>
-    /// <param name="encodedFields">The encoded fields (<see cref="EncodeFields"/>); <see langword="null"/> if all values are ASCII.</param>
-    /// <param name="contentLength">The length if the server determined it itself.</param>
-    /// <param name="isStatusFirst">
-    /// Whether the status comes first, as lighttpd requires for an authorizer. Otherwise it comes last, because HAProxy changes the status if a
-    /// <c>Location</c> follows it.
-    /// </param>
-    /// <returns>The number of bytes written.</returns>
-    /// <exception cref="InvalidOperationException">A name, a value or the reason phrase contains a control character.</exception>
+    /// <remarks>
+    /// The status comes last, because HAProxy changes the status if a <c>Location</c> follows it; for an authorizer, lighttpd requires it first.
+    /// </remarks>
     public static int Write(
         Span<byte> destination,
         int statusCode,

@@ -68,7 +68,6 @@ internal static class HeaderNames
         _ => false,
     };
 
-    /// <summary>Whether a header contains a client's credentials.</summary>
     public static bool IsPersonal(string header) => header.Length switch
     {
         6 => header.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase),

@@ -26,7 +26,6 @@ internal static class HttpCharacters
     private static readonly SearchValues<char> s_asciiFieldValueChars = CreateAscii(isControl: false);
     private static readonly SearchValues<char> s_controlChars = CreateAscii(isControl: true);
 
-    /// <summary>Whether a text is safe as a request id in logs, headers and URLs.</summary>
     public static bool IsTraceIdentifier(ReadOnlySpan<char> value)
         => value.Length is > 0 and <= MaxTraceIdentifierLength && !value.ContainsAnyExcept(s_traceIdentifierChars);
 

@@ -9,7 +9,6 @@ namespace FastCgi.AspNetCore.Cgi;
 /// </summary>
 internal static class PathDecoder
 {
-    /// <summary>Whether decoding would not change the path.</summary>
     public static bool IsPlain(ReadOnlySpan<byte> path) => !path.Contains((byte)'%') && path.IndexOf("/."u8) < 0;
 
     /// <param name="path">The raw path: ASCII, not empty.</param>
@@ -50,7 +49,6 @@ internal static class PathDecoder
         return RemoveDotSegments(destination[..length]);
     }
 
-    /// <summary>Removes dot segments in place.</summary>
     /// <returns>The length of the result, which contains at least a slash.</returns>
     public static int RemoveDotSegments(Span<byte> path)
     {

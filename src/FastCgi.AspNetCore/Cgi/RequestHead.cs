@@ -27,13 +27,11 @@ internal struct RequestHead
     /// <summary>The offset of the Host header in the parameters; negative if absent.</summary>
     public int HostOffset;
 
-    /// <summary>Whether the client uses TLS.</summary>
     public bool IsHttps;
 
     /// <summary>Whether the port of the web server is not a default port, so URLs of the site must contain it.</summary>
     public bool IsPortUnusual;
 
-    /// <summary>Whether no parameter contains the path.</summary>
     public bool LacksTarget;
 
     // Half the size of a long?; each waiting request has one.

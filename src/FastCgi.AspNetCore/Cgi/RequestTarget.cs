@@ -3,15 +3,10 @@ using System.Text;
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>A request target (RFC 9112, section 3.2).</summary>
-/// <param name="raw">The target without scheme and authority, for <c>IHttpRequestFeature.RawTarget</c>.</param>
-/// <param name="path">The raw path; empty for <c>*</c> and CONNECT.</param>
-/// <param name="query">The query including <c>?</c>, or empty.</param>
 internal readonly ref struct RequestTarget(ReadOnlySpan<byte> raw, ReadOnlySpan<byte> path, ReadOnlySpan<byte> query)
 {
     public ReadOnlySpan<byte> Raw { get; } = raw;
-
     public ReadOnlySpan<byte> Path { get; } = path;
-
     public ReadOnlySpan<byte> Query { get; } = query;
 
     /// <summary>Parses REQUEST_URI. Apache and h2o pass the absolute form if the client sent it.</summary>

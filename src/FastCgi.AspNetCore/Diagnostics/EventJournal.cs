@@ -68,10 +68,5 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
     }
 }
 
-/// <param name="EventId">The event id, which <c>docs/diagnostics.md</c> explains.</param>
-/// <param name="Name">The event name.</param>
-/// <param name="Level">The log level.</param>
-/// <param name="Message">The last message.</param>
 /// <param name="Count">The number of messages; one message may represent several events.</param>
-/// <param name="LastSeen">The time of the last message.</param>
 internal sealed record JournalEntry(int EventId, string Name, LogLevel Level, string Message, long Count, DateTimeOffset LastSeen);

@@ -4,7 +4,5 @@ namespace FastCgi.AspNetCore.Diagnostics;
 internal interface IUserObserver
 {
     /// <summary>The user was ignored, because nothing indicates that the web server authenticated it.</summary>
-    /// <param name="userParameter">The parameter that contains the user.</param>
-    /// <param name="typeParameter">The absent parameter for the authentication type.</param>
     void ReportUserNotTaken(string userParameter, string typeParameter);
 }

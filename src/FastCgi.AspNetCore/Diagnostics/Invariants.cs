@@ -27,7 +27,6 @@ internal static class Invariants
             Fail(what);
     }
 
-    /// <summary>Records the violation and throws.</summary>
     [DoesNotReturn]
     public static void Fail(string what)
     {

@@ -55,9 +55,6 @@ internal sealed class LatencyHistogram
         return ((Steps + (bucket % Steps) + 1L) << exponent) - 1;
     }
 
-    /// <param name="counts">The counts of each bucket.</param>
-    /// <param name="part">The percentile, from 0 to 1.</param>
-    /// <returns><see langword="null"/> if nothing was counted.</returns>
     public static TimeSpan? GetPercentile(ReadOnlySpan<long> counts, double part)
     {
         long total = 0;

@@ -30,11 +30,8 @@ internal static class LockOrder
     [ThreadStatic]
     private static int t_connectionCount;
 
-    /// <summary>The number of request and connection locks that this thread has taken.</summary>
     public static (int Request, int Connection) Counts => (t_requestCount, t_connectionCount);
 
-    /// <param name="rank">The rank of the lock.</param>
-    /// <param name="isHeld">Whether this thread already holds the lock.</param>
     /// <returns>The previous rank, for <see cref="OnExited"/>.</returns>
     public static LockRank OnEntering(LockRank rank, bool isHeld)
     {

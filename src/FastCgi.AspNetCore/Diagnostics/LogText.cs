@@ -6,8 +6,6 @@ internal static class LogText
     public const int MaxWebServerLength = 100;
 
     /// <summary>Replaces control characters, which could forge lines, and characters that change the text direction.</summary>
-    /// <param name="text">The text.</param>
-    /// <param name="maxLength">The maximum length; longer text is cut and ends with an ellipsis.</param>
     public static string Clean(string text, int maxLength = int.MaxValue)
     {
         var length = Math.Min(text.Length, maxLength);

@@ -1,8 +1,6 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>Limits how often a message is logged, so that a peer cannot flood the log, and counts suppressed events. Thread-safe.</summary>
-/// <param name="time">The clock.</param>
-/// <param name="max">The maximum number of messages per interval.</param>
 /// <param name="interval">The interval, a minute by default; <see cref="Timeout.InfiniteTimeSpan"/> until <see cref="Reset"/>.</param>
 internal sealed class LogThrottle(TimeProvider time, int max = 1, TimeSpan? interval = null)
 {
@@ -15,7 +13,6 @@ internal sealed class LogThrottle(TimeProvider time, int max = 1, TimeSpan? inte
     public static LogThrottle Once(TimeProvider time) => new(time, interval: Timeout.InfiniteTimeSpan);
 
     /// <param name="count">The number of events since the last message, including this one.</param>
-    /// <returns>Whether to log the event.</returns>
     public bool TryAcquire(out long count)
     {
         lock (_lock)
@@ -34,7 +31,6 @@ internal sealed class LogThrottle(TimeProvider time, int max = 1, TimeSpan? inte
     }
 
     /// <summary>The condition has cleared: the next event is logged again.</summary>
-    /// <returns>Whether an event was logged.</returns>
     public bool Reset()
     {
         lock (_lock)

@@ -44,7 +44,6 @@ internal sealed class RecordLog
         Interlocked.Increment(ref _lostCount);
     }
 
-    /// <summary>Ends the log after the queued lines.</summary>
     public void Complete() => _lines.Writer.TryComplete();
 
     private async Task WriteAsync()

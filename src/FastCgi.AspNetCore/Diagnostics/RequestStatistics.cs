@@ -23,7 +23,6 @@ internal sealed class RequestStatistics(TimeProvider time)
     public bool IsWatched => Volatile.Read(ref _isWatched);
 
     /// <summary>Starts or extends recording.</summary>
-    /// <param name="totals">The totals of the server.</param>
     public void Watch(Totals totals)
     {
         lock (_lock)
@@ -51,7 +50,6 @@ internal sealed class RequestStatistics(TimeProvider time)
     public bool IsSampleDue(long now) => IsWatched && time.GetElapsedTime(Volatile.Read(ref _lastSample), now) >= s_sampleInterval;
 
     /// <summary>Takes a sample, or stops recording if the status was not read for ten minutes.</summary>
-    /// <param name="totals">The totals of the server.</param>
     public void OnSampleDue(Totals totals)
     {
         lock (_lock)
@@ -64,7 +62,6 @@ internal sealed class RequestStatistics(TimeProvider time)
     }
 
     /// <summary>The activity of the last minute, or since recording started.</summary>
-    /// <param name="totals">The totals of the server.</param>
     public RecentRequests GetRecent(Totals totals)
     {
         lock (_lock)
@@ -91,26 +88,14 @@ internal sealed class RequestStatistics(TimeProvider time)
     private sealed record Sample(long At, Totals Totals, long[] Counts);
 }
 
-/// <summary>Totals since the start of the server.</summary>
 internal readonly record struct Totals(long Connections, long Requests, long BytesReceived, long BytesSent);
 
 /// <summary>The activity of the last minute, or since recording started.</summary>
-/// <param name="Time">The length of that time.</param>
-/// <param name="Before">The totals at its beginning.</param>
-/// <param name="Now">The current totals.</param>
-/// <param name="Latencies">The counts of a <see cref="LatencyHistogram"/>.</param>
 internal readonly record struct RecentRequests(TimeSpan Time, Totals Before, Totals Now, long[] Latencies)
 {
-    /// <summary>Requests per second.</summary>
     public double RequestRate => GetRate(Now.Requests - Before.Requests);
-
-    /// <summary>New connections per second.</summary>
     public double ConnectionRate => GetRate(Now.Connections - Before.Connections);
-
-    /// <summary>Bytes received per second.</summary>
     public double ReceiveRate => GetRate(Now.BytesReceived - Before.BytesReceived);
-
-    /// <summary>Bytes sent per second.</summary>
     public double SendRate => GetRate(Now.BytesSent - Before.BytesSent);
 
     private double GetRate(long count) => Time > TimeSpan.Zero ? Math.Max(0, count) / Time.TotalSeconds : 0;

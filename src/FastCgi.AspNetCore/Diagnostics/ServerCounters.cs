@@ -5,10 +5,8 @@ namespace FastCgi.AspNetCore.Diagnostics;
 
 internal enum AbortCause : byte
 {
-    /// <summary>ABORT_REQUEST of the web server.</summary>
     WebServer,
 
-    /// <summary>The connection was closed or lost.</summary>
     ConnectionLost,
 
     /// <summary><c>HttpContext.Abort()</c>, or an exception after the start of the response.</summary>
@@ -29,18 +27,14 @@ internal sealed class ServerCounters
 
     /// <summary>Connections beyond the limits.</summary>
     public long RejectedConnections => Volatile.Read(ref _rejectedConnections);
-
-    /// <summary>Connections of peers that are not allowed.</summary>
     public long RefusedPeers => Volatile.Read(ref _refusedPeers);
 
-    /// <summary>Requests that ended before their response was complete.</summary>
     public IEnumerable<KeyValuePair<AbortCause, long>> AbortedRequests
         => Enum.GetValues<AbortCause>().Select(cause => KeyValuePair.Create(cause, Volatile.Read(ref _abortedRequests[(int)cause])));
 
     /// <summary>Requests that the server answered itself, or whose body it refused.</summary>
     public IEnumerable<KeyValuePair<(int StatusCode, string Reason), long>> RejectedRequests => _rejectedRequests;
 
-    /// <summary>Connections closed because of a protocol error.</summary>
     public IEnumerable<KeyValuePair<ProtocolError, long>> ProtocolErrors => _protocolErrors;
 
     public void OnConnectionsRejected(int count) => Interlocked.Add(ref _rejectedConnections, count);

@@ -9,14 +9,10 @@ namespace FastCgi.AspNetCore.Diagnostics;
 internal static class ThreadRoot
 {
     /// <summary>Starts a background thread without the caller's execution context.</summary>
-    /// <exception cref="OutOfMemoryException">The system has no more threads.</exception>
     public static void Start(string name, Action main, ILogger log)
         => new Thread(() => Run(main, static main => main(), log)) { IsBackground = true, Name = name }.UnsafeStart();
 
     /// <summary>Runs an action on the thread pool without the caller's execution context.</summary>
-    /// <param name="state">The state of the action.</param>
-    /// <param name="action">The action.</param>
-    /// <param name="log">The log for exceptions.</param>
     /// <param name="fail">Called after an exception, to end what cannot continue.</param>
     public static void Queue<TState>(TState state, Action<TState> action, ILogger log, Action<TState>? fail = null)
         => ThreadPool.UnsafeQueueUserWorkItem(
@@ -40,7 +36,6 @@ internal static class ThreadRoot
             return time.CreateTimer(_ => Run(state, tick, log), state: null, dueTime, period);
     }
 
-    /// <summary>Runs a callback of the operating system or the thread pool.</summary>
     public static void Run<TState>(TState state, Action<TState> action, ILogger log, Action<TState>? fail = null)
     {
         try

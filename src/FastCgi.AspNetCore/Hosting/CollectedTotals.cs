@@ -54,13 +54,9 @@ internal sealed class CollectedTotals(Func<CollectedTotals.Walk> walk, TimeProvi
         private int _takers;
 
         public Totals Totals { get; } = totals;
-
-        /// <summary>Active requests, without queued ones.</summary>
         public long ActiveRequests { get; } = activeRequests;
-
         public long At { get; set; }
 
-        /// <returns>Whether the instrument has not read this walk before.</returns>
         public bool TryTake(int instrument) => (Interlocked.Or(ref _takers, instrument) & instrument) == 0;
     }
 }

@@ -22,7 +22,6 @@ internal static class EndpointAddress
 
     /// <summary>Parses an address with endpoint options: <c>?mode=0660&amp;group=www-data</c>.</summary>
     /// <returns>Two endpoints for localhost, otherwise one.</returns>
-    /// <exception cref="FormatException">The address or an option is not valid.</exception>
     public static IReadOnlyList<FastCgiListenOptions> ParseWithOptions(string address)
     {
         ArgumentNullException.ThrowIfNull(address);
@@ -44,9 +43,7 @@ internal static class EndpointAddress
         return endpoints;
     }
 
-    /// <summary>Parses an address without options.</summary>
     /// <returns>Two endpoints for localhost, otherwise one.</returns>
-    /// <exception cref="FormatException">The address is not valid.</exception>
     public static IReadOnlyList<EndPoint> Parse(string address)
     {
         ArgumentNullException.ThrowIfNull(address);
@@ -80,8 +77,6 @@ internal static class EndpointAddress
         _ => Scheme + endPoint,
     };
 
-    /// <summary>Creates the endpoint of a path, or of an abstract socket (<c>@</c> and a name).</summary>
-    /// <exception cref="FormatException">The path is too long.</exception>
     public static UnixDomainSocketEndPoint ToUnixEndPoint(string path)
     {
         try

@@ -8,9 +8,6 @@ namespace FastCgi.AspNetCore.Hosting;
 /// <summary>Finds endpoints of this application with the same address.</summary>
 internal static class EndpointConflicts
 {
-    /// <param name="fastCgi">The FastCGI endpoints.</param>
-    /// <param name="http">The addresses of Kestrel.</param>
-    /// <exception cref="IOException">Two endpoints have the same address; the message names both.</exception>
     public static void ThrowIfAny(IReadOnlyList<FastCgiListenOptions> fastCgi, IReadOnlyList<string> http)
     {
         for (var i = 0; i < fastCgi.Count; i++)

@@ -9,32 +9,17 @@ namespace FastCgi.AspNetCore.Hosting;
 /// Decides which endpoints this server and Kestrel serve, so that one program works in development and production: FastCGI endpoints here, http
 /// addresses in Kestrel. If there is a FastCGI endpoint, http addresses that only come from a container's default ports are dropped.
 /// </summary>
-internal sealed class EndpointPlan
+internal sealed class EndpointPlan(IReadOnlyList<FastCgiListenOptions> fastCgi, IReadOnlyList<string> http)
 {
     /// <summary>The origin of endpoints from the addresses of the host.</summary>
     public const string UrlsOrigin = "urls";
 
     private const string Default = "fastcgi://127.0.0.1:9000";
 
-    private EndpointPlan(IReadOnlyList<FastCgiListenOptions> fastCgi, IReadOnlyList<string> http)
-    {
-        FastCgi = fastCgi;
-        Http = http;
-    }
+    public IReadOnlyList<FastCgiListenOptions> FastCgi => fastCgi;
+    public IReadOnlyList<string> Http => http;
 
-    public IReadOnlyList<FastCgiListenOptions> FastCgi { get; }
-
-    public IReadOnlyList<string> Http { get; }
-
-    /// <param name="options">The endpoints from code and configuration.</param>
     /// <param name="addresses">The addresses that hosting found in <c>urls</c>, or created from HTTP_PORTS and HTTPS_PORTS.</param>
-    /// <param name="configuration">The configuration, to distinguish the two.</param>
-    /// <param name="hasHttpEndpoints">Whether Kestrel has endpoints in its own configuration.</param>
-    /// <param name="isDevelopment">Whether the environment is Development, where HTTP without FastCGI is normal.</param>
-    /// <param name="inherited">The inherited sockets. The server uses all of them, unless endpoints name some.</param>
-    /// <param name="log">The log.</param>
-    /// <exception cref="FormatException">An address is not valid.</exception>
-    /// <exception cref="IOException">An endpoint names an inherited socket that does not exist, or two endpoints have the same address.</exception>
     public static EndpointPlan Make(
         FastCgiServerOptions options,
         IEnumerable<string> addresses,

@@ -65,34 +65,19 @@ internal sealed class FastCgiServer : IServer
 
     /// <summary>Independent of changes to the system clock.</summary>
     public TimeSpan Uptime => _time.GetElapsedTime(_startedAt);
-
     public DateTimeOffset Now => _time.GetUtcNow();
-
     public EventJournal Journal { get; }
-
     public bool HasStatusEndpoint { get; set; }
 
     /// <summary><see langword="null"/> before the start, and if advice is disabled.</summary>
     public OperatorAdvisor? Advisor { get; private set; }
-
-    /// <summary><see langword="null"/> before the start.</summary>
     public RequestScheduler? Scheduler => _scheduler;
-
     public bool HasEpoll => _engine is not null;
-
-    /// <summary>The bound FastCGI endpoints.</summary>
     public IReadOnlyList<EndPoint> EndPoints => [.. _listeners.Select(static listener => listener.EndPoint)];
-
-    /// <summary>Whether the server has started and is not stopping.</summary>
     public bool IsRunning => Volatile.Read(ref _isRunning) && _stopping is null;
-
     public bool IsStopping => Volatile.Read(ref _stopping) is not null;
-
     public FastCgiServerOptions Options => _options.Value;
-
-    /// <summary><see langword="null"/> before the start.</summary>
     public ConnectionManager? Connections => _connections;
-
     private bool IsDevelopment => _services.GetService<IHostEnvironment>()?.IsDevelopment() == true;
 
     public async Task StartAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
@@ -290,7 +275,6 @@ internal sealed class FastCgiServer : IServer
     /// In Development, an endpoint that was configured for another machine, whose folders, groups and addresses do not exist here, must not prevent the
     /// application from serving HTTP.
     /// </summary>
-    /// <returns><see langword="null"/> if the endpoint was skipped.</returns>
     private async ValueTask<TransportListener?> ListenAsync(FastCgiListenOptions options, InheritedSockets inherited, bool mayLeaveOut, CancellationToken cancellationToken)
     {
         try

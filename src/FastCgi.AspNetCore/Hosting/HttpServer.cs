@@ -15,11 +15,7 @@ internal sealed class HttpServer(ServiceDescriptor? registration)
 
     public static bool HasOwnEndpoints(IConfiguration? configuration) => configuration?.GetSection("Kestrel:Endpoints").GetChildren().Any() ?? false;
 
-    /// <param name="services">The services of the host.</param>
-    /// <param name="addresses">The addresses to listen on.</param>
     /// <param name="preferAddresses">Whether they override the endpoints in Kestrel's configuration.</param>
-    /// <param name="application">The application.</param>
-    /// <param name="cancellationToken">Cancels the start.</param>
     public async Task StartAsync<TContext>(
         IServiceProvider services, IReadOnlyList<string> addresses, bool preferAddresses, IHttpApplication<TContext> application, CancellationToken cancellationToken)
         where TContext : notnull

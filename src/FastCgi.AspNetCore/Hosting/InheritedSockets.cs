@@ -10,47 +10,33 @@ namespace FastCgi.AspNetCore.Hosting;
 /// The listening sockets from the parent process: descriptor 0 from a web server or spawn-fcgi, descriptors from 3 on from systemd. They stay open until
 /// the process ends, so that another server can start after this one.
 /// </summary>
-internal sealed class InheritedSockets
+/// <param name="refusal">Why passed sockets are not for this process, if so.</param>
+internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, string? refusal = null)
 {
     private static readonly Lazy<InheritedSockets> s_ofThisProcess = new(Claim);
 
-    private readonly IReadOnlyList<InheritedSocket> _sockets;
-
-    /// <param name="sockets">The sockets.</param>
-    /// <param name="refusal">Why passed sockets are not for this process, if so.</param>
-    public InheritedSockets(IReadOnlyList<InheritedSocket> sockets, string? refusal = null)
-    {
-        _sockets = sockets;
-        Refusal = refusal;
-    }
-
     /// <summary>The sockets of this process. The first access finds them, and hides them from child processes.</summary>
-    /// <exception cref="IOException">The variables of systemd are not valid.</exception>
     public static InheritedSockets OfThisProcess => s_ofThisProcess.Value;
-
-    /// <summary>Why passed sockets are not for this process, if so.</summary>
-    public string? Refusal { get; }
+    public string? Refusal => refusal;
 
     /// <summary>The endpoints, if none is named explicitly.</summary>
-    public IEnumerable<FastCgiListenOptions> Endpoints => _sockets.Select(static socket => new FastCgiListenOptions(ToEndPoint(socket)) { Origin = "the parent process" });
+    public IEnumerable<FastCgiListenOptions> Endpoints => sockets.Select(static socket => new FastCgiListenOptions(ToEndPoint(socket)) { Origin = "the parent process" });
 
     public static bool IsNamedBy(FastCgiListenOptions options) => options.EndPoint is InheritedSocketEndPoint or FileHandleEndPoint;
 
     /// <summary>Replaces a name by the endpoints of all sockets with that name.</summary>
-    /// <exception cref="IOException">There is none.</exception>
     public IEnumerable<FastCgiListenOptions> Resolve(FastCgiListenOptions options)
     {
         if (options.EndPoint is not InheritedSocketEndPoint { Name: var name })
             return [options];
 
-        var named = _sockets.Where(socket => socket.Name == name).Select(socket => options.At(ToEndPoint(socket))).ToList();
+        var named = sockets.Where(socket => socket.Name == name).Select(socket => options.At(ToEndPoint(socket))).ToList();
         return named.Count > 0 ? named : throw new IOException($"Failed to listen on {options}: {ExplainMissing(name)}.");
     }
 
-    /// <exception cref="IOException">The descriptor is not a listening stream socket.</exception>
     public ListeningSocket Open(FileHandleEndPoint endPoint)
     {
-        var descriptor = _sockets.FirstOrDefault(socket => (ulong)socket.Number == endPoint.FileHandle)?.Descriptor ?? (int)endPoint.FileHandle;
+        var descriptor = sockets.FirstOrDefault(socket => (ulong)socket.Number == endPoint.FileHandle)?.Descriptor ?? (int)endPoint.FileHandle;
         if (!Descriptors.IsOpen(descriptor))
             throw Failure(endPoint, "the descriptor is not open. The parent process must pass a listening socket, as spawn-fcgi does at 0 and systemd from 3 on");
         if (!Descriptors.IsListening(descriptor))
@@ -91,17 +77,17 @@ internal sealed class InheritedSockets
         Environment.SetEnvironmentVariable(SocketActivation.NamesVariable, null);
 
         StandardStreams.Secure();
-        var sockets = new List<InheritedSocket>();
+        var found = new List<InheritedSocket>();
         if (Descriptors.IsListening(0))
-            sockets.Add(new InheritedSocket(0, Descriptors.MoveFromStandardStream(0), Name: null));
+            found.Add(new InheritedSocket(0, Descriptors.MoveFromStandardStream(0), Name: null));
         foreach (var (descriptor, name) in passed)
         {
             Descriptors.SetCloseOnExec(descriptor);
-            sockets.Add(new InheritedSocket(descriptor, descriptor, name));
+            found.Add(new InheritedSocket(descriptor, descriptor, name));
         }
 
         var isRefused = !isOurs && !string.IsNullOrEmpty(process) && !string.IsNullOrEmpty(count);
-        return new InheritedSockets(sockets, isRefused
+        return new InheritedSockets(found, isRefused
             ? $"{SocketActivation.ProcessVariable} is {process} but this is process {Environment.ProcessId}. A script must start the application with exec"
             : null);
     }
@@ -113,9 +99,9 @@ internal sealed class InheritedSockets
 
     private string ExplainMissing(string name)
     {
-        var names = string.Join(", ", _sockets.Select(static socket => socket.Name).OfType<string>().Distinct());
-        return Refusal is not null
-            ? $"the passed sockets are not for this process: {Refusal}"
+        var names = string.Join(", ", sockets.Select(static socket => socket.Name).OfType<string>().Distinct());
+        return refusal is not null
+            ? $"the passed sockets are not for this process: {refusal}"
             : $"no socket named '{name}' was passed to this process. " + (names.Length == 0
                 ? "No sockets were passed; systemd passes those of the .socket unit"
                 : $"The passed names are {names}; set FileDescriptorName= in the .socket unit");

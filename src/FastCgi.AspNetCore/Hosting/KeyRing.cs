@@ -12,9 +12,6 @@ namespace FastCgi.AspNetCore.Hosting;
 /// <summary>Detects Data Protection keys that do not survive a restart: a systemd service without a home has no folder for them.</summary>
 internal static class KeyRing
 {
-    /// <param name="services">The services of the application.</param>
-    /// <param name="findUsualFolder">Returns the default folder of ASP.NET Core; <see langword="null"/> if there is none.</param>
-    /// <param name="log">The log.</param>
     public static void Report(IServiceProvider services, Func<DirectoryInfo?> findUsualFolder, ILogger log)
     {
         // Windows also has the registry.

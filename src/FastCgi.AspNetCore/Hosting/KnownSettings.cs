@@ -78,7 +78,6 @@ internal static class KnownSettings
     ];
 
     /// <summary>Suggests a setting for an unknown path.</summary>
-    /// <returns><see langword="null"/> if none is similar.</returns>
     public static string? FindLike(string path)
     {
         var (group, name) = Split(path);

@@ -21,10 +21,6 @@ internal static class ListenSettings
 
     public static bool IsList(string name) => name.StartsWith("allowed", StringComparison.OrdinalIgnoreCase);
 
-    /// <returns><see langword="false"/> if the name is unknown.</returns>
-    /// <exception cref="FormatException">The value is not valid.</exception>
-    /// <exception cref="OverflowException">The value is too large.</exception>
-    /// <exception cref="ArgumentException">The option rejects the value.</exception>
     public static bool TryApply(string name, string? value, FastCgiListenOptions listen)
     {
         if (!s_settings.TryGetValue(name, out var apply))

@@ -14,7 +14,6 @@ internal static class PeerPolicies
     public static PeerPolicy Create(FastCgiListenOptions options, EndPoint endPoint)
         => Create(options, endPoint, Environment.GetEnvironmentVariable(AddressesVariable));
 
-    /// <exception cref="IOException">An option is not valid, or does not apply to the endpoint.</exception>
     public static PeerPolicy Create(FastCgiListenOptions options, EndPoint endPoint, string? addresses)
     {
         var isUnix = endPoint is UnixDomainSocketEndPoint;

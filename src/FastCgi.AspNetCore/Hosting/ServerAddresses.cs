@@ -9,7 +9,6 @@ internal sealed class ServerAddresses : Collection<string>, IServerAddressesFeat
     private bool _isPublished;
 
     public ICollection<string> Addresses => this;
-
     public bool PreferHostingUrls { get; set; }
 
     /// <summary>Replaces the configured addresses by the bound ones.</summary>

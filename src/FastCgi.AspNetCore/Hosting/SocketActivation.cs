@@ -13,11 +13,6 @@ internal static class SocketActivation
     private const int FirstDescriptor = 3;
     private const string NoName = "unknown";
 
-    /// <param name="process">LISTEN_PID: the id of the process that the sockets are for.</param>
-    /// <param name="count">LISTEN_FDS: the number of sockets, from descriptor 3 on.</param>
-    /// <param name="names">LISTEN_FDNAMES: their names, separated by colons.</param>
-    /// <returns>The descriptors with their names.</returns>
-    /// <exception cref="IOException">A variable is not valid.</exception>
     public static IReadOnlyList<(int Descriptor, string Name)> Read(string? process, string? count, string? names)
     {
         if (string.IsNullOrEmpty(process) || string.IsNullOrEmpty(count))

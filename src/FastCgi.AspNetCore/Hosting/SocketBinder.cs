@@ -9,10 +9,6 @@ namespace FastCgi.AspNetCore.Hosting;
 /// <summary>Binds endpoints to listening sockets.</summary>
 internal static class SocketBinder
 {
-    /// <param name="options">The endpoint.</param>
-    /// <param name="inherited">The inherited sockets.</param>
-    /// <param name="log">Receives warnings that do not prevent listening.</param>
-    /// <exception cref="IOException">The endpoint cannot be bound; the message contains the reason.</exception>
     public static ListeningSocket Listen(FastCgiListenOptions options, InheritedSockets inherited, ILogger log)
     {
         var socket = Open(options, inherited, log);

@@ -7,25 +7,12 @@ using Microsoft.Extensions.Logging;
 namespace FastCgi.AspNetCore.Hosting;
 
 /// <summary>Notifies systemd (sd_notify(3)) that the server is ready, stopping, or alive for its watchdog.</summary>
-internal sealed class SystemdNotifier : IDisposable
+internal sealed class SystemdNotifier(string path, TimeSpan? watchdogTimeout, ILogger log, TimeProvider time) : IDisposable
 {
-    private readonly UnixDomainSocketEndPoint _endPoint;
-    private readonly TimeSpan? _watchdogTimeout;
-    private readonly ILogger _log;
-    private readonly TimeProvider _time;
-    private readonly LogThrottle _failures;
+    private readonly UnixDomainSocketEndPoint _endPoint = EndpointAddress.ToUnixEndPoint(path);
+    private readonly LogThrottle _failures = new(time);
     private ITimer? _watchdog;
 
-    private SystemdNotifier(string path, TimeSpan? watchdogTimeout, ILogger log, TimeProvider time)
-    {
-        _endPoint = EndpointAddress.ToUnixEndPoint(path);
-        _watchdogTimeout = watchdogTimeout;
-        _log = log;
-        _time = time;
-        _failures = new LogThrottle(time);
-    }
-
-    /// <returns><see langword="null"/> if the service manager expects no notifications.</returns>
     public static SystemdNotifier? Create(Func<string, string?> getVariable, ILogger log, TimeProvider time)
     {
         var path = getVariable("NOTIFY_SOCKET");
@@ -36,8 +23,8 @@ internal sealed class SystemdNotifier : IDisposable
     public void Ready(int endpoints)
     {
         Send(string.Create(CultureInfo.InvariantCulture, $"READY=1\nSTATUS=Serving FastCGI on {endpoints} endpoint{(endpoints == 1 ? "" : "s")}."));
-        if (_watchdogTimeout is { } timeout)
-            _watchdog = ThreadRoot.StartTimer(_time, this, static notifier => notifier.Send("WATCHDOG=1"), TimeSpan.Zero, timeout / 2, _log);
+        if (watchdogTimeout is { } timeout)
+            _watchdog = ThreadRoot.StartTimer(time, this, static notifier => notifier.Send("WATCHDOG=1"), TimeSpan.Zero, timeout / 2, log);
     }
 
     public void Stopping() => Send("STOPPING=1\nSTATUS=Finishing active requests.");
@@ -65,7 +52,7 @@ internal sealed class SystemdNotifier : IDisposable
         catch (Exception exception)
         {
             if (_failures.TryAcquire(out _))
-                _log.NotifyFailed(exception);
+                log.NotifyFailed(exception);
         }
     }
 }

@@ -15,14 +15,13 @@ internal static class UnixSockets
 {
     private const UnixFileMode UserAndGroup = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead | UnixFileMode.GroupWrite;
 
-    private const string InUse = "the address is already in use. Stop the process that listens there (ss -lxp shows it), or choose another path";
+    private const string InUse = "the address is already in use. Stop the process that uses it (run ss -lxp), or choose another path";
 
     // Another instance holds the lock for a few system calls; a longer lock is not from an instance.
     private static readonly TimeSpan s_lockTimeoutAtStart = TimeSpan.FromSeconds(3);
     private static readonly TimeSpan s_lockTimeoutAtStop = TimeSpan.FromMilliseconds(500);
     private static readonly TimeSpan s_pollInterval = TimeSpan.FromMilliseconds(10);
 
-    /// <exception cref="IOException">The socket cannot be created; the message contains the reason.</exception>
     public static ListeningSocket Listen(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, ILogger log)
     {
         var path = endPoint.ToString();
@@ -121,8 +120,6 @@ internal static class UnixSockets
         }
     }
 
-    /// <summary>Finds the id of a user or group.</summary>
-    /// <exception cref="IOException">It does not exist.</exception>
     public static uint Find(FastCgiListenOptions options, string name, Func<string, uint?> find, string kind)
         => find(name) ?? throw SocketBinder.Failure(options, $"the {kind} '{name}' does not exist. Create it, or choose one from getent {(kind == "user" ? "passwd" : "group")}");
 

@@ -8,8 +8,6 @@ namespace FastCgi.AspNetCore.Hosting;
 internal static class WebRoot
 {
     /// <param name="environment">The environment; hosting leaves WebRootPath empty if there is no wwwroot.</param>
-    /// <param name="baseDirectory">The folder of the application's assemblies.</param>
-    /// <param name="log">The log.</param>
     public static void Report(IWebHostEnvironment? environment, string baseDirectory, ILogger log)
     {
         if (environment is not null && string.IsNullOrEmpty(environment.WebRootPath) && Directory.Exists(Path.Combine(baseDirectory, "wwwroot")))

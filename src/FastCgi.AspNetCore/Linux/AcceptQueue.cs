@@ -86,7 +86,6 @@ internal static class AcceptQueue
         return MemoryMarshal.Read<ulong>(bytes);
     }
 
-    /// <summary>struct sock_fprog.</summary>
     [StructLayout(LayoutKind.Sequential)]
     private unsafe struct FilterProgram
     {

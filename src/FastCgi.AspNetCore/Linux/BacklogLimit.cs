@@ -9,7 +9,6 @@ internal static class BacklogLimit
 
     public static int Get() => Get(LimitFile);
 
-    /// <returns><see cref="int.MaxValue"/> if the file cannot be read.</returns>
     public static int Get(string path)
     {
         try

@@ -47,7 +47,6 @@ internal static unsafe partial class Descriptors
     public static void SetCloseOnExec(int descriptor) => _ = fcntl(descriptor, SetFlags, CloseOnExec);
 
     /// <summary>Moves a standard stream to another descriptor and replaces it with the null device.</summary>
-    /// <returns>The new descriptor, which child processes do not inherit.</returns>
     public static int MoveFromStandardStream(int stream)
     {
         var moved = fcntl(stream, Duplicate, 3);
@@ -61,7 +60,6 @@ internal static unsafe partial class Descriptors
         return moved;
     }
 
-    /// <summary>Opens the null device as the lowest free descriptor.</summary>
     public static void OpenNullDevice() => _ = open(NullDevice, ReadWrite);
 
     public static bool IsReadOnly(int descriptor)

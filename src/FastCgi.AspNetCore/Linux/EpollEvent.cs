@@ -14,7 +14,6 @@ internal unsafe struct EpollEvent
 
     private fixed byte _bytes[16];
 
-    /// <summary>The size of an array element.</summary>
     public static int Stride => s_isPacked ? 12 : 16;
 
     public uint Events

@@ -1,9 +1,10 @@
 using System.Runtime.InteropServices;
+using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>An epoll instance. Thread-safe, even after disposal; calls have no effect then.</summary>
-internal sealed unsafe partial class EpollHandle : SafeHandle
+internal sealed unsafe partial class EpollHandle : SafeHandleMinusOneIsInvalid
 {
     private const int CloseOnExec = 0x80000;
     private const int ControlAdd = 1;
@@ -11,22 +12,18 @@ internal sealed unsafe partial class EpollHandle : SafeHandle
     private const int ControlModify = 3;
 
     public EpollHandle()
-        : base(invalidHandleValue: -1, ownsHandle: true)
+        : base(ownsHandle: true)
     {
         SetHandle(epoll_create1(CloseOnExec));
         if (IsInvalid)
             throw Libc.GetException("epoll_create1");
     }
 
-    public override bool IsInvalid => handle == -1;
-
     /// <summary>Adds a descriptor; if a previous removal failed, updates it.</summary>
-    /// <returns><see langword="false"/> if the system refuses; <see cref="Libc.LastError"/> contains the error.</returns>
     public bool Add(int descriptor, uint events, ulong data)
         => Control(ControlAdd, descriptor, events, data) || (Libc.LastError == Libc.ErrorExists && Modify(descriptor, events, data));
 
     /// <summary>Changes the events, and reports those already pending again.</summary>
-    /// <returns><see langword="false"/> if the system refuses; <see cref="Libc.LastError"/> contains the error.</returns>
     public bool Modify(int descriptor, uint events, ulong data) => Control(ControlModify, descriptor, events, data);
 
     /// <summary>Closing the last duplicate of a descriptor removes it too.</summary>

@@ -1,22 +1,21 @@
 using System.Runtime.InteropServices;
+using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>An eventfd, which wakes a waiting loop. Thread-safe, even after disposal.</summary>
-internal sealed unsafe partial class EventHandle : SafeHandle
+internal sealed unsafe partial class EventHandle : SafeHandleMinusOneIsInvalid
 {
     private const int CloseOnExec = 0x80000;
     private const int NonBlocking = 0x800;
 
     public EventHandle()
-        : base(invalidHandleValue: -1, ownsHandle: true)
+        : base(ownsHandle: true)
     {
         SetHandle(eventfd(0, CloseOnExec | NonBlocking));
         if (IsInvalid)
             throw Libc.GetException("eventfd");
     }
-
-    public override bool IsInvalid => handle == -1;
 
     public int Descriptor => (int)handle;
 

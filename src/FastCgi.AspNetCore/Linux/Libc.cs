@@ -53,10 +53,8 @@ internal static unsafe partial class Libc
 
     public static int LastError => Marshal.GetLastPInvokeError();
 
-    /// <returns>The descriptor of a non-blocking socket, or -1.</returns>
     public static int Accept(SafeSocketHandle listener) => accept4(listener, null, null, CloseOnExec | NonBlocking);
 
-    /// <summary>Opens a file or folder for reading. The handle is invalid on an error.</summary>
     public static SafeFileHandle Open(string path, int flags = 0) => open(path, CloseOnExec | flags);
 
     /// <summary>Errors are ignored: the descriptor is closed anyway.</summary>
@@ -76,21 +74,18 @@ internal static unsafe partial class Libc
         return ioctl(socket, UnsentLength, &length) < 0 ? 0 : length;
     }
 
-    /// <inheritdoc cref="GetUndeliveredLength(int)"/>
     public static int GetUndeliveredLength(SafeSocketHandle socket)
     {
         var length = 0;
         return ioctl(socket, UnsentLength, &length) < 0 ? 0 : length;
     }
 
-    /// <summary>Whether a socket was shut down for receiving.</summary>
     public static bool IsShutDown(int socket)
     {
         var descriptor = new PollDescriptor { Descriptor = socket, Events = (short)EpollPeerHangUp };
         return poll(&descriptor, 1, 0) > 0 && (descriptor.Events & descriptor.Found) != 0;
     }
 
-    /// <summary>Makes closing the socket reset the connection.</summary>
     public static void ResetOnClose(int socket)
     {
         var linger = stackalloc int[2] { 1, 0 };
@@ -139,7 +134,6 @@ internal static unsafe partial class Libc
     [LibraryImport(Library)]
     private static partial int ioctl(SafeSocketHandle socket, nuint request, int* value);
 
-    /// <summary>struct pollfd.</summary>
     [StructLayout(LayoutKind.Sequential)]
     private struct PollDescriptor
     {
@@ -148,7 +142,6 @@ internal static unsafe partial class Libc
         public short Found;
     }
 
-    /// <summary>struct iovec.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public struct IOVector
     {
@@ -156,7 +149,6 @@ internal static unsafe partial class Libc
         public nint Length;
     }
 
-    /// <summary>struct msghdr.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public struct MessageHeader
     {

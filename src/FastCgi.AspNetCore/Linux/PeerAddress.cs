@@ -7,7 +7,6 @@ namespace FastCgi.AspNetCore.Linux;
 /// <summary>Identifies the peer of a socket.</summary>
 internal static class PeerAddress
 {
-    /// <returns>The address of the peer, or <see langword="null"/> if unknown.</returns>
     public static EndPoint? Get(int descriptor)
     {
         try
@@ -23,7 +22,6 @@ internal static class PeerAddress
     }
 
     /// <summary>Describes the peer process of a unix socket, which has no address.</summary>
-    /// <returns><see langword="null"/> if the socket is not a unix socket, or the process is unknown.</returns>
     public static string? DescribeProcess(int descriptor)
     {
         using var handle = new SafeSocketHandle(descriptor, ownsHandle: false);
@@ -31,7 +29,6 @@ internal static class PeerAddress
         return DescribeProcess(socket);
     }
 
-    /// <inheritdoc cref="DescribeProcess(int)"/>
     public static string? DescribeProcess(Socket socket)
     {
         try

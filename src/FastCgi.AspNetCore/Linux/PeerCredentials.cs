@@ -6,7 +6,6 @@ using System.Runtime.Versioning;
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>The credentials of the peer of a unix socket, from the time when it connected.</summary>
-/// <param name="User">The user id.</param>
 /// <param name="Groups">The group id and the supplementary groups.</param>
 internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups)
 {
@@ -20,7 +19,6 @@ internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups)
     /// <summary>The process id, or 0 if the process is outside of this container.</summary>
     public uint Process { get; private init; }
 
-    /// <returns><see langword="null"/> if unknown.</returns>
     [SupportedOSPlatform("linux")]
     public static PeerCredentials? Get(Socket socket)
     {

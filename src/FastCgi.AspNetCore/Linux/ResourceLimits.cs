@@ -8,7 +8,6 @@ internal static partial class ResourceLimits
     // The usual default of POSIX systems.
     private const long UsualDescriptors = 1_024;
 
-    // Linux constants.
     private const int Threads = 6;
     private const int Descriptors = 7;
 
@@ -27,7 +26,6 @@ internal static partial class ResourceLimits
     [LibraryImport(Libc.Library)]
     private static partial int getrlimit(int resource, out ResourceLimit limit);
 
-    /// <summary>struct rlimit.</summary>
     [StructLayout(LayoutKind.Sequential)]
     private struct ResourceLimit
     {

@@ -7,9 +7,7 @@ using FastCgi.AspNetCore.Accounts;
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>The file of a unix socket. Uses system calls, because .NET removes whatever is at the path when the socket is disposed.</summary>
-/// <param name="path">The path.</param>
 /// <param name="identity">Distinguishes the file from another one at the same path; <see langword="null"/> if unknown.</param>
-/// <param name="isSocket">Whether it is a socket.</param>
 [SupportedOSPlatform("linux")]
 internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIdentity? identity, bool isSocket)
 {
@@ -31,7 +29,6 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
     public bool IsSocket => isSocket;
 
     /// <summary>Finds the file at a path, without following links.</summary>
-    /// <returns><see langword="null"/> if there is none.</returns>
     public static SocketFile? Find(string path)
     {
         try
@@ -52,7 +49,6 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
     }
 
     /// <summary>The owner and permissions of the file at a path, following links.</summary>
-    /// <returns><see langword="null"/> if unknown.</returns>
     public static FilePermissions? GetPermissions(string path)
     {
         try
@@ -79,7 +75,6 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
     }
 
     /// <summary>Creates a socket file. It does not listen yet, so no client can connect.</summary>
-    /// <exception cref="IOException">The system refuses.</exception>
     public static Socket Bind(string path)
     {
         var address = stackalloc byte[AddressFamilyLength + MaxPathLength];
@@ -95,8 +90,6 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
         throw error;
     }
 
-    /// <summary>Sets owner and group; <see langword="null"/> leaves either unchanged.</summary>
-    /// <exception cref="IOException">The system refuses.</exception>
     public static void ChangeOwner(string path, uint? user, uint? group)
     {
         if (lchown(path, user ?? uint.MaxValue, group ?? uint.MaxValue) != 0)
@@ -130,7 +123,6 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
     [LibraryImport(Libc.Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     private static partial int statx(int folder, string path, int flags, uint mask, Statx* status);
 
-    /// <summary>Device and inode.</summary>
     public sealed record FileIdentity(uint DeviceMajor, uint DeviceMinor, ulong Inode);
 
     /// <summary>struct statx, which is the same on every processor.</summary>

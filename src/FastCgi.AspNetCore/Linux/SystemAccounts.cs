@@ -9,8 +9,6 @@ internal static unsafe partial class SystemAccounts
     // The system calls return a shared buffer.
     private static readonly Lock s_lock = new();
 
-    /// <param name="name">A name or number.</param>
-    /// <returns>The user id, or <see langword="null"/> if there is no such user.</returns>
     public static uint? FindUser(string name)
     {
         if (Number(name) is { } number)
@@ -20,8 +18,6 @@ internal static unsafe partial class SystemAccounts
             return getpwnam(name) is var entry && entry is null ? null : entry->Number;
     }
 
-    /// <param name="name">A name or number.</param>
-    /// <returns>The group id, or <see langword="null"/> if there is no such group.</returns>
     public static uint? FindGroup(string name)
     {
         if (Number(name) is { } number)

@@ -60,7 +60,6 @@ internal static unsafe partial class ThreadClock
     [LibraryImport(Libc.Library)]
     private static partial int getrusage(int who, ResourceUsage* usage);
 
-    /// <summary>struct timespec.</summary>
     [StructLayout(LayoutKind.Sequential)]
     private struct TimeSpec
     {
@@ -68,7 +67,6 @@ internal static unsafe partial class ThreadClock
         public nint Nanoseconds;
     }
 
-    /// <summary>struct rusage.</summary>
     [StructLayout(LayoutKind.Sequential)]
     private struct ResourceUsage
     {

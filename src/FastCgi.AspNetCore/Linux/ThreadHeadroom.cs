@@ -10,10 +10,6 @@ namespace FastCgi.AspNetCore.Linux;
 /// Threads are limited by the control group (<c>TasksMax=</c>, <c>--pids-limit</c>), which reports its usage, and per user (<c>LimitNPROC=</c>,
 /// <c>ulimit -u</c>), whose threads are counted in /proc. Thread-safe.
 /// </remarks>
-/// <param name="proc">The folder /proc.</param>
-/// <param name="groups">The folder of control groups.</param>
-/// <param name="getUserLimit">Returns the maximum number of threads of the user; <see langword="null"/> for no limit.</param>
-/// <param name="time">The clock.</param>
 internal sealed class ThreadHeadroom(string proc, string groups, Func<long?> getUserLimit, TimeProvider time)
 {
     // A quarter: 128 of 512 in a container. The thread pool needs threads per processor, so the reserve has a maximum.
@@ -89,7 +85,6 @@ internal sealed class ThreadHeadroom(string proc, string groups, Func<long?> get
         return count;
     }
 
-    /// <returns><see langword="null"/> if the process has ended.</returns>
     private (long User, long Threads)? ReadProcess(string name)
     {
         try
@@ -143,7 +138,6 @@ internal sealed class ThreadHeadroom(string proc, string groups, Func<long?> get
         return found;
     }
 
-    /// <returns><see langword="null"/> if the file cannot be read.</returns>
     private static string? ReadText(string file)
     {
         try

@@ -15,10 +15,8 @@ internal ref struct NameValuePairReader(ReadOnlySpan<byte> stream)
     private readonly ReadOnlySpan<byte> _stream = stream;
 
     public int Offset { get; private set; }
-
     public bool IsMalformed { get; private set; }
 
-    /// <returns><see langword="false"/> at the end of the stream, or if it is malformed.</returns>
     public bool TryRead(out ReadOnlySpan<byte> name, out ReadOnlySpan<byte> value)
     {
         name = default;
@@ -42,7 +40,6 @@ internal ref struct NameValuePairReader(ReadOnlySpan<byte> stream)
         return true;
     }
 
-    /// <returns>The size of the length field, or 0 if it is incomplete.</returns>
     private static int ReadLength(ReadOnlySpan<byte> source, out uint length)
     {
         length = 0;

@@ -8,7 +8,6 @@ internal static class NameValuePairWriter
     public static int GetLength(int nameLength, int valueLength)
         => LengthSize(nameLength) + LengthSize(valueLength) + nameLength + valueLength;
 
-    /// <returns>The number of bytes written.</returns>
     public static int Write(Span<byte> destination, ReadOnlySpan<byte> name, ReadOnlySpan<byte> value)
     {
         var written = WriteLength(destination, name.Length);

@@ -8,10 +8,8 @@ internal enum ProtocolError : byte
     /// <summary>A record's version is not 1, so nothing after it can be trusted.</summary>
     UnsupportedVersion,
 
-    /// <summary>The connection starts with an HTTP request: a client or a <c>proxy_pass</c>.</summary>
     HttpOnFastCgiPort,
 
-    /// <summary>The connection starts with a TLS handshake.</summary>
     TlsOnFastCgiPort,
 
     /// <summary>An application record with request id 0 (section 3.3).</summary>
@@ -20,7 +18,6 @@ internal enum ProtocolError : byte
     /// <summary>A BEGIN_REQUEST whose content is not 8 bytes (section 5.1).</summary>
     BeginRequestLength,
 
-    /// <summary>A BEGIN_REQUEST for an id that is in use.</summary>
     DuplicateRequestId,
 
     /// <summary>A GET_VALUES whose content is not a list of name-value pairs (section 4.1).</summary>

@@ -112,18 +112,11 @@ internal enum RecordReadResult : byte
 }
 
 /// <summary>A part of a record.</summary>
-/// <param name="header">The record's header.</param>
-/// <param name="content">The content; empty only if the record has none.</param>
-/// <param name="isStart">Whether this is the first piece of the record.</param>
-/// <param name="isEnd">Whether this is the last piece of the record.</param>
 internal readonly ref struct RecordPiece(RecordHeader header, ReadOnlySpan<byte> content, bool isStart, bool isEnd)
 {
     public RecordHeader Header { get; } = header;
-
     public ReadOnlySpan<byte> Content { get; } = content;
-
     public bool IsStart { get; } = isStart;
-
     public bool IsEnd { get; } = isEnd;
 
     /// <summary>An empty record ends a stream (section 3.3).</summary>

@@ -94,7 +94,6 @@ internal static class StatusEndpoint
                 return name;
         }
 
-        // A quality of 0 means not acceptable.
         var accepted = request.GetTypedHeaders().Accept.Where(static type => type.Quality is not 0).OrderByDescending(static type => type.Quality ?? 1);
         return accepted.Select(GetFormat).FirstOrDefault(static name => name is not null) ?? "html";
     }

@@ -8,8 +8,6 @@ internal static class StatusPage
 {
     private static readonly Lazy<string> s_template = new(Load);
 
-    /// <param name="status">The first snapshot.</param>
-    /// <param name="policy">The Content-Security-Policy, which allows only the script of the page.</param>
     public static string Write(StatusSnapshot status, out string policy)
     {
         var nonce = Convert.ToBase64String(RandomNumberGenerator.GetBytes(16));

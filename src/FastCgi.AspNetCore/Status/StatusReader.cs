@@ -24,7 +24,6 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
         typeof(StatusReader).Assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>()?.InformationalVersion.Split('+')[0] ?? "?";
 
     /// <param name="isWhole">Whether to include connections, requests and process data, which cost most; metrics do not need them.</param>
-    /// <returns><see langword="null"/> before the server has started.</returns>
     public StatusSnapshot? Read(bool isWhole = true)
     {
         if (server is not { Connections: { } connections, Scheduler: { } scheduler })

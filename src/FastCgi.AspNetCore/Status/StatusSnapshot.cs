@@ -6,52 +6,30 @@ namespace FastCgi.AspNetCore.Status;
 internal sealed record StatusSnapshot
 {
     public required string Application { get; init; }
-
     public required string Version { get; init; }
-
     public required string Runtime { get; init; }
-
     public required string System { get; init; }
-
     public required int ProcessId { get; init; }
-
     public required DateTimeOffset StartedAt { get; init; }
-
     public required double Uptime { get; init; }
-
     public required DateTimeOffset TakenAt { get; init; }
-
     public required string State { get; init; }
-
     public required string Engine { get; init; }
-
     public required int Loops { get; init; }
-
     public required string Scheduling { get; init; }
-
     public required IReadOnlyList<string> Endpoints { get; init; }
-
     public required ConnectionTotals Connections { get; init; }
-
     public required RequestTotals Requests { get; init; }
-
     public required RecentStatus Recent { get; init; }
-
     public required ResourceStatus Resources { get; init; }
-
     public required IReadOnlyList<LimitStatus> Limits { get; init; }
-
     public required IReadOnlyList<FindingStatus> Recommendations { get; init; }
-
     public required IReadOnlyList<FindingStatus> Errors { get; init; }
-
     public required IReadOnlyList<FrontEndStatus> FrontEnds { get; init; }
 
     /// <summary>Sampled requests of web servers beyond those listed.</summary>
     public long OtherFrontEndSamples { get; init; }
-
     public required IReadOnlyList<ConnectionStatus> OpenConnections { get; init; }
-
     public required IReadOnlyList<RequestStatus> ActiveRequests { get; init; }
 }
 

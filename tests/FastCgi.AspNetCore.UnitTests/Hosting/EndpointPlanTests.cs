@@ -136,7 +136,7 @@ public sealed class EndpointPlanTests : IDisposable
         var error = Assert.Throws<FormatException>(() => Make(["http://*:80", address]));
 
         Assert.Contains(address, error.Message, StringComparison.Ordinal);
-        Assert.Contains("The forms are ", error.Message, StringComparison.Ordinal);
+        Assert.Contains("Valid forms are ", error.Message, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -181,8 +181,8 @@ public sealed class EndpointPlanTests : IDisposable
     }
 
     [Theory]
-    [InlineData("fastcgi://fd:other", "no socket of the name 'other' was passed to this process. There is web")]
-    [InlineData("fastcgi://fd:Web", "no socket of the name 'Web' was passed to this process. There is web")]
+    [InlineData("fastcgi://fd:other", "no socket named 'other' was passed to this process. The passed names are web")]
+    [InlineData("fastcgi://fd:Web", "no socket named 'Web' was passed to this process. The passed names are web")]
     public void Make_UnknownNameOfInheritedSocket_ErrorTellsTheNames(string address, string reason)
     {
         Inherit((0, null), (3, "web"), (4, "web"));
@@ -197,7 +197,7 @@ public sealed class EndpointPlanTests : IDisposable
     {
         var error = Assert.Throws<IOException>(() => Make(["fastcgi://fd:web"]));
 
-        Assert.Contains("'web' was passed to this process. None was", error.Message, StringComparison.Ordinal);
+        Assert.Contains("'web' was passed to this process. No sockets were passed;", error.Message, StringComparison.Ordinal);
     }
 
     [Fact]

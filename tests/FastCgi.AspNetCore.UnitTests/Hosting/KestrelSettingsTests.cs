@@ -55,7 +55,7 @@ public sealed class KestrelSettingsTests : IDisposable
 
         var log = Assert.Single(_logs.All);
         Assert.Equal((LogLevel.Information, "KestrelOptionsTaken"), (log.Level, log.EventName));
-        Assert.Contains($"otherwise: {name}. These have no effect on FastCGI: none.", log.Message, StringComparison.Ordinal);
+        Assert.Contains($"override them: {name}. Kestrel options without effect on FastCGI: none.", log.Message, StringComparison.Ordinal);
 
         // A setting of FastCGI's own says otherwise.
         using var logs = new CollectedLogs();
@@ -71,7 +71,7 @@ public sealed class KestrelSettingsTests : IDisposable
 
         settings.Report(options, _logs.CreateLogger(""));
 
-        Assert.Contains($"otherwise: none. These have no effect on FastCGI: {name}.", Assert.Single(_logs.All).Message, StringComparison.Ordinal);
+        Assert.Contains($"override them: none. Kestrel options without effect on FastCGI: {name}.", Assert.Single(_logs.All).Message, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -120,7 +120,7 @@ public sealed class KestrelSettingsTests : IDisposable
         settings.Configure(options);
         settings.Report(options, _logs.CreateLogger(""));
 
-        Assert.Contains("otherwise: AllowSynchronousIO.", Assert.Single(_logs.All).Message, StringComparison.Ordinal);
+        Assert.Contains("override them: AllowSynchronousIO.", Assert.Single(_logs.All).Message, StringComparison.Ordinal);
     }
 
     private static (KestrelSettings Settings, FastCgiServerOptions Options) Read(Action<KestrelServerOptions> set)

@@ -63,7 +63,7 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
 
         var message = Refuse();
 
-        Assert.EndsWith(": there is a socket that this process may not connect to, so it cannot tell whether it is in use. Remove it, or choose another path.", message, StringComparison.Ordinal);
+        Assert.EndsWith(": a socket exists there, and this process may not connect to it to check whether it is in use. Remove it, or choose another path.", message, StringComparison.Ordinal);
         Assert.True(File.Exists(SocketPath));
     }
 
@@ -110,8 +110,8 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
     }
 
     [Theory]
-    [InlineData("no-such", null, "there is no user 'no-such'. Create it, or choose one of those that 'getent passwd' shows.")]
-    [InlineData(null, "no-such", "there is no group 'no-such'. Create it, or choose one of those that 'getent group' shows.")]
+    [InlineData("no-such", null, "the user 'no-such' does not exist. Create it, or choose one from getent passwd.")]
+    [InlineData(null, "no-such", "the group 'no-such' does not exist. Create it, or choose one from getent group.")]
     public void Listen_AccountThatThereIsNot_ErrorSaysWhereToLook(string? owner, string? group, string why)
         => Assert.EndsWith(why, Assert.Throws<IOException>(() => Listen(SocketPath, listen => (listen.Owner, listen.Group) = (owner, group))).Message, StringComparison.Ordinal);
 
@@ -146,8 +146,8 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
     [Fact]
     public void ListenElsewhere_WhatCannotBe_IsAnError()
     {
-        Assert.EndsWith("Owner and Group need Linux.", Assert.Throws<IOException>(() => ListenElsewhere(SocketPath, static listen => listen.Owner = "root")).Message, StringComparison.Ordinal);
-        Assert.EndsWith("Owner and Group need Linux.", Assert.Throws<IOException>(() => ListenElsewhere(SocketPath, static listen => listen.Group = "root")).Message, StringComparison.Ordinal);
+        Assert.EndsWith("Owner and Group require Linux.", Assert.Throws<IOException>(() => ListenElsewhere(SocketPath, static listen => listen.Owner = "root")).Message, StringComparison.Ordinal);
+        Assert.EndsWith("Owner and Group require Linux.", Assert.Throws<IOException>(() => ListenElsewhere(SocketPath, static listen => listen.Group = "root")).Message, StringComparison.Ordinal);
         _folder.UnixFileMode = ReadOnly;
         Assert.IsType<SocketException>(AsNobody(() => ListenElsewhere(SocketPath)));
     }

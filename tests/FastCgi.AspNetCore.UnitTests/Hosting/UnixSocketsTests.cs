@@ -91,8 +91,8 @@ public sealed class UnixSocketsTests : IDisposable
     }
 
     [Theory]
-    [InlineData("no-such-user", null, "there is no user 'no-such-user'")]
-    [InlineData(null, "no-such-group", "there is no group 'no-such-group'")]
+    [InlineData("no-such-user", null, "the user 'no-such-user' does not exist")]
+    [InlineData(null, "no-such-group", "the group 'no-such-group' does not exist")]
     public void Listen_UnknownOwnerOrGroup_ErrorAndNothingIsMade(string? owner, string? group, string text)
     {
         AssertFails(text, listen => (listen.Owner, listen.Group) = (owner, group));
