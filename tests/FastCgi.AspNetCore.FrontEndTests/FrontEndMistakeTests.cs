@@ -175,7 +175,7 @@ public sealed class FrontEndMistakeTests
         Assert.Equal(HttpStatusCode.NotFound, (await site.Client.GetAsync("/app/page")).StatusCode);
 
         var warning = await site.FindLogAsync(LogLevel.Warning, "PathBaseNotMatched");
-        Assert.Contains("'/other', which PATH_BASE of the web server says, the last of them /app/page.", warning, StringComparison.Ordinal);
+        Assert.Contains("the last for /app/page), because their path does not begin with the path base '/other' from the parameter PATH_BASE.", warning, StringComparison.Ordinal);
     }
 
     [Theory]

@@ -61,7 +61,7 @@ public sealed class MisconfigurationTests(ITestOutputHelper output) : FrontEndTe
         await using var closed = await TestApplication.StartAsync(folder.GetAddress(usesUnixSocket: true) + "?mode=0600", static _ => { });
         var warning = Assert.Single(closed.Log.Find(LogLevel.Warning, "SocketOutOfReach"));
         const string Options = "?mode=0660&group=www-data";
-        Assert.EndsWith($"{closed.EndPoint}{Options}", warning, StringComparison.Ordinal);
+        Assert.EndsWith($"'fastcgi://unix:{closed.EndPoint}{Options}'.", warning, StringComparison.Ordinal);
 
         using var otherFolder = new ScratchFolder();
         await using var open = await TestApplication.StartAsync(
@@ -101,7 +101,7 @@ public sealed class MisconfigurationTests(ITestOutputHelper output) : FrontEndTe
         // It is written on another thread than the one that accepts.
         await Waiting.UntilAsync(() => site.Log.Find(LogLevel.Warning, "PeerRefused").Any(), "the warning");
         var warning = Assert.Single(site.Log.Find(LogLevel.Warning, "PeerRefused"));
-        Assert.Contains("the last of 127.0.0.1: AllowedAddresses of the endpoint", warning, StringComparison.Ordinal);
+        Assert.Contains("the last from 127.0.0.1), because AllowedAddresses of the endpoint", warning, StringComparison.Ordinal);
     }
 
     [Theory]

@@ -69,7 +69,7 @@ public sealed class SlowRequestTests
         server.Clock.Advance(TimeSpan.FromMinutes(1));
         server.Connect().Send(RecordBytes.Get());
         server.Clock.Advance(s_threshold);
-        Assert.Contains("before this one: 30.", Assert.Single(Reports(server).Skip(100)).Message, StringComparison.Ordinal);
+        Assert.Contains("not logged since the last such message: 30.", Assert.Single(Reports(server).Skip(100)).Message, StringComparison.Ordinal);
         go.SetResult(true);
     }
 

@@ -60,7 +60,7 @@ public sealed class UnixSocketTests : IDisposable
         await using var starter = StartWithoutRights($"ASPNETCORE_URLS=fastcgi://unix:{folder.FullName}/app.sock");
 
         Assert.NotEqual(0, await starter.WaitForExitAsync());
-        Assert.Matches("Failed to listen on fastcgi://unix:.*/run/app.sock: .*(may not see it|cannot make a socket in).*\\.", starter.Output);
+        Assert.Matches("Failed to listen on fastcgi://unix:.*/run/app.sock: .*(cannot access it|cannot create a socket in).*\\.", starter.Output);
     }
 
     [Fact]

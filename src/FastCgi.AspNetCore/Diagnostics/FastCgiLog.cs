@@ -91,7 +91,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(30, LogLevel.Information, "{Path} accepts connections from {Who}.", EventName = "SocketAccess")]
     public static partial void SocketAccess(this ILogger log, string path, string who);
 
-    [LoggerMessage(31, LogLevel.Warning, "{Path} accepts connections only from {Who}. No known web-server user on this machine ({Users}) can connect: {Obstacle}; see docs/troubleshooting.md#permission-denied. {Advice}", EventName = "SocketOutOfReach")]
+    [LoggerMessage(31, LogLevel.Warning, "{Path} accepts connections only from {Who}. No known web-server user on this machine ({Users}) can connect: {Obstacle}. See docs/troubleshooting.md#permission-denied. {Advice}", EventName = "SocketOutOfReach")]
     public static partial void SocketOutOfReach(this ILogger log, string path, string who, string users, string obstacle, string advice);
 
     [LoggerMessage(32, LogLevel.Warning, "ASPNETCORE_FORWARDEDHEADERS_ENABLED is set, so any client can forge its address and scheme with X-Forwarded-For and X-Forwarded-Proto. Remove the variable. Behind a load balancer, configure the web server to trust only the load balancer's headers.", EventName = "ForwardedHeadersEnabled")]
@@ -100,7 +100,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(12, LogLevel.Warning, "Could not notify systemd, which may consider the service failed or hung.", EventName = "NotifyFailed")]
     public static partial void NotifyFailed(this ILogger log, Exception exception);
 
-    [LoggerMessage(13, LogLevel.Warning, "The system limits the backlog of {Address} to {Limit} connections instead of {Backlog}, so the web server may answer 502 during a burst. Raise net.core.somaxconn, or lower Backlog of the endpoint; see docs/troubleshooting.md#resource-temporarily-unavailable.", EventName = "BacklogCut")]
+    [LoggerMessage(13, LogLevel.Warning, "The system limits the backlog of {Address} to {Limit} connections instead of {Backlog}, so the web server may answer 502 during a burst. Raise net.core.somaxconn, or lower Backlog of the endpoint. See docs/troubleshooting.md#resource-temporarily-unavailable.", EventName = "BacklogCut")]
     public static partial void BacklogCut(this ILogger log, int limit, int backlog, string address);
 
     [LoggerMessage(14, LogLevel.Error, "A thread or callback of the server failed. The affected request or connection was terminated; the server continues.", EventName = "ServerFailed")]
@@ -130,7 +130,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(20, LogLevel.Debug, @"Connection id ""{ConnectionId}"": Closed because of a protocol error: {Error}.", EventName = "ProtocolError")]
     public static partial void ProtocolError(this ILogger log, string connectionId, ProtocolError error);
 
-    [LoggerMessage(21, LogLevel.Warning, "A FastCGI endpoint received {Protocol} from {RemoteEndPoint} ({Count} since the last such message). If that is the web server, configure it for FastCGI, such as fastcgi_pass instead of proxy_pass in nginx; see docs/troubleshooting.md#400-bad-request.", EventName = "WrongProtocol")]
+    [LoggerMessage(21, LogLevel.Warning, "A FastCGI endpoint received {Protocol} from {RemoteEndPoint} ({Count} since the last such message). If that is the web server, configure it for FastCGI, such as fastcgi_pass instead of proxy_pass in nginx. See docs/troubleshooting.md#400-bad-request.", EventName = "WrongProtocol")]
     public static partial void WrongProtocol(this ILogger log, string protocol, string remoteEndPoint, long count);
 
     [LoggerMessage(22, LogLevel.Debug, @"Connection id ""{ConnectionId}"": The web server aborted request {RequestId}.", EventName = "AbortRequestReceived")]
@@ -148,7 +148,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(35, LogLevel.Warning, "A web server sends requests in the role {Role}, which the server refuses because it is not in FastCgiServerOptions.Roles. Add the role there, or remove it from the configuration of the web server.", EventName = "RoleNotServed")]
     public static partial void RoleNotServed(this ILogger log, FastCgiRole role);
 
-    [LoggerMessage(27, LogLevel.Warning, "The server refused connections to {EndPoint} ({Count} since the last such message, the last from {Peer}), because {Setting} does not allow the peer. If it is the web server, add it there; see docs/troubleshooting.md#502-bad-gateway.", EventName = "PeerRefused")]
+    [LoggerMessage(27, LogLevel.Warning, "The server refused connections to {EndPoint} ({Count} since the last such message, the last from {Peer}), because {Setting} does not allow the peer. If it is the web server, add it there. See docs/troubleshooting.md#502-bad-gateway.", EventName = "PeerRefused")]
     public static partial void PeerRefused(this ILogger log, EndPoint endPoint, long count, string peer, string setting);
 
     [LoggerMessage(40, LogLevel.Error, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": An unhandled exception was thrown by the application.", EventName = "ApplicationError")]
@@ -175,7 +175,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(47, LogLevel.Error, @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The server failed to end the request.", EventName = "RequestEndFailed")]
     public static partial void RequestEndFailed(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
 
-    [LoggerMessage(48, LogLevel.Warning, "Requests were answered 413 ({Count} since the last such message), because their bodies exceed MaxRequestBodySize, {Limit} bytes. To accept them, raise FastCgi:Limits:MaxRequestBodySize, or add [RequestSizeLimit] to the endpoint; see docs/troubleshooting.md#413-content-too-large.", EventName = "RequestBodyTooLarge")]
+    [LoggerMessage(48, LogLevel.Warning, "Requests were answered 413 ({Count} since the last such message), because their bodies exceed MaxRequestBodySize, {Limit} bytes. To accept them, raise FastCgi:Limits:MaxRequestBodySize, or add [RequestSizeLimit] to the endpoint. See docs/troubleshooting.md#413-content-too-large.", EventName = "RequestBodyTooLarge")]
     public static partial void RequestBodyTooLarge(this ILogger log, long count, long? limit);
 
     [LoggerMessage(50, LogLevel.Debug, "The client certificate is hidden from the application, because SSL_CLIENT_VERIFY is '{Verdict}': the web server has not verified it, or does not pass the variable.", EventName = "ClientCertificateNotVerified")]
@@ -196,7 +196,7 @@ internal static partial class FastCgiLog
     [LoggerMessage(57, LogLevel.Warning, "Requests were answered 404 ({Count} since the last such message, the last for {Target}), because their path does not begin with the path base '{PathBase}' from {Source}. Set the path base to the path of the location: fastcgi_param PATH_BASE /app; for location /app/ in nginx, SetEnv PATH_BASE /app for <Location /app> in Apache, or FastCgi:PathBase=/app for any web server. See docs/troubleshooting.md#404-not-found.", EventName = "PathBaseNotMatched")]
     public static partial void PathBaseNotMatched(this ILogger log, long count, string target, string pathBase, string source);
 
-    [LoggerMessage(58, LogLevel.Warning, "The application redirected requests to https ({Count} since the last such message) that the web server reported as http although {Evidence} indicates https, so clients may be in a redirect loop. Configure the web server to pass the scheme, only for requests from the load balancer: fastcgi_param HTTPS on; in nginx, SetEnv HTTPS on in Apache, mod_extforward in lighttpd, set-param REQUEST_SCHEME https in HAProxy; see 'Behind a load balancer' in docs/front-ends and docs/troubleshooting.md#redirect-loop. Without a load balancer, the client forged the header.", EventName = "RedirectToHttps")]
+    [LoggerMessage(58, LogLevel.Warning, "The application redirected requests to https ({Count} since the last such message) that the web server reported as http although {Evidence} indicates https, so clients may be in a redirect loop. Configure the web server to pass the scheme, only for requests from the load balancer: fastcgi_param HTTPS on; in nginx, SetEnv HTTPS on in Apache, mod_extforward in lighttpd, set-param REQUEST_SCHEME https in HAProxy ('Behind a load balancer' in docs/front-ends). Without a load balancer, the client forged the header. See docs/troubleshooting.md#redirect-loop.", EventName = "RedirectToHttps")]
     public static partial void RedirectToHttps(this ILogger log, long count, string evidence);
 
     [LoggerMessage(AuthorizationAbsentId, LogLevel.Information, "A request without Authorization was answered 401; {WebServer} drops that header by default. If clients send it, add {Line} unless it is already there. See docs/troubleshooting.md#401-unauthorized.", EventName = "AuthorizationAbsent")]
@@ -211,10 +211,10 @@ internal static partial class FastCgiLog
     [LoggerMessage(53, LogLevel.Warning, "The web server does not pass {Parameters}, so {Result} ({Count} since the last such message). {Advice} See docs/troubleshooting.md#400-bad-request.", EventName = "ParametersMissing")]
     public static partial void ParametersMissing(this ILogger log, string parameters, long count, string result, string advice);
 
-    [LoggerMessage(54, LogLevel.Warning, "HTTP_HOST is '{Host}' without a port although the web server was reached on port {Port} ({Count} since the last such message), so absolute redirects and links lack the port. If clients use port {Port}, add after include fastcgi_params; in nginx: fastcgi_param HTTP_HOST $host:$server_port; Otherwise, as behind a load balancer or a port mapping, pass the port that clients use: fastcgi_param SERVER_PORT 443; (HAProxy: set-param SERVER_PORT 443); see docs/troubleshooting.md#redirects-to-another-port.", EventName = "HostWithoutPort")]
+    [LoggerMessage(54, LogLevel.Warning, "HTTP_HOST is '{Host}' without a port although the web server was reached on port {Port} ({Count} since the last such message), so absolute redirects and links lack the port. If clients use port {Port}, add after include fastcgi_params; in nginx: fastcgi_param HTTP_HOST $host:$server_port; Otherwise, as behind a load balancer or a port mapping, pass the port that clients use: fastcgi_param SERVER_PORT 443; (HAProxy: set-param SERVER_PORT 443). See docs/troubleshooting.md#redirects-to-another-port.", EventName = "HostWithoutPort")]
     public static partial void HostWithoutPort(this ILogger log, string? port, string host, long count);
 
-    [LoggerMessage(56, LogLevel.Warning, "Requests were answered 503 ({Count} since the last such message), because {Limit} were active (MaxConcurrentRequests) and {Queue} waited (RequestQueueLimit). Raise FastCgi:Limits:MaxConcurrentRequests, or let more requests wait with FastCgi:Limits:RequestQueueLimit; see docs/troubleshooting.md#503-service-unavailable.", EventName = "RequestsRefused")]
+    [LoggerMessage(56, LogLevel.Warning, "Requests were answered 503 ({Count} since the last such message), because {Limit} were active (MaxConcurrentRequests) and {Queue} waited (RequestQueueLimit). Raise FastCgi:Limits:MaxConcurrentRequests, or let more requests wait with FastCgi:Limits:RequestQueueLimit. See docs/troubleshooting.md#503-service-unavailable.", EventName = "RequestsRefused")]
     public static partial void RequestsRefused(this ILogger log, long count, long? limit, int queue);
 
     [LoggerMessage(89, LogLevel.Warning, "Requests were answered 503 ({Count} since the last such message), because they waited for {Timeout} (RequestQueueTimeout) while {Limit} were active (MaxConcurrentRequests). Make the application faster, or raise FastCgi:Limits:MaxConcurrentRequests; to refuse requests sooner, lower FastCgi:Limits:RequestQueueLimit. See docs/troubleshooting.md#503-service-unavailable.", EventName = "RequestsWaitedTooLong")]

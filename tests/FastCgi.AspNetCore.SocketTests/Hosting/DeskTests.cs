@@ -106,7 +106,7 @@ public sealed class DeskTests : IDisposable
         Assert.NotEqual(0, await socket.ReceiveAsync(new byte[100]).WaitAsync(Waiting.Patience));
 
         var warning = Assert.Single(_logs.All, static log => log.EventName == "WrongProtocol").Message;
-        Assert.Contains($"by process {Environment.ProcessId} (", warning, StringComparison.Ordinal);
+        Assert.Contains($"from process {Environment.ProcessId} (", warning, StringComparison.Ordinal);
         Assert.Contains("over a unix socket", warning, StringComparison.Ordinal);
     }
 

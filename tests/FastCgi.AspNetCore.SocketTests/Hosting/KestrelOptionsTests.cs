@@ -93,7 +93,7 @@ public sealed class KestrelOptionsTests : IDisposable
 
         Assert.False(options.AllowSynchronousIO);
         Assert.Equal((30_000_000, 70, 2_000_000), (options.Limits.MaxRequestBodySize, options.Limits.MaxConcurrentConnections, options.Limits.MaxRequestBufferSize));
-        Assert.Contains("says otherwise: Limits.MaxRequestBufferSize. ", line!.Message, StringComparison.Ordinal);
+        Assert.Contains("override them: Limits.MaxRequestBufferSize. ", line!.Message, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -110,7 +110,7 @@ public sealed class KestrelOptionsTests : IDisposable
         var (options, line) = await StartAsync();
 
         Assert.Null(options.Limits.KeepAliveTimeout);
-        Assert.Contains("says otherwise: none. These have no effect on FastCGI: AddServerHeader, ", line!.Message, StringComparison.Ordinal);
+        Assert.Contains("override them: none. Kestrel options without effect on FastCGI: AddServerHeader, ", line!.Message, StringComparison.Ordinal);
         Assert.Contains("FastCgi:Limits:MaxRequestParametersTotalSize", line.Message, StringComparison.Ordinal);
         Assert.Contains("Limits.MinResponseDataRate", line.Message, StringComparison.Ordinal);
     }

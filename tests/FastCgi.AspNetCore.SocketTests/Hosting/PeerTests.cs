@@ -22,7 +22,7 @@ public sealed class PeerTests : IDisposable
 
     [Theory, EveryEngine]
     public async Task Connect_OtherAddress_IsClosedAtOnce(FastCgiTransportEngine engine)
-        => await AssertRefusedAsync(engine, Loopback, static listen => listen.AllowedAddresses.Add("192.0.2.1"), "the last of 127.0.0.1: AllowedAddresses of the endpoint");
+        => await AssertRefusedAsync(engine, Loopback, static listen => listen.AllowedAddresses.Add("192.0.2.1"), "the last from 127.0.0.1), because AllowedAddresses of the endpoint");
 
     [Theory, EveryEngine]
     public async Task Connect_AddressOfTheVariable_IsServed(FastCgiTransportEngine engine)
@@ -57,7 +57,7 @@ public sealed class PeerTests : IDisposable
         {
             listen.AllowedUsers.Add(Other(1_234_567));
             listen.AllowedGroups.Add(Other(1_234_568));
-        }, $"a process of the user {Environment.UserName} and the group ", ": AllowedUsers or AllowedGroups of the endpoint");
+        }, $"a process of the user {Environment.UserName} and the group ", ", because AllowedUsers or AllowedGroups of the endpoint");
     }
 
     [Theory]

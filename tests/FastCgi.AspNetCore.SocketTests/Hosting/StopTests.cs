@@ -194,7 +194,7 @@ public sealed class StopTests : IDisposable
         {
             await GetServer(app).StopAsync(patience.Token).WaitAsync(Waiting.Patience);
 
-            Assert.StartsWith("The time to stop is over: 1 requests", Assert.Single(_logs.All, static log => log.EventName == "StopTimedOut").Message, StringComparison.Ordinal);
+            Assert.StartsWith("The shutdown timed out. Requests aborted: 1; ", Assert.Single(_logs.All, static log => log.EventName == "StopTimedOut").Message, StringComparison.Ordinal);
             Assert.False(File.Exists(_folder.GetPath("app.sock")));
             await Assert.ThrowsAnyAsync<SocketException>(() => FastCgiClient.ConnectAsync(UnixAddress));
         }

@@ -54,7 +54,7 @@ public sealed class SocketReachTests : IDisposable
 
         Assert.Equal((LogLevel.Warning, "SocketOutOfReach"), (level, name));
         Assert.Contains($"only from {s_owner}{(isGroupIn ? ", group " : " (mode ")}", message, StringComparison.Ordinal);
-        Assert.Contains($"({WebServer}) can connect: {WebServer} cannot write to it;", message, StringComparison.Ordinal);
+        Assert.Contains($"({WebServer}) can connect: {WebServer} cannot write to it.", message, StringComparison.Ordinal);
         Assert.Contains($" 'fastcgi://unix:{SocketPath}?mode=0660&group={WebServer}'.", message, StringComparison.Ordinal);
         Assert.Equal(!Environment.IsPrivilegedProcess, message.Contains("SupplementaryGroups=daemon", StringComparison.Ordinal));
     }
@@ -68,7 +68,7 @@ public sealed class SocketReachTests : IDisposable
 
         Assert.Equal(LogLevel.Warning, level);
         Assert.Contains($"provided that they may enter {_folder.FullName} (mode 0700, ", message, StringComparison.Ordinal);
-        Assert.Contains($"{WebServer} cannot enter the folder {_folder.FullName}; ", message, StringComparison.Ordinal);
+        Assert.Contains($"{WebServer} cannot enter the folder {_folder.FullName}. ", message, StringComparison.Ordinal);
         Assert.Contains($" Run chmod o+x '{_folder.FullName}'", message, StringComparison.Ordinal);
     }
 
