@@ -102,7 +102,7 @@ public class MisconfigurationTests
         {
             frontEnd.Send(RecordBytes.Get());
             Assert.Equal(503, (await frontEnd.ReadResponseAsync()).Status);
-        }, "answered 503", "1 were under way", "FastCgi:Limits:MaxConcurrentRequests", "FastCgi:Limits:RequestQueueLimit");
+        }, "answered 503", "MaxConcurrentRequests (1) were active", "FastCgi:Limits:MaxConcurrentRequests", "FastCgi:Limits:RequestQueueLimit");
 
         release.SetResult();
         await busy.ReadResponseAsync();
