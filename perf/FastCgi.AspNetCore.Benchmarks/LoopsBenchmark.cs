@@ -68,13 +68,13 @@ public class LoopsBenchmark
         {
             var options = CreateOptions();
             _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
-            _context = ServerContext.Create(options, new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, _scheduler, _scheduler.Watchdog);
+            _context = ServerContext.Create(options, new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, _scheduler, _scheduler.Watchdog.TrySetDeadline);
             _scheduler.EndColdStart();
         }
 
         public void Answer(int number)
         {
-            var queue = new RunQueue(new Loop());
+            var queue = new RunQueue(static () => false);
             var connection = new FastCgiConnection(new ConnectionManager(_context), new BenchmarkTransport());
             for (var i = 0; i < Requests; i++)
             {
@@ -84,12 +84,5 @@ public class LoopsBenchmark
                 _scheduler.RunBatch(queue);
             }
         }
-    }
-
-    private sealed class Loop : IBatchSource
-    {
-        public bool IsEndless => true;
-
-        public bool TryBeginNext(RunQueue queue) => false;
     }
 }

@@ -21,6 +21,7 @@ public class RequestBenchmark
     private BenchmarkTransport _transport = null!;
     private FastCgiConnection _connection = null!;
     private RequestScheduler _scheduler = null!;
+    private readonly RunQueue _queue = new(static () => false);
 
     /// <summary>Opens the connection, and checks the answers before anything is timed.</summary>
     [GlobalSetup]
@@ -30,7 +31,7 @@ public class RequestBenchmark
         _post = RecordBytes.Post(1, "/upload", new byte[1_024]);
         var options = new FastCgiServerOptions();
         _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
-        var context = ServerContext.Create(options, new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, _scheduler, _scheduler.Watchdog);
+        var context = ServerContext.Create(options, new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, _scheduler, _scheduler.Watchdog.TrySetDeadline);
         // Without its watchdog, which would send the first answers early: the runtime still compiles what they run.
         _scheduler.EndColdStart();
         _transport = new BenchmarkTransport { Kept = [] };
@@ -77,7 +78,8 @@ public class RequestBenchmark
     {
         var ready = new ReadyRequests();
         _connection.OnReceived(request, ref ready);
-        _scheduler.Run(ref ready, _connection.Output);
+        _queue.Begin(ref ready, _connection.Output);
+        _scheduler.RunBatch(_queue);
         return _transport.SentLength;
     }
 }

@@ -31,7 +31,7 @@ public class AbortedDownloadTests
     {
         await using var server = await StartAsync();
         var path = SocketPath();
-        await RunAsync(server, new SocketListener(Listen(path), server.Connections, server.Scheduler), path);
+        await RunAsync(server, SocketListener.Create(Listen(path), server.Connections, server.Scheduler), path);
     }
 
     private static Task<TestServer> StartAsync() => TestServer.StartAsync(

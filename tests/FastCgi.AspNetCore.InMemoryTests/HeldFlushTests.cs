@@ -237,7 +237,7 @@ public class HeldFlushTests
 
     private FrontEnd Request(TestServer server)
     {
-        server.Deadlines = _deadlines;
+        server.Deadlines = _deadlines.TryAdd;
         var frontEnd = server.Connect();
         frontEnd.Send(RecordBytes.Get());
         // The thread that called the application sends what was flushed until then.
@@ -246,13 +246,13 @@ public class HeldFlushTests
     }
 
     /// <summary>Deadlines that come when the test says so.</summary>
-    private sealed class ManualDeadlines : CorkDeadlines
+    private sealed class ManualDeadlines
     {
         private readonly List<ResponseOutput> _corked = [];
 
         public bool AreKept { get; set; } = true;
 
-        public override bool TryAdd(ResponseOutput response)
+        public bool TryAdd(ResponseOutput response)
         {
             if (AreKept)
                 _corked.Add(response);

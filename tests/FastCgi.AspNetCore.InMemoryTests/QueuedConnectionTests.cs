@@ -68,7 +68,7 @@ public sealed class QueuedConnectionTests : IDisposable
             queued = Connect(socket.LocalEndPoint!);
             queued.Send(RecordBytes.Get(uri: "/queued"));
         });
-        var listener = new SocketListener(listening, server.Connections, server.Scheduler);
+        var listener = SocketListener.Create(listening, server.Connections, server.Scheduler);
         listener.Start();
 
         await listener.StopAsync(default).Within("the listener to stop");
@@ -85,7 +85,7 @@ public sealed class QueuedConnectionTests : IDisposable
     {
         await using var server = await StartAsync(loops: 1);
         server.GetMaxDescriptors = static () => 3;
-        var listener = new SocketListener(Listen(isUnix, isInherited: false), server.Connections, server.Scheduler);
+        var listener = SocketListener.Create(Listen(isUnix, isInherited: false), server.Connections, server.Scheduler);
         listener.Start();
         for (var i = 0; i < 200; i++)
         {

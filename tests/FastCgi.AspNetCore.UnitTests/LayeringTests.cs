@@ -23,8 +23,7 @@ public sealed partial class LayeringTests
     /// <summary>The abstract classes and interfaces through which a stage calls one above it; nothing else may be implemented there.</summary>
     private static readonly string[] s_upcalls =
     [
-        "Connections/ConnectionTransport", "Execution/IBatchSource", "Execution/SystemThreadPlatform", "Execution/ThreadProbe", "Requests/Advisor", "Requests/CorkDeadlines",
-        "Requests/OutputTransport", "Requests/RequestConnection", "Requests/RequestRunner", "Transport/TransportListener",
+        "Execution/SystemThreadPlatform", "Requests/Advisor", "Requests/ConnectionTransport", "Requests/RequestConnection", "Requests/RequestRunner",
     ];
 
     /// <summary>What the options use of Hosting: the text form of addresses.</summary>

@@ -28,6 +28,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
     private readonly ConnectionManager _manager;
     private readonly ServerContext _server;
     private readonly ConnectionTransport _transport;
+    private readonly RecordDescriber? _receivedRecords;
     private RecordReader _reader;
     private RequestTable _requests;
     private RecordContent _partialContent;
@@ -52,8 +53,12 @@ internal sealed partial class FastCgiConnection : RequestConnection
         _lifetime.Begin(manager.Now);
         _unfinishedSince = manager.Now;
         _openedSecond = manager.Second;
-        Output = new RecordOutput(_server.Buffers, this);
-        Output.Attach(_server.Records is { } records ? new LoggedTransport(transport, records, Id) : transport);
+        var records = _server.Records;
+        _receivedRecords = records is null ? null : new RecordDescriber(Id, "received", records.Write);
+        Output = new RecordOutput(_server.Buffers, this, transport)
+        {
+            SentRecords = records is null ? null : new RecordDescriber(Id, "sent", records.Write),
+        };
     }
 
     /// <summary>The neighbours in the list of <see cref="ConnectionManager"/>.</summary>
@@ -88,8 +93,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
     public bool OnReceived(ReadOnlySpan<byte> data, ref ReadyRequests ready)
     {
         var error = ProtocolError.None;
-        if (_server.Records is not null && Output.Transport is LoggedTransport logged)
-            logged.OnReceived(data);
+        _receivedRecords?.Take(data);
         using (var scope = EnterLock())
         {
             _receivedLength += data.Length;

@@ -22,7 +22,6 @@ internal sealed class RequestScheduler : RequestRunner
     private readonly ThreadPlatform _platform;
     private readonly ILogger _log;
     private readonly ColdStart _coldStart;
-    private readonly ReceiveQueuePool _receiveQueues;
     private readonly Action<FastCgiRequest> _executeOnThreadPool;
 
     public RequestScheduler(FastCgiTransportOptions options, ThreadPlatform platform, TimeProvider time, ILogger log)
@@ -34,7 +33,6 @@ internal sealed class RequestScheduler : RequestRunner
         Workers = new WorkerPool(this, options.MaxBlockingThreads, options.LoopCount, platform, time, log);
         _coldStart = new ColdStart(Workers, time);
         Watchdog = new StallWatchdog(Workers, Predictor, _coldStart, platform, log) { TakesQueues = _scheduling == FastCgiApplicationScheduling.Auto };
-        _receiveQueues = new ReceiveQueuePool(Watchdog);
         _executeOnThreadPool = ExecuteOnThreadPool;
     }
 
@@ -76,36 +74,16 @@ internal sealed class RequestScheduler : RequestRunner
         Workers.Stop();
     }
 
-    /// <summary>Runs requests on the thread that received them, and sends what they wrote.</summary>
+    /// <summary>Runs requests on other threads, for an engine whose thread receives, and sends what the server has written.</summary>
     /// <param name="ready">The requests; empty afterwards.</param>
     /// <param name="output">The outlet of their connection.</param>
-    public void Run(ref ReadyRequests ready, RecordOutput output)
+    public void RunElsewhere(ref ReadyRequests ready, RecordOutput output)
     {
-        if (!ready.HasWork)
-        {
-            output.FlushNow();
-            return;
-        }
-
-        var queue = _receiveQueues.Rent();
-        queue.Begin(ref ready, output);
-        Continue(queue);
-    }
-
-    /// <summary>Runs requests on the thread pool, for an engine that must go on, and sends what they wrote.</summary>
-    /// <param name="ready">The requests; empty afterwards.</param>
-    /// <param name="output">The outlet of their connection.</param>
-    public void RunOnThreadPool(ref ReadyRequests ready, RecordOutput output)
-    {
-        if (!ready.HasWork)
-        {
-            output.FlushNow();
-            return;
-        }
-
-        var queue = _receiveQueues.Rent();
-        queue.Begin(ref ready, output);
-        ThreadRoot.Queue((Scheduler: this, Queue: queue), static state => state.Scheduler.Continue(state.Queue), _log);
+        while (!ready.IsEmpty)
+            Run(ready.RemoveFirst());
+        output.FlushNow();
+        foreach (var report in ready.TakeReports())
+            ThreadRoot.Queue(report, static report => report(), _log);
     }
 
     /// <summary>Runs a request that has waited for its turn, on another thread.</summary>
@@ -132,7 +110,7 @@ internal sealed class RequestScheduler : RequestRunner
             {
                 if (!RunBatch(queue))
                     return false;
-                if (!queue.Source.TryBeginNext(queue))
+                if (!queue.TryBeginNext())
                     return true;
             }
             catch (Exception exception)

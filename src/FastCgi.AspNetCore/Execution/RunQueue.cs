@@ -3,22 +3,15 @@ using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>Where a queue gets its batches from.</summary>
-internal interface IBatchSource
-{
-    /// <summary>Whether batches come until the server stops, so that the thread of the queue does not count among those that the application keeps.</summary>
-    bool IsEndless { get; }
-
-    /// <summary>Begins the next batch of a queue, on the thread that owns it, and waits for one if need be.</summary>
-    /// <returns>Whether there is one; if not, the queue has ended, and its thread must not touch it any more.</returns>
-    bool TryBeginNext(RunQueue queue);
-}
-
 /// <summary>
 /// The requests that one receive made ready: the batch. The queue belongs to one thread at a time: when the application keeps that thread, the
 /// watchdog takes the queue, and another thread continues with it.
 /// </summary>
-internal sealed class RunQueue(IBatchSource source)
+/// <param name="tryBeginNext">
+/// Begins the next batch, on the thread that owns the queue, and waits for one if need be. It returns whether there is one; if not, the queue has
+/// ended, and its thread must not touch it any more.
+/// </param>
+internal sealed class RunQueue(Func<bool> tryBeginNext)
 {
     // 0, or the number of the call that the thread of the queue is in. Whoever sets it back owns the queue.
     private long _call;
@@ -35,17 +28,8 @@ internal sealed class RunQueue(IBatchSource source)
     /// <summary>Shows what the thread of the queue is doing; <see langword="null"/> where the system does not tell.</summary>
     public ThreadProbe? Probe { get; set; }
 
-    /// <summary>Where the batches come from.</summary>
-    public IBatchSource Source => source;
-
-    /// <summary>The next free queue of <see cref="ReceiveQueuePool"/>.</summary>
-    public RunQueue? NextFree { get; set; }
-
     /// <summary>Whether no request is left in the batch.</summary>
     public bool IsEmpty => _ready.IsEmpty;
-
-    /// <summary>Whether anything of the batch is left to do: requests, or reports.</summary>
-    public bool IsUnfinished => _ready.HasWork;
 
     /// <summary>The call of the application that the queue is in, or 0. Each has a number of its own.</summary>
     public long CurrentCall => Volatile.Read(ref _call);
@@ -61,6 +45,10 @@ internal sealed class RunQueue(IBatchSource source)
 
     /// <summary>The path of the request that the application was called for last.</summary>
     public PathKey Path { get; private set; }
+
+    /// <summary>Begins the next batch.</summary>
+    /// <returns>Whether there is one; if not, this thread must not touch the queue any more.</returns>
+    public bool TryBeginNext() => tryBeginNext();
 
     /// <summary>Begins a batch. The one before has ended.</summary>
     public void Begin(ref ReadyRequests ready, RecordOutput output)

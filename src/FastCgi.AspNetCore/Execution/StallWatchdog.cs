@@ -9,7 +9,7 @@ namespace FastCgi.AspNetCore.Execution;
 /// same call again, on a thread that sleeps or computes, is taken and given to another thread with the rest of its batch; one that
 /// merely waits for a processor is left alone. What a call, or a handler that awaits, holds back is sent before long in either case.
 /// </summary>
-internal sealed class StallWatchdog : CorkDeadlines
+internal sealed class StallWatchdog
 {
     /// <summary>The time between two looks while there is load.</summary>
     public static readonly TimeSpan ShortInterval = TimeSpan.FromMilliseconds(1);
@@ -111,8 +111,9 @@ internal sealed class StallWatchdog : CorkDeadlines
             _body.Wake();
     }
 
-    /// <inheritdoc/>
-    public override bool TryAdd(ResponseOutput response)
+    /// <summary>Sets a deadline of a few milliseconds, at which <see cref="ResponseOutput.Uncork"/> is called.</summary>
+    /// <returns>Whether that will be done; if not, nothing may be held.</returns>
+    public bool TrySetDeadline(ResponseOutput response)
     {
         lock (_lock)
         {
@@ -205,36 +206,23 @@ internal sealed class StallWatchdog : CorkDeadlines
 
         var output = queue.Output;
         var path = queue.Path;
-        // Nothing is left to do for a queue that ends with this call.
-        var needsThread = queue.Source.IsEndless || queue.IsUnfinished;
-        if (needsThread && !_workers.TryReserve())
+        if (!_workers.TryReserve())
             return false;
 
         if (!queue.TryTake(call))
         {
-            if (needsThread)
-                _workers.Release();
+            _workers.Release();
             return true;
         }
 
         Interlocked.Increment(ref _handOverCount);
         if (response is not null)
             _predictor.OnStalled(path);
-        if (needsThread)
-            _workers.Run(queue);
-        else
-            Abandon(queue);
+        _workers.Run(queue);
         response?.Uncork();
         output?.FlushNow();
-        if (needsThread)
-            _workers.EnsureSpare();
+        _workers.EnsureSpare();
         return true;
-    }
-
-    private static void Abandon(RunQueue queue)
-    {
-        queue.End();
-        queue.Source.TryBeginNext(queue);
     }
 
     private static void Uncork(RunQueue queue, long call)

@@ -84,13 +84,15 @@ internal abstract class ThreadBody
 }
 
 /// <summary>Shows what a thread is doing to other threads.</summary>
-internal abstract class ThreadProbe
+/// <param name="getProcessorTime">See <see cref="ProcessorTime"/>.</param>
+/// <param name="getIsSleeping">See <see cref="IsSleeping"/>.</param>
+internal sealed class ThreadProbe(Func<long> getProcessorTime, Func<bool?> getIsSleeping)
 {
     /// <summary>The nanoseconds that the thread has had a processor; -1 where the system does not tell.</summary>
-    public abstract long ProcessorTime { get; }
+    public long ProcessorTime => getProcessorTime();
 
     /// <summary>Whether the thread sleeps, rather than runs or waits for a processor; <see langword="null"/> where the system does not tell.</summary>
-    public abstract bool? IsSleeping { get; }
+    public bool? IsSleeping => getIsSleeping();
 }
 
 /// <summary>What a thread has used so far.</summary>

@@ -68,20 +68,17 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
 
     private void Run(RunQueue queue)
     {
-        var isEndless = queue.Source.IsEndless;
-        if (isEndless)
-            pool.CountEndless(1);
-        // The reservation was made when the queue was taken: an endless one from this thread, another one from the thread before.
-        var hasReservation = !isEndless;
+        pool.CountQueues(1);
+        // Whoever takes the queue makes a reservation for the thread that loses it.
+        var isTaken = false;
         try
         {
-            hasReservation |= !scheduler.Continue(queue);
+            isTaken = !scheduler.Continue(queue);
         }
         finally
         {
-            if (isEndless)
-                pool.CountEndless(-1);
-            if (hasReservation)
+            pool.CountQueues(-1);
+            if (isTaken)
                 pool.Release();
         }
     }

@@ -10,12 +10,12 @@ namespace FastCgi.AspNetCore.Execution;
 /// </summary>
 /// <remarks>
 /// A thread that executes a request which others need not wait for holds a reservation, of which there are as many as the option
-/// says: for a request that was predicted to keep its thread, or because its queue was taken from it. An endless queue runs on one
-/// thread more, which holds none. So there are never more threads in the application than reservations and endless queues.
+/// says: for a request that was predicted to keep its thread, or because its queue was taken from it. Each queue runs on one
+/// thread more, which holds none. So there are never more threads in the application than reservations and queues.
 /// Requests without a reservation wait; so does a queue that is to be taken, which comes first when one is released. The same is so when
 /// the system has no thread left but those that .NET needs.
 /// </remarks>
-internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, int endlessQueues, ThreadPlatform platform, TimeProvider time, ILogger log)
+internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, int queueCount, ThreadPlatform platform, TimeProvider time, ILogger log)
 {
     // More at once only wait for each other: the system makes the threads of a process one by one.
     private const int MaxStartsAtOnce = 16;
@@ -33,7 +33,7 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
     private readonly Dictionary<FastCgiRequest, LinkedListNode<FastCgiRequest>> _waitingNodes = new(ReferenceEqualityComparer.Instance);
     private int _count;
     private int _startingCount;
-    private int _endlessCount;
+    private int _queueCount;
     private int _reservedCount;
     private int _guestCount;
     private bool _isReservationWanted;
@@ -227,11 +227,11 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
             _startingCount--;
     }
 
-    /// <summary>A thread leaves an endless queue, or begins with it.</summary>
-    public void CountEndless(int change)
+    /// <summary>A thread begins with a queue, or leaves it.</summary>
+    public void CountQueues(int change)
     {
         lock (_lock)
-            _endlessCount += change;
+            _queueCount += change;
     }
 
     /// <summary>Gives a thread that has nothing to do what waits for a thread.</summary>
@@ -293,7 +293,7 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
     /// <summary>Counts a thread that is about to be started, if it is wanted and there may be one more.</summary>
     private bool TryCountStart(int wanted)
     {
-        if (_startingCount >= wanted || (_count >= (long)maxReserved + endlessQueues && !_isUnbounded))
+        if (_startingCount >= wanted || (_count >= (long)maxReserved + queueCount && !_isUnbounded))
             return false;
 
         _startingCount++;
@@ -336,7 +336,7 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
             _areThreadsScarce = true;
             _startingCount--;
             count = --_count;
-            needsGuest = _idle.Count == 0 && (_waitingQueues.Count > 0 || (_waitingRequests.Count > 0 && _count - _endlessCount <= 0));
+            needsGuest = _idle.Count == 0 && (_waitingQueues.Count > 0 || (_waitingRequests.Count > 0 && _count - _queueCount <= 0));
             if (needsGuest)
             {
                 _count++;

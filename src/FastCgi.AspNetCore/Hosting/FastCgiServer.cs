@@ -188,7 +188,7 @@ internal sealed class FastCgiServer : IServer
     {
         var scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(log), _time, log);
         var context = ServerContext.Create(
-            options, application, log, _time, scheduler, scheduler.Watchdog, RecordLog.Create(_loggers), ResourceLimits.GetDescriptors, Advisor, statusPaths);
+            options, application, log, _time, scheduler, scheduler.Watchdog.TrySetDeadline, RecordLog.Create(_loggers), ResourceLimits.GetDescriptors, Advisor, statusPaths);
         if (_services.GetService<IMeterFactory>()?.Create(ServerMetrics.MeterName) is not { } meter)
             return (scheduler, new ConnectionManager(context));
 
@@ -304,7 +304,7 @@ internal sealed class FastCgiServer : IServer
                 _log.OpenToEverybody(EndpointAddress.Format(socket.EndPoint));
             if (options.EndPoint is not FileHandleEndPoint && BacklogLimit.Get() is var limit && limit < options.Backlog)
                 _log.BacklogCut(limit, options.Backlog, EndpointAddress.Format(socket.EndPoint));
-            return _engine is null ? new SocketListener(socket, _connections!, _scheduler!) : _engine.Listen(socket);
+            return _engine is null ? SocketListener.Create(socket, _connections!, _scheduler!) : _engine.Listen(socket);
         }
 
         // As in Kestrel, the last registered factory that can bind it.
@@ -313,7 +313,7 @@ internal sealed class FastCgiServer : IServer
             if (factory is not IConnectionListenerFactorySelector selector || selector.CanBind(options.EndPoint))
             {
                 var peers = PeerPolicies.Create(options, options.EndPoint);
-                return new PipeListener(await BindAsync(factory, options.EndPoint, cancellationToken).ConfigureAwait(false), peers, _connections!, _scheduler!);
+                return PipeListener.Create(await BindAsync(factory, options.EndPoint, cancellationToken).ConfigureAwait(false), peers, _connections!, _scheduler!);
             }
         }
 

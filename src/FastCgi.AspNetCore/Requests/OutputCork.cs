@@ -52,11 +52,11 @@ internal struct OutputCork
     /// <param name="isHolding">Whether one is held already.</param>
     /// <param name="isLikelyLast">Whether the end of the response is likely to follow at once.</param>
     /// <param name="response">The response.</param>
-    /// <param name="deadlines">Who uncorks it if the end does not follow; <see langword="null"/> for nobody.</param>
-    public readonly bool CanHold(bool isHolding, bool isLikelyLast, ResponseOutput response, CorkDeadlines? deadlines) => _state switch
+    /// <param name="trySetDeadline">Has it uncorked if the end does not follow, and returns whether it will be; <see langword="null"/> if it never is.</param>
+    public readonly bool CanHold(bool isHolding, bool isLikelyLast, ResponseOutput response, Func<ResponseOutput, bool>? trySetDeadline) => _state switch
     {
         State.Uncorked => false,
-        State.Released => isLikelyLast && (isHolding || (deadlines?.TryAdd(response) ?? false)),
+        State.Released => isLikelyLast && (isHolding || trySetDeadline?.Invoke(response) == true),
         _ => true,
     };
 }

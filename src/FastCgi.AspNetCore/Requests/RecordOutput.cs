@@ -1,4 +1,5 @@
 using FastCgi.AspNetCore.Buffers;
+using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Requests;
@@ -7,13 +8,12 @@ namespace FastCgi.AspNetCore.Requests;
 /// The one outlet of a connection, shared by its requests. It takes whole records only, gives the queued responses turns of one
 /// large record, and keeps one send under way, which carries all that was queued meanwhile. Any thread may use it.
 /// </summary>
-internal sealed class RecordOutput(BufferPool pool, RequestConnection connection)
+internal sealed class RecordOutput(BufferPool pool, RequestConnection connection, ConnectionTransport transport)
 {
     // What one send carries at most: enough for the system to work on, little enough to hold for a peer that is slow.
     private const int MaxSendLength = 4 * BufferPool.LargeBlockSize;
 
     private readonly Lock _lock = new();
-    private OutputTransport? _transport;
     private BufferChain _control;
 
     // The queue is a ring: the last response knows the first.
@@ -43,10 +43,8 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
     /// <summary>Whether the connection is gone, so that what is written is dropped.</summary>
     public bool IsClosed => Volatile.Read(ref _isClosed);
 
-    /// <summary>Connects the outlet, before anything is written.</summary>
-    public void Attach(OutputTransport transport) => _transport = transport;
-
-    public OutputTransport? Transport => _transport;
+    /// <summary>Logs the records that are sent; <see langword="null"/> while that log is switched off.</summary>
+    public RecordDescriber? SentRecords { get; init; }
 
     public ConnectionScope EnterLock() => new(_lock);
 
@@ -75,7 +73,7 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
         if (_answersEnd == 0)
             return false;
 
-        return _transport!.UndeliveredLength is { } undelivered
+        return transport.UndeliveredLength is { } undelivered
             ? _sentLength - _answersEnd - (_isSending ? _sendingLength : 0) < undelivered
             : isShared;
     }
@@ -206,8 +204,18 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
     /// <summary>Sends what was collected, and all that was queued meanwhile.</summary>
     public void SendCollected(BufferBlock? chain)
     {
-        while (chain is not null && _transport!.Send(chain))
-            chain = CollectNext(isSendOver: true);
+        while (chain is not null)
+        {
+            if (SentRecords is not null)
+                Describe(chain, SentRecords);
+            chain = transport.Send(chain) ? CollectNext(isSendOver: true) : null;
+        }
+    }
+
+    private static void Describe(BufferBlock chain, RecordDescriber records)
+    {
+        for (var block = chain; block is not null; block = block.Next)
+            records.Take(block.UsedSpan);
     }
 
     /// <summary>Takes the blocks of the last send back, and what the next one carries.</summary>
@@ -238,7 +246,7 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
         if (sent is not null)
             connection.ResumeReceiving();
         if (ends)
-            _transport!.End();
+            transport.End();
         return next;
     }
 

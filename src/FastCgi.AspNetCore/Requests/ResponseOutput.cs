@@ -81,7 +81,7 @@ internal sealed partial class ResponseOutput(FastCgiRequest request)
             return FlushOutcome.Dropped;
 
         if (_staging.HeldLength < Settings.MaxBufferSize && !Volatile.Read(ref _isFlushCanceled)
-            && _cork.CanHold(IsHolding, isLikelyLast, this, Settings.Deadlines))
+            && _cork.CanHold(IsHolding, isLikelyLast, this, Settings.TrySetDeadline))
         {
             _heldLength = _staging.Length;
             return FlushOutcome.Held;

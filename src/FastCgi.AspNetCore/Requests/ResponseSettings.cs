@@ -21,6 +21,8 @@ internal sealed class ResponseSettings
     /// <summary>How many descriptors the process can have; <see langword="null"/> where that does not matter.</summary>
     public Func<long>? GetMaxDescriptors { get; init; }
 
-    /// <summary>Who uncorks responses in time; <see langword="null"/> for nobody.</summary>
-    public CorkDeadlines? Deadlines { get; init; }
+    /// <summary>
+    /// Has a response uncorked in a few milliseconds, and returns whether it will be; if not, nothing may be held. <see langword="null"/> if it never is.
+    /// </summary>
+    public Func<ResponseOutput, bool>? TrySetDeadline { get; init; }
 }

@@ -16,7 +16,7 @@ internal sealed class ServerContext
     /// <param name="application">The application.</param>
     /// <param name="log">The log of the server.</param>
     /// <param name="runner">Executes requests that have waited for their turn.</param>
-    /// <param name="deadlines">Who uncorks responses in time; <see langword="null"/> for nobody.</param>
+    /// <param name="trySetDeadline">See <see cref="ResponseSettings.TrySetDeadline"/>.</param>
     /// <param name="records">Where records are logged; <see langword="null"/> for nowhere.</param>
     /// <param name="getMaxDescriptors">How many descriptors the process can have now; <see langword="null"/> for any number.</param>
     /// <param name="advisor">Who tells the operator what to fix; <see langword="null"/> for nobody.</param>
@@ -27,7 +27,7 @@ internal sealed class ServerContext
         ILogger log,
         TimeProvider time,
         RequestRunner runner,
-        CorkDeadlines? deadlines = null,
+        Func<ResponseOutput, bool>? trySetDeadline = null,
         RecordLog? records = null,
         Func<long>? getMaxDescriptors = null,
         Advisor? advisor = null,
@@ -56,7 +56,7 @@ internal sealed class ServerContext
                 EncodingSelector = options.ResponseHeaderEncodingSelector,
                 SendFileOffload = options.SendFile.Roots.Count > 0 ? new SendFileOffload(options.SendFile) : null,
                 GetMaxDescriptors = OperatingSystem.IsLinux() ? getMaxDescriptors : null,
-                Deadlines = deadlines,
+                TrySetDeadline = trySetDeadline,
             },
             Log = log,
             Time = clock,

@@ -8,7 +8,10 @@ namespace FastCgi.AspNetCore.Transport;
 internal sealed class LinuxThreadPlatform(ILogger log) : SystemThreadPlatform(log)
 {
     [ThreadStatic]
-    private static Probe? t_probe;
+    private static ThreadProbe? t_probe;
+
+    [ThreadStatic]
+    private static ThreadStateFile? t_state;
 
     private readonly ThreadHeadroom _headroom = new("/proc", "/sys/fs/cgroup", ResourceLimits.GetThreadsOfUser, TimeProvider.System);
 
@@ -19,7 +22,7 @@ internal sealed class LinuxThreadPlatform(ILogger log) : SystemThreadPlatform(lo
     public static ThreadPlatform Create(ILogger log) => OperatingSystem.IsLinux() ? new LinuxThreadPlatform(log) : new SystemThreadPlatform(log);
 
     /// <inheritdoc/>
-    public override ThreadProbe ProbeThisThread() => t_probe ??= new Probe();
+    public override ThreadProbe ProbeThisThread() => t_probe ??= CreateProbe();
 
     /// <inheritdoc/>
     public override ThreadUsage GetUsageOfThisThread()
@@ -31,37 +34,23 @@ internal sealed class LinuxThreadPlatform(ILogger log) : SystemThreadPlatform(lo
     /// <inheritdoc/>
     protected override void OnEnding()
     {
-        t_probe?.Dispose();
+        t_state?.Dispose();
+        t_state = null;
         t_probe = null;
     }
 
-    private sealed class Probe : ThreadProbe, IDisposable
+    private static ThreadProbe CreateProbe()
     {
-        private readonly int _threadId = ThreadClock.GetThreadId();
+        var threadId = ThreadClock.GetThreadId();
+        // Not for a thread of the pool, whose end is not reported to us.
+        var state = Thread.CurrentThread.IsThreadPoolThread ? null : new ThreadStateFile(threadId);
+        t_state = state;
+        return new ThreadProbe(() => ThreadClock.GetProcessorTime(threadId), () => state is null ? IsSleeping(threadId) : state.IsSleeping);
+    }
 
-        // Not for threads of the pool, which nobody tells us the end of.
-        private readonly ThreadStateFile? _state;
-
-        public Probe()
-        {
-            if (!Thread.CurrentThread.IsThreadPoolThread)
-                _state = new ThreadStateFile(_threadId);
-        }
-
-        public override long ProcessorTime => ThreadClock.GetProcessorTime(_threadId);
-
-        public override bool? IsSleeping
-        {
-            get
-            {
-                if (_state is not null)
-                    return _state.IsSleeping;
-
-                using var state = new ThreadStateFile(_threadId);
-                return state.IsSleeping;
-            }
-        }
-
-        public void Dispose() => _state?.Dispose();
+    private static bool? IsSleeping(int threadId)
+    {
+        using var state = new ThreadStateFile(threadId);
+        return state.IsSleeping;
     }
 }

@@ -1,16 +1,20 @@
 using System.Buffers;
 using System.IO.Pipelines;
 using System.Net;
+using System.Net.Sockets;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Execution;
+using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Requests;
 using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Connections.Features;
 
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>
-/// A connection over anything that moves bytes through a pair of pipes: named pipes, connection middleware, a transport of the
-/// user's own. The application is called on the thread pool.
+/// A connection over a pair of pipes: Kestrel's sockets where epoll is not available, named pipes, connection middleware, or a transport of
+/// the user's. The application runs on other threads, so that this one always receives.
 /// </summary>
 internal sealed class PipeConnection : ConnectionTransport
 {
@@ -22,6 +26,9 @@ internal sealed class PipeConnection : ConnectionTransport
     private const int Ended = 3;
 
     private readonly ConnectionContext _context;
+
+    // What pipes cannot do, the socket behind them can: half-close, reset, and tell what is undelivered.
+    private readonly Socket? _socket;
     private readonly FastCgiConnection _connection;
     private readonly RequestScheduler _scheduler;
     private readonly SemaphoreSlim _resume = new(0);
@@ -35,14 +42,27 @@ internal sealed class PipeConnection : ConnectionTransport
     {
         _scheduler = scheduler;
         _context = context;
+        _socket = context.Features.Get<IConnectionSocketFeature>()?.Socket;
         _connection = new FastCgiConnection(manager, this);
     }
 
     /// <inheritdoc/>
-    public override bool CanReset => false;
+    public override bool CanReset => _socket is { AddressFamily: not AddressFamily.Unix };
+
+    /// <inheritdoc/>
+    public override long? UndeliveredLength => _socket switch
+    {
+        null => null,
+        // The peer already has what a unix socket has taken.
+        { AddressFamily: AddressFamily.Unix } => 0,
+        _ => OperatingSystem.IsLinux() ? AskSocket(static socket => Libc.GetUndeliveredLength(socket.SafeHandle), 0) : null,
+    };
 
     /// <inheritdoc/>
     public override EndPoint? RemoteEndPoint => _context.RemoteEndPoint;
+
+    /// <inheritdoc/>
+    public override string DescribePeer() => AskSocket(PeerAddress.DescribeProcess, null) ?? base.DescribePeer();
 
     /// <summary>The connection whose bytes these are.</summary>
     public FastCgiConnection Connection => _connection;
@@ -114,6 +134,9 @@ internal sealed class PipeConnection : ConnectionTransport
         {
             case EndAction.None:
                 return;
+            case EndAction.HalfClose when _socket is not null:
+                AskSocket(static socket => Shutdown(socket), false);
+                break;
             case EndAction.HalfClose:
                 TryEndOutput();
                 break;
@@ -135,6 +158,25 @@ internal sealed class PipeConnection : ConnectionTransport
         }
 
         ResumeReceiving();
+    }
+
+    private static bool Shutdown(Socket socket)
+    {
+        socket.Shutdown(SocketShutdown.Send);
+        return true;
+    }
+
+    /// <summary>Uses the socket, which the transport may have closed.</summary>
+    private T AskSocket<T>(Func<Socket, T> ask, T without)
+    {
+        try
+        {
+            return _socket is null ? without : ask(_socket);
+        }
+        catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
+        {
+            return without;
+        }
     }
 
     private void AbortTransport(string reason)
@@ -169,7 +211,17 @@ internal sealed class PipeConnection : ConnectionTransport
 
     /// <summary>Whether a read that brought nothing is the last.</summary>
     private bool MustEnd(in ReadResult result)
-        => result.IsCompleted || Volatile.Read(ref _isEnding) || (Volatile.Read(ref _isLeaving) && _connection.TryEndLeaving());
+    {
+        if (result.IsCompleted || Volatile.Read(ref _isEnding))
+            return true;
+
+        if (!Volatile.Read(ref _isLeaving) || AskSocket(static socket => socket.Available, 0) > 0 || !_connection.TryEndLeaving())
+            return false;
+
+        if (CanReset)
+            AbortTransport("The connection was idle for too long, or the server stops.");
+        return true;
+    }
 
     private bool Take(ReadOnlySequence<byte> data)
     {
@@ -177,8 +229,8 @@ internal sealed class PipeConnection : ConnectionTransport
         var goOn = true;
         foreach (var segment in data)
             goOn = _connection.OnReceived(segment.Span, ref ready);
-        // Not here, because the end of the connection must be noticed while a handler works.
-        _scheduler.RunOnThreadPool(ref ready, _connection.Output);
+        // Elsewhere, because the end of the connection must be noticed while a handler works.
+        _scheduler.RunElsewhere(ref ready, _connection.Output);
         return goOn;
     }
 

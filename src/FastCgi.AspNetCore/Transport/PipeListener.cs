@@ -7,22 +7,26 @@ using Microsoft.AspNetCore.Connections;
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>Accepts connections of any transport that is registered as <see cref="IConnectionListenerFactory"/>.</summary>
-internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peers, ConnectionManager manager, RequestScheduler scheduler) : TransportListener
+internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peers, ConnectionManager manager, RequestScheduler scheduler)
 {
     private readonly LogThrottle _refused = new(manager.Server.Time);
     private Task _accepting = Task.CompletedTask;
 
-    /// <inheritdoc/>
-    public override EndPoint EndPoint => listener.EndPoint;
+    /// <summary>Accepts connections as soon as the result is started.</summary>
+    public static TransportListener Create(IConnectionListener listener, PeerPolicy peers, ConnectionManager manager, RequestScheduler scheduler)
+    {
+        var accepting = new PipeListener(listener, peers, manager, scheduler);
+        return new TransportListener(listener.EndPoint, accepting.Start, accepting.StopAsync);
+    }
 
-    /// <inheritdoc/>
-    public override void Start()
+    /// <summary>Begins to accept connections.</summary>
+    public void Start()
     {
         _accepting = ThreadRoot.Start(AcceptAsync, manager.Server.Log);
     }
 
-    /// <inheritdoc/>
-    protected override async Task StopCoreAsync(CancellationToken cancellationToken)
+    /// <summary>Stops to accept connections and releases the endpoint. It is called once.</summary>
+    public async Task StopAsync(CancellationToken cancellationToken)
     {
         try
         {
@@ -38,7 +42,7 @@ internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peer
 
     // On another thread: a log provider that blocks does not hold up those who may connect.
     private void Report(long count, EndPoint? peer) => ThreadRoot.Report(
-        manager.Server.Log, log => log.PeerRefused(EndPoint, count, PeerPolicy.Describe(peer), peers.GetSetting(isUnix: false)));
+        manager.Server.Log, log => log.PeerRefused(listener.EndPoint, count, PeerPolicy.Describe(peer), peers.GetSetting(isUnix: false)));
 
     private async Task AcceptAsync()
     {
@@ -64,7 +68,7 @@ internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peer
         }
         catch (Exception exception)
         {
-            manager.Server.Log.AcceptLoopFailed(EndPoint, exception);
+            manager.Server.Log.AcceptLoopFailed(listener.EndPoint, exception);
         }
     }
 }

@@ -1,37 +1,58 @@
 using System.Net;
 using System.Net.Sockets;
+using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Linux;
+using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
+using Microsoft.Extensions.Logging.Abstractions;
 
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>Accepts connections for the Socket engine.</summary>
+/// <summary>Accepts connections where epoll is not available, and gives them to the pipe engine through Kestrel's socket transport.</summary>
 /// <param name="listeningSocket">A socket that listens.</param>
 /// <param name="manager">The connections of the server.</param>
 /// <param name="scheduler">Runs the application.</param>
-internal sealed class SocketListener(ListeningSocket listeningSocket, ConnectionManager manager, RequestScheduler scheduler) : TransportListener
+internal sealed class SocketListener(ListeningSocket listeningSocket, ConnectionManager manager, RequestScheduler scheduler)
 {
     // More than any accept queue has: without the system's help to close it, new ones may come all the time.
     private const int MaxRest = 65_536;
+
+    // A flush completes when the socket has taken everything: our own limit is the only buffer of a response.
+    private static readonly SocketConnectionContextFactory s_contexts = new(
+        new SocketConnectionFactoryOptions
+        {
+            MaxReadBufferSize = BufferPool.LargeBlockSize,
+            MaxWriteBufferSize = 1,
+            UnsafePreferInlineScheduling = true,
+        },
+        NullLogger.Instance);
 
     private readonly Socket _socket = listeningSocket.Socket;
     private readonly AcceptFailures _failures = new(listeningSocket.Socket, listeningSocket.EndPoint, manager.Server);
     private readonly CancellationTokenSource _stop = new();
     private Task? _accepting;
 
-    /// <inheritdoc/>
-    public override EndPoint EndPoint => listeningSocket.EndPoint;
+    /// <summary>Accepts connections as soon as the result is started.</summary>
+    public static TransportListener Create(ListeningSocket socket, ConnectionManager manager, RequestScheduler scheduler)
+    {
+        var accepting = new SocketListener(socket, manager, scheduler);
+        return new TransportListener(socket.EndPoint, accepting.Start, accepting.StopAsync);
+    }
 
-    /// <inheritdoc/>
-    public override void Start()
+    /// <summary>Makes a connection of Kestrel's transport of a connected socket, which belongs to it from then on.</summary>
+    public static ConnectionContext CreateContext(Socket socket) => s_contexts.Create(socket);
+
+    /// <summary>Begins to accept connections.</summary>
+    public void Start()
     {
         _accepting = ThreadRoot.Start(AcceptAsync, manager.Server.Log);
     }
 
-    /// <inheritdoc/>
-    protected override async Task StopCoreAsync(CancellationToken cancellationToken)
+    /// <summary>Stops to accept connections and releases the endpoint. It is called once.</summary>
+    public async Task StopAsync(CancellationToken cancellationToken)
     {
         await _stop.CancelAsync().ConfigureAwait(false);
         if (_accepting is not null)
@@ -125,11 +146,12 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
             }
 
             TcpOptions.Set(accepted);
-            var connection = new SocketConnection(accepted, manager, scheduler);
-            if (!manager.TryAdd(connection.Connection))
-                accepted.Dispose();
-            else if (connection.Start() is { } failure)
-                _failures.OnStartFailed(failure);
+            var context = CreateContext(accepted);
+            var connection = new PipeConnection(context, manager, scheduler);
+            if (manager.TryAdd(connection.Connection))
+                _ = ThreadRoot.Start(connection.RunAsync, manager.Server.Log);
+            else
+                _ = context.DisposeAsync().AsTask();
         }
         catch (Exception exception)
         {

@@ -3,15 +3,18 @@ using System.Net;
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>Where connections come from: one endpoint that the server listens on.</summary>
-internal abstract class TransportListener
+/// <param name="endPoint">See <see cref="EndPoint"/>.</param>
+/// <param name="start">Begins to accept connections.</param>
+/// <param name="stop">Stops to accept connections and releases the endpoint, until its token ends the wait for what does not end by itself.</param>
+internal sealed class TransportListener(EndPoint endPoint, Action start, Func<CancellationToken, Task> stop)
 {
     private TaskCompletionSource? _stopped;
 
     /// <summary>What it is bound to, a port that the system chose included.</summary>
-    public abstract EndPoint EndPoint { get; }
+    public EndPoint EndPoint => endPoint;
 
     /// <summary>Begins to accept connections.</summary>
-    public abstract void Start();
+    public void Start() => start();
 
     /// <summary>Stops to accept connections and lets go of the endpoint. Those that were accepted live on. A further call waits for the first.</summary>
     /// <param name="cancellationToken">Ends the wait of the first call for what does not end by itself.</param>
@@ -26,14 +29,11 @@ internal abstract class TransportListener
 
         try
         {
-            await StopCoreAsync(cancellationToken).ConfigureAwait(false);
+            await stop(cancellationToken).ConfigureAwait(false);
         }
         finally
         {
             stopped.SetResult();
         }
     }
-
-    /// <inheritdoc cref="StopAsync"/>
-    protected abstract Task StopCoreAsync(CancellationToken cancellationToken);
 }

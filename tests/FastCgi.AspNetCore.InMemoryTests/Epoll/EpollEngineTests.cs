@@ -155,7 +155,7 @@ public sealed class EpollEngineTests
         return Encoding.ASCII.GetString(buffer, 0, length);
     }
 
-    private static async Task StopAsync(TestServer server, EpollEngine engine, EpollListener listener)
+    private static async Task StopAsync(TestServer server, EpollEngine engine, TransportListener listener)
     {
         await listener.StopAsync(default).WaitAsync(s_patience);
         await server.StopAsync(new CancellationToken(canceled: true)).WaitAsync(s_patience);

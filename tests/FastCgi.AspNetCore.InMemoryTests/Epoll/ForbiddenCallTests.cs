@@ -117,7 +117,7 @@ public sealed class ForbiddenCallTests
     {
         await using var hand = await HandListener.StartAsync();
         // The log is told on another thread, of the first alone.
-        FailuresOf(hand.Listener).OnLost(new SocketException(Libc.ErrorConnectionAborted));
+        FailuresOf(hand.Accepting).OnLost(new SocketException(Libc.ErrorConnectionAborted));
         await hand.Server.Logs.SingleAsync("AcceptFailed");
         hand.Connect(1);
 
@@ -126,7 +126,7 @@ public sealed class ForbiddenCallTests
 
         Assert.Equal(1, hand.Server.Connections.Count);
         hand.Server.Clock.Advance(TimeSpan.FromMinutes(1));
-        FailuresOf(hand.Listener).OnLost(new SocketException(Libc.ErrorConnectionAborted));
+        FailuresOf(hand.Accepting).OnLost(new SocketException(Libc.ErrorConnectionAborted));
         await Waiting.UntilAsync(() => hand.Server.Logs.All.Count(static log => log.EventName == "AcceptFailed") == 2, "the second message");
         // Those of one turn, and this one.
         Assert.Contains("65 ", hand.Server.Logs.All.Last(static log => log.EventName == "AcceptFailed").Message, StringComparison.Ordinal);

@@ -22,7 +22,8 @@ internal sealed class HandListener : IAsyncDisposable
         _endPoint = socket.EndPoint;
         Engine = new EpollEngine(server.Connections, server.Scheduler);
         Loop.RunWith(server.Scheduler);
-        Listener = Engine.Listen(socket);
+        Accepting = new EpollListener(Engine, socket);
+        Listener = new TransportListener(socket.EndPoint, Accepting.Start, Accepting.StopAsync);
         if (starts)
             Listener.Start();
     }
@@ -31,7 +32,9 @@ internal sealed class HandListener : IAsyncDisposable
 
     public EpollEngine Engine { get; }
 
-    public EpollListener Listener { get; }
+    public TransportListener Listener { get; }
+
+    public EpollListener Accepting { get; }
 
     public EpollLoop Loop => Engine.Loops[0];
 

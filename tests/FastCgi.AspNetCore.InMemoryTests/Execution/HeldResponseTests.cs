@@ -69,7 +69,7 @@ public sealed class HeldResponseTests : SchedulerTest
     [InlineData(false)]
     public async Task Look_QueueIsTaken_WhatIsHeldIsSentAndThePathLearnt(bool writes)
     {
-        Queue.Probe = _probe;
+        Queue.Probe = _probe.Probe;
         _probe.Sleeps = true;
         Application = async context =>
         {
@@ -98,31 +98,13 @@ public sealed class HeldResponseTests : SchedulerTest
         await FrontEnd.ReadResponseAsync(2);
     }
 
-    [Fact]
-    public void Look_QueueEndsWithTheCallThatIsTaken_ItsBatchIsOver()
-    {
-        var queue = new TestQueue(isEndless: false) { Probe = _probe };
-        Scheduler.Watchdog.Add(queue);
-        _probe.Sleeps = true;
-        Application = context =>
-        {
-            Scheduler.Watchdog.Look();
-            Scheduler.Watchdog.Look();
-            Assert.Null(queue.Queue.Output);
-            return Task.CompletedTask;
-        };
-
-        Assert.False(Run(Scheduler, queue, RecordBytes.Get()));
-        Assert.Equal(1, queue.ContinueCount);
-    }
-
     /// <summary>The end is likely to follow at once, and else the next look sends it.</summary>
     [Theory]
     [InlineData(true)]
     [InlineData(false)]
     public async Task Flush_LikelyTheLast_LeavesAtTheNextLookOrTheEndOfTheWatchdog(bool looks)
     {
-        Server.Deadlines = Scheduler.Watchdog;
+        Server.Deadlines = Scheduler.Watchdog.TrySetDeadline;
         Scheduler.Watchdog.Start();
         var begin = Waiting.Signal();
         var held = Waiting.Signal();
@@ -158,25 +140,25 @@ public sealed class HeldResponseTests : SchedulerTest
 
     /// <summary>Nobody would send what is held while the watchdog is parked.</summary>
     [Fact]
-    public async Task TryAdd_WhileTheWatchdogIsParked_Refused()
+    public async Task TrySetDeadline_WhileTheWatchdogIsParked_Refused()
     {
         var request = Receive(RecordBytes.Get()).RemoveFirst();
         var response = request.Response.Output;
-        Assert.False(Scheduler.Watchdog.TryAdd(response));
+        Assert.False(Scheduler.Watchdog.TrySetDeadline(response));
         Scheduler.Watchdog.Start();
-        Assert.True(Scheduler.Watchdog.TryAdd(response));
+        Assert.True(Scheduler.Watchdog.TrySetDeadline(response));
         while (Watchdog.Step() != Timeout.InfiniteTimeSpan)
         {
         }
 
         // Flushes that come close together are worth its looks, unless this thread is held up between any two of so many.
         for (var i = 0; i < 10_000 && !Watchdog.IsWoken; i++)
-            Assert.False(Scheduler.Watchdog.TryAdd(response));
+            Assert.False(Scheduler.Watchdog.TrySetDeadline(response));
         Assert.True(Watchdog.IsWoken);
         Watchdog.TakeWake();
         Watchdog.Step();
 
-        Assert.True(Scheduler.Watchdog.TryAdd(response));
+        Assert.True(Scheduler.Watchdog.TrySetDeadline(response));
         FrontEnd.Close();
         request.Execute();
         await Task.CompletedTask;
@@ -200,7 +182,7 @@ public sealed class HeldResponseTests : SchedulerTest
     private List<int> CountSends(int looks)
     {
         var sends = new List<int>();
-        Queue.Probe = _probe;
+        Queue.Probe = _probe.Probe;
         Application = async context =>
         {
             await FlushAsync(context);

@@ -55,26 +55,4 @@ public sealed class PredictionTests : SchedulerTest
             await Waiting.UntilAsync(() => Scheduler.Predictor.KeepsThread(key), "the prediction");
         Assert.Equal(keepsThread, Scheduler.Predictor.KeepsThread(key));
     }
-
-    /// <summary>Each processor may keep one at hand that another does not find.</summary>
-    [Fact]
-    public void ReceiveQueues_ThatHaveEnded_AreUsedAgain()
-    {
-        var others = Environment.ProcessorCount;
-        var count = (2 * others) + 10;
-        var pool = new ReceiveQueuePool(Scheduler.Watchdog);
-        var queues = Enumerable.Range(0, count).Select(_ => pool.Rent()).ToHashSet();
-        Assert.Equal(count, queues.Count);
-        foreach (var queue in queues)
-        {
-            queue.Probe = Platform.Probe;
-            Assert.False(pool.TryBeginNext(queue));
-        }
-
-        var again = Enumerable.Range(0, count).Select(_ => pool.Rent()).ToHashSet();
-
-        Assert.Equal(count, again.Count);
-        Assert.All(again, static queue => Assert.Null(queue.Probe));
-        Assert.True(again.Intersect(queues).Count() >= count - others);
-    }
 }

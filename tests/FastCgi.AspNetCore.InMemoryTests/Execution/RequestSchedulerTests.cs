@@ -269,11 +269,11 @@ public sealed class RequestSchedulerTests : SchedulerTest
     {
         var scheduler = CreateScheduler(scheduling);
         scheduler.Continue(Queue);
-        Assert.Same(scheduling == FastCgiApplicationScheduling.Auto ? Platform.Probe : null, Queue.Probe);
+        Assert.Same(scheduling == FastCgiApplicationScheduling.Auto ? Platform.Probe?.Probe : null, Queue.Probe);
 
         scheduler.BeginStop();
         scheduler.Continue(Queue);
-        Assert.Same(Platform.Probe, Queue.Probe);
+        Assert.Same(Platform.Probe?.Probe, Queue.Probe);
     }
 
     private TaskCompletionSource<bool> RecordThread()

@@ -86,7 +86,7 @@ public sealed class SchedulerFailureTests
     }
 
     /// <summary>Bytes of connections, one receive at a time.</summary>
-    private sealed class Source : IBatchSource
+    private sealed class Source
     {
         private readonly Queue<(FrontEnd FrontEnd, byte[] Bytes)> _received = new();
         private bool _fails;
@@ -94,16 +94,14 @@ public sealed class SchedulerFailureTests
         public Source(bool fails = false)
         {
             _fails = fails;
-            Queue = new RunQueue(this);
+            Queue = new RunQueue(TryBeginNext);
         }
 
         public RunQueue Queue { get; }
 
-        public bool IsEndless => true;
-
         public void Receive(FrontEnd frontEnd, byte[] bytes) => _received.Enqueue((frontEnd, bytes));
 
-        public bool TryBeginNext(RunQueue queue)
+        private bool TryBeginNext()
         {
             if (_fails)
             {
@@ -115,7 +113,7 @@ public sealed class SchedulerFailureTests
                 return false;
 
             var ready = next.FrontEnd.Receive(next.Bytes);
-            queue.Begin(ref ready, next.FrontEnd.Transport.Connection.Output);
+            Queue.Begin(ref ready, next.FrontEnd.Transport.Connection.Output);
             return true;
         }
     }

@@ -67,7 +67,7 @@ public class StallWatchdogTests
     [InlineData(false)]
     public void Look_SystemDoesNotTellWhatTheThreadDoes_TakesQueueAtTheFourth(bool hasProbe)
     {
-        _queue.Queue.Probe = hasProbe ? new FakeProbe { Time = -1, Sleeps = null } : null;
+        _queue.Queue.Probe = hasProbe ? new ThreadProbe(static () => -1, static () => null) : null;
         var call = Enter();
         for (var i = 0; i < 3; i++)
             _scheduler.Watchdog.Look();
@@ -124,22 +124,6 @@ public class StallWatchdogTests
         scheduler.Watchdog.Look();
 
         Assert.Equal(0, _queue.Queue.CurrentCall);
-    }
-
-    [Fact]
-    public void Look_QueueThatEndsWithTheCall_NeedsNoThread()
-    {
-        var queue = new TestQueue(isEndless: false) { Probe = _probe };
-        _scheduler.Watchdog.Add(queue);
-        var call = queue.Queue.Enter(response: null, path: default);
-        _probe.Sleeps = true;
-        _scheduler.Watchdog.Look();
-        _scheduler.Watchdog.Look();
-
-        Assert.False(queue.Queue.TryLeave(call));
-        Assert.Equal(1, queue.ContinueCount);
-        Assert.Empty(_platform.Started);
-        Assert.Equal(0, _scheduler.Workers.ReservedCount);
     }
 
     [Fact]

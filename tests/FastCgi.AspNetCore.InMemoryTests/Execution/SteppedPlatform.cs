@@ -43,37 +43,39 @@ internal sealed class SteppedPlatform : ThreadPlatform
 
     public override void StartOnThreadPool(ThreadBody body) => OnThreadPool.Add(body);
 
-    public override ThreadProbe? ProbeThisThread() => Probe;
+    public override ThreadProbe? ProbeThisThread() => Probe?.Probe;
 
     public override ThreadUsage GetUsageOfThisThread() => Usage;
 }
 
 /// <summary>A thread that does what the test says.</summary>
-internal sealed class FakeProbe : ThreadProbe
+internal sealed class FakeProbe
 {
+    public FakeProbe()
+    {
+        Probe = new ThreadProbe(() => Time, () => Sleeps);
+    }
+
+    public ThreadProbe Probe { get; }
+
     public long Time { get; set; }
 
     public bool? Sleeps { get; set; }
-
-    public override long ProcessorTime => Time;
-
-    public override bool? IsSleeping => Sleeps;
 }
 
 /// <summary>A queue without requests, whose calls the test makes.</summary>
-internal sealed class TestQueue : IBatchSource
+internal sealed class TestQueue
 {
-    public TestQueue(bool isEndless = true)
+    public TestQueue()
     {
-        IsEndless = isEndless;
-        Queue = new RunQueue(this);
+        Queue = new RunQueue(TryBeginNext);
     }
 
     public RunQueue Queue { get; }
 
     public FakeProbe? Probe
     {
-        init => Queue.Probe = value;
+        init => Queue.Probe = value?.Probe;
     }
 
     /// <summary>How often a thread went on with it.</summary>
@@ -82,17 +84,15 @@ internal sealed class TestQueue : IBatchSource
     /// <summary>What the thread does then, and whether the queue has ended; if not, it is taken from the thread.</summary>
     public Func<bool> OnContinue { get; set; } = static () => true;
 
-    public bool IsEndless { get; }
-
-    public bool TryBeginNext(RunQueue queue)
+    private bool TryBeginNext()
     {
         ContinueCount++;
         if (OnContinue())
             return false;
 
         var ready = new ReadyRequests();
-        ready.Report(() => Assert.True(queue.TryTake(queue.CurrentCall)));
-        queue.Begin(ref ready, new RecordOutput(new BufferPool(), null!));
+        ready.Report(() => Assert.True(Queue.TryTake(Queue.CurrentCall)));
+        Queue.Begin(ref ready, new RecordOutput(new BufferPool(), null!, null!));
         return true;
     }
 

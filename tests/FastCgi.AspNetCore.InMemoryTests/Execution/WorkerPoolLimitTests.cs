@@ -163,18 +163,6 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
         Step();
     }
 
-    /// <summary>One that was taken holds the reservation of the thread that it was taken from, until it ends.</summary>
-    [Fact]
-    public void Run_QueueThatIsNotEndless_ReleasesItsReservationAtItsEnd()
-    {
-        Assert.True(Workers.TryReserve());
-
-        Workers.Run(new TestQueue(isEndless: false));
-        Step();
-
-        Assert.Equal(0, Workers.ReservedCount);
-    }
-
     /// <summary>The thread of a loop never comes back, so that it is none for requests.</summary>
     [Fact]
     public async Task Run_RequestAndTheSystemHasNoThreadButTheLoops_RunsOnTheThreadPool()
@@ -288,7 +276,7 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
         for (var i = 0; i < MaxGuests; i++)
         {
             Assert.True(workers.TryReserve());
-            workers.Run(new TestQueue(isEndless: false));
+            workers.Run(new TestQueue());
         }
 
         Assert.Equal(MaxGuests, Platform.OnThreadPool.Count);
@@ -300,7 +288,7 @@ public sealed class WorkerPoolLimitTests : WorkerPoolTest
 
         Assert.True(workers.TryReserve());
         Platform.IsScarce = false;
-        workers.Run(new TestQueue(isEndless: false));
+        workers.Run(new TestQueue());
         Assert.True(workers.TryReserve());
     }
 

@@ -1,6 +1,7 @@
 using System.Net;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Execution;
 using Microsoft.AspNetCore.Connections;
 
@@ -10,7 +11,7 @@ namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 /// A loop without a system below it: events are put in by the world. Where a real one waits for events, it leaves its thread, and is
 /// given one again when there are events.
 /// </summary>
-internal sealed class VirtualLoop : IBatchSource
+internal sealed class VirtualLoop
 {
     private readonly RequestScheduler _scheduler;
     private readonly VirtualMachine _machine;
@@ -21,12 +22,10 @@ internal sealed class VirtualLoop : IBatchSource
     {
         _scheduler = scheduler;
         _machine = machine;
-        Queue = new RunQueue(this);
+        Queue = new RunQueue(TryBeginNext);
     }
 
     public RunQueue Queue { get; }
-
-    public bool IsEndless => true;
 
     public bool IsOwned { get; private set; }
 
@@ -44,7 +43,7 @@ internal sealed class VirtualLoop : IBatchSource
         _scheduler.Workers.Run(Queue);
     }
 
-    public bool TryBeginNext(RunQueue queue)
+    private bool TryBeginNext()
     {
         while (true)
         {
@@ -68,7 +67,7 @@ internal sealed class VirtualLoop : IBatchSource
             _machine.Point("received");
             if (ready.HasWork)
             {
-                queue.Begin(ref ready, connection.Connection.Output);
+                Queue.Begin(ref ready, connection.Connection.Output);
                 return true;
             }
 

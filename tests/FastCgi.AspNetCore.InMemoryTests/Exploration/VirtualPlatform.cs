@@ -30,7 +30,7 @@ internal sealed class VirtualPlatform(VirtualMachine machine) : ThreadPlatform
 
     public override void StartOnThreadPool(ThreadBody body) => Add("pool thread", body);
 
-    public override ThreadProbe ProbeThisThread() => new Probe(machine, machine.Current);
+    public override ThreadProbe ProbeThisThread() => CreateProbe(machine.Current);
 
     public override ThreadUsage GetUsageOfThisThread() => default;
 
@@ -57,18 +57,12 @@ internal sealed class VirtualPlatform(VirtualMachine machine) : ThreadPlatform
         });
     }
 
-    private sealed class Probe(VirtualMachine machine, VirtualThread? thread) : ThreadProbe
-    {
-        public override long ProcessorTime => 0;
-
-        public override bool? IsSleeping
+    private ThreadProbe CreateProbe(VirtualThread? thread) => new(
+        static () => 0,
+        () =>
         {
-            get
-            {
-                var isSleeping = thread is { IsSleeping: true };
-                machine.Point("between look and take");
-                return isSleeping;
-            }
-        }
-    }
+            var isSleeping = thread is { IsSleeping: true };
+            machine.Point("between look and take");
+            return isSleeping;
+        });
 }

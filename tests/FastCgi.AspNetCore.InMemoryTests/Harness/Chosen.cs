@@ -13,9 +13,9 @@ internal sealed class ChosenRunner : RequestRunner
 }
 
 /// <summary>Passes on to the deadlines that a test has chosen.</summary>
-internal sealed class ChosenDeadlines : CorkDeadlines
+internal sealed class ChosenDeadlines
 {
-    public CorkDeadlines? Deadlines { get; set; }
+    public Func<ResponseOutput, bool>? TrySet { get; set; }
 
-    public override bool TryAdd(ResponseOutput response) => Deadlines?.TryAdd(response) ?? false;
+    public bool TrySetDeadline(ResponseOutput response) => TrySet?.Invoke(response) ?? false;
 }

@@ -55,9 +55,9 @@ internal sealed class TestServer : IAsyncDisposable
     }
 
     /// <summary>Uncorks responses in time; the watchdog, unless a test chooses.</summary>
-    public CorkDeadlines Deadlines
+    public Func<ResponseOutput, bool> Deadlines
     {
-        set => ((ChosenDeadlines)Context.Responses.Deadlines!).Deadlines = value;
+        set => ((ChosenDeadlines)Context.Responses.TrySetDeadline!.Target!).TrySet = value;
     }
 
     /// <summary>How many descriptors the process can have.</summary>
@@ -183,10 +183,10 @@ internal sealed class TestServer : IAsyncDisposable
             var log = loggerFactory.CreateLogger("FastCgi.AspNetCore");
             Scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(log), TimeProvider.System, log);
             var runner = new ChosenRunner { Runner = Scheduler };
-            var deadlines = new ChosenDeadlines { Deadlines = Scheduler.Watchdog };
+            var deadlines = new ChosenDeadlines { TrySet = Scheduler.Watchdog.TrySetDeadline };
             Advisor = new OperatorAdvisor(SafeLogger.Wrap(log), clock);
             Connections = new ConnectionManager(ServerContext.Create(
-                options, application, SafeLogger.Wrap(log), clock, runner, deadlines, records, () => GetMaxDescriptors(), Advisor));
+                options, application, SafeLogger.Wrap(log), clock, runner, deadlines.TrySetDeadline, records, () => GetMaxDescriptors(), Advisor));
             // Without its watchdog, which goes by the time that passes: tests that want a look call it.
             Connections.Start(() => IdleCount++);
             return Task.CompletedTask;

@@ -55,8 +55,8 @@ public sealed class OutputCorkTests
         _deadlines.AreKept = false;
 
         Assert.False(CanHold(isLikelyLast: true));
-        Assert.False(_cork.CanHold(isHolding: false, isLikelyLast: true, null!, deadlines: null));
+        Assert.False(_cork.CanHold(isHolding: false, isLikelyLast: true, null!, trySetDeadline: null));
     }
 
-    private bool CanHold(bool isLikelyLast, bool isHolding = false) => _cork.CanHold(isHolding, isLikelyLast, null!, _deadlines);
+    private bool CanHold(bool isLikelyLast, bool isHolding = false) => _cork.CanHold(isHolding, isLikelyLast, null!, _deadlines.TryAdd);
 }

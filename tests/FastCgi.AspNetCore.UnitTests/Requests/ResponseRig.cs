@@ -24,7 +24,7 @@ internal sealed class ResponseRig
     public FastCgiServerOptions Options { get; } = new() { Limits = { MaxResponseBufferSize = null } };
 
     /// <summary>Who looks after held flushes, until the first request begins.</summary>
-    public CorkDeadlines? Deadlines { get; init; }
+    public CountedDeadlines? Deadlines { get; init; }
 
     /// <summary>How many descriptors the process can have.</summary>
     public long MaxDescriptors { get; set; } = int.MaxValue;
@@ -127,20 +127,20 @@ internal sealed class ResponseRig
     {
         Options.Roles.Add(FastCgiRole.Authorizer);
         _server = ServerContext.Create(
-            Options, new NoApplication(), Logs.CreateLogger("test"), new ManualTime(), new NoRunner(), Deadlines, getMaxDescriptors: () => MaxDescriptors);
+            Options, new NoApplication(), Logs.CreateLogger("test"), new ManualTime(), new NoRunner(), Deadlines is null ? null : Deadlines.TryAdd, getMaxDescriptors: () => MaxDescriptors);
         var connection = new FastCgiConnection(new ConnectionManager(_server), Transport);
         Transport.Connection = connection;
         return connection;
     }
 
     /// <summary>Looks after held flushes until the test says so.</summary>
-    public sealed class CountedDeadlines : CorkDeadlines
+    public sealed class CountedDeadlines
     {
         public int Count { get; private set; }
 
         public bool AreKept { get; set; } = true;
 
-        public override bool TryAdd(ResponseOutput response)
+        public bool TryAdd(ResponseOutput response)
         {
             Count++;
             return AreKept;

@@ -54,23 +54,26 @@ public sealed class LinuxThreadPlatformTests
     public async Task Probe_KeepsAFileAsLongAsItsThreadOfOursLives()
     {
         Assert.IsType<LinuxThreadPlatform>(LinuxThreadPlatform.Create(NullLogger.Instance));
-        var probes = Waiting.Signal<(ThreadProbe First, ThreadProbe Second)>();
+        var probes = Waiting.Signal<(ThreadProbe First, ThreadProbe Second, SafeFileHandle? File)>();
         using var go = new ManualResetEventSlim();
         _platform.Start("probed", new Body(() =>
         {
-            probes.SetResult((_platform.ProbeThisThread(), _platform.ProbeThisThread()));
+            probes.SetResult((_platform.ProbeThisThread(), _platform.ProbeThisThread(), FileOfThisThread()));
             go.Wait();
         }));
-        var (probe, again) = await probes.Task.Within("the thread");
+        var (probe, again, file) = await probes.Task.Within("the thread");
         Assert.Same(probe, again);
-        var file = FileOf(probe);
         Assert.False(file!.IsClosed);
 
         go.Set();
         await Until(() => file.IsClosed);
 
-        var (ofPool, isSleeping) = await Task.Run(() => (_platform.ProbeThisThread(), _platform.ProbeThisThread().IsSleeping));
-        Assert.Null(FileOf(ofPool));
+        var (ofPool, isSleeping) = await Task.Run(() =>
+        {
+            var isSleeping = _platform.ProbeThisThread().IsSleeping;
+            return (FileOfThisThread(), isSleeping);
+        });
+        Assert.Null(ofPool);
         Assert.False(isSleeping);
     }
 
@@ -113,9 +116,9 @@ public sealed class LinuxThreadPlatformTests
 
     private static Task Until(Func<bool> condition) => Waiting.UntilAsync(condition, "the thread");
 
-    private static SafeFileHandle? FileOf(ThreadProbe probe)
+    private static SafeFileHandle? FileOfThisThread()
     {
-        var state = (ThreadStateFile?)probe.GetType().GetField("_state", BindingFlags.Instance | BindingFlags.NonPublic)!.GetValue(probe);
+        var state = (ThreadStateFile?)typeof(LinuxThreadPlatform).GetField("t_state", BindingFlags.Static | BindingFlags.NonPublic)!.GetValue(null);
         return state is null ? null : FileOf(state);
     }
 

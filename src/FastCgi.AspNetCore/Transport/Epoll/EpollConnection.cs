@@ -3,6 +3,7 @@ using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Linux;
+using FastCgi.AspNetCore.Requests;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;

@@ -48,7 +48,11 @@ internal sealed class EpollEngine
     }
 
     /// <summary>Makes a listener of a socket that listens.</summary>
-    public EpollListener Listen(ListeningSocket socket) => new(this, socket);
+    public TransportListener Listen(ListeningSocket socket)
+    {
+        var listener = new EpollListener(this, socket);
+        return new TransportListener(socket.EndPoint, listener.Start, listener.StopAsync);
+    }
 
     /// <summary>The loop that has the fewest connections.</summary>
     public EpollLoop GetLeastLoaded()

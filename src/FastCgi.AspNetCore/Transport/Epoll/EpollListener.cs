@@ -7,7 +7,7 @@ using FastCgi.AspNetCore.Requests;
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>Accepts connections for the epoll engine: all loops wait for them, and each goes to the loop that has the fewest.</summary>
-internal sealed class EpollListener : TransportListener
+internal sealed class EpollListener
 {
     // More than any accept queue has: without the system's help to close it, new ones may come all the time.
     private const int MaxRest = 65_536;
@@ -36,11 +36,10 @@ internal sealed class EpollListener : TransportListener
         _failures = new AcceptFailures(_socket, EndPoint, _server);
     }
 
-    /// <inheritdoc/>
-    public override EndPoint EndPoint => _listeningSocket.EndPoint;
+    private EndPoint EndPoint => _listeningSocket.EndPoint;
 
-    /// <inheritdoc/>
-    public override void Start()
+    /// <summary>Begins to accept connections.</summary>
+    public void Start()
     {
         var descriptor = (int)_socket.Handle;
         foreach (var loop in _engine.Loops)
@@ -52,8 +51,8 @@ internal sealed class EpollListener : TransportListener
         }
     }
 
-    /// <inheritdoc/>
-    protected override async Task StopCoreAsync(CancellationToken cancellationToken)
+    /// <summary>Stops to accept connections and releases the endpoint. It is called once.</summary>
+    public async Task StopAsync(CancellationToken cancellationToken)
     {
         Volatile.Write(ref _isWithdrawn, true);
         var acceptsRest = await _listeningSocket.WithdrawAsync(_server.Log).ConfigureAwait(false);

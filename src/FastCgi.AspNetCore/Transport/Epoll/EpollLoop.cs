@@ -11,7 +11,7 @@ namespace FastCgi.AspNetCore.Transport.Epoll;
 /// One loop over epoll: receives, parses, and hands over what became ready. Its events, like the batch of requests, belong to the
 /// loop and not to a thread: when the application keeps a thread, another one goes on with the loop.
 /// </summary>
-internal sealed unsafe class EpollLoop : IBatchSource, IDisposable
+internal sealed unsafe class EpollLoop : IDisposable
 {
     /// <summary>The bytes of one receive: those of the largest record and its header.</summary>
     public const int ReceiveBufferLength = 64 * 1024;
@@ -42,7 +42,7 @@ internal sealed unsafe class EpollLoop : IBatchSource, IDisposable
     public EpollLoop(int number, ILogger log)
     {
         Number = number;
-        Queue = new RunQueue(this);
+        Queue = new RunQueue(TryBeginBatch);
         _log = log;
         ReceiveBuffer = (byte*)NativeMemory.Alloc(ReceiveBufferLength);
         if (Add(_wakeUp, _wakeUp.Descriptor, Libc.EpollIn))
@@ -68,13 +68,9 @@ internal sealed unsafe class EpollLoop : IBatchSource, IDisposable
     /// <summary>The requests that became ready, and the thread that owns the loop.</summary>
     public RunQueue Queue { get; }
 
-    /// <inheritdoc/>
-    public bool IsEndless => true;
-
-    /// <inheritdoc/>
-    public bool TryBeginNext(RunQueue queue)
+    private bool TryBeginBatch()
     {
-        while (!TryFinishEvents(queue))
+        while (!TryFinishEvents(Queue))
         {
             if (Volatile.Read(ref _isStopping))
             {
