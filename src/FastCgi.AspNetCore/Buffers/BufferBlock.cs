@@ -46,8 +46,6 @@ internal sealed class BufferBlock : IMemoryOwner<byte>
     public Memory<byte> Memory => _array.AsMemory(_offset, Capacity);
     public Span<byte> Span => _array.AsSpan(_offset, Capacity);
     public Span<byte> UsedSpan => _array.AsSpan(_offset + Start, Length);
-    public Memory<byte> UsedMemory => _array.AsMemory(_offset + Start, Length);
-    public ArraySegment<byte> UsedSegment => new(_array, _offset + Start, Length);
     public Span<byte> FreeSpan => _array.AsSpan(_offset + End, FreeLength);
     public Memory<byte> FreeMemory => _array.AsMemory(_offset + End, FreeLength);
 

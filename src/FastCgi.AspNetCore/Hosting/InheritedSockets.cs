@@ -107,3 +107,7 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
                 : $"The passed names are {names}; set FileDescriptorName= in the .socket unit");
     }
 }
+
+/// <summary>A listening socket from the parent process.</summary>
+/// <param name="Number">Its original descriptor, as in <c>fastcgi://fd:N</c>.</param>
+internal sealed record InheritedSocket(int Number, int Descriptor, string? Name);

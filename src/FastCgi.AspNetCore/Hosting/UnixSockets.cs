@@ -47,18 +47,13 @@ internal static class UnixSockets
         if (options.Mode is not null || options.Owner is not null || options.Group is not null || options.CreateDirectory)
             throw SocketBinder.Failure(options, "Mode, Owner, Group and CreateDirectory do not apply to an abstract socket, which has no file. Remove them, or use a path");
 
-        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
         try
         {
-            socket.Bind(endPoint);
-            socket.Listen(options.Backlog);
-            return new ListeningSocket(socket) { EndPoint = endPoint };
+            return BindAndListen(options, endPoint);
         }
-        catch (SocketException exception)
+        catch (SocketException exception) when (exception.SocketErrorCode == SocketError.AddressAlreadyInUse)
         {
-            socket.Dispose();
-            throw SocketBinder.Failure(
-                options, exception.SocketErrorCode == SocketError.AddressAlreadyInUse ? InUse : exception.Message, exception);
+            throw SocketBinder.Failure(options, InUse, exception);
         }
     }
 
@@ -104,12 +99,17 @@ internal static class UnixSockets
 
         CreateDirectory(options, path);
         RemoveLeftBehind(options, endPoint, path);
+        return BindAndListen(options, endPoint);
+    }
+
+    private static ListeningSocket BindAndListen(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint)
+    {
         var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
         try
         {
             socket.Bind(endPoint);
             if (options.Mode is { } mode && !OperatingSystem.IsWindows())
-                File.SetUnixFileMode(path, mode);
+                File.SetUnixFileMode(endPoint.ToString(), mode);
             socket.Listen(options.Backlog);
             return new ListeningSocket(socket) { EndPoint = endPoint };
         }
