@@ -4,9 +4,7 @@ using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>
-/// The web servers that were seen and what they pass. Samples one request per second, so others cost nothing. The number of web servers is bounded.
-/// </summary>
+/// <summary>The web servers that were seen, and what one sampled request per second shows of them. Their number is bounded.</summary>
 internal sealed class FrontEnds(TimeProvider time)
 {
     private const int MaxCount = 16;

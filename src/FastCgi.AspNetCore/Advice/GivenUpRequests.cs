@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>
-/// The last requests that the web server aborted before the application had answered. Clients disconnect at any age; a timeout aborts requests of
-/// one age. This shows the length of the timeout, but not whether it is the web server's or the client's.
-/// </summary>
+/// <summary>The last requests that the web server aborted without an answer. Clients disconnect at any age; a timeout ends requests of one age.</summary>
 internal sealed class GivenUpRequests
 {
     /// <summary>Three of the same age are not a coincidence.</summary>

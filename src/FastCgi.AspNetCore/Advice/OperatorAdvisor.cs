@@ -8,10 +8,7 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>
-/// Reports configuration errors that a single request shows: how often, the cause and the fix, at most once a minute each. The <see cref="Doctor"/>
-/// reports what only many requests show.
-/// </summary>
+/// <summary>Reports, at most once a minute each, configuration errors that a single request shows. The <see cref="Doctor"/> needs many.</summary>
 internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : Advisor
 {
     // All requests are slow when a database hangs.

@@ -8,10 +8,7 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>
-/// Reports at start which users can connect to a unix socket: a web server that cannot logs only "Permission denied", and this server does not notice.
-/// ACLs are not checked.
-/// </summary>
+/// <summary>Reports which users can connect to a unix socket: a web server that cannot logs only "Permission denied". Ignores ACLs.</summary>
 [SupportedOSPlatform("linux")]
 internal static class SocketReach
 {

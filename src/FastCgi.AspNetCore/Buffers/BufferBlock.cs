@@ -29,10 +29,7 @@ internal sealed class BufferBlock : IMemoryOwner<byte>
     internal Slab? Slab { get; }
     internal bool IsRented { get; set; } = true;
 
-    /// <summary>
-    /// Whether the application may still write to the block: it received memory and has not advanced. On return, a leased block is left to the garbage
-    /// collector instead of being reused.
-    /// </summary>
+    /// <summary>Whether the application may still write to the block. On return, a leased block is left to the garbage collector.</summary>
     public bool IsLeased { get; set; }
     public int Capacity { get; }
 

@@ -32,9 +32,7 @@ internal struct BufferChain
         }
     }
 
-    /// <summary>
-    /// Appends the bytes of a chain without wasting blocks: copies what fits into the last block, and merges consecutive small blocks into a large one.
-    /// </summary>
+    /// <summary>Appends bytes without wasting blocks: copies what fits into the last block, and merges small blocks into a large one.</summary>
     public void AppendBytes(BufferPool pool, BufferBlock? block)
     {
         while (block is not null)

@@ -2,10 +2,7 @@ using System.Buffers;
 
 namespace FastCgi.AspNetCore.Buffers;
 
-/// <summary>
-/// The buffers of one server: small blocks for response headers and short bodies, large blocks for long bodies and received data. A large block holds a
-/// record with the largest content that needs no padding.
-/// </summary>
+/// <summary>The buffers of one server: small blocks for response headers and short bodies, large blocks for other data.</summary>
 internal sealed class BufferPool : MemoryPool<byte>
 {
     public const int SmallBlockSize = 4_096;

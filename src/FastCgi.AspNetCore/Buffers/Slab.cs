@@ -2,10 +2,7 @@ using System.Diagnostics;
 
 namespace FastCgi.AspNetCore.Buffers;
 
-/// <summary>
-/// A large pinned array and the blocks cut from it. On the pinned object heap, it does not fragment the heap and needs no pinning per system call.
-/// Guarded by the lock of its pool.
-/// </summary>
+/// <summary>A large array on the pinned object heap, and the blocks cut from it. Guarded by the lock of its pool.</summary>
 internal sealed class Slab
 {
     private readonly BufferBlock[] _free;

@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Buffers;
 
-/// <summary>
-/// A pool of blocks of one size, cut from pinned slabs. Slots per processor cache a few blocks without a lock; the others are in the slabs, under a
-/// lock. Unused slabs are released to the garbage collector gradually (<see cref="Trim"/>).
-/// </summary>
+/// <summary>A pool of blocks of one size, cut from slabs under a lock. Slots per processor cache a few blocks without a lock.</summary>
 internal sealed class SlabPool(int blockSize, int blocksPerSlab)
 {
     private const int SlotsPerProcessor = 8;

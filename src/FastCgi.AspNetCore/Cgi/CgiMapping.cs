@@ -41,9 +41,7 @@ internal sealed class CgiMapping
         return Encoding.UTF8.GetString(value);
     }
 
-    /// <summary>
-    /// Decodes non-ASCII headers with the encodings that the application selects. Selector and encodings are application code: call it without a lock.
-    /// </summary>
+    /// <summary>Decodes non-ASCII headers with the encodings that the application selects, which is application code: call it without a lock.</summary>
     /// <param name="texts">The values by the offset of their pair; <see langword="null"/> if there are none.</param>
     public RequestRejection DecodeByApplication(ReadOnlySpan<byte> parameters, out Dictionary<int, string>? texts)
     {

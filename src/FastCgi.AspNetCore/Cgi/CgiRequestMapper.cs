@@ -6,10 +6,7 @@ using Microsoft.AspNetCore.Http;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>
-/// Maps parameters (RFC 3875) to the properties of an ASP.NET Core request. Scheme, path and addresses never come from headers, so a client cannot
-/// forge them.
-/// </summary>
+/// <summary>Maps parameters (RFC 3875) to a request. Scheme, path and addresses never come from headers, so clients cannot forge them.</summary>
 internal static class CgiRequestMapper
 {
     public static RequestRejection Map(ReadOnlySpan<byte> parameters, CgiMapping mapping, out RequestHead head)

@@ -14,9 +14,7 @@ internal static class CgiResponseWriter
     public static int GetMaxLength(ReadOnlySpan<KeyValuePair<string, StringValues>> headers, string? reasonPhrase, byte[]? encodedFields = null)
         => 128 + (4 * (reasonPhrase?.Length ?? 0)) + (encodedFields?.Length ?? GetMaxFieldsLength(headers, encodingSelector: null));
 
-    /// <summary>
-    /// Encodes fields with the application's encodings, before the headers are written, so that an encoding that throws is an application error.
-    /// </summary>
+    /// <summary>Encodes fields with the application's encodings before the headers are written: if one throws, it is an application error.</summary>
     public static byte[] EncodeFields(ReadOnlySpan<KeyValuePair<string, StringValues>> headers, Func<string, Encoding?> encodingSelector)
     {
         var fields = new byte[GetMaxFieldsLength(headers, encodingSelector)];

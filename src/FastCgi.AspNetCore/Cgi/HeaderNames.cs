@@ -57,9 +57,7 @@ internal static class HeaderNames
     public static bool IsRenamedAuthorization(ReadOnlySpan<byte> variable)
         => variable.Length == RenamedAuthorization.Length && Ascii.EqualsIgnoreCase(variable, RenamedAuthorization);
 
-    /// <summary>
-    /// HTTP_CONTENT_TYPE and HTTP_CONTENT_LENGTH would duplicate or contradict CONTENT_*, and HTTP_PROXY is an attack (httpoxy, CVE-2016-5385).
-    /// </summary>
+    /// <summary>HTTP_CONTENT_TYPE and HTTP_CONTENT_LENGTH may contradict CONTENT_*; HTTP_PROXY is an attack (httpoxy, CVE-2016-5385).</summary>
     public static bool IsIgnored(string header) => header.Length switch
     {
         5 => header.Equals("Proxy", StringComparison.OrdinalIgnoreCase),

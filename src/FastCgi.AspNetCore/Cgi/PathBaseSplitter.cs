@@ -2,16 +2,10 @@ using System.Text;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>
-/// Splits a decoded path into path base and path. The base consists of whole segments, ignores case like <c>UsePathBase</c>, and keeps the
-/// request's spelling. A path that does not begin with the base is left unchanged.
-/// </summary>
+/// <summary>Splits a decoded path into path base and path by whole segments, ignoring case like <c>UsePathBase</c>.</summary>
 internal static class PathBaseSplitter
 {
-    /// <summary>
-    /// The base is, in this order: the parameter PATH_BASE from the web server's configuration; the configured one; and, if trusted, SCRIPT_NAME of a
-    /// web server that also sends PATH_INFO.
-    /// </summary>
+    /// <summary>PATH_BASE takes precedence over the configured base, and that over SCRIPT_NAME, which requires trust and PATH_INFO.</summary>
     public static void Split(ReadOnlySpan<byte> path, scoped ref RequestVariables variables, CgiMapping mapping, ref RequestHead head)
     {
         var length = 0;

@@ -2,10 +2,7 @@ using System.Numerics;
 
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>
-/// Counts durations from a microsecond to an hour in buckets an eighth of a power of two wide, so a percentile is accurate within 13 %. Counters per
-/// processor avoid sharing cache lines. Thread-safe.
-/// </summary>
+/// <summary>Counts durations from a microsecond to an hour, accurate within 13 %. Counters per processor avoid sharing cache lines.</summary>
 internal sealed class LatencyHistogram
 {
     public const int BucketCount = 32 * Steps;

@@ -5,10 +5,7 @@ using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>
-/// Describes the records of one direction of a connection, one per line: the length of bodies, and names and values of pairs with secrets and queries
-/// masked. Not thread-safe.
-/// </summary>
+/// <summary>Describes the records of one direction of a connection, one per line, with secrets and queries masked. Not thread-safe.</summary>
 internal sealed class RecordDescriber(string connectionId, string direction, Action<string> write)
 {
     // Parameters and requests beyond these limits are not decoded.
@@ -88,9 +85,7 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
             _params.Add(id, new ArrayBufferWriter<byte>());
     }
 
-    /// <summary>
-    /// Describes only complete streams: pairs may continue in the next record, and in a fragment, a name cannot be distinguished from a secret.
-    /// </summary>
+    /// <summary>Describes only complete streams: in a fragment, a name cannot be distinguished from a secret.</summary>
     private string DescribeParams(ushort id, ReadOnlySpan<byte> content)
     {
         if (content.IsEmpty)

@@ -3,10 +3,7 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>
-/// Logs records in its own category at level Trace, to find out what a web server sends. Lines are queued, so a slow log provider does not block a
-/// connection; lines that do not fit the queue are counted.
-/// </summary>
+/// <summary>Logs records in its own category, at Trace. Lines are queued, so a slow log provider does not block a connection.</summary>
 internal sealed class RecordLog
 {
     public const string Category = "FastCgi.AspNetCore.Records";

@@ -2,10 +2,7 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>
-/// The entry point of every thread, thread-pool callback, timer and event handler of the server. An exception is logged as an error of the server and
-/// ends what the caller specifies, but never the process.
-/// </summary>
+/// <summary>The entry point of all threads and callbacks of the server. Exceptions are logged and never end the process.</summary>
 internal static class ThreadRoot
 {
     /// <summary>Starts a background thread without the caller's execution context.</summary>

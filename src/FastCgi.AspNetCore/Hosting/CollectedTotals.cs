@@ -2,10 +2,7 @@ using FastCgi.AspNetCore.Diagnostics;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// Connection totals for several instruments of the meter. A collection reads one instrument after another; the first read walks over the connections,
-/// and the others reuse the result. Thread-safe.
-/// </summary>
+/// <summary>Lets the instruments of one collection share a single walk over the connections. Thread-safe.</summary>
 internal sealed class CollectedTotals(Func<CollectedTotals.Walk> walk, TimeProvider time)
 {
     /// <summary>The maximum age of a walk: longer than a collection takes, shorter than the time between collections.</summary>

@@ -271,10 +271,7 @@ internal sealed class FastCgiServer : IServer
         _ => OperatingSystem.IsLinux(),
     };
 
-    /// <summary>
-    /// In Development, an endpoint that was configured for another machine, whose folders, groups and addresses do not exist here, must not prevent the
-    /// application from serving HTTP.
-    /// </summary>
+    /// <summary>In Development, an endpoint for another machine must not prevent the application from serving HTTP.</summary>
     private async ValueTask<TransportListener?> ListenAsync(FastCgiListenOptions options, InheritedSockets inherited, bool mayLeaveOut, CancellationToken cancellationToken)
     {
         try

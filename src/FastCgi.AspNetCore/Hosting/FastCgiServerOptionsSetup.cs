@@ -6,10 +6,7 @@ namespace FastCgi.AspNetCore.Hosting;
 
 using static SettingValues;
 
-/// <summary>
-/// Binds the configuration section <c>FastCgi</c>. Written by hand, so that it works in trimmed applications and reports unknown names and invalid
-/// values with their path.
-/// </summary>
+/// <summary>Binds the section <c>FastCgi</c> by hand: works in trimmed applications, and reports the path of unknown and invalid settings.</summary>
 internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : IConfigureOptions<FastCgiServerOptions>
 {
     private readonly IConfigurationSection _section = configuration.GetSection(KnownSettings.Root);

@@ -6,9 +6,7 @@ using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// Applies Kestrel options with an equivalent to FastCGI, because applications are written for Kestrel. All FastCGI settings take precedence.
-/// </summary>
+/// <summary>Applies Kestrel options with an equivalent to FastCGI. All FastCGI settings take precedence.</summary>
 internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOptions<FastCgiServerOptions>, IConfigureOptions<KestrelServerOptions>
 {
     private readonly List<(string Name, Func<FastCgiServerOptions, bool> IsInEffect)> _taken = [];

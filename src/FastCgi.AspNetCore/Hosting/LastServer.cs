@@ -9,10 +9,7 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// Warns at start if Kestrel was registered after this server and replaced it, which nothing else reports. Test servers are expected, and so is Kestrel
-/// in Development unless a FastCGI address is configured.
-/// </summary>
+/// <summary>Warns if Kestrel was registered after this server and replaced it. In Development, that is normal without a FastCGI address.</summary>
 internal sealed class LastServer(IServer server, IHostEnvironment environment, ILoggerFactory loggers) : IStartupFilter
 {
     public Action<IApplicationBuilder> Configure(Action<IApplicationBuilder> next)

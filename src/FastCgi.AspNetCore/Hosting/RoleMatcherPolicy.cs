@@ -7,10 +7,7 @@ using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// Selects endpoints by role: a page must not answer whether it may be shown, and an authorizer must not answer a client. Costs nothing without roles
-/// other than Responder.
-/// </summary>
+/// <summary>Selects endpoints by role: a page must not answer for an authorizer, and an authorizer must not answer a client.</summary>
 internal sealed class RoleMatcherPolicy(IOptions<FastCgiServerOptions> options) : MatcherPolicy, IEndpointSelectorPolicy
 {
     private readonly ConditionalWeakTable<RouteEndpoint, Endpoint> _observed = [];

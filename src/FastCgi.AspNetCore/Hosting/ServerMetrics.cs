@@ -6,10 +6,7 @@ using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// The meter of the server. Its instruments are observable: they read existing state on collection and cost a request nothing. The exception is the
-/// duration of connections, recorded when a connection ends.
-/// </summary>
+/// <summary>The meter of the server. All instruments but one are observable: they read existing state, so a request costs nothing.</summary>
 internal static class ServerMetrics
 {
     public const string MeterName = "FastCgi.AspNetCore";

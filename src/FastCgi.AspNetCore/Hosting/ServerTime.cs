@@ -1,7 +1,4 @@
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// The clock of a test. Otherwise, the server uses the system clock and ignores the application's <see cref="TimeProvider"/>: a clock that stands still
-/// would disable all timeouts.
-/// </summary>
+/// <summary>The clock of a test. The application's <see cref="TimeProvider"/> is ignored: if it stood still, it would disable timeouts.</summary>
 internal sealed record ServerTime(TimeProvider Provider);

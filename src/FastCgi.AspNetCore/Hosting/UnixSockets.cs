@@ -8,9 +8,7 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// Creates unix sockets. Owner, group and mode are set before clients can connect. Replaces a socket that a killed process left behind, but nothing else.
-/// </summary>
+/// <summary>Creates unix sockets, secured before clients can connect. Replaces only a socket that a killed process left behind.</summary>
 internal static class UnixSockets
 {
     private const UnixFileMode UserAndGroup = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead | UnixFileMode.GroupWrite;

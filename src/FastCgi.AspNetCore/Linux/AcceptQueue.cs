@@ -3,10 +3,7 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>
-/// Closes the accept queue of a listening socket before the socket. Closing the socket at once would reset connections that the web server has opened
-/// and perhaps used, and it does not retry a POST.
-/// </summary>
+/// <summary>Closes the accept queue before the socket, because closing the socket resets queued connections, perhaps with a POST.</summary>
 internal static class AcceptQueue
 {
     private const int SocketLevel = 1;

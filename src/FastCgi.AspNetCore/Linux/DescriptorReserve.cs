@@ -2,10 +2,7 @@ using System.Net.Sockets;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>
-/// A spare descriptor for when none is left: it is closed to accept a connection, which is closed at once, so that the web server gets an error instead
-/// of waiting.
-/// </summary>
+/// <summary>A spare descriptor for when none is left: freed to accept and close a connection, so the web server need not wait.</summary>
 internal sealed class DescriptorReserve : IDisposable
 {
     private readonly Lock _lock = new();

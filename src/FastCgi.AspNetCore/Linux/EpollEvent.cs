@@ -3,10 +3,7 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>
-/// struct epoll_event, at its maximum size: it is packed on x86-64 and aligned elsewhere, so its size and the offset of its data depend on the
-/// processor.
-/// </summary>
+/// <summary>struct epoll_event at its maximum size: it is packed on x86-64 and aligned on other processors.</summary>
 [StructLayout(LayoutKind.Sequential, Size = 16)]
 internal unsafe struct EpollEvent
 {

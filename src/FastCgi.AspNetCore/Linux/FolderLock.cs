@@ -4,10 +4,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>
-/// An flock on the folder of a unix socket: no other instance creates or removes a socket there. Anyone who can read the folder can take and keep the
-/// lock.
-/// </summary>
+/// <summary>An flock on the folder of a unix socket, so that instances do not interfere. Anyone who can read the folder can take it.</summary>
 [SupportedOSPlatform("linux")]
 internal sealed partial class FolderLock : IDisposable
 {

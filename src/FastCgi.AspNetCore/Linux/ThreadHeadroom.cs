@@ -2,10 +2,7 @@ using System.Globalization;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>
-/// Reserves the last threads of the process for .NET, which terminates the process if its thread pool cannot start one: clients must not be able to
-/// cause that with requests that block.
-/// </summary>
+/// <summary>Reserves the last threads for .NET, which terminates a process whose thread pool cannot start one.</summary>
 /// <remarks>
 /// Threads are limited by the control group (<c>TasksMax=</c>, <c>--pids-limit</c>), which reports its usage, and per user (<c>LimitNPROC=</c>,
 /// <c>ulimit -u</c>), whose threads are counted in /proc. Thread-safe.

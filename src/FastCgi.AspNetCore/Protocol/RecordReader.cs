@@ -2,10 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace FastCgi.AspNetCore.Protocol;
 
-/// <summary>
-/// Parses the records of a connection from bytes cut anywhere (FastCGI specification, section 3.3). Yields content in pieces as it arrives, without
-/// waiting for complete records.
-/// </summary>
+/// <summary>Parses records from bytes cut anywhere (FastCGI specification, section 3.3), and yields content as it arrives.</summary>
 /// <remarks>A mutable struct: keep it in a field, do not copy it.</remarks>
 internal struct RecordReader
 {
