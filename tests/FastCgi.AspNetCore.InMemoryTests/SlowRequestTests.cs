@@ -42,7 +42,7 @@ public sealed class SlowRequestTests
         var report = Assert.Single(Reports(server));
         Assert.Equal(LogLevel.Warning, report.Level);
         Assert.Contains($"is {activity} (", report.Message, StringComparison.Ordinal);
-        Assert.Contains("of 192.0.2.7", report.Message, StringComparison.Ordinal);
+        Assert.Contains("from 192.0.2.7", report.Message, StringComparison.Ordinal);
         Assert.DoesNotContain("secret", report.Message, StringComparison.Ordinal);
         go.SetResult(true);
         if (uri == "/write")

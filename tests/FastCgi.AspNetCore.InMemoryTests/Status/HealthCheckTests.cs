@@ -42,7 +42,7 @@ public sealed class HealthCheckTests
         run.Connect();
 
         var result = await CheckAsync(run.Host.Services);
-        Assert.Equal((HealthStatus.Degraded, "The FastCGI server is at its limit MaxConcurrentConnections, which is 2."), Of(result));
+        Assert.Equal((HealthStatus.Degraded, "The FastCGI server is at its limit: MaxConcurrentConnections is 2."), Of(result));
         Assert.Equal(2L, result.Data["active_connections"]);
     }
 
@@ -66,7 +66,7 @@ public sealed class HealthCheckTests
         run.Connect().Send(RecordBytes.Get());
 
         var result = await CheckAsync(run.Host.Services);
-        Assert.Equal((HealthStatus.Degraded, "The FastCGI server is at its limit MaxConcurrentRequests, which is 2."), Of(result));
+        Assert.Equal((HealthStatus.Degraded, "The FastCGI server is at its limit: MaxConcurrentRequests is 2."), Of(result));
         Assert.Equal(
             $"active_connections={2 + queue} active_requests={2 + queue} queued_requests={queue} requests_without_thread=0",
             string.Join(' ', result.Data.OrderBy(static pair => pair.Key).Select(static pair => $"{pair.Key}={pair.Value}")));
