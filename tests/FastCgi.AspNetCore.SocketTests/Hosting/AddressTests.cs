@@ -83,9 +83,9 @@ public sealed class AddressTests : IDisposable
     }
 
     [Theory]
-    [InlineData("?moed=0660", "'moed' is not an option of an endpoint")]
+    [InlineData("?moed=0660", "'moed' is not an endpoint option")]
     [InlineData("?mode=0860", "a mode has three octal digits")]
-    [InlineData("?group=no-such-group", "there is no group 'no-such-group'")]
+    [InlineData("?group=no-such-group", "the group 'no-such-group' does not exist")]
     public async Task CommandLine_UrlWithBadOptions_ErrorSaysWhatIsWrong(string options, string reason)
     {
         await using var app = Build(["--urls", UnixAddress + options]);
@@ -320,7 +320,7 @@ public sealed class AddressTests : IDisposable
         var error = await Assert.ThrowsAsync<FormatException>(() => app.StartAsync());
 
         Assert.Contains($"'{address}'", error.Message, StringComparison.Ordinal);
-        Assert.Contains("The forms are ", error.Message, StringComparison.Ordinal);
+        Assert.Contains("Valid forms are ", error.Message, StringComparison.Ordinal);
     }
 
     [Fact]

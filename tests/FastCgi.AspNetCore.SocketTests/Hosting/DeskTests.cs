@@ -22,7 +22,7 @@ public sealed class DeskTests : IDisposable
     [Theory]
     [InlineData("""{ "Url": "fastcgi://unix:/run/absent-at-the-desk/app.sock" }""", "the folder of the socket does not exist")]
     [InlineData("""{ "Url": "fastcgi://192.0.2.1:9000" }""", "this machine does not have the address")]
-    [InlineData("""{ "Url": "fastcgi://unix:app.sock", "Group": "absent-group" }""", "there is no group 'absent-group'")]
+    [InlineData("""{ "Url": "fastcgi://unix:app.sock", "Group": "absent-group" }""", "the group 'absent-group' does not exist")]
     public async Task Development_EndpointOfProduction_HttpIsServedWithoutIt(string endpoint, string reason)
     {
         await WriteSettingsAsync($$"""{ "FastCgi": { "Endpoints": { "Main": {{endpoint.Replace("unix:app.sock", $"unix:{_folder.GetPath("app.sock")}", StringComparison.Ordinal)}} } } }""");

@@ -266,9 +266,9 @@ public sealed class StatusTests : IDisposable
             services: services => services.AddLogging(logging => logging.AddProvider(logs)));
 
         Assert.Equal(
-            ["/fastcgi-status everybody who reaches it", "/nobody", "/policy", "/some whom its authorization policy admits"],
+            ["/fastcgi-status anyone who can reach it", "/nobody", "/policy", "/some users whom its authorization policy admits"],
             logs.All.Where(static log => log.EventName is "StatusShown" or "StatusNotShown")
-                .Select(static log => Regex.Match(log.Message, "^The status at (/.*?) is shown to (.*?)[.:]").Result("$1 $2").Replace(" nobody", "", StringComparison.Ordinal)).Order(StringComparer.Ordinal));
+                .Select(static log => Regex.Match(log.Message, "^The status at (/.*?) is visible to (.*?)[.:]").Result("$1 $2").Replace(" no one", "", StringComparison.Ordinal)).Order(StringComparer.Ordinal));
         Assert.Contains("Status: 403", await GetAsync("/nobody", "127.0.0.1"), StringComparison.Ordinal);
     }
 
@@ -314,7 +314,7 @@ public sealed class StatusTests : IDisposable
         Assert.True(await _entered.WaitAsync(Waiting.Patience));
         var full = await health.CheckHealthAsync();
         Assert.Equal(HealthStatus.Degraded, full.Status);
-        Assert.Contains("MaxConcurrentRequests, which is 1", Assert.Single(full.Entries).Value.Description, StringComparison.Ordinal);
+        Assert.Contains("MaxConcurrentRequests is 1", Assert.Single(full.Entries).Value.Description, StringComparison.Ordinal);
 
         _go.SetResult();
         Assert.Equal("slow", await slow.ReadTextAsync());
