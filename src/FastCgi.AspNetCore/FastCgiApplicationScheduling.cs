@@ -1,18 +1,18 @@
 namespace FastCgi.AspNetCore;
 
-/// <summary>Where the application runs.</summary>
+/// <summary>Specifies which threads run the application.</summary>
 public enum FastCgiApplicationScheduling
 {
     /// <summary>
-    /// On the thread that received the request, which costs least. A handler that blocks or computes for more than a moment keeps that
-    /// thread, and another one takes over its other work; requests that are likely to do so again get threads of their own, and those that
-    /// are likely to await something go to the thread pool at once, where what comes back from <c>await</c> is anyway.
+    /// The thread that received the request, which costs least. If a handler blocks or computes for longer than a moment, another thread takes over the
+    /// other work of that thread. Requests that are likely to block run on dedicated threads, and requests that are likely to await run on the thread
+    /// pool, where they resume after <c>await</c> anyway.
     /// </summary>
     Auto,
 
-    /// <summary>On the thread that received the request, whatever it does there. For applications that never block.</summary>
+    /// <summary>The thread that received the request, always. For applications that never block.</summary>
     Inline,
 
-    /// <summary>On the thread pool, as Kestrel does.</summary>
+    /// <summary>The thread pool, as in Kestrel.</summary>
     ThreadPool,
 }

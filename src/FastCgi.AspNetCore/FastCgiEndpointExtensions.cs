@@ -4,23 +4,22 @@ using Microsoft.AspNetCore.Routing;
 
 namespace Microsoft.AspNetCore.Builder;
 
-/// <summary>Endpoints for the other roles of FastCGI than that of answering HTTP requests.</summary>
+/// <summary>Extension methods that map endpoints for the FastCGI roles Authorizer and Filter.</summary>
 public static class FastCgiEndpointExtensions
 {
     private const string VariablePrefix = "Variable-";
 
     /// <summary>
-    /// Decides whether the web server may serve a path: requests in the role <see cref="FastCgiRole.Authorizer"/>, which has to be one of
-    /// <see cref="FastCgiServerOptions.Roles"/>.
+    /// Maps an endpoint that decides whether the web server may serve a path. It answers requests in the role <see cref="FastCgiRole.Authorizer"/>,
+    /// which must be in <see cref="FastCgiServerOptions.Roles"/>.
     /// </summary>
-    /// <param name="endpoints">The endpoints of the application.</param>
-    /// <param name="pattern">The paths, such as <c>/reports/{**path}</c>.</param>
+    /// <param name="endpoints">The <see cref="IEndpointRouteBuilder"/>.</param>
+    /// <param name="pattern">The route pattern, such as <c>/reports/{**path}</c>.</param>
     /// <param name="isAllowed">
-    /// Tells whether the request is allowed. It may set what the web server tells whoever answers the request
-    /// (<see cref="SetFastCgiVariable"/>), and, if it is not allowed, the status and headers of the refusal; the status is 403 unless it is
-    /// set.
+    /// Returns whether the request is allowed. It may set variables for the server that answers the request (<see cref="SetFastCgiVariable"/>). If it
+    /// returns <see langword="false"/>, it may set the status code and headers of the refusal; the status code defaults to 403.
     /// </param>
-    /// <returns>The endpoint.</returns>
+    /// <returns>An <see cref="IEndpointConventionBuilder"/> for the endpoint.</returns>
     public static IEndpointConventionBuilder MapFastCgiAuthorizer(
         this IEndpointRouteBuilder endpoints, string pattern, Func<HttpContext, ValueTask<bool>> isAllowed)
     {
@@ -30,25 +29,25 @@ public static class FastCgiEndpointExtensions
     }
 
     /// <summary>
-    /// Lets the web server serve a path to users whom the application knows, and tells who they are (REMOTE_USER and AUTH_TYPE). With
-    /// <c>RequireAuthorization("policy")</c> on the endpoint a policy decides who of them.
+    /// Maps an endpoint that allows the web server to serve a path to authenticated users, and passes their name and authentication type (REMOTE_USER
+    /// and AUTH_TYPE). Add <c>RequireAuthorization("policy")</c> to admit only users that a policy accepts.
     /// </summary>
-    /// <param name="endpoints">The endpoints of the application.</param>
-    /// <param name="pattern">The paths, such as <c>/reports/{**path}</c>.</param>
-    /// <returns>The endpoint.</returns>
+    /// <param name="endpoints">The <see cref="IEndpointRouteBuilder"/>.</param>
+    /// <param name="pattern">The route pattern, such as <c>/reports/{**path}</c>.</param>
+    /// <returns>An <see cref="IEndpointConventionBuilder"/> for the endpoint.</returns>
     public static IEndpointConventionBuilder MapFastCgiAuthorizer(this IEndpointRouteBuilder endpoints, string pattern)
         => endpoints.MapFastCgiAuthorizer(pattern, static context => ValueTask.FromResult(IsKnownUser(context)));
 
-    /// <summary>Makes an endpoint answer requests of one role only.</summary>
-    /// <param name="builder">The endpoint.</param>
+    /// <summary>Restricts an endpoint to requests in one role.</summary>
+    /// <param name="builder">The endpoint convention builder.</param>
     /// <param name="role">The role.</param>
-    /// <returns>The endpoint.</returns>
+    /// <returns>The endpoint convention builder.</returns>
     public static TBuilder WithFastCgiRole<TBuilder>(this TBuilder builder, FastCgiRole role)
         where TBuilder : IEndpointConventionBuilder => builder.WithMetadata(new FastCgiRoleAttribute(role));
 
     /// <summary>
-    /// Sets a variable that the web server adds to the parameters of a request that is allowed, for whoever answers it: another FastCGI
-    /// application sees it as a parameter.
+    /// Sets a variable that the web server adds to the parameters of an allowed request. Another FastCGI application that answers the request receives it
+    /// as a parameter.
     /// </summary>
     /// <param name="response">The response to a request in the role <see cref="FastCgiRole.Authorizer"/>.</param>
     /// <param name="name">The name, such as REMOTE_USER.</param>
@@ -71,7 +70,7 @@ public static class FastCgiEndpointExtensions
 
         if (response.StatusCode == StatusCodes.Status200OK)
             response.StatusCode = StatusCodes.Status403Forbidden;
-        // A refusal goes to the client as it is, and these are not for it.
+        // The web server passes a refusal to the client, which must not see the variables.
         foreach (var name in response.Headers.Keys.Where(static name => name.StartsWith(VariablePrefix, StringComparison.OrdinalIgnoreCase)).ToList())
             response.Headers.Remove(name);
     }

@@ -3,18 +3,18 @@ using Microsoft.Extensions.Diagnostics.HealthChecks;
 
 namespace Microsoft.Extensions.DependencyInjection;
 
-/// <summary>Adds the FastCGI server to the health checks of an application.</summary>
+/// <summary>Extension methods that add a health check of the FastCGI server.</summary>
 public static class FastCgiHealthExtensions
 {
     /// <summary>
-    /// Checks the FastCGI server: healthy while it takes connections and requests, degraded at its limits of connections, requests or
-    /// threads, failed before it has started and while it stops.
+    /// Adds a health check of the FastCGI server: healthy while it accepts connections and requests, degraded at its limits of connections, requests
+    /// or threads, and failed before it has started and during shutdown.
     /// </summary>
-    /// <param name="builder">The health checks.</param>
-    /// <param name="name">The name of the check.</param>
-    /// <param name="failureStatus">What failed means; unhealthy by default.</param>
-    /// <param name="tags">Tags to choose checks by.</param>
-    /// <returns>The health checks.</returns>
+    /// <param name="builder">The <see cref="IHealthChecksBuilder"/>.</param>
+    /// <param name="name">The name of the health check.</param>
+    /// <param name="failureStatus">The status that is reported for a failure; defaults to <see cref="HealthStatus.Unhealthy"/>.</param>
+    /// <param name="tags">Tags that can be used to filter health checks.</param>
+    /// <returns>The <see cref="IHealthChecksBuilder"/>.</returns>
     public static IHealthChecksBuilder AddFastCgi(
         this IHealthChecksBuilder builder, string name = "fastcgi", HealthStatus? failureStatus = null, IEnumerable<string>? tags = null)
     {

@@ -2,7 +2,7 @@ using System.Net;
 
 namespace FastCgi.AspNetCore;
 
-/// <summary>One endpoint that the FastCGI server listens on.</summary>
+/// <summary>Describes an endpoint that the FastCGI server listens on.</summary>
 public sealed class FastCgiListenOptions
 {
     internal FastCgiListenOptions(EndPoint endPoint)
@@ -10,18 +10,15 @@ public sealed class FastCgiListenOptions
         EndPoint = endPoint;
     }
 
-    /// <summary>
-    /// What is listened on: an address and port, a unix socket, a socket that the process was given, or an endpoint of a transport that
-    /// is registered as a service.
-    /// </summary>
+    /// <summary>Gets the endpoint: an IP address and port, a unix socket, an inherited socket, or an endpoint of a registered transport.</summary>
     public EndPoint EndPoint { get; private set; }
 
-    /// <summary>The connections that the system holds until they are accepted.</summary>
+    /// <summary>Gets or sets the maximum number of connections that the system holds until the server accepts them.</summary>
     /// <remarks>
-    /// 4,096 by default; the system cuts it to <c>net.core.somaxconn</c>, and the log warns of that. At least 1. A socket that the
-    /// process was given keeps the number that it came with.
+    /// Defaults to 4,096. The system reduces it to <c>net.core.somaxconn</c>; the server logs a warning then. Must be at least 1. Has no effect
+    /// on an inherited socket, which already listens.
     /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
     public int Backlog
     {
         get;
@@ -32,51 +29,52 @@ public sealed class FastCgiListenOptions
         }
     } = 4_096;
 
-    /// <summary>The permissions of the file of a unix socket; a web server must be able to write to it in order to connect.</summary>
+    /// <summary>Gets or sets the permissions of the socket file. A web server needs write permission to connect.</summary>
     /// <remarks>
-    /// By default 0660 where <see cref="Owner"/> or <see cref="Group"/> is set, else what the umask of the process leaves of 0777.
-    /// In configuration it is an octal number, such as <c>"0660"</c>. Nobody can connect before owner, group and mode are set.
+    /// Defaults to 0660 if <see cref="Owner"/> or <see cref="Group"/> is set, otherwise to 0777 reduced by the umask of the process. In
+    /// configuration, it is an octal number, such as <c>"0660"</c>. No client can connect before owner, group and mode are set.
     /// </remarks>
     public UnixFileMode? Mode { get; set; }
 
-    /// <summary>The user who owns the file of a unix socket, by name or number.</summary>
-    /// <remarks>The user of the process by default. Only root can choose another.</remarks>
+    /// <summary>Gets or sets the owner of the socket file, by name or number.</summary>
+    /// <remarks>Defaults to the user of the process. Only root can set another user.</remarks>
     public string? Owner { get; set; }
 
-    /// <summary>The group of the file of a unix socket, by name or number, such as that of the web server: <c>www-data</c>.</summary>
-    /// <remarks>The group of the process by default. Another can be chosen by root and by a member of it.</remarks>
+    /// <summary>Gets or sets the group of the socket file, by name or number, such as the group of the web server: <c>www-data</c>.</summary>
+    /// <remarks>Defaults to the group of the process. Only root and members of the group can set another group.</remarks>
     public string? Group { get; set; }
 
-    /// <summary>Whether the folder of a unix socket is created if it does not exist.</summary>
-    /// <remarks>False by default. Under systemd, <c>RuntimeDirectory=</c> does it better: it has an owner, and is removed at stop.</remarks>
+    /// <summary>Gets or sets a value that indicates whether to create the folder of the socket file if it does not exist.</summary>
+    /// <remarks>
+    /// Defaults to <see langword="false"/>. Under systemd, prefer <c>RuntimeDirectory=</c>, which also sets the owner and removes the folder at stop.
+    /// </remarks>
     public bool CreateDirectory { get; set; }
 
-    /// <summary>The addresses and networks from which web servers may connect over TCP.</summary>
+    /// <summary>Gets the addresses and networks from which web servers may connect over TCP, such as <c>192.0.2.1</c> and <c>10.0.0.0/8</c>.</summary>
     /// <remarks>
-    /// Such as <c>192.0.2.1</c> and <c>10.0.0.0/8</c>. Empty by default, which lets everybody connect who can reach the port; and whoever
-    /// connects is believed in all that a web server says, such as the client's address and user. In configuration it is a list, or one
-    /// value with commas. What the variable FCGI_WEB_SERVER_ADDRS says is required besides.
+    /// Empty by default: anyone who can reach the port may connect, and the application trusts everything that the peer sends, such as the client's
+    /// address and user. In configuration, it is a list or a comma-separated value. If the variable FCGI_WEB_SERVER_ADDRS is set, a peer must be in
+    /// that list too.
     /// </remarks>
     public IList<string> AllowedAddresses { get; } = [];
 
-    /// <summary>The users, by name or number, whose processes may connect to a unix socket.</summary>
+    /// <summary>Gets the users, by name or number, whose processes may connect to the unix socket.</summary>
     /// <remarks>
-    /// Empty by default. With this or <see cref="AllowedGroups"/>, a process may connect whose user or group is in one of them, on top of
-    /// what the permissions of the file allow. Needs Linux.
+    /// Empty by default: the permissions of the file decide. If this or <see cref="AllowedGroups"/> is set, the user or a group of the peer must
+    /// also be in one of the two lists. Requires Linux.
     /// </remarks>
     public IList<string> AllowedUsers { get; } = [];
 
-    /// <summary>The groups, by name or number, whose members' processes may connect to a unix socket.</summary>
-    /// <remarks>See <see cref="AllowedUsers"/>. The supplementary groups of a process count too.</remarks>
+    /// <summary>Gets the groups, by name or number, whose members' processes may connect to the unix socket.</summary>
+    /// <remarks>See <see cref="AllowedUsers"/>. The supplementary groups of the peer count too.</remarks>
     public IList<string> AllowedGroups { get; } = [];
 
-    /// <summary>Where the endpoint was named, to be told with an error.</summary>
+    /// <summary>The source of the endpoint, for error messages.</summary>
     internal string Origin { get; set; } = "the code";
 
-    /// <summary>Whether the application starts without it where the machine does not have the address.</summary>
+    /// <summary>Whether the application starts without it if the machine does not have the address.</summary>
     internal bool MayBeAbsent { get; init; }
 
-    /// <summary>The same options for another endpoint.</summary>
     internal FastCgiListenOptions At(EndPoint endPoint)
     {
         var copy = (FastCgiListenOptions)MemberwiseClone();

@@ -4,16 +4,16 @@ using Microsoft.Extensions.DependencyInjection.Extensions;
 
 namespace Microsoft.Extensions.Logging;
 
-/// <summary>Adds the web server's error log to an application's logging.</summary>
+/// <summary>Extension methods that add the web server's error log to the logging of the application.</summary>
 public static class FastCgiLoggingExtensions
 {
     /// <summary>
-    /// Writes what is logged as an error while a request is worked on to the error log of the web server that sent it, besides the
-    /// other logs (<see cref="FastCgi.AspNetCore.IFastCgiRequestFeature.StandardError"/>).
+    /// Adds a logger that writes the errors of a request to the error log of the web server that sent it, in addition to the other loggers
+    /// (<see cref="FastCgi.AspNetCore.IFastCgiRequestFeature.StandardError"/>).
     /// </summary>
-    /// <param name="builder">The builder of the application's logging.</param>
-    /// <returns>The builder.</returns>
-    /// <remarks>Categories are chosen in the section <c>Logging:FastCgiStandardError:LogLevel</c> of the configuration.</remarks>
+    /// <param name="builder">The <see cref="ILoggingBuilder"/>.</param>
+    /// <returns>The <see cref="ILoggingBuilder"/>.</returns>
+    /// <remarks>The configuration section <c>Logging:FastCgiStandardError:LogLevel</c> filters categories.</remarks>
     public static ILoggingBuilder AddFastCgiStandardError(this ILoggingBuilder builder)
     {
         ArgumentNullException.ThrowIfNull(builder);

@@ -1,14 +1,14 @@
 namespace FastCgi.AspNetCore;
 
-/// <summary>What the web server wants of a request (FastCGI specification, section 6). The values are those of the protocol.</summary>
+/// <summary>Specifies what the web server asks the application to do (FastCGI specification, section 6). The values are those of the protocol.</summary>
 public enum FastCgiRole
 {
-    /// <summary>An HTTP request is answered: what every front-end asks for (section 6.2).</summary>
+    /// <summary>Answer an HTTP request. Every web server uses this role (section 6.2).</summary>
     Responder = 1,
 
-    /// <summary>An HTTP request is allowed or refused, and answered by something else (section 6.3).</summary>
+    /// <summary>Allow or refuse an HTTP request that another server answers (section 6.3).</summary>
     Authorizer = 2,
 
-    /// <summary>A file that the web server sends along is transformed (section 6.4).</summary>
+    /// <summary>Transform a file that the web server sends with the request (section 6.4).</summary>
     Filter = 3,
 }

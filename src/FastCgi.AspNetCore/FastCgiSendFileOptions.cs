@@ -1,29 +1,27 @@
 namespace FastCgi.AspNetCore;
 
 /// <summary>
-/// Folders whose files the web server sends itself: static files, <c>Results.File</c> and <c>SendFileAsync</c> then cost no bytes of
-/// a body between the application and the web server. A file elsewhere, and a response that the web server would change, is sent by
-/// the application as ever.
+/// Configures folders whose files the web server sends itself. For static files, <c>Results.File</c> and <c>SendFileAsync</c>, no body then passes
+/// between the application and the web server. The application still sends other files, and responses that the web server would change.
 /// </summary>
 public sealed class FastCgiSendFileOptions
 {
     /// <summary>
-    /// The response headers that the web server is configured to pass on. With <c>X-Accel-Redirect</c>, a response that has another one
-    /// is sent by the application, unless it is one that nginx keeps by itself, for nginx would drop it.
+    /// Gets the response headers that the web server is configured to pass on. With <c>X-Accel-Redirect</c>, nginx drops response headers that it does
+    /// not keep by default; the application itself sends a response with another header unless the header is listed here.
     /// </summary>
     /// <remarks>
-    /// Empty by default. For nginx, each needs a line in the location, such as <c>add_header Vary $upstream_http_vary;</c>. With
-    /// <c>X-Sendfile</c> every header is kept, except that Apache drops Content-Encoding; for lighttpd, name that one.
+    /// Empty by default. For nginx, each header needs a line in the location, such as <c>add_header Vary $upstream_http_vary;</c>. With
+    /// <c>X-Sendfile</c>, all headers are kept, except that Apache drops Content-Encoding; for lighttpd, add that one.
     /// </remarks>
     public ISet<string> PassedHeaders { get; } = new HashSet<string>(StringComparer.OrdinalIgnoreCase);
 
-    /// <summary>The folders, and what stands for them at the web server.</summary>
     internal List<SendFileRoot> Roots { get; } = [];
 
-    /// <summary>Lets nginx send the files of a folder (<c>X-Accel-Redirect</c>), and what is configured to act like it.</summary>
-    /// <param name="root">The folder: an absolute path.</param>
+    /// <summary>Lets nginx, or a web server that supports <c>X-Accel-Redirect</c>, send the files of a folder.</summary>
+    /// <param name="root">The absolute path of the folder.</param>
     /// <param name="location">The internal location that has the folder as its <c>alias</c>, such as <c>/protected/</c>.</param>
-    /// <exception cref="ArgumentException">The root is no absolute path, or the location does not begin with a slash.</exception>
+    /// <exception cref="ArgumentException">The root is not an absolute path, or the location does not begin with a slash.</exception>
     public void AddXAccelRedirect(string root, string location)
     {
         ArgumentException.ThrowIfNullOrEmpty(location);
@@ -34,8 +32,8 @@ public sealed class FastCgiSendFileOptions
     }
 
     /// <summary>Lets lighttpd, or Apache with <c>mod_xsendfile</c>, send the files of a folder (<c>X-Sendfile</c>).</summary>
-    /// <param name="root">The folder: an absolute path.</param>
-    /// <exception cref="ArgumentException">The root is no absolute path.</exception>
+    /// <param name="root">The absolute path of the folder.</param>
+    /// <exception cref="ArgumentException">The root is not an absolute path.</exception>
     public void AddXSendFile(string root) => Roots.Add(new SendFileRoot(Normalize(root), Location: null));
 
     private static string Normalize(string root)
@@ -49,6 +47,6 @@ public sealed class FastCgiSendFileOptions
 }
 
 /// <summary>A folder whose files the web server sends.</summary>
-/// <param name="Folder">Its path, with a separator at the end.</param>
-/// <param name="Location">What stands for it in <c>X-Accel-Redirect</c>, with a slash at the end; without it, <c>X-Sendfile</c> is used.</param>
+/// <param name="Folder">The path, with a trailing separator.</param>
+/// <param name="Location">The location for <c>X-Accel-Redirect</c>, with a trailing slash; <see langword="null"/> for <c>X-Sendfile</c>.</param>
 internal readonly record struct SendFileRoot(string Folder, string? Location);

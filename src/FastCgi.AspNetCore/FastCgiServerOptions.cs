@@ -5,61 +5,63 @@ using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore;
 
-/// <summary>How the FastCGI server behaves. The section <c>FastCgi</c> of the configuration sets the same options.</summary>
+/// <summary>Configures the FastCGI server. The configuration section <c>FastCgi</c> sets the same options; values set in code take precedence.</summary>
 public sealed class FastCgiServerOptions
 {
-    /// <summary>Whether the application may read and write bodies synchronously.</summary>
-    /// <remarks>False by default, as in Kestrel: a synchronous call holds a thread.</remarks>
+    /// <summary>Gets or sets a value that indicates whether the application may read and write bodies synchronously.</summary>
+    /// <remarks>Defaults to <see langword="false"/>, as in Kestrel: a synchronous call blocks a thread.</remarks>
     public bool AllowSynchronousIO { get; set; }
 
-    /// <summary>Whether the log tells the operator what to fix in the configuration of the web server, the application and the machine.</summary>
+    /// <summary>
+    /// Gets or sets a value that indicates whether the server logs how to fix the configuration of the web server, the application and the system.
+    /// </summary>
     /// <remarks>
-    /// True by default. Each piece of advice is a Warning or an Information, at most once a minute. Without it, the status page shows no web
-    /// servers and no recommendations, and <see cref="SlowRequestThreshold"/> has no effect.
+    /// Defaults to <see langword="true"/>. Advice is logged at Warning or Information, each message at most once a minute. If disabled, the status
+    /// page lists no web servers and no recommendations, and <see cref="SlowRequestThreshold"/> has no effect.
     /// </remarks>
     public bool EnableAdvice { get; set; } = true;
 
-    /// <summary>The numbers that bound what a peer can use.</summary>
+    /// <summary>Gets the limits that protect the application from web servers and their clients.</summary>
     public FastCgiServerLimits Limits { get; } = new();
 
-    /// <summary>How bytes are moved and where the application runs.</summary>
+    /// <summary>Gets the options of the transport and of the threads that run the application.</summary>
     public FastCgiTransportOptions Transport { get; } = new();
 
-    /// <summary>Which files the web server sends itself.</summary>
+    /// <summary>Gets the files that the web server sends itself.</summary>
     /// <remarks>None by default.</remarks>
     public FastCgiSendFileOptions SendFile { get; } = new();
 
-    /// <summary>The roles in which the application serves web servers. Requests in another role are refused with UNKNOWN_ROLE.</summary>
+    /// <summary>Gets the FastCGI roles that the application serves. The server refuses requests in other roles with UNKNOWN_ROLE.</summary>
     /// <remarks>
-    /// <see cref="FastCgiRole.Responder"/> by default. Endpoints are chosen by the role too: see <see cref="FastCgiRoleAttribute"/>.
+    /// Defaults to <see cref="FastCgiRole.Responder"/>. Routing selects endpoints by role too: see <see cref="FastCgiRoleAttribute"/>.
     /// </remarks>
     public ISet<FastCgiRole> Roles { get; } = new HashSet<FastCgiRole> { FastCgiRole.Responder };
 
     /// <summary>
-    /// The paths, such as <c>/health</c>, whose requests are taken though <see cref="FastCgiServerLimits.MaxConcurrentRequests"/> are under way, up to
-    /// <see cref="FastCgiServerLimits.MaxReservedRequests"/>: who watches a site asks just then.
+    /// Gets the paths, such as <c>/health</c>, whose requests are accepted even while <see cref="FastCgiServerLimits.MaxConcurrentRequests"/> are
+    /// active, up to <see cref="FastCgiServerLimits.MaxReservedRequests"/>. Use it for monitoring, which must work under overload.
     /// </summary>
     /// <remarks>
-    /// Empty by default. A path stands for itself and for what is below it, <c>/health/ready</c> but not <c>/healthy</c>, without regard to case, as
-    /// in routing. It is compared with <c>HttpRequest.Path</c>, which lacks the path base. An item that does not begin with a slash, or is <c>/</c> alone, is an
-    /// <see cref="ArgumentException"/>.
+    /// Empty by default. A path includes everything below it (<c>/health/ready</c>, but not <c>/healthy</c>) and ignores case, as in routing. It is
+    /// compared with <c>HttpRequest.Path</c>, which excludes the path base. Adding a path that does not begin with a slash, or <c>/</c> itself,
+    /// throws an <see cref="ArgumentException"/>.
     /// </remarks>
     public IList<string> ReservedPaths { get; } = new ReservedPathList();
 
-    /// <summary>Where <c>HttpRequest.Path</c> comes from.</summary>
-    /// <remarks><see cref="FastCgiPathSource.RequestUri"/> by default.</remarks>
+    /// <summary>Gets or sets the parameter that <c>HttpRequest.Path</c> comes from.</summary>
+    /// <remarks>Defaults to <see cref="FastCgiPathSource.RequestUri"/>.</remarks>
     public FastCgiPathSource PathSource { get; set; }
 
-    /// <summary>Whether SCRIPT_NAME is the path base of a request that has PATH_INFO and no PATH_BASE.</summary>
+    /// <summary>Gets or sets a value that indicates whether SCRIPT_NAME is the path base of a request with PATH_INFO and without PATH_BASE.</summary>
     /// <remarks>
-    /// <see langword="false"/> by default. Only for a web server that is configured to split the path where the application begins: with the stock
-    /// configuration of nginx, Apache's <c>ProxyPass</c>, lighttpd or HAProxy, SCRIPT_NAME is not the path base.
+    /// Defaults to <see langword="false"/>. Enable it only if the web server is configured to split the path where the application begins: with the
+    /// default configuration of nginx, Apache's <c>ProxyPass</c>, lighttpd and HAProxy, SCRIPT_NAME is not the path base.
     /// </remarks>
     public bool TrustScriptName { get; set; }
 
-    /// <summary>The path under which the web server serves the application, such as <c>/app</c>.</summary>
+    /// <summary>Gets or sets the path under which the web server serves the application, such as <c>/app</c>.</summary>
     /// <remarks>
-    /// Empty by default. A request whose path does not begin with it keeps its path whole. The parameter PATH_BASE, set in the
+    /// Empty by default. If the path of a request does not begin with it, the path is left unchanged. The parameter PATH_BASE, set in the
     /// web server's configuration (nginx: <c>fastcgi_param PATH_BASE /app;</c>), takes precedence.
     /// </remarks>
     /// <exception cref="ArgumentException">The value is not empty and does not begin with a slash.</exception>
@@ -70,33 +72,28 @@ public sealed class FastCgiServerOptions
         {
             ArgumentNullException.ThrowIfNull(value);
             if (value.Length > 0 && value[0] != '/')
-                throw new ArgumentException($"The path base '{value}' must begin with a slash.", nameof(value));
+                throw new ArgumentException($"The path base '{value}' must begin with a slash: '/{value}'.", nameof(value));
             field = value.TrimEnd('/');
         }
     } = string.Empty;
 
     /// <summary>
-    /// After how long a request is logged as slow, with what it waits for: as <c>request_slowlog_timeout</c> of php-fpm. It is looked at every
-    /// second, while the request runs; at most 100 are logged in a minute.
+    /// Gets or sets how long a request may run before it is logged as slow, with what it is waiting for; like <c>request_slowlog_timeout</c> of
+    /// php-fpm. Checked every second while the request runs; at most 100 requests are logged per minute.
     /// </summary>
-    /// <remarks><see langword="null"/> by default: none is. More than zero.</remarks>
+    /// <remarks>Defaults to <see langword="null"/>: no request is logged. Must be greater than zero.</remarks>
     /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
     public TimeSpan? SlowRequestThreshold
     {
         get;
-        set
-        {
-            if (value is not null)
-                ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(value.Value, TimeSpan.Zero);
-            field = value;
-        }
+        set => field = PositiveOrNull(value);
     }
 
     /// <summary>
-    /// The path that the server answers itself with <c>pong</c>, such as <c>/ping</c>, so that a load balancer sees that it lives, however
-    /// busy the application is. As <c>ping.path</c> of php-fpm; for GET and HEAD. The path is that behind the path base.
+    /// Gets or sets the path, such as <c>/ping</c>, that the server answers itself with <c>pong</c>, so that a load balancer can check it however busy
+    /// the application is; like <c>ping.path</c> of php-fpm. Applies to GET and HEAD. The path excludes the path base.
     /// </summary>
-    /// <remarks><see langword="null"/> by default: none.</remarks>
+    /// <remarks>Defaults to <see langword="null"/>: disabled.</remarks>
     /// <exception cref="ArgumentException">The value does not begin with a slash.</exception>
     public string? PingPath
     {
@@ -104,61 +101,61 @@ public sealed class FastCgiServerOptions
         set
         {
             if (value is not null && !value.StartsWith('/'))
-                throw new ArgumentException($"The path '{value}' must begin with a slash.", nameof(value));
+                throw new ArgumentException($"The path '{value}' must begin with a slash: '/{value}'.", nameof(value));
             field = value;
         }
     }
 
-    /// <summary>After how long without a request the application stops, to be started again by the next one.</summary>
+    /// <summary>Gets or sets how long the server may be without a request before it stops the application.</summary>
     /// <remarks>
-    /// <see langword="null"/> by default: never. It is of use where something else listens and starts the application on demand, such
-    /// as a socket unit of systemd. Requests that Kestrel serves beside this server do not count. More than zero.
+    /// Defaults to <see langword="null"/>: never. Use it if something else listens and starts the application on demand, such as a systemd socket
+    /// unit. Requests that Kestrel serves in the same process do not count. Must be greater than zero.
     /// </remarks>
     /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
     public TimeSpan? IdleExit
     {
         get;
-        set
-        {
-            if (value is not null)
-                ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(value.Value, TimeSpan.Zero);
-            field = value;
-        }
+        set => field = PositiveOrNull(value);
     }
 
     /// <summary>
-    /// Whether the application sees a client certificate that the web server did not find valid (<c>SSL_CLIENT_VERIFY</c> is not
-    /// SUCCESS), because it checks each one itself.
+    /// Gets or sets a value that indicates whether the application sees client certificates that the web server has not verified
+    /// (<c>SSL_CLIENT_VERIFY</c> is not SUCCESS), because it verifies them itself.
     /// </summary>
     /// <remarks>
-    /// False by default. The client has proved that it owns the certificate, and nothing else. For <c>ssl_verify_client
-    /// optional_no_ca</c> of nginx and <c>SSLVerifyClient optional_no_ca</c> of Apache.
+    /// Defaults to <see langword="false"/>. Such a client has proved only that it owns the certificate. For <c>ssl_verify_client optional_no_ca</c>
+    /// of nginx and <c>SSLVerifyClient optional_no_ca</c> of Apache.
     /// </remarks>
     public bool AllowUnverifiedClientCertificate { get; set; }
 
     /// <summary>
-    /// The parameter with the web server's own id of the request, which <c>HttpContext.TraceIdentifier</c> then is: such as
-    /// <c>REQUEST_ID</c> (nginx: <c>fastcgi_param REQUEST_ID $request_id;</c>) or <c>UNIQUE_ID</c> (mod_unique_id of Apache).
+    /// Gets or sets the parameter that contains the web server's id of the request, for <c>HttpContext.TraceIdentifier</c>: such as
+    /// <c>REQUEST_ID</c> (nginx: <c>fastcgi_param REQUEST_ID $request_id;</c>) or <c>UNIQUE_ID</c> (Apache: mod_unique_id).
     /// </summary>
     /// <remarks>
-    /// <see langword="null"/> by default: the id is the server's own. So it is where the parameter is absent, longer than 128
-    /// characters, or has others than letters, digits and <c>-_.:@+/=</c>.
+    /// Defaults to <see langword="null"/>: the server generates the id. It also does so if the parameter is absent, longer than 128 characters, or
+    /// contains characters other than letters, digits and <c>-_.:@+/=</c>.
     /// </remarks>
     public string? TraceIdentifierParameter { get; set; }
 
-    /// <summary>Chooses how the values of a request header are decoded, by its name; <see langword="null"/> is strict UTF-8.</summary>
+    /// <summary>
+    /// Gets or sets a callback that returns the <see cref="Encoding"/> for decoding the request header with the given name, or
+    /// <see langword="null"/> for strict UTF-8.
+    /// </summary>
     public Func<string, Encoding?>? RequestHeaderEncodingSelector { get; set; }
 
-    /// <summary>Chooses how the values of a response header are encoded, by its name; <see langword="null"/> is ASCII.</summary>
+    /// <summary>
+    /// Gets or sets a callback that returns the <see cref="Encoding"/> for the response header with the given name, or <see langword="null"/> for ASCII.
+    /// </summary>
     public Func<string, Encoding?>? ResponseHeaderEncodingSelector { get; set; }
 
-    /// <summary>The endpoints that code and configuration have named.</summary>
+    /// <summary>The endpoints from code and configuration.</summary>
     internal List<FastCgiListenOptions> ListenOptions { get; } = [];
 
-    /// <summary>Listens on an address and port.</summary>
-    /// <param name="address">The address, of IPv4 or IPv6.</param>
+    /// <summary>Listens on an IP address and port.</summary>
+    /// <param name="address">The IPv4 or IPv6 address.</param>
     /// <param name="port">The port; 0 lets the system choose one.</param>
-    /// <param name="configure">Sets what is special about the endpoint.</param>
+    /// <param name="configure">Configures the endpoint.</param>
     /// <exception cref="ArgumentOutOfRangeException">The port is not between 0 and 65,535.</exception>
     public void Listen(IPAddress address, int port, Action<FastCgiListenOptions>? configure = null)
         => Listen(new IPEndPoint(address, port), configure);
@@ -168,7 +165,7 @@ public sealed class FastCgiServerOptions
     /// An <see cref="IPEndPoint"/>, a <see cref="System.Net.Sockets.UnixDomainSocketEndPoint"/>, or one that a registered
     /// <see cref="IConnectionListenerFactory"/> can bind.
     /// </param>
-    /// <param name="configure">Sets what is special about the endpoint.</param>
+    /// <param name="configure">Configures the endpoint.</param>
     public void Listen(EndPoint endPoint, Action<FastCgiListenOptions>? configure = null)
     {
         ArgumentNullException.ThrowIfNull(endPoint);
@@ -180,10 +177,10 @@ public sealed class FastCgiServerOptions
     /// <summary>Listens on an address in text form.</summary>
     /// <param name="address">
     /// Such as <c>fastcgi://127.0.0.1:9000</c>, <c>fastcgi://[::1]:9000</c>, <c>fastcgi://*:9000</c>, <c>fastcgi://localhost:9000</c>,
-    /// <c>fastcgi://unix:/run/app/app.sock</c>, <c>fastcgi://unix:@name</c>, <c>fastcgi://fd:0</c>, <c>fastcgi://fd:name</c>. Options of the
-    /// endpoint may follow: <c>fastcgi://unix:/run/app/app.sock?mode=0660&amp;group=www-data</c>.
+    /// <c>fastcgi://unix:/run/app/app.sock</c>, <c>fastcgi://unix:@name</c>, <c>fastcgi://fd:0</c> or <c>fastcgi://fd:name</c>. May include endpoint
+    /// options: <c>fastcgi://unix:/run/app/app.sock?mode=0660&amp;group=www-data</c>.
     /// </param>
-    /// <param name="configure">Sets what is special about the endpoint.</param>
+    /// <param name="configure">Configures the endpoint.</param>
     /// <exception cref="FormatException">The address has none of these forms.</exception>
     public void Listen(string address, Action<FastCgiListenOptions>? configure = null)
     {
@@ -195,33 +192,33 @@ public sealed class FastCgiServerOptions
     }
 
     /// <summary>Listens on a port of the loopback interface, IPv4 and IPv6.</summary>
-    /// <param name="port">The port, which cannot be 0, for both must have the same.</param>
-    /// <param name="configure">Sets what is special about the endpoint.</param>
+    /// <param name="port">The port. It cannot be 0, because both addresses must have the same port.</param>
+    /// <param name="configure">Configures the endpoint.</param>
     public void ListenLocalhost(int port, Action<FastCgiListenOptions>? configure = null)
         => Listen($"fastcgi://localhost:{port.ToString(CultureInfo.InvariantCulture)}", configure);
 
     /// <summary>Listens on a port of all interfaces, IPv4 and IPv6.</summary>
     /// <param name="port">The port; 0 lets the system choose one.</param>
-    /// <param name="configure">Sets what is special about the endpoint.</param>
+    /// <param name="configure">Configures the endpoint.</param>
     public void ListenAnyIP(int port, Action<FastCgiListenOptions>? configure = null) => Listen(IPAddress.IPv6Any, port, configure);
 
     /// <summary>Listens on a unix socket.</summary>
-    /// <param name="socketPath">The path of the socket file, which is absolute, or <c>@</c> and a name without a file (Linux).</param>
-    /// <param name="configure">Sets what is special about the endpoint.</param>
+    /// <param name="socketPath">The absolute path of the socket file, or <c>@</c> and the name of an abstract socket (Linux).</param>
+    /// <param name="configure">Configures the endpoint.</param>
     public void ListenUnixSocket(string socketPath, Action<FastCgiListenOptions>? configure = null)
     {
         ArgumentException.ThrowIfNullOrEmpty(socketPath);
         Listen(Hosting.EndpointAddress.ToUnixEndPoint(socketPath), configure);
     }
 
-    /// <summary>Listens on a socket that the process was given by whoever started it, by its descriptor.</summary>
-    /// <param name="handle">The descriptor, such as 0 for what spawn-fcgi and web servers pass.</param>
-    /// <param name="configure">Sets what is special about the endpoint.</param>
+    /// <summary>Listens on an inherited socket, by its file descriptor.</summary>
+    /// <param name="handle">The descriptor, such as 0 for the socket that spawn-fcgi and web servers pass.</param>
+    /// <param name="configure">Configures the endpoint.</param>
     /// <remarks>
-    /// Without an endpoint that names one, the server listens on all sockets that it was given: descriptor 0 if it is a listening socket,
-    /// and those that systemd passed. With one, only on those that are named.
+    /// If no endpoint names an inherited socket, the server listens on all of them: descriptor 0 if it is a listening socket, and those that systemd
+    /// passed. Otherwise, it listens only on those that endpoints name.
     /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The descriptor is greater than any can be.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">The descriptor is greater than 2,147,483,647.</exception>
     public void ListenHandle(ulong handle, Action<FastCgiListenOptions>? configure = null)
     {
         ArgumentOutOfRangeException.ThrowIfGreaterThan(handle, (ulong)int.MaxValue);
@@ -229,12 +226,19 @@ public sealed class FastCgiServerOptions
     }
 
     /// <summary>Listens on the sockets that systemd passed under a name.</summary>
-    /// <param name="name"><c>FileDescriptorName=</c> of the <c>.socket</c> unit, which by default is the unit's name with <c>.socket</c>.</param>
-    /// <param name="configure">Sets what is special about the endpoint.</param>
+    /// <param name="name"><c>FileDescriptorName=</c> of the <c>.socket</c> unit; defaults to the unit's name including <c>.socket</c>.</param>
+    /// <param name="configure">Configures the endpoint.</param>
     /// <remarks>See <see cref="ListenHandle"/>.</remarks>
     public void ListenSystemdSocket(string name, Action<FastCgiListenOptions>? configure = null)
     {
         ArgumentException.ThrowIfNullOrEmpty(name);
         Listen(new Hosting.InheritedSocketEndPoint(name), configure);
+    }
+
+    private static TimeSpan? PositiveOrNull(TimeSpan? value)
+    {
+        if (value is not null)
+            ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(value.Value, TimeSpan.Zero, nameof(value));
+        return value;
     }
 }

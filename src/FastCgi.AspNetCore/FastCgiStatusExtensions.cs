@@ -8,25 +8,24 @@ using Microsoft.Extensions.DependencyInjection;
 
 namespace Microsoft.AspNetCore.Builder;
 
-/// <summary>Shows how the FastCGI server is.</summary>
+/// <summary>Extension methods that map the status of the FastCGI server.</summary>
 public static class FastCgiStatusExtensions
 {
     /// <summary>
-    /// Shows the status of the FastCGI server: a page for people, with <c>?format=json</c> JSON, with <c>?format=openmetrics</c> text that
-    /// Prometheus scrapes. It has versions, endpoints, limits, counts, latencies, the connections and requests that are under way, recent
-    /// errors, the web servers that were seen, and what an operator can do better.
+    /// Maps an endpoint that shows the status of the FastCGI server: an HTML page, JSON with <c>?format=json</c>, or text for Prometheus with
+    /// <c>?format=openmetrics</c>. It contains versions, endpoints, limits, counts, latencies, open connections, active requests, recent errors, the
+    /// web servers that were seen, and recommendations for the operator.
     /// </summary>
-    /// <param name="endpoints">The endpoints of the application.</param>
-    /// <param name="pattern">The path.</param>
+    /// <param name="endpoints">The <see cref="IEndpointRouteBuilder"/>.</param>
+    /// <param name="pattern">The route pattern.</param>
     /// <returns>
-    /// The endpoint. Say who may see it: <c>RequireAuthorization("policy")</c>, or <c>AllowAnonymous()</c> where the web server restricts access to
-    /// the path. Without either, it answers only in Development.
+    /// An <see cref="IEndpointConventionBuilder"/> for the endpoint. Add <c>RequireAuthorization("policy")</c>, or <c>AllowAnonymous()</c> if the web
+    /// server restricts access to the path. Without either, the endpoint answers only in Development.
     /// </returns>
     /// <remarks>
-    /// It answers however many requests the application works on: the path has the reserved places of
-    /// <see cref="FastCgiServerLimits.MaxReservedRequests"/>.
-    /// Latencies are counted from the first look on until ten minutes after the last; while nobody looks, a request costs nothing for it.
-    /// Paths are shown without their queries, and no header is.
+    /// The endpoint answers under overload too: its path is reserved (<see cref="FastCgiServerLimits.MaxReservedRequests"/>). Latencies are recorded from
+    /// the first request for the status until ten minutes after the last; otherwise, recording is off and costs nothing. Paths are shown without query
+    /// strings, and headers are not shown.
     /// </remarks>
     public static IEndpointConventionBuilder MapFastCgiStatus(this IEndpointRouteBuilder endpoints, string pattern = "/fastcgi-status")
     {

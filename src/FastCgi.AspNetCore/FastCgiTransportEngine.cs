@@ -1,14 +1,14 @@
 namespace FastCgi.AspNetCore;
 
-/// <summary>What moves the bytes of connections.</summary>
+/// <summary>Specifies the implementation of the transport.</summary>
 public enum FastCgiTransportEngine
 {
-    /// <summary><see cref="Epoll"/> on Linux, else <see cref="Socket"/>.</summary>
+    /// <summary><see cref="Epoll"/> on Linux, otherwise <see cref="Socket"/>.</summary>
     Auto,
 
-    /// <summary>Loops of our own over epoll. Linux only.</summary>
+    /// <summary>The event loops of this server, based on epoll. Linux only.</summary>
     Epoll,
 
-    /// <summary>The sockets of .NET, on any system.</summary>
+    /// <summary>The sockets of .NET, on any operating system.</summary>
     Socket,
 }

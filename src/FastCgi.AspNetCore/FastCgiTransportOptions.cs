@@ -1,19 +1,21 @@
 namespace FastCgi.AspNetCore;
 
-/// <summary>How bytes are moved and where the application runs.</summary>
+/// <summary>Configures the transport and the threads that run the application.</summary>
 public sealed class FastCgiTransportOptions
 {
-    /// <summary>What moves the bytes.</summary>
-    /// <remarks><see cref="FastCgiTransportEngine.Auto"/> by default.</remarks>
+    /// <summary>Gets or sets the implementation of the transport.</summary>
+    /// <remarks>Defaults to <see cref="FastCgiTransportEngine.Auto"/>.</remarks>
     public FastCgiTransportEngine Engine { get; set; }
 
-    /// <summary>Where the application runs.</summary>
-    /// <remarks><see cref="FastCgiApplicationScheduling.Auto"/> by default.</remarks>
+    /// <summary>Gets or sets which threads run the application.</summary>
+    /// <remarks>Defaults to <see cref="FastCgiApplicationScheduling.Auto"/>.</remarks>
     public FastCgiApplicationScheduling ApplicationScheduling { get; set; }
 
-    /// <summary>The loops of the epoll engine; each is one thread that waits for events.</summary>
-    /// <remarks>By default half the processors, at least 1 and at the most 16: the other half is the web server's. At least 1.</remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    /// <summary>Gets or sets the number of event loops of the epoll engine. Each loop is one thread.</summary>
+    /// <remarks>
+    /// Defaults to half the number of processors, at least 1 and at most 16; the other half is for the web server. Must be at least 1.
+    /// </remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
     public int LoopCount
     {
         get;
@@ -25,13 +27,15 @@ public sealed class FastCgiTransportOptions
     } = Math.Clamp(Environment.ProcessorCount / 2, 1, 16);
 
     /// <summary>
-    /// The most threads for handlers that block or compute. Each loop of the epoll engine has one thread more, which is never given to such
-    /// a handler: when a handler keeps it, it counts as one of these, and the loop gets another. So there are at the most this many and
-    /// <see cref="LoopCount"/> threads in the application, not counting those of the .NET thread pool. Further requests that are likely
-    /// to keep a thread wait until one is free; and a loop whose handler keeps it waits for it.
+    /// Gets or sets the maximum number of threads for handlers that block or compute. At the limit, requests that are likely to block wait for a free
+    /// thread, and a loop whose handler blocks waits for it.
     /// </summary>
-    /// <remarks>1,000 by default. At least 1.</remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    /// <remarks>
+    /// Defaults to 1,000. Must be at least 1. Each loop of the epoll engine has one more thread, so the application runs on at most this many threads plus
+    /// <see cref="LoopCount"/>, not counting the .NET thread pool: if a handler blocks the thread of a loop, that thread counts here, and the loop gets
+    /// another one.
+    /// </remarks>
+    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
     public int MaxBlockingThreads
     {
         get;

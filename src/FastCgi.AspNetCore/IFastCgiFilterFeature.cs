@@ -1,15 +1,17 @@
 namespace FastCgi.AspNetCore;
 
-/// <summary>The file that is to be filtered. A feature of requests in the role <see cref="FastCgiRole.Filter"/>, and of no other.</summary>
+/// <summary>Provides the file to filter. Only requests in the role <see cref="FastCgiRole.Filter"/> have this feature.</summary>
 public interface IFastCgiFilterFeature
 {
-    /// <summary>The content of the file, as the web server sends it (FCGI_DATA). The request body is read first, then this.</summary>
-    /// <remarks>A read fails if the web server sends less than <see cref="DataLength"/>.</remarks>
+    /// <summary>Gets the content of the file (FCGI_DATA). Read the request body before it.</summary>
+    /// <remarks>Reading fails if the web server sends less than <see cref="DataLength"/>.</remarks>
     Stream Data { get; }
 
-    /// <summary>The length of the file in bytes, or <see langword="null"/> if the web server does not tell (FCGI_DATA_LENGTH).</summary>
+    /// <summary>Gets the length of the file in bytes (FCGI_DATA_LENGTH), or <see langword="null"/> if the web server does not pass it.</summary>
     long? DataLength { get; }
 
-    /// <summary>When the file was last changed, or <see langword="null"/> if the web server does not tell (FCGI_DATA_LAST_MOD).</summary>
+    /// <summary>
+    /// Gets the time of the last modification of the file (FCGI_DATA_LAST_MOD), or <see langword="null"/> if the web server does not pass it.
+    /// </summary>
     DateTimeOffset? DataLastModified { get; }
 }

@@ -1,29 +1,26 @@
 namespace FastCgi.AspNetCore;
 
-/// <summary>What FastCGI says of a request, and HTTP cannot. A feature of every request that came over FastCGI.</summary>
+/// <summary>Provides the FastCGI properties of a request that HTTP does not have. All FastCGI requests have this feature.</summary>
 public interface IFastCgiRequestFeature
 {
-    /// <summary>What the web server wants of the request.</summary>
+    /// <summary>Gets the role: what the web server asks the application to do.</summary>
     FastCgiRole Role { get; }
 
     /// <summary>
-    /// All parameters in the order in which they came, repeated ones repeated. Those that begin with <c>HTTP_</c> are the client's
-    /// headers; all others are the web server's word.
+    /// Gets all parameters in the order in which they arrived, including repeated ones. Parameters that begin with <c>HTTP_</c> are headers of the client;
+    /// all others are set by the web server.
     /// </summary>
     /// <remarks>
-    /// Made when first asked for. For a single parameter <c>HttpContext.GetServerVariable</c> costs less. What is set there does not
-    /// show here.
+    /// Created on first access. For a single parameter, <c>HttpContext.GetServerVariable</c> is cheaper. Does not reflect variables set by the application.
     /// </remarks>
-    /// <exception cref="ObjectDisposedException">The request is over.</exception>
+    /// <exception cref="ObjectDisposedException">The request has ended.</exception>
     IReadOnlyList<KeyValuePair<string, string>> Parameters { get; }
 
-    /// <summary>
-    /// Writes to the error log of the web server, a line at a time. Control characters are escaped, so that nobody can forge lines.
-    /// </summary>
+    /// <summary>Gets a writer to the error log of the web server. Control characters are escaped, so that log lines cannot be forged.</summary>
     /// <remarks>
-    /// A line is sent when it is complete, or by <see cref="TextWriter.Flush"/>, but not before the header block of the response:
-    /// nginx could not read that then. What exceeds <see cref="FastCgiServerLimits.MaxStandardErrorSize"/>, or comes when the response has
-    /// ended, is dropped. Caddy logs none of it.
+    /// A line is sent when it is complete or on <see cref="TextWriter.Flush"/>, but not before the response headers, because nginx could not read
+    /// them then. Output beyond <see cref="FastCgiServerLimits.MaxStandardErrorSize"/>, or after the end of the response, is dropped. Caddy does not log
+    /// it.
     /// </remarks>
     TextWriter StandardError { get; }
 }

@@ -2,7 +2,7 @@ using System.Collections.ObjectModel;
 
 namespace FastCgi.AspNetCore;
 
-/// <summary>Paths that are checked when they are added, and kept without a trailing slash.</summary>
+/// <summary>Paths, validated when added and kept without a trailing slash.</summary>
 internal sealed class ReservedPathList : Collection<string>
 {
     protected override void InsertItem(int index, string item) => base.InsertItem(index, Check(item));
@@ -14,7 +14,7 @@ internal sealed class ReservedPathList : Collection<string>
         ArgumentNullException.ThrowIfNull(path);
         var trimmed = path.TrimEnd('/');
         if (trimmed.Length == 0 || trimmed[0] != '/')
-            throw new ArgumentException($"The reserved path '{path}' must begin with a slash, and be more than that.", nameof(path));
+            throw new ArgumentException($"The reserved path '{path}' must begin with a slash, such as /health, and cannot be / itself.", nameof(path));
         return trimmed;
     }
 }

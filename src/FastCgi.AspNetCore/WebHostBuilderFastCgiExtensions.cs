@@ -4,36 +4,36 @@ using Microsoft.Extensions.DependencyInjection;
 
 namespace Microsoft.AspNetCore.Hosting;
 
-/// <summary>Adds the FastCGI server to an application.</summary>
+/// <summary>Extension methods that add the FastCGI server to an application.</summary>
 public static class WebHostBuilderFastCgiExtensions
 {
     /// <summary>
-    /// Serves the application over FastCGI. The endpoints come from the section <c>FastCgi:Endpoints</c> of the configuration and from
-    /// <c>fastcgi://</c> entries of <c>urls</c>; http addresses are served by Kestrel beside it. Without any of them it listens on
+    /// Uses FastCGI to serve the application. Endpoints come from the configuration section <c>FastCgi:Endpoints</c> and from <c>fastcgi://</c> entries
+    /// of <c>urls</c>; Kestrel serves http addresses in the same process. Without any endpoint, the server listens on
     /// <c>fastcgi://127.0.0.1:9000</c>.
     /// </summary>
-    /// <param name="builder">The builder of the application's host.</param>
-    /// <returns>The builder.</returns>
+    /// <param name="builder">The <see cref="IWebHostBuilder"/>.</param>
+    /// <returns>The <see cref="IWebHostBuilder"/>.</returns>
     public static IWebHostBuilder UseFastCgi(this IWebHostBuilder builder)
     {
         ArgumentNullException.ThrowIfNull(builder);
         return builder.ConfigureServices(static (context, services) => ServerRegistration.Add(services, context.Configuration));
     }
 
-    /// <summary>Serves the application over FastCGI, with options set in code; they override the configuration.</summary>
-    /// <param name="builder">The builder of the application's host.</param>
-    /// <param name="configure">Sets the options.</param>
-    /// <returns>The builder.</returns>
+    /// <summary>Uses FastCGI to serve the application, with options that take precedence over the configuration.</summary>
+    /// <param name="builder">The <see cref="IWebHostBuilder"/>.</param>
+    /// <param name="configure">Configures the options.</param>
+    /// <returns>The <see cref="IWebHostBuilder"/>.</returns>
     public static IWebHostBuilder UseFastCgi(this IWebHostBuilder builder, Action<FastCgiServerOptions> configure)
     {
         ArgumentNullException.ThrowIfNull(configure);
         return builder.UseFastCgi((_, options) => configure(options));
     }
 
-    /// <summary>Serves the application over FastCGI, with options set in code that knows the environment and the configuration.</summary>
-    /// <param name="builder">The builder of the application's host.</param>
-    /// <param name="configure">Sets the options.</param>
-    /// <returns>The builder.</returns>
+    /// <summary>Uses FastCGI to serve the application, with options that depend on the environment and the configuration.</summary>
+    /// <param name="builder">The <see cref="IWebHostBuilder"/>.</param>
+    /// <param name="configure">Configures the options.</param>
+    /// <returns>The <see cref="IWebHostBuilder"/>.</returns>
     public static IWebHostBuilder UseFastCgi(this IWebHostBuilder builder, Action<WebHostBuilderContext, FastCgiServerOptions> configure)
     {
         ArgumentNullException.ThrowIfNull(configure);

@@ -64,7 +64,7 @@ public sealed class MisconfigurationTests(ITestOutputHelper output) : FrontEndTe
         // It is written on another thread than the one that accepts.
         await Waiting.UntilAsync(() => site.Log.Find(LogLevel.Warning, "PeerRefused").Any(), "the warning");
         var warning = Assert.Single(site.Log.Find(LogLevel.Warning, "PeerRefused"));
-        Assert.Contains("the last of 127.0.0.1: AllowedAddresses of the endpoint", warning, StringComparison.Ordinal);
+        Assert.Contains("the last from 127.0.0.1), because AllowedAddresses of the endpoint", warning, StringComparison.Ordinal);
     }
 
     [Theory]

@@ -57,7 +57,7 @@ public class AuthenticationTests
 
     /// <summary>Any client can make it happen, so that it is told once, and is no Warning.</summary>
     [Theory]
-    [InlineData("nginx/1.22.1", "fastcgi_param AUTH_TYPE Basic; beside auth_basic")]
+    [InlineData("nginx/1.22.1", "fastcgi_param AUTH_TYPE Basic; next to auth_basic")]
     [InlineData("another", "the parameter AUTH_TYPE")]
     public async Task User_WithoutAuthType_LineIsNamedOnce(string software, string line)
     {

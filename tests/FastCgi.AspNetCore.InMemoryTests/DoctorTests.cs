@@ -148,7 +148,7 @@ public sealed class DoctorTests
         run.Descriptors = count;
         run.Visit();
         Assert.Equal(isReported ? ["DescriptorsNearLimit"] : [], run.Reports.Select(static log => log.EventName));
-        Assert.Equal(isReported, run.Reports.Any(static log => log.Message.Contains("Raise LimitNOFILE= of the unit", StringComparison.Ordinal)));
+        Assert.Equal(isReported, run.Reports.Any(static log => log.Message.Contains("Raise LimitNOFILE= of the systemd unit", StringComparison.Ordinal)));
 
         run.Descriptors = 300;
         run.Visit();
@@ -218,7 +218,7 @@ public sealed class DoctorTests
         using var entered = new SemaphoreSlim(0);
         using var go = new SemaphoreSlim(0);
         var looks = 0;
-        using var doctor = new Doctor(run.Server.Connections, run.Server.Scheduler, run.Server.Advisor, run.Journal, run.Server.Clock, new DoctorSenses(() =>
+        using var doctor = new Doctor(run.Server.Connections, run.Server.Scheduler, run.Server.Advisor, run.Journal, run.Server.Clock, new DoctorOverrides(() =>
         {
             if (Interlocked.Increment(ref looks) == 1)
             {
@@ -228,14 +228,14 @@ public sealed class DoctorTests
 
             return default;
         }));
-        var held = Task.Run(doctor.Look);
+        var held = Task.Run(doctor.Check);
         Assert.True(await entered.WaitAsync(Waiting.Patience));
 
-        doctor.Look();
+        doctor.Check();
         Assert.Equal(1, looks);
         go.Release();
         await held;
-        doctor.Look();
+        doctor.Check();
 
         Assert.Equal(2, looks);
     }
@@ -314,7 +314,7 @@ public sealed class DoctorTests
         {
             Server = server;
             Journal = new EventJournal(server.Context.Log, server.Clock);
-            _doctor = new Doctor(server.Connections, server.Scheduler, server.Advisor, Journal, server.Clock, new DoctorSenses(() => Work, () => HandOvers, () => Descriptors));
+            _doctor = new Doctor(server.Connections, server.Scheduler, server.Advisor, Journal, server.Clock, new DoctorOverrides(() => Work, () => HandOvers, () => Descriptors));
         }
 
         public ThreadPoolWork Work { get; set; }
@@ -384,7 +384,7 @@ public sealed class DoctorTests
             Look();
         }
 
-        public void Look() => _doctor.Look();
+        public void Look() => _doctor.Check();
 
         public ValueTask DisposeAsync() => Server.DisposeAsync();
     }

@@ -13,8 +13,8 @@ public class MisconfigurationTests
             frontEnd.Send([.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, ("PATH_BASE", "/app"), ("HTTP_HOST", "www.example.test")), .. RecordBytes.Record(RecordBytes.Stdin, 1)]);
             var response = await frontEnd.ReadResponseAsync();
             Assert.Equal(400, response.Status);
-            Assert.Contains("REQUEST_METHOD is missing or empty. In the location of nginx, add: include fastcgi_params;", response.Text, StringComparison.Ordinal);
-        }, "REQUEST_METHOD", "answered 400", "include fastcgi_params;", "inherits none");
+            Assert.Contains("REQUEST_METHOD is missing or empty. In nginx, add to the location: include fastcgi_params;", response.Text, StringComparison.Ordinal);
+        }, "REQUEST_METHOD", "answered 400", "include fastcgi_params;", "does not inherit");
     }
 
     [Fact]
@@ -87,7 +87,7 @@ public class MisconfigurationTests
         await AssertReportedOnceAMinuteAsync(
             server, "RequestsRefused",
             async () => Assert.Equal(503, (await frontEnd.AskAsync()).Status),
-            "answered 503", "1 were under way", "FastCgi:Limits:MaxConcurrentRequests", "FastCgi:Limits:RequestQueueLimit");
+            "answered 503", "MaxConcurrentRequests (1) were active", "FastCgi:Limits:MaxConcurrentRequests", "FastCgi:Limits:RequestQueueLimit");
 
         release.SetResult();
         await busy.ReadResponseAsync();
@@ -101,21 +101,22 @@ public class MisconfigurationTests
         await AssertReportedOnceAMinuteAsync(
             frontEnd.Server, "HeadersDropped",
             async () => await frontEnd.AskAsync(),
-            "Keep-Alive", "Remove what sets them");
+            "Keep-Alive", "Remove the code that sets them");
     }
 
     [Theory]
-    [InlineData("PATH_BASE", "PATH_BASE of the web server")]
-    [InlineData(null, "FastCgi:PathBase")]
-    public async Task PathBase_ThatThePathDoesNotBeginWith_404AndTheLineToAdd(string? parameter, string source)
+    [InlineData("PATH_BASE", "/app", "'/app' from the parameter PATH_BASE.")]
+    [InlineData("PATH_BASE", "app", "'app' from the parameter PATH_BASE, which must begin with a slash: '/app'.")]
+    [InlineData(null, "/app", "'/app' from FastCgi:PathBase.")]
+    public async Task PathBase_ThatThePathDoesNotBeginWith_404AndTheLineToAdd(string? parameter, string pathBase, string source)
     {
         await using var frontEnd = await TestServer.ConnectAsync(NotFound, options => options.PathBase = parameter is null ? "/app" : "");
 
         await AssertReportedOnceAMinuteAsync(frontEnd.Server, "PathBaseNotMatched", async () =>
         {
-            frontEnd.Send(RecordBytes.Get(uri: "/application/a%0Ab?token=secret", more: parameter is null ? [] : [(parameter, "/app")]));
+            frontEnd.Send(RecordBytes.Get(uri: "/application/a%0Ab?token=secret", more: parameter is null ? [] : [(parameter, pathBase)]));
             Assert.Equal(404, (await frontEnd.ReadResponseAsync()).Status);
-        }, "'/app'", source, "/application/a%0Ab. ", "fastcgi_param PATH_BASE /app;", "SetEnv PATH_BASE /app", "FastCgi:PathBase=/app");
+        }, source, "/application/a%0Ab), ", "fastcgi_param PATH_BASE /app;", "SetEnv PATH_BASE /app", "FastCgi:PathBase=/app");
     }
 
     [Theory]
@@ -129,7 +130,7 @@ public class MisconfigurationTests
         await AssertReportedOnceAMinuteAsync(
             frontEnd.Server, "RedirectToHttps",
             async () => Assert.Equal(307, (await frontEnd.AskAsync(RecordBytes.Get(more: [("REQUEST_SCHEME", ""), (name, value)]))).Status),
-            evidence, "redirected for ever", "fastcgi_param HTTPS on;", "set-param REQUEST_SCHEME https");
+            evidence, "redirect loop", "fastcgi_param HTTPS on;", "set-param REQUEST_SCHEME https");
     }
 
     [Fact]
@@ -274,8 +275,8 @@ public class MisconfigurationTests
 
         Assert.Equal(2, Find().Count);
         Assert.All(Find(), static log => Assert.Equal(LogLevel.Warning, log.Level));
-        Assert.Matches(@"\b1 (requests|responses)", first.Message);
-        Assert.Matches(@"\b3 (requests|responses)", Find()[1].Message);
+        Assert.Matches(@"\(1 since the last such message\b", first.Message);
+        Assert.Matches(@"\(3 since the last such message\b", Find()[1].Message);
         Assert.All(texts, text => Assert.Contains(text, first.Message, StringComparison.Ordinal));
     }
 }

@@ -67,7 +67,7 @@ public sealed class ServerStartTests
 
         var error = await Assert.ThrowsAsync<InvalidOperationException>(() => run.Host.StartAsync());
 
-        Assert.Equal("No registered IConnectionListenerFactory can bind fastcgi://Unspecified/name:1.", error.Message);
+        Assert.Equal("No registered IConnectionListenerFactory can bind fastcgi://Unspecified/name:1. Register one, or remove the endpoint.", error.Message);
     }
 
     [Fact]

@@ -37,7 +37,7 @@ public sealed class SlowRequestTests
         var report = Assert.Single(Reports(frontEnd.Server));
         Assert.Equal(LogLevel.Warning, report.Level);
         Assert.Contains($"is {activity} (", report.Message, StringComparison.Ordinal);
-        Assert.Contains("of 192.0.2.7", report.Message, StringComparison.Ordinal);
+        Assert.Contains("from 192.0.2.7", report.Message, StringComparison.Ordinal);
         Assert.DoesNotContain("secret", report.Message, StringComparison.Ordinal);
         go.SetResult(true);
         if (uri == "/write")
@@ -64,7 +64,7 @@ public sealed class SlowRequestTests
         server.Clock.Advance(TimeSpan.FromMinutes(1));
         server.Connect().Send(RecordBytes.Get());
         server.Clock.Advance(s_threshold);
-        Assert.Contains("before this one: 30.", Assert.Single(Reports(server).Skip(100)).Message, StringComparison.Ordinal);
+        Assert.Contains("not logged since the last such message: 30.", Assert.Single(Reports(server).Skip(100)).Message, StringComparison.Ordinal);
         go.SetResult(true);
     }
 

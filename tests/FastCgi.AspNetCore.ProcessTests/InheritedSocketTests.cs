@@ -125,8 +125,8 @@ public sealed class InheritedSocketTests : IDisposable
     [Theory]
     [InlineData("fastcgi://fd:0", "the descriptor is not a listening socket")]
     [InlineData("fastcgi://fd:9999", "the descriptor is not open")]
-    [InlineData("fastcgi://fd:web", "no socket of the name 'web' was passed to this process")]
-    [InlineData("fastcgi://fd:web", "the sockets that were passed are not for this process: LISTEN_PID is 1 and this is process", "LISTEN_PID=1", "LISTEN_FDS=1")]
+    [InlineData("fastcgi://fd:web", "no socket named 'web' was passed to this process")]
+    [InlineData("fastcgi://fd:web", "the passed sockets are not for this process: LISTEN_PID is 1 but this is process", "LISTEN_PID=1", "LISTEN_FDS=1")]
     public async Task Start_NamedSocketIsNotThere_FailsWithALineThatSaysWhy(string address, string reason, params string[] environment)
     {
         await using var starter = Starter.Start(["ASPNETCORE_URLS=" + address, .. environment], Starter.Application);

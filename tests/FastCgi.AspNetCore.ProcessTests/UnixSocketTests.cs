@@ -15,7 +15,7 @@ public sealed class UnixSocketTests : IDisposable
         await using var starter = StartWithoutRights($"ASPNETCORE_URLS=fastcgi://unix:{folder.FullName}/app.sock");
 
         Assert.NotEqual(0, await starter.WaitForExitAsync());
-        Assert.Matches("Failed to listen on fastcgi://unix:.*/run/app.sock: .*(may not see it|cannot make a socket in).*\\.", starter.Output);
+        Assert.Matches("Failed to listen on fastcgi://unix:.*/run/app.sock: .*(cannot access it|cannot create a socket in).*\\.", starter.Output);
     }
 
     [Fact]
@@ -27,7 +27,7 @@ public sealed class UnixSocketTests : IDisposable
             $"FastCgi__Endpoints__Web__Url=fastcgi://unix:{folder.FullName}/app.sock", "FastCgi__Endpoints__Web__Owner=root");
 
         Assert.NotEqual(0, await starter.WaitForExitAsync());
-        Assert.Contains("Only root can choose Owner", starter.Output, StringComparison.Ordinal);
+        Assert.Contains("Only root can set Owner", starter.Output, StringComparison.Ordinal);
         Assert.Empty(folder.EnumerateFileSystemInfos());
     }
 

@@ -23,7 +23,7 @@ public sealed class RecordDescriberTests
     private static string[] Expected =>
     [
         "BEGIN_REQUEST, request 7, 8 bytes: Responder, keeps the connection",
-        $"PARAMS, request 7, {ParamsLength} bytes, 3 of padding",
+        $"PARAMS, request 7, {ParamsLength} bytes, 3 bytes of padding",
         "PARAMS, request 7, 0 bytes: the end: REQUEST_METHOD=GET, QUERY_STRING=(11 bytes hidden), REQUEST_URI=/path?(11 bytes hidden), HTTP_COOKIE=(7 bytes hidden), "
             + "HTTP_AUTHORIZATION=(14 bytes hidden), HTTP_X_API_KEY=(7 bytes hidden), SSL_CLIENT_CERT=(7 bytes hidden), HTTP_REFERER=http://host/?(7 bytes hidden), EMPTY=",
         "STDIN, request 7, 7 bytes",
@@ -55,7 +55,7 @@ public sealed class RecordDescriberTests
     {
         new RecordDescriber("id", "received", _lines.Add).Take("GET / HTTP/1.1\r\n"u8);
 
-        Assert.EndsWith("16 bytes that are no FastCGI record", Assert.Single(_lines), StringComparison.Ordinal);
+        Assert.EndsWith("16 bytes that are not a FastCGI record", Assert.Single(_lines), StringComparison.Ordinal);
     }
 
     [Theory]
@@ -72,7 +72,7 @@ public sealed class RecordDescriberTests
     [InlineData("DATA, request 1, 1 bytes", 8, new byte[] { 1 })]
     [InlineData("GET_VALUES, request 1, 5 bytes: abc=", 9, new byte[] { 3, 0, 97, 98, 99 })]
     [InlineData("GET_VALUES_RESULT, request 1, 6 bytes: abc=d", 10, new byte[] { 3, 1, 97, 98, 99, 100 })]
-    [InlineData("GET_VALUES, request 1, 4 bytes: , and a pair that is cut", 9, new byte[] { 3, 1, 97, 98 })]
+    [InlineData("GET_VALUES, request 1, 4 bytes: , and an incomplete pair", 9, new byte[] { 3, 1, 97, 98 })]
     [InlineData("UNKNOWN_TYPE, request 1, 8 bytes", 11, new byte[] { 99, 0, 0, 0, 0, 0, 0, 0 })]
     public void Record_OfEachType_IsDescribed(string expected, byte type, byte[] content)
     {
@@ -112,7 +112,7 @@ public sealed class RecordDescriberTests
         var pairs = Enumerable.Range(0, 5_000).Select(static i => ("N" + i, "valueOfIt")).ToArray();
         new RecordDescriber("id", "sent", _lines.Add).Take(RecordBytes.Record(RecordBytes.GetValues, 0, RecordBytes.Pairs(pairs[..3_500])));
 
-        Assert.EndsWith("=valueOfIt, and perhaps more", Assert.Single(_lines), StringComparison.Ordinal);
+        Assert.EndsWith("=valueOfIt, possibly more", Assert.Single(_lines), StringComparison.Ordinal);
         Assert.InRange(_lines[0].Length, 32 * 1024, 33 * 1024);
     }
 
@@ -157,6 +157,6 @@ public sealed class RecordDescriberTests
         describer.Take([.. RecordBytes.Record(RecordBytes.Params, 1, new byte[60_000]), .. RecordBytes.Record(RecordBytes.Params, 1)]);
 
         Assert.InRange(_lines[^1].Length, 1_000, 40_000);
-        Assert.EndsWith("and perhaps more", _lines[^1], StringComparison.Ordinal);
+        Assert.EndsWith("possibly more", _lines[^1], StringComparison.Ordinal);
     }
 }

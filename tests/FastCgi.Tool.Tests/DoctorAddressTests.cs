@@ -246,7 +246,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         }
 
         var (_, output, _) = await ToolRun.RunAsync("doctor", _server.Address, "--status", "/fastcgi-status");
-        Assert.Contains($"{_server.Address}: WrongProtocol (21): HTTP was spoken to the FastCGI endpoint", output, StringComparison.Ordinal);
+        Assert.Contains($"{_server.Address}: WrongProtocol (21): A FastCGI endpoint received HTTP from ", output, StringComparison.Ordinal);
         Assert.Contains("/other is no status: ", (await ToolRun.RunAsync("doctor", _server.Address, "--status", "/other")).Out, StringComparison.Ordinal);
     }
 

@@ -2,24 +2,18 @@ using System.Globalization;
 
 namespace FastCgi.AspNetCore.Accounts;
 
-/// <summary>A user of this machine.</summary>
-/// <param name="Name">The name.</param>
-/// <param name="User">The number.</param>
-/// <param name="Group">The name of the main group, or its number if it has no name.</param>
-/// <param name="Groups">The numbers of the main group, which is the first, and of the others.</param>
+/// <param name="Group">The name of the primary group, or its number if it has no name.</param>
+/// <param name="Groups">The numbers of all groups, the primary group first.</param>
 internal sealed record LocalAccount(string Name, uint User, string Group, IReadOnlyList<uint> Groups);
 
-/// <summary>The users of this machine, from its files: a directory service may take long to answer.</summary>
+/// <summary>The local users from /etc/passwd: a directory service may be slow to answer.</summary>
 internal static class LocalAccounts
 {
-    /// <summary>The users that web servers run as, in the packages of the usual distributions; Debian has www-data with or without one.</summary>
+    /// <summary>The users of web servers in the packages of common distributions; Debian always has www-data.</summary>
     public static IReadOnlyList<string> OfWebServers { get; } = ["nginx", "apache", "http", "caddy", "lighttpd", "haproxy", "wwwrun", "www-data"];
 
-    /// <summary>Finds a user.</summary>
-    /// <returns><see langword="null"/> if there is none of this name.</returns>
     public static LocalAccount? Find(string name) => Find(name, "/etc/passwd", "/etc/group");
 
-    /// <summary>The same from other files of that kind.</summary>
     public static LocalAccount? Find(string name, string userFile, string groupFile)
     {
         var account = ReadFields(userFile).Find(fields => fields.Length > 3 && fields[0] == name);

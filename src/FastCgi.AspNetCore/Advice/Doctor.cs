@@ -8,32 +8,29 @@ using Microsoft.Extensions.Logging;
 namespace FastCgi.AspNetCore.Advice;
 
 /// <summary>
-/// Checks every ten seconds what the web servers pass and how the process is, and reports once what the operator can improve. When a problem is
-/// gone, the status no longer shows it. <see cref="OperatorAdvisor"/> reports what a single request shows.
+/// Checks every ten seconds what web servers pass and the state of the process, and reports once what the operator can improve; when a problem has
+/// cleared, the status no longer shows it. <see cref="OperatorAdvisor"/> reports what a single request shows.
 /// </summary>
 internal sealed class Doctor(
-    ConnectionManager connections, RequestScheduler scheduler, OperatorAdvisor advisor, EventJournal journal, TimeProvider time, DoctorSenses senses = default)
+    ConnectionManager connections, RequestScheduler scheduler, OperatorAdvisor advisor, EventJournal journal, TimeProvider time, DoctorOverrides overrides = default)
     : IDisposable
 {
-    /// <summary>The time between two looks.</summary>
     public static readonly TimeSpan Interval = TimeSpan.FromSeconds(10);
 
-    // New connections of a second at which keeping them pays.
+    // Connections per second at which keep-alive pays.
     private const double ManyConnections = 20;
 
-    // Work waits for a thread of the pool for longer than this many seconds, at this many looks in a row. A pool that is merely busy is
-    // through with what waits in milliseconds.
+    // In seconds, at this many checks in a row. A pool that is merely busy handles waiting work within milliseconds.
     private const double MaxPoolWait = 1;
     private const int MinPoolWaiting = 10;
-    private const int MaxStarvedLooks = 2;
+    private const int MaxStarvedChecks = 2;
     private const double ManyHandOvers = 20;
 
-    // The part of the descriptors that may be open.
     private const double DescriptorsInUse = 0.8;
 
-    private readonly Func<ThreadPoolWork> _threadPool = senses.ThreadPool ?? (static () => new(ThreadPool.PendingWorkItemCount, ThreadPool.CompletedWorkItemCount));
-    private readonly Func<long> _countHandOvers = senses.HandOvers ?? (() => scheduler.Watchdog.HandOverCount);
-    private readonly Func<long?> _countDescriptors = senses.Descriptors ?? (static () => OperatingSystem.IsLinux() ? Descriptors.Count() : null);
+    private readonly Func<ThreadPoolWork> _threadPool = overrides.ThreadPool ?? (static () => new(ThreadPool.PendingWorkItemCount, ThreadPool.CompletedWorkItemCount));
+    private readonly Func<long> _countHandOvers = overrides.HandOvers ?? (() => scheduler.Watchdog.HandOverCount);
+    private readonly Func<long?> _countDescriptors = overrides.Descriptors ?? (static () => OperatingSystem.IsLinux() ? Descriptors.Count() : null);
     private readonly ILogger _log = SafeLogger.Wrap(journal);
     private readonly Dictionary<string, FrontEnd> _frontEnds = new(StringComparer.Ordinal);
     private readonly Dictionary<int, LogThrottle> _findings = [];
@@ -42,50 +39,48 @@ internal sealed class Doctor(
     private long _completedWork;
     private long _givenUp;
     private (long At, TimeSpan Age)? _lastGivenUp;
-    private long _lastLook = time.GetTimestamp();
-    private int _starvedLooks;
+    private long _lastCheck = time.GetTimestamp();
+    private int _starvedChecks;
     private bool _areDescriptorsScarce;
-    private bool _isLooking;
+    private bool _isChecking;
     private ITimer? _timer;
 
-    /// <summary>Starts to look.</summary>
-    public void Start() => _timer = ThreadRoot.StartTimer(time, this, static doctor => doctor.Look(), Interval, Interval, _log);
+    public void Start() => _timer = ThreadRoot.StartTimer(time, this, static doctor => doctor.Check(), Interval, Interval, _log);
 
-    /// <summary>Stops to look.</summary>
     public void Dispose() => _timer?.Dispose();
 
-    /// <summary>Looks once, unless a log provider still holds up the look before.</summary>
-    public void Look()
+    /// <summary>Skips the check while a log provider still blocks the previous one.</summary>
+    public void Check()
     {
-        if (Interlocked.Exchange(ref _isLooking, true))
+        if (Interlocked.Exchange(ref _isChecking, true))
             return;
 
         try
         {
-            LookAtAll();
+            CheckAll();
         }
         finally
         {
-            Volatile.Write(ref _isLooking, false);
+            Volatile.Write(ref _isChecking, false);
         }
     }
 
-    private void LookAtAll()
+    private void CheckAll()
     {
         var now = time.GetTimestamp();
-        var seconds = Math.Max(1, time.GetElapsedTime(_lastLook, now).TotalSeconds);
-        _lastLook = now;
+        var seconds = Math.Max(1, time.GetElapsedTime(_lastCheck, now).TotalSeconds);
+        _lastCheck = now;
         var totals = connections.GetTotals();
         var connectionRate = (totals.Connections - _totals.Connections) / seconds;
         _totals = totals;
 
-        LookAtFrontEnds(connectionRate);
-        LookAtGivenUpRequests();
-        LookAtThreads(seconds);
-        LookAtDescriptors();
+        CheckFrontEnds(connectionRate);
+        CheckGivenUpRequests();
+        CheckThreads(seconds);
+        CheckDescriptors();
     }
 
-    private void LookAtFrontEnds(double connectionRate)
+    private void CheckFrontEnds(double connectionRate)
     {
         var all = advisor.FrontEnds.GetAll().Select(frontEnd => (Now: frontEnd, Before: _frontEnds.GetValueOrDefault(frontEnd.Software))).ToList();
         var seen = all.Where(static pair => pair.Now.Samples > (pair.Before?.Samples ?? 0)).ToList();
@@ -99,8 +94,8 @@ internal sealed class Doctor(
         Judge(FastCgiLog.HostNotPassedId, seen, static frontEnd => frontEnd.LackingHost,
             (frontEnd, count, samples) => _log.HostNotPassed(frontEnd.Software, count, samples, FrontEndLines.Host(frontEnd.Software)));
 
-        // Only of web servers that can keep connections: a single request of a tool says nothing. One request of a second is looked at, so
-        // that of those that have a connection to themselves, the part of a web server is its part of the new connections.
+        // Only web servers that support keep-alive: a single request of a tool means nothing. One request per second is sampled, so a web server's
+        // share of the sampled requests without keep-alive is its share of the new connections.
         var unkept = Math.Max(1, seen.Sum(static pair => CountUnkept(pair.Now, pair.Before)));
         var (spender, rate) = seen.Where(static pair => FrontEndLines.KeptConnections(pair.Now.Software) is not null && pair.Now.Kept == (pair.Before?.Kept ?? 0))
             .Select(pair => (pair.Now, Rate: connectionRate * CountUnkept(pair.Now, pair.Before) / unkept)).OrderByDescending(static pair => pair.Rate).FirstOrDefault();
@@ -110,10 +105,10 @@ internal sealed class Doctor(
 
     private static long CountUnkept(FrontEnd now, FrontEnd? before) => now.Samples - now.Kept - ((before?.Samples ?? 0) - (before?.Kept ?? 0));
 
-    private void LookAtGivenUpRequests()
+    private void CheckGivenUpRequests()
     {
         var found = advisor.GivenUpRequests.FindTimeout(ref _givenUp);
-        // A request takes as long as the time-out to be given up: what was so at the look before may be so still.
+        // The next request takes as long as the timeout to be aborted, so the previous finding may still hold.
         if (found is null && _lastGivenUp is { } last && time.GetElapsedTime(last.At) < last.Age * 2)
             return;
 
@@ -122,14 +117,14 @@ internal sealed class Doctor(
             GivenUpRequests.MinCount, found!.Value.Age.TotalSeconds, found.Value.WebServer ?? "the web server", FrontEndLines.ReadTimeout(found.Value.WebServer)));
     }
 
-    private void LookAtThreads(double seconds)
+    private void CheckThreads(double seconds)
     {
         var (waiting, completed) = _threadPool();
         var isStarved = waiting >= MinPoolWaiting && waiting > (completed - _completedWork) / seconds * MaxPoolWait;
         _completedWork = completed;
-        _starvedLooks = isStarved ? _starvedLooks + 1 : 0;
-        Judge(FastCgiLog.ThreadPoolStarvedId, _starvedLooks >= MaxStarvedLooks,
-            () => _log.ThreadPoolStarved(waiting, (int)(_starvedLooks * Interval.TotalSeconds), Math.Max(100, 2 * ThreadPool.ThreadCount)));
+        _starvedChecks = isStarved ? _starvedChecks + 1 : 0;
+        Judge(FastCgiLog.ThreadPoolStarvedId, _starvedChecks >= MaxStarvedChecks,
+            () => _log.ThreadPoolStarved(waiting, (int)(_starvedChecks * Interval.TotalSeconds), Math.Max(100, 2 * ThreadPool.ThreadCount)));
 
         var handOvers = _countHandOvers();
         var rate = (handOvers - _handOvers) / seconds;
@@ -137,10 +132,10 @@ internal sealed class Doctor(
         Judge(FastCgiLog.HandOversTooFrequentId, rate >= ManyHandOvers, () => _log.HandOversTooFrequent(rate));
     }
 
-    private void LookAtDescriptors()
+    private void CheckDescriptors()
     {
         var limit = connections.Server.GetMaxDescriptors();
-        // To count them takes a call for each, so they are counted only where it may be close.
+        // Counting may take a call per descriptor.
         if (!OperatingSystem.IsLinux() || (connections.Count < limit / 4 && !_areDescriptorsScarce))
             return;
 
@@ -156,7 +151,7 @@ internal sealed class Doctor(
             wrong.Now!, count(wrong.Now!) - (wrong.Before is { } before ? count(before) : 0), wrong.Now!.Samples - (wrong.Before?.Samples ?? 0)));
     }
 
-    /// <summary>Reports what is wrong when it begins, and forgets it when it ends.</summary>
+    /// <summary>Reports a problem once, confirms it while it lasts, and forgets it when it has cleared.</summary>
     private void Judge(int id, bool isWrong, Action report)
     {
         var finding = CollectionsMarshal.GetValueRefOrAddDefault(_findings, id, out _) ??= LogThrottle.Once(time);
@@ -169,13 +164,7 @@ internal sealed class Doctor(
     }
 }
 
-/// <summary>The work of .NET's thread pool.</summary>
-/// <param name="Waiting">What waits for a thread.</param>
-/// <param name="Completed">What was done since the start of the process.</param>
 internal readonly record struct ThreadPoolWork(long Waiting, long Completed);
 
-/// <summary>What the doctor sees the process with; what is not given is seen as it is.</summary>
-/// <param name="ThreadPool">The work of .NET's thread pool.</param>
-/// <param name="HandOvers">How often a loop was taken from a thread that a handler kept.</param>
-/// <param name="Descriptors">How many descriptors are open.</param>
-internal readonly record struct DoctorSenses(Func<ThreadPoolWork>? ThreadPool = null, Func<long>? HandOvers = null, Func<long?>? Descriptors = null);
+/// <summary>Test overrides for process counters; <see langword="null"/> reads the real value.</summary>
+internal readonly record struct DoctorOverrides(Func<ThreadPoolWork>? ThreadPool = null, Func<long>? HandOvers = null, Func<long?>? Descriptors = null);

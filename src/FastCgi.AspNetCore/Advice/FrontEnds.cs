@@ -4,10 +4,7 @@ using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>
-/// The web servers that were seen, and what they pass: one request of a second is looked at, so that it costs the others nothing. The
-/// status shows it, and the doctor judges by it. No more web servers are remembered than a site can have.
-/// </summary>
+/// <summary>The web servers that were seen, and what one sampled request per second shows of them. Their number is bounded.</summary>
 internal sealed class FrontEnds(TimeProvider time)
 {
     private const int MaxCount = 16;
@@ -18,21 +15,16 @@ internal sealed class FrontEnds(TimeProvider time)
     private long _lastSample = long.MinValue;
     private long _otherSamples;
 
-    /// <summary>The requests that were looked at and came from web servers beyond those that are remembered.</summary>
+    /// <summary>Sampled requests of web servers beyond those that are listed.</summary>
     public long OtherSamples => Interlocked.Read(ref _otherSamples);
 
-    /// <summary>Whether a request is to be looked at.</summary>
-    /// <param name="now">The clock of the connections, which goes by the second.</param>
     public bool TryAcquire(long now)
     {
         var last = Volatile.Read(ref _lastSample);
         return now != last && Interlocked.CompareExchange(ref _lastSample, now, last) == last;
     }
 
-    /// <summary>Looks at the params of a request.</summary>
-    /// <param name="parameters">The params.</param>
-    /// <param name="keepsConnection">Whether the web server keeps the connection.</param>
-    public void Look(ReadOnlySpan<byte> parameters, bool keepsConnection)
+    public void Sample(ReadOnlySpan<byte> parameters, bool keepsConnection)
     {
         var sample = new FrontEndSample { KeepsConnection = keepsConnection };
         var software = Unknown;
@@ -42,7 +34,7 @@ internal sealed class FrontEnds(TimeProvider time)
             if (name.SequenceEqual("SERVER_SOFTWARE"u8) && !value.IsEmpty)
                 software = LogText.Clean(Encoding.Latin1.GetString(value[..Math.Min(value.Length, LogText.MaxWebServerLength)]));
             else
-                sample.Look(name, value);
+                sample.Add(name, value);
         }
 
         lock (_lock)
@@ -62,7 +54,6 @@ internal sealed class FrontEnds(TimeProvider time)
         }
     }
 
-    /// <summary>What was seen.</summary>
     public IReadOnlyList<FrontEnd> GetAll()
     {
         lock (_lock)
@@ -70,7 +61,6 @@ internal sealed class FrontEnds(TimeProvider time)
     }
 }
 
-/// <summary>What one request shows of the configuration of its web server.</summary>
 internal struct FrontEndSample
 {
     public bool KeepsConnection;
@@ -82,11 +72,10 @@ internal struct FrontEndSample
     public bool IsBehindTls;
     private bool _isOldProtocol;
 
-    /// <summary>Whether there has to be a host: HTTP/1.0 has none.</summary>
+    /// <summary>HTTP/1.0 requires no host.</summary>
     public readonly bool LacksHost => !HasHost && !_isOldProtocol;
 
-    /// <summary>Looks at a parameter.</summary>
-    public void Look(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value)
+    public void Add(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value)
     {
         if (value.IsEmpty)
             return;
@@ -110,40 +99,24 @@ internal struct FrontEndSample
     }
 }
 
-/// <summary>A web server that was seen, and in how many of the requests that were looked at something was so.</summary>
+/// <summary>A web server, and how many of its sampled requests have a property.</summary>
 internal sealed class FrontEnd(string software)
 {
-    /// <summary>Its name and version.</summary>
     public string Software => software;
-
-    /// <summary>The requests that were looked at.</summary>
     public long Samples { get; private set; }
-
-    /// <summary>When the last was.</summary>
     public DateTimeOffset LastSeen { get; private set; }
-
-    /// <summary>Those after which the connection is kept.</summary>
     public long Kept { get; private set; }
-
-    /// <summary>Those with HTTPS or REQUEST_SCHEME.</summary>
     public long WithScheme { get; private set; }
 
-    /// <summary>Those whose client seems to use TLS, and that have no scheme.</summary>
+    /// <summary>Requests that seem to have come over TLS, without HTTPS and REQUEST_SCHEME.</summary>
     public long LackingScheme { get; private set; }
-
-    /// <summary>Those with REQUEST_URI.</summary>
     public long WithTarget { get; private set; }
 
-    /// <summary>Those without HTTP_HOST that ought to have one.</summary>
+    /// <summary>Requests without HTTP_HOST, except HTTP/1.0.</summary>
     public long LackingHost { get; private set; }
-
-    /// <summary>Those with REMOTE_ADDR.</summary>
     public long WithClient { get; private set; }
-
-    /// <summary>Those with REMOTE_USER.</summary>
     public long WithUser { get; private set; }
 
-    /// <summary>Counts a sample.</summary>
     public void Add(in FrontEndSample sample, DateTimeOffset now)
     {
         Samples++;
@@ -157,6 +130,5 @@ internal sealed class FrontEnd(string software)
         WithUser += sample.HasUser ? 1 : 0;
     }
 
-    /// <summary>Copies it, so that who reads it needs no lock.</summary>
     public FrontEnd Copy() => (FrontEnd)MemberwiseClone();
 }

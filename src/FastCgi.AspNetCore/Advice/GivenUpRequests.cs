@@ -1,31 +1,26 @@
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>
-/// The last requests that the web server gave up before the application had answered. Clients that leave do so after any time; a time-out
-/// ends requests of one age. Which web server's or client's time-out it is cannot be seen from here, but its length can.
-/// </summary>
+/// <summary>The last requests that the web server aborted without an answer. Clients disconnect at any age; a timeout ends requests of one age.</summary>
 internal sealed class GivenUpRequests
 {
-    /// <summary>So many of one age are no chance.</summary>
+    /// <summary>Three of the same age are not a coincidence.</summary>
     public const int MinCount = 3;
 
-    // Web servers look at their time-outs once a second, some of them.
+    // Some web servers check timeouts once a second.
     private static readonly TimeSpan s_maxSpread = TimeSpan.FromSeconds(1.5);
 
     private readonly Lock _lock = new();
     private readonly (TimeSpan Age, string? WebServer)[] _last = new (TimeSpan, string?)[MinCount];
     private long _count;
 
-    /// <summary>Counts a request.</summary>
     public void Add(TimeSpan age, string? webServer)
     {
         lock (_lock)
             _last[_count++ % MinCount] = (age, webServer);
     }
 
-    /// <summary>Whether the last ones were of one age.</summary>
-    /// <param name="seen">Those that were seen at the last look; afterwards, those until now.</param>
-    /// <returns>The age and the web server; <see langword="null"/> if none has come since, or their ages differ.</returns>
+    /// <param name="seen">The number of requests at the previous call; updated.</param>
+    /// <returns>The age and the web server; <see langword="null"/> if there were no more requests since then, or the ages differ.</returns>
     public (TimeSpan Age, string? WebServer)? FindTimeout(ref long seen)
     {
         lock (_lock)

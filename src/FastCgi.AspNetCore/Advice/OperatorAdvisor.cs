@@ -8,16 +8,13 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>
-/// Tells the operator what a request shows to be wrong with the configuration: how often, the cause, and the fix, at most once a minute each.
-/// <c>.Answers</c> has what the status of an answer shows; what only many requests show is the <see cref="Doctor"/>'s.
-/// </summary>
+/// <summary>Reports, at most once a minute each, configuration errors that a single request shows. The <see cref="Doctor"/> needs many.</summary>
 internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : Advisor
 {
-    // When a database hangs, all requests are slow.
+    // All requests are slow when a database hangs.
     private const int MaxSlowRequests = 100;
 
-    // A page: fastcgi_buffer_size of nginx by default. The record header counts.
+    // The default fastcgi_buffer_size of nginx, which includes the record header.
     private const int DefaultHeadBuffer = 4_096;
 
     private readonly LogThrottle _methods = new(time);
@@ -33,47 +30,42 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     private readonly LogThrottle _users = LogThrottle.Once(time);
     private readonly Dictionary<FastCgiRole, LogThrottle> _roles = Enum.GetValues<FastCgiRole>().ToDictionary(static role => role, _ => LogThrottle.Once(time));
 
-    // One for each size, which is a power of two. A warning is enough once, because the buffers of nginx may be large enough already.
+    // One per power of two. Warnings are logged once, because the buffers of nginx may be large enough already.
     private readonly LogThrottle[] _headSizes = [.. Enumerable.Range(0, 32).Select(_ => new LogThrottle(time))];
     private readonly LogThrottle[] _headWarnings = [.. Enumerable.Range(0, 32).Select(_ => LogThrottle.Once(time))];
 
-    /// <summary>The web servers that were seen.</summary>
     public FrontEnds FrontEnds { get; } = new(time);
 
-    /// <summary>The requests that web servers gave up.</summary>
     public GivenUpRequests GivenUpRequests { get; } = new();
 
-    /// <inheritdoc/>
     public override void OnStarted(FastCgiRequest request)
     {
         if (request.Parameters.Length > 0 && FrontEnds.TryAcquire(request.Server.Time.LastTick))
-            FrontEnds.Look(request.Parameters.Span, request.KeepConnection);
+            FrontEnds.Sample(request.Parameters.Span, request.KeepConnection);
         if (request.Head.IsPortUnusual && request.GetHostAsSent() is { } host)
             CheckPort(host, request.Parameters);
         if (request.Head.LacksTarget && _targets.TryAcquire(out var count))
-            log.ParametersMissing("REQUEST_URI", count, "the application sees each as one for /", RequestRejections.ParameterAdvice);
-        // Before the answer, so that an operator who sees it finds the line that explains it.
+            log.ParametersMissing("REQUEST_URI", count, "the application sees requests for /", RequestRejections.ParameterAdvice);
+        // Before the answer, so that an operator who sees the answer also finds its explanation.
         if (request.Rejection != RequestRejection.None)
             AdviseOnRejection(request);
     }
 
-    /// <inheritdoc/>
     public override void OnEventStreamStarted(FastCgiRequest request)
     {
         var webServer = GetWebServer(request.Parameters);
         var line = WebServerKinds.Of(webServer) switch
         {
-            WebServerKind.Apache => "flushpackets=on, at the end of the ProxyPass line",
-            WebServerKind.HaProxy => "option http-no-delay, in the frontend section",
+            WebServerKind.Apache => "flushpackets=on at the end of the ProxyPass line",
+            WebServerKind.HaProxy => "option http-no-delay in the frontend section",
             WebServerKind.Lighttpd => "server.stream-response-body = 1",
             _ => null,
         };
-        // It may be that the web server is configured not to hold it.
+        // Logged once, because the web server may already be configured this way.
         if (line is not null && _eventStreams.TryAcquire(out _))
             log.EventStreamMayBeHeld(webServer!, line);
     }
 
-    /// <inheritdoc/>
     public override void OnEnded(FastCgiRequest request)
     {
         AdviseOnHeadLength(request);
@@ -82,10 +74,8 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
             AdviseOnAnswer(request);
     }
 
-    /// <inheritdoc/>
     public override void OnGivenUp(RequestParameters parameters, TimeSpan age) => GivenUpRequests.Add(age, GetWebServer(parameters));
 
-    /// <inheritdoc/>
     public override void OnSlow(RequestDescription request)
     {
         if (!_slowRequests.TryAcquire(out var count))
@@ -104,7 +94,6 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
             count - 1);
     }
 
-    /// <inheritdoc/>
     public override void OnUserNotTaken(FastCgiRequest request, string userParameter, string typeParameter)
     {
         if (!_users.TryAcquire(out _))
@@ -112,22 +101,20 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
 
         var webServer = GetWebServer(request.Parameters);
         var line = WebServerKinds.Of(webServer) == WebServerKind.Nginx
-            ? $"fastcgi_param {typeParameter} Basic; beside auth_basic"
+            ? $"fastcgi_param {typeParameter} Basic; next to auth_basic"
             : $"the parameter {typeParameter}";
         log.UserNotTaken(userParameter, typeParameter, webServer ?? "the web server", line);
     }
 
-    /// <inheritdoc/>
     public override void OnRoleNotServed(FastCgiRole role)
     {
         if (_roles.TryGetValue(role, out var once) && once.TryAcquire(out _))
             log.RoleNotServed(role);
     }
 
-    /// <inheritdoc/>
     public override void OnOtherProtocol(string protocol, string peer)
     {
-        // One for each, because a client that speaks the one must not hide a web server that speaks the other.
+        // Separate throttles: a client with one protocol must not hide a web server with the other.
         if ((protocol == "TLS" ? _tls : _http).TryAcquire(out var count))
             log.WrongProtocol(protocol, peer, count);
     }
@@ -137,7 +124,7 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
 
     private void CheckPort(string host, RequestParameters parameters)
     {
-        // What is no name was made up by the client.
+        // Not a host name: made up by the client.
         if (host.AsSpan(host.LastIndexOf(']') + 1).Contains(':') || Uri.CheckHostName(host) == UriHostNameType.Unknown)
             return;
 
@@ -145,7 +132,7 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
             log.HostWithoutPort(parameters.GetVariable("SERVER_PORT"), host, count);
     }
 
-    /// <summary>What nginx needs for a header block that does not fit its default buffer: its 502 does not say why.</summary>
+    /// <summary>The log of nginx does not name the fix for its 502.</summary>
     private void AdviseOnHeadLength(FastCgiRequest request)
     {
         var length = request.Response.HeadLength;
@@ -165,7 +152,6 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
             log.LargeResponseHead(length, size);
     }
 
-    /// <summary>The application has set headers that a FastCGI response cannot have.</summary>
     private void AdviseOnDroppedHeaders(FastCgiRequest request)
     {
         if (!request.Response.HasStarted)
@@ -187,7 +173,7 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
         var limits = request.Server.Options.Limits;
         long count;
         if (request.Rejection == RequestRejection.MissingMethod && _methods.TryAcquire(out count))
-            log.ParametersMissing("REQUEST_METHOD", count, "they were answered 400", RequestRejections.ParameterAdvice);
+            log.ParametersMissing("REQUEST_METHOD", count, "requests are answered 400", RequestRejections.ParameterAdvice);
         else if (request.Rejection == RequestRejection.TooManyRequests && _refusals.TryAcquire(out count))
             log.RequestsRefused(count, limits.MaxConcurrentRequests, limits.RequestQueueLimit);
         else if (request.Rejection == RequestRejection.RequestQueueTimeout && _longWaits.TryAcquire(out count))

@@ -8,25 +8,17 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>
-/// Tells at start who can connect to the file of a unix socket: a web server that cannot says no more than "Permission denied", and this
-/// server never learns of it. ACLs are not looked at.
-/// </summary>
+/// <summary>Reports which users can connect to a unix socket: a web server that cannot logs only "Permission denied". Ignores ACLs.</summary>
 [SupportedOSPlatform("linux")]
 internal static class SocketReach
 {
-    /// <summary>Writes the line.</summary>
     public static void Report(FastCgiListenOptions options, ListeningSocket socket, ILogger log)
     {
         if (options.EndPoint is UnixDomainSocketEndPoint endPoint && endPoint.ToString() is var path && path[0] != '@')
             Report(Path.GetFullPath(path), socket.Peers, LocalAccounts.OfWebServers, log);
     }
 
-    /// <summary>Writes the line.</summary>
-    /// <param name="path">The file.</param>
-    /// <param name="peers">Who may connect, of those that can.</param>
-    /// <param name="candidates">The users that web servers may run as. Those that this machine does not have are left out.</param>
-    /// <param name="log">The log.</param>
+    /// <param name="candidates">The users that web servers may run as; those that do not exist are skipped.</param>
     public static void Report(string path, PeerPolicy peers, IReadOnlyList<string> candidates, ILogger log)
     {
         if (SocketFile.GetPermissions(path) is not { } file)
@@ -50,7 +42,7 @@ internal static class SocketReach
         }
 
         if (able.Count > 0)
-            log.SocketAccess(path, $"{who}; of the users that web servers run as: {string.Join(", ", able)}");
+            log.SocketAccess(path, $"{who}, including the web-server users {string.Join(", ", able)}");
         else if (users.Count == 0)
             log.SocketAccess(path, who);
         else
@@ -75,17 +67,16 @@ internal static class SocketReach
             .Select(static folder => $"{folder.Path} ({Describe(folder.Permissions)})").ToList();
         var classes = new List<string> { "root" };
         if (file.User != 0)
-            classes.Add("the user " + SystemAccounts.GetUserName(file.User));
+            classes.Add("user " + SystemAccounts.GetUserName(file.User));
         if (file.Mode.HasFlag(UnixFileMode.GroupWrite))
-            classes.Add("the group " + SystemAccounts.GetGroupName(file.Group));
-        var who = file.Mode.HasFlag(UnixFileMode.OtherWrite) ? "everybody" : string.Join(", ", classes);
-        return $"{who} ({Describe(file)}){(closed.Count > 0 ? ", of those who may enter " + string.Join(" and ", closed) : "")}";
+            classes.Add("group " + SystemAccounts.GetGroupName(file.Group));
+        var who = file.Mode.HasFlag(UnixFileMode.OtherWrite) ? "everyone" : string.Join(", ", classes);
+        return $"{who} ({Describe(file)}){(closed.Count > 0 ? ", provided that they may enter " + string.Join(" and ", closed) : "")}";
     }
 
     private static string Describe(FilePermissions file)
         => $"mode {file.ModeText}, owner {SystemAccounts.GetUserName(file.User)}, group {SystemAccounts.GetGroupName(file.Group)}";
 
-    /// <returns>What keeps a user from connecting, and the setting to add; <see langword="null"/> if nothing does.</returns>
     private static (string What, string Advice)? FindObstacle(
         LocalAccount account, string path, FilePermissions file, List<(string Path, FilePermissions Permissions)> folders, PeerPolicy peers)
     {
@@ -93,20 +84,22 @@ internal static class SocketReach
         foreach (var (folder, permissions) in folders)
         {
             if (!permissions.AllowsEntering(user, groups))
-                return ($"{name} may not enter the folder {folder}", $"Run 'chmod o+x {folder}', or add RuntimeDirectoryMode=0755 to the unit if it is the RuntimeDirectory= of systemd.");
+                return ($"{name} cannot enter the folder {folder}", $"Run chmod o+x {Quote(folder)}, or set RuntimeDirectoryMode=0755 in the systemd unit if the folder is its RuntimeDirectory=.");
         }
 
         if (!file.AllowsWriting(user, groups))
         {
             var membership = Environment.IsPrivilegedProcess
                 ? ""
-                : $" The user {Environment.UserName} has to be a member of the group: add SupplementaryGroups={group} to the unit of systemd, or run 'usermod -aG {group} {Environment.UserName}'.";
-            return ($"{name} may not write to it", $"For {name}, add ?mode=0660&group={group} to the address: fastcgi://unix:{path}?mode=0660&group={group}{membership}");
+                : $" The user {Environment.UserName} must be a member of the group: add SupplementaryGroups={group} to the systemd unit, or run usermod -aG {group} {Environment.UserName}.";
+            return ($"{name} cannot write to it", $"To allow {name}, add mode and group to the address: {Quote($"fastcgi://unix:{path}?mode=0660&group={group}")}.{membership}");
         }
 
         if (peers.IsRestricted && !peers.Allows(new PeerCredentials(user, groups)))
-            return ($"{name} is not among AllowedUsers and AllowedGroups of the endpoint", $"Add {name} to AllowedUsers.");
+            return ($"{name} is not in AllowedUsers or AllowedGroups of the endpoint", $"Add {name} to AllowedUsers.");
 
         return null;
     }
+
+    private static string Quote(string text) => $"'{text.Replace("'", "'\\''", StringComparison.Ordinal)}'";
 }

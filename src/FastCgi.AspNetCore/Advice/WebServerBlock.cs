@@ -3,22 +3,13 @@ using System.Net.Sockets;
 
 namespace FastCgi.AspNetCore.Advice;
 
-/// <summary>The configuration, ready to paste, with which a web server of this machine sends the application its requests.</summary>
-/// <param name="Server">The web server.</param>
-/// <param name="File">The file to put it into.</param>
-/// <param name="Command">What makes the web server read it.</param>
-/// <param name="Text">The configuration.</param>
+/// <summary>The configuration for a web server on this machine to send its requests to the application, ready to paste.</summary>
 internal sealed record WebServerBlock(string Server, string File, string Command, string Text)
 {
-    // An ordinary user's search path lacks the folders of the servers.
+    // The search path of an ordinary user lacks some of these.
     private static readonly string[] s_serverFolders = ["/usr/sbin", "/usr/local/sbin", "/usr/bin", "/usr/local/bin", "/opt/homebrew/bin"];
 
-    /// <summary>Makes the blocks for an endpoint.</summary>
-    /// <param name="endPoint">Where the application listens.</param>
-    /// <param name="pathBase">The path under which it is served.</param>
-    /// <param name="applicationName">Its name.</param>
     /// <param name="hasIPv6">Whether the machine has IPv6: localhost is ::1 first, where Debian's default site answers.</param>
-    /// <param name="exists">Whether there is a file or folder.</param>
     public static IReadOnlyList<WebServerBlock> Create(EndPoint endPoint, string pathBase, string applicationName, bool hasIPv6, Func<string, bool> exists)
     {
         var name = GetFileName(applicationName);
@@ -67,7 +58,7 @@ internal sealed record WebServerBlock(string Server, string File, string Command
             """);
     }
 
-    /// <summary>An endpoint as both web servers write it. Neither can connect to an abstract socket.</summary>
+    /// <summary>Neither web server can connect to an abstract socket.</summary>
     private static string? GetAddress(EndPoint endPoint) => endPoint switch
     {
         IPEndPoint ip when ip.Address.Equals(IPAddress.Any) || ip.Address.Equals(IPAddress.IPv6Any) => new IPEndPoint(IPAddress.Loopback, ip.Port).ToString(),
@@ -76,7 +67,7 @@ internal sealed record WebServerBlock(string Server, string File, string Command
         _ => null,
     };
 
-    /// <summary>Whether a text is what it is in both configurations, without quotes.</summary>
+    /// <summary>Whether a text needs no quotes in either configuration.</summary>
     private static bool IsPlain(string text) => text.All(static c => char.IsAsciiLetterOrDigit(c) || "/.:_-[]~+@,=".Contains(c, StringComparison.Ordinal));
 
     private static string GetFileName(string applicationName)

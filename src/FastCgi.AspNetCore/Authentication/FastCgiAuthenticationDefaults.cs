@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.Authentication;
 
-/// <summary>The names of the FastCGI authentication scheme.</summary>
+/// <summary>Default values for the FastCGI authentication scheme.</summary>
 public static class FastCgiAuthenticationDefaults
 {
-    /// <summary>The scheme, unless <c>AddFastCgi</c> is given another name.</summary>
+    /// <summary>The default name of the authentication scheme.</summary>
     public const string AuthenticationScheme = "FastCgi";
 }

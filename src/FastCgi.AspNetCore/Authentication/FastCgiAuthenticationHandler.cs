@@ -9,7 +9,7 @@ using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.Authentication;
 
-/// <summary>The user is whom the web server has authenticated. A challenge is a plain 401: to ask for a password is the web server's part.</summary>
+/// <summary>Authenticates the user that the web server passes. A challenge is a plain 401: the web server asks for passwords.</summary>
 internal sealed class FastCgiAuthenticationHandler(
     IOptionsMonitor<FastCgiAuthenticationOptions> options, ILoggerFactory loggerFactory, UrlEncoder encoder)
     : AuthenticationHandler<FastCgiAuthenticationOptions>(options, loggerFactory, encoder)

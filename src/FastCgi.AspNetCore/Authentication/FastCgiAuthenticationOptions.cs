@@ -2,62 +2,62 @@ using Microsoft.AspNetCore.Authentication;
 
 namespace FastCgi.AspNetCore.Authentication;
 
-/// <summary>Which parameters of the web server make the user of a request.</summary>
+/// <summary>Configures which parameters identify the user of a request.</summary>
 /// <remarks>
-/// The application believes them. Use the scheme only where the web server itself checks who the user is: nginx and HAProxy pass the
-/// name of any <c>Authorization: Basic</c> header as REMOTE_USER, whether they have checked its password or not.
+/// The application trusts these parameters. Use the scheme only if the web server authenticates users: nginx and HAProxy pass the name from any
+/// <c>Authorization: Basic</c> header as REMOTE_USER, even if they have not verified the password.
 /// </remarks>
 public sealed class FastCgiAuthenticationOptions : AuthenticationSchemeOptions
 {
     private readonly List<ClaimParameter> _claimParameters = [];
 
-    /// <summary>The parameter that names the user. Where it is empty or absent, nobody is authenticated.</summary>
-    /// <remarks><c>REMOTE_USER</c> by default.</remarks>
-    /// <exception cref="ArgumentException">The parameter is empty, or a header of the client's.</exception>
+    /// <summary>Gets or sets the parameter that contains the user name. If it is absent or empty, the request is not authenticated.</summary>
+    /// <remarks>Defaults to <c>REMOTE_USER</c>.</remarks>
+    /// <exception cref="ArgumentException">The value is empty, or names a request header.</exception>
     public string UserNameParameter
     {
         get;
-        set => field = NotOfTheClient(value);
+        set => field = RequireNoHeader(value);
     } = "REMOTE_USER";
 
-    /// <summary>The parameter that says how the user was authenticated; it becomes <c>Identity.AuthenticationType</c>.</summary>
-    /// <remarks><c>AUTH_TYPE</c> by default.</remarks>
-    /// <exception cref="ArgumentException">The parameter is empty, or a header of the client's.</exception>
+    /// <summary>Gets or sets the parameter that contains the authentication type, for <c>Identity.AuthenticationType</c>.</summary>
+    /// <remarks>Defaults to <c>AUTH_TYPE</c>.</remarks>
+    /// <exception cref="ArgumentException">The value is empty, or names a request header.</exception>
     public string AuthenticationTypeParameter
     {
         get;
-        set => field = NotOfTheClient(value);
+        set => field = RequireNoHeader(value);
     } = "AUTH_TYPE";
 
-    /// <summary>Whether a user counts only if <see cref="AuthenticationTypeParameter"/> is there too.</summary>
+    /// <summary>
+    /// Gets or sets a value that indicates whether a request is authenticated only if <see cref="AuthenticationTypeParameter"/> is present too.
+    /// </summary>
     /// <remarks>
-    /// True by default, as RFC 3875 has it: the stock configuration of nginx passes a name that nobody has checked, and no AUTH_TYPE.
-    /// Add <c>fastcgi_param AUTH_TYPE Basic;</c> where <c>auth_basic</c> is.
+    /// Defaults to <see langword="true"/> (RFC 3875, section 4.1.1): the default configuration of nginx passes an unverified name without AUTH_TYPE. Add
+    /// <c>fastcgi_param AUTH_TYPE Basic;</c> where <c>auth_basic</c> is configured.
     /// </remarks>
     public bool RequireAuthenticationType { get; set; } = true;
 
-    /// <summary>What <see cref="MapClaim"/> has added.</summary>
     internal IReadOnlyList<ClaimParameter> ClaimParameters => _claimParameters;
 
-    /// <summary>Makes claims of a parameter, where it is there and not empty.</summary>
+    /// <summary>Adds a claim for each value of a parameter, unless it is absent or empty.</summary>
     /// <param name="parameter">The parameter, such as <c>AUTHENTICATE_MAIL</c> or <c>OIDC_CLAIM_groups</c>.</param>
-    /// <param name="claimType">The type of the claims, such as <see cref="System.Security.Claims.ClaimTypes.Role"/>.</param>
-    /// <param name="separator">What separates several values; without it the value is one claim.</param>
-    /// <exception cref="ArgumentException">The parameter is empty, or a header of the client's.</exception>
+    /// <param name="claimType">The claim type, such as <see cref="System.Security.Claims.ClaimTypes.Role"/>.</param>
+    /// <param name="separator">The separator of several values; if <see langword="null"/>, the parameter is one claim.</param>
+    /// <exception cref="ArgumentException">The parameter is empty, or is a request header.</exception>
     public void MapClaim(string parameter, string claimType, char? separator = null)
     {
         ArgumentException.ThrowIfNullOrEmpty(claimType);
-        _claimParameters.Add(new ClaimParameter(NotOfTheClient(parameter), claimType, separator));
+        _claimParameters.Add(new ClaimParameter(RequireNoHeader(parameter), claimType, separator));
     }
 
-    private static string NotOfTheClient(string parameter)
+    private static string RequireNoHeader(string parameter)
     {
         ArgumentException.ThrowIfNullOrEmpty(parameter);
         return parameter.StartsWith("HTTP_", StringComparison.OrdinalIgnoreCase)
-            ? throw new ArgumentException($"The parameter {parameter} is a request header, which any client can send.", nameof(parameter))
+            ? throw new ArgumentException($"The parameter {parameter} is a request header, which any client can forge. Choose a parameter that the web server sets.", nameof(parameter))
             : parameter;
     }
 
-    /// <summary>A parameter whose values are claims.</summary>
     internal sealed record ClaimParameter(string Name, string ClaimType, char? Separator);
 }

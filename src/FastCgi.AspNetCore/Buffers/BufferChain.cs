@@ -1,23 +1,17 @@
 namespace FastCgi.AspNetCore.Buffers;
 
-/// <summary>The two ends of a chain of blocks, and the bytes in use in it. A mutable struct: keep it in a field, do not copy it.</summary>
+/// <summary>A chain of blocks. A mutable struct: keep it in a field, do not copy it.</summary>
 internal struct BufferChain
 {
     private long _capacity;
 
-    /// <summary>The first block.</summary>
     public BufferBlock? Head { get; private set; }
-
-    /// <summary>The last block.</summary>
     public BufferBlock? Tail { get; private set; }
-
-    /// <summary>The bytes in use.</summary>
     public int Length { get; private set; }
 
-    /// <summary>The memory that the chain holds: whole blocks, and the bytes in use of the last one, which is filled before another is rented.</summary>
+    /// <summary>The memory of whole blocks and the used bytes of the last one, which is filled before another is rented.</summary>
     public readonly long HeldLength => Tail is null ? 0 : _capacity - Tail.Capacity + Tail.Length;
 
-    /// <summary>Appends a block, or a chain of them.</summary>
     public void Append(BufferBlock? block)
     {
         if (block is null)
@@ -38,10 +32,7 @@ internal struct BufferChain
         }
     }
 
-    /// <summary>
-    /// Appends the bytes of a chain of blocks, without a block that the bytes before have room for: what fits the last block is copied there,
-    /// and a small block that follows a small one becomes part of a large one.
-    /// </summary>
+    /// <summary>Appends bytes without wasting blocks: copies what fits into the last block, and merges small blocks into a large one.</summary>
     public void AppendBytes(BufferPool pool, BufferBlock? block)
     {
         while (block is not null)
@@ -65,8 +56,7 @@ internal struct BufferChain
         }
     }
 
-    /// <summary>Appends bytes that the caller writes: in the last block if they fit, in another otherwise.</summary>
-    /// <returns>Where they are to be written.</returns>
+    /// <returns>The place for the bytes, which the caller writes: the last block if they fit, otherwise another.</returns>
     public Span<byte> Write(BufferPool pool, int length)
     {
         if (!HasRoom(length))
@@ -80,7 +70,6 @@ internal struct BufferChain
     // The application may still write to the rest of a leased block.
     private readonly bool HasRoom(int length) => Tail is { IsLeased: false } tail && tail.FreeLength >= length;
 
-    /// <summary>Takes the first block off.</summary>
     public BufferBlock RemoveFirst()
     {
         var first = Head!;
@@ -93,7 +82,6 @@ internal struct BufferChain
         return first;
     }
 
-    /// <summary>Takes all blocks off.</summary>
     public BufferBlock? Clear()
     {
         var head = Head;

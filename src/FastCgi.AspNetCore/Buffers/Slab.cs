@@ -2,10 +2,7 @@ using System.Diagnostics;
 
 namespace FastCgi.AspNetCore.Buffers;
 
-/// <summary>
-/// One large pinned array and the blocks cut from it. It is allocated on the pinned object heap, so that the system can read and
-/// write it without pinning for each call, and the heap is not fragmented by what is under way. Used under the lock of its pool.
-/// </summary>
+/// <summary>A large array on the pinned object heap, and the blocks cut from it. Guarded by the lock of its pool.</summary>
 internal sealed class Slab
 {
     private readonly BufferBlock[] _free;
@@ -23,12 +20,10 @@ internal sealed class Slab
     }
 
     public SlabPool Pool { get; }
-
     public bool IsEmpty => _freeCount == 0;
-
     public bool IsWhole => _freeCount == _blockCount;
 
-    /// <summary>Counts a block that will not come back: its memory is the application's as long as anything refers to it.</summary>
+    /// <summary>The block will not return: its memory belongs to the application until it is collected.</summary>
     public void Abandon() => _blockCount--;
 
     public BufferBlock Pop() => _free[--_freeCount];

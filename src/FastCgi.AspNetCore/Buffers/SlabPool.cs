@@ -1,36 +1,23 @@
 namespace FastCgi.AspNetCore.Buffers;
 
-/// <summary>
-/// A pool of blocks of one size, cut from pinned slabs. A few blocks wait in slots per processor, where they are taken and put
-/// without a lock; the rest is in the slabs, behind one. Slabs that are whole again go back to the garbage collector little by
-/// little (<see cref="Trim"/>).
-/// </summary>
-internal sealed class SlabPool
+/// <summary>A pool of blocks of one size, cut from slabs under a lock. Slots per processor cache a few blocks without a lock.</summary>
+internal sealed class SlabPool(int blockSize, int blocksPerSlab)
 {
     private const int SlotsPerProcessor = 8;
 
-    // Two cache lines of references lie before the slots of each processor, and behind the last.
+    // Two cache lines of references separate the slots of processors.
     private const int SlotGap = 16;
     private const int SlotStride = SlotGap + SlotsPerProcessor;
 
-    private readonly int _blockSize;
-    private readonly int _blocksPerSlab;
     private readonly Lock _lock = new();
     private readonly List<Slab> _slabsWithFreeBlocks = [];
     private readonly BufferBlock?[] _slots = new BufferBlock?[(SlotStride * Environment.ProcessorCount) + SlotGap];
     private int _slabCount;
     private int _rentedCount;
 
-    public SlabPool(int blockSize, int blocksPerSlab)
-    {
-        _blockSize = blockSize;
-        _blocksPerSlab = blocksPerSlab;
-    }
+    public long AllocatedBytes => (long)Volatile.Read(ref _slabCount) * blocksPerSlab * blockSize;
 
-    /// <summary>The bytes of all slabs.</summary>
-    public long AllocatedBytes => (long)Volatile.Read(ref _slabCount) * _blocksPerSlab * _blockSize;
-
-    /// <summary>The blocks that are out, those that wait in the slots of processors excepted.</summary>
+    /// <summary>Rented blocks, without those cached in slots.</summary>
     public int RentedCount
     {
         get
@@ -40,7 +27,6 @@ internal sealed class SlabPool
         }
     }
 
-    /// <summary>Takes a block. Its content is whatever was there before.</summary>
     public BufferBlock Rent()
     {
         var first = FirstSlot();
@@ -56,7 +42,6 @@ internal sealed class SlabPool
         return RentFromSlab();
     }
 
-    /// <summary>Puts a block back.</summary>
     internal void Return(BufferBlock block)
     {
         block.IsRented = false;
@@ -71,7 +56,7 @@ internal sealed class SlabPool
             ReturnToSlab(block);
     }
 
-    /// <summary>Forgets a block that nobody may have again. Its slab is freed without it.</summary>
+    /// <summary>Drops a block that must not be reused. Its slab is freed without it.</summary>
     internal void Abandon(BufferBlock block)
     {
         block.IsRented = false;
@@ -84,7 +69,7 @@ internal sealed class SlabPool
         }
     }
 
-    /// <summary>Lets go of half of the slabs that nothing uses, rounded up, but one. Call it every few seconds.</summary>
+    /// <summary>Releases half of the unused slabs, rounded up, except one. Called every few seconds.</summary>
     public void Trim()
     {
         lock (_lock)
@@ -115,7 +100,7 @@ internal sealed class SlabPool
         {
             if (_slabsWithFreeBlocks.Count == 0)
             {
-                _slabsWithFreeBlocks.Add(new Slab(this, _blockSize, _blocksPerSlab));
+                _slabsWithFreeBlocks.Add(new Slab(this, blockSize, blocksPerSlab));
                 _slabCount++;
             }
 

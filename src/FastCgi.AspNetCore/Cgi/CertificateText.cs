@@ -3,20 +3,19 @@ using System.Security.Cryptography.X509Certificates;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>The client's certificate, in every spelling in which front-ends pass it.</summary>
+/// <summary>The client certificate, in every encoding that web servers use.</summary>
 internal static class CertificateText
 {
-    /// <summary>The variables that it comes in: mod_ssl's and lighttpd's name, those of nginx, and that of HAProxy.</summary>
+    /// <summary>The parameters of mod_ssl and lighttpd, of nginx (two), and of HAProxy.</summary>
     public static readonly string[] Variables = ["SSL_CLIENT_CERT", "SSL_CLIENT_ESCAPED_CERT", "SSL_CLIENT_RAW_CERT", "SSL_CLIENT_CERT_DER_B64"];
 
-    /// <summary>Whether SSL_CLIENT_VERIFY says that the front-end found it valid. HAProxy passes OpenSSL's code, where 0 is valid.</summary>
+    /// <summary>SSL_CLIENT_VERIFY; HAProxy passes OpenSSL's result code, where 0 means valid.</summary>
     public static bool IsVerified(string? verdict) => verdict is "SUCCESS" or "0";
 
-    /// <summary>Reads PEM, whose lines end with anything (TAB in nginx, blank where it was a header), or base64 of DER.</summary>
-    /// <returns><see langword="null"/> if it is neither.</returns>
+    /// <summary>Parses PEM with any line separator (nginx: TAB; a header: space), or base64-encoded DER.</summary>
     public static X509Certificate2? Parse(string text)
     {
-        // $ssl_client_escaped_cert of nginx. There is no other percent sign, and a plus sign stays what it is.
+        // $ssl_client_escaped_cert of nginx; neither other format contains a percent sign. A plus sign is not an escape.
         if (text.Contains('%', StringComparison.Ordinal))
             text = Uri.UnescapeDataString(text);
 

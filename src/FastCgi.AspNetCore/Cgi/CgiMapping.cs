@@ -5,19 +5,14 @@ using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>How one server maps params to requests: a snapshot of its options, and the strings its requests share.</summary>
+/// <summary>How a server maps parameters to requests: a snapshot of its options, and the strings that requests share.</summary>
 internal sealed class CgiMapping
 {
-    /// <summary>The most name-value pairs of a request.</summary>
     public int MaxParameterCount { get; init; } = int.MaxValue;
-
-    /// <summary>Where the path comes from.</summary>
     public FastCgiPathSource PathSource { get; init; }
-
-    /// <summary>Whether SCRIPT_NAME is trusted as the path base.</summary>
     public bool TrustScriptName { get; init; }
 
-    /// <summary>The configured path base: empty, or with a leading and no trailing slash.</summary>
+    /// <summary>Empty, or with a leading and without a trailing slash.</summary>
     public string PathBase
     {
         get;
@@ -28,22 +23,16 @@ internal sealed class CgiMapping
         }
     } = string.Empty;
 
-    /// <summary><see cref="PathBase"/> as UTF-8.</summary>
     public byte[] PathBaseBytes { get; private init; } = [];
-
-    /// <summary>Chooses the encoding of a header by its name; <see langword="null"/> is strict UTF-8.</summary>
     public Func<string, Encoding?>? RequestHeaderEncodingSelector { get; init; }
 
-    /// <summary>The strings that requests share.</summary>
     public StringCache Strings { get; } = new();
 
-    /// <summary>Whether the value of a header, known to be more than plain ASCII, is one that the application may see, as far as the server itself can tell.</summary>
+    /// <summary>Whether a header value that is not plain ASCII is valid, as far as the server can decide without the application's encoding.</summary>
     public bool CanDecodeHeader(ReadOnlySpan<byte> value)
         => !value.ContainsAny((byte)'\r', (byte)'\n', (byte)0) && (RequestHeaderEncodingSelector is not null || Utf8.IsValid(value));
 
-    /// <summary>The text of a header's value that is ASCII or UTF-8.</summary>
-    /// <param name="headerName">The header.</param>
-    /// <param name="value">A value that <see cref="CanDecodeHeader"/> accepted, and for which the application chose no other encoding.</param>
+    /// <param name="value">A value that <see cref="CanDecodeHeader"/> accepted, and for which the application selected no encoding.</param>
     public string DecodeHeader(string headerName, ReadOnlySpan<byte> value)
     {
         if (Ascii.IsValid(value))
@@ -52,13 +41,8 @@ internal sealed class CgiMapping
         return Encoding.UTF8.GetString(value);
     }
 
-    /// <summary>
-    /// Decodes the headers beyond ASCII with the encodings that the application chooses. Selector and encodings are code of the
-    /// application: no lock may be held.
-    /// </summary>
-    /// <param name="parameters">The whole PARAMS stream, which was mapped.</param>
+    /// <summary>Decodes non-ASCII headers with the encodings that the application selects, which is application code: call it without a lock.</summary>
     /// <param name="texts">The values by the offset of their pair; <see langword="null"/> if there are none.</param>
-    /// <returns>Why the request cannot be given to the application, if an encoding refuses a value.</returns>
     public RequestRejection DecodeByApplication(ReadOnlySpan<byte> parameters, out Dictionary<int, string>? texts)
     {
         texts = null;
@@ -78,7 +62,7 @@ internal sealed class CgiMapping
         return RequestRejection.None;
     }
 
-    /// <summary>The text of a server variable, which is UTF-8 if it can be and else Latin-1: nobody promised an encoding.</summary>
+    /// <summary>UTF-8 if valid, otherwise Latin-1: server variables have no defined encoding.</summary>
     public string DecodeVariable(ReadOnlySpan<byte> value)
     {
         if (Ascii.IsValid(value))
@@ -87,12 +71,11 @@ internal sealed class CgiMapping
         return Utf8.IsValid(value) ? Encoding.UTF8.GetString(value) : Encoding.Latin1.GetString(value);
     }
 
-    /// <summary>The text of a server variable, of which cookies and credentials are not shared.</summary>
-    /// <inheritdoc cref="DecodeVariable(ReadOnlySpan{byte})"/>
+    /// <summary>Cookies and credentials are not cached.</summary>
     public string DecodeVariable(ReadOnlySpan<byte> name, ReadOnlySpan<byte> value)
         => HeaderNames.IsPersonalVariable(name) && Ascii.IsValid(value) ? Encoding.ASCII.GetString(value) : DecodeVariable(value);
 
-    /// <summary>Encodings that replace what they cannot decode take any value; others throw.</summary>
+    /// <summary>An encoding either replaces what it cannot decode, or throws.</summary>
     private static bool TryDecode(Encoding? encoding, ReadOnlySpan<byte> value, [NotNullWhen(true)] out string? text)
     {
         text = null;
@@ -103,7 +86,7 @@ internal sealed class CgiMapping
         }
         catch (DecoderFallbackException)
         {
-            // The client's mistake, not the application's.
+            // A client error, not an application error.
         }
 
         return text is not null;

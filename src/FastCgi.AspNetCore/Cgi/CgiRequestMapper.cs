@@ -6,14 +6,9 @@ using Microsoft.AspNetCore.Http;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>
-/// Maps the params of a request (RFC 3875) to what ASP.NET Core shows of it. No header takes part in scheme, path or address,
-/// so a client cannot set them.
-/// </summary>
+/// <summary>Maps parameters (RFC 3875) to a request. Scheme, path and addresses never come from headers, so clients cannot forge them.</summary>
 internal static class CgiRequestMapper
 {
-    /// <summary>Maps a request.</summary>
-    /// <returns><see cref="RequestRejection.None"/>, or why the request cannot be given to the application.</returns>
     public static RequestRejection Map(ReadOnlySpan<byte> parameters, CgiMapping mapping, out RequestHead head)
     {
         head = default;
@@ -39,12 +34,10 @@ internal static class CgiRequestMapper
         return MapTarget(ref variables, mapping, ref head);
     }
 
-    /// <summary>The target as the front-end received it.</summary>
-    /// <param name="parameters">The whole PARAMS stream.</param>
-    /// <param name="mapping">How variables are decoded.</param>
-    /// <param name="path">The decoded path, if the target is not sent.</param>
-    /// <param name="query">The query, if the target is not sent.</param>
-    /// <returns><see langword="null"/> if it is not sent: then <see cref="MakeUpRawTarget"/> makes it of path and query.</returns>
+    /// <summary>The request target as the web server received it.</summary>
+    /// <param name="path">The decoded path if the target is not sent.</param>
+    /// <param name="query">The query if the target is not sent.</param>
+    /// <returns><see langword="null"/> if it is not sent; <see cref="MakeUpRawTarget"/> creates it from path and query.</returns>
     public static string? TryGetRawTarget(ReadOnlySpan<byte> parameters, CgiMapping mapping, out string path, out string query)
     {
         path = query = string.Empty;
@@ -56,7 +49,7 @@ internal static class CgiRequestMapper
             if (RequestTarget.Parse(variables.RequestUri, variables.Method, out var target) != RequestRejection.None)
                 return string.Empty;
 
-            // Of http://host?query only the query is left of the target.
+            // For http://host?query, only the query remains.
             var raw = mapping.Strings.GetString(target.Raw);
             return raw.StartsWith('?') && !target.Path.IsEmpty ? "/" + raw : raw;
         }
@@ -66,11 +59,10 @@ internal static class CgiRequestMapper
         return null;
     }
 
-    /// <summary>The target of a decoded path and a query.</summary>
     public static string MakeUpRawTarget(string path, string query)
         => new PathString(path.StartsWith('/') ? path : "/" + path).ToUriComponent() + query;
 
-    /// <summary>Methods are case-sensitive (RFC 9110, section 9.1): <c>get</c> is another method than GET to the front-end, and stays one.</summary>
+    /// <summary>Methods are case-sensitive (RFC 9110, section 9.1): <c>get</c> is not GET.</summary>
     private static string MapMethod(ReadOnlySpan<byte> method, CgiMapping mapping) => method.Length switch
     {
         3 when method.SequenceEqual("GET"u8) => HttpMethods.Get,
@@ -86,7 +78,7 @@ internal static class CgiRequestMapper
         _ => HttpCharacters.IsToken(method) ? mapping.Strings.GetString(method) : string.Empty,
     };
 
-    /// <summary>Front-ends say HTTP/2.0 and HTTP/3.0 (h2o: HTTP/2); ASP.NET Core's own constants have no minor version there.</summary>
+    /// <summary>Web servers send HTTP/2.0 and HTTP/3.0 (h2o: HTTP/2); the constants of ASP.NET Core have no minor version.</summary>
     private static string MapProtocol(ReadOnlySpan<byte> protocol, CgiMapping mapping)
     {
         if (protocol.SequenceEqual("HTTP/1.1"u8) || protocol.IsEmpty)
@@ -100,7 +92,6 @@ internal static class CgiRequestMapper
         return mapping.DecodeVariable(protocol);
     }
 
-    /// <summary>Whether this is a port, and the default of neither scheme.</summary>
     private static bool IsUnusualPort(ReadOnlySpan<byte> text)
         => Utf8Parser.TryParse(text, out ushort port, out var length) && length == text.Length && port is not (0 or 80 or 443);
 
@@ -112,7 +103,7 @@ internal static class CgiRequestMapper
         return Ascii.EqualsIgnoreCase(scheme, "https"u8);
     }
 
-    /// <summary>Digits only. Empty is absent, and so is the <c>-1</c> that Caddy sends for a body of unknown length.</summary>
+    /// <summary>Digits only. Empty means absent, as does the <c>-1</c> that Caddy sends for a body of unknown length.</summary>
     private static bool TryMapContentLength(ReadOnlySpan<byte> text, out long? contentLength)
     {
         contentLength = null;
@@ -146,7 +137,7 @@ internal static class CgiRequestMapper
         if (rejection != RequestRejection.None)
             return rejection;
 
-        // A query that is only in QUERY_STRING was added by the front-end's configuration.
+        // A query that is only in QUERY_STRING was added by the web server's configuration.
         head.QueryString = target.Query.IsEmpty ? MapQuery(variables.QueryString, mapping) : mapping.Strings.GetString(target.Query);
         return MapRawPath(target.Path, ref variables, mapping, ref head);
     }
@@ -179,7 +170,7 @@ internal static class CgiRequestMapper
         return length < 0 ? RequestRejection.NullCharacterInPath : RequestRejection.None;
     }
 
-    /// <summary>Maps a path that the front-end has decoded; what <c>%2F</c> and dot segments were is lost.</summary>
+    /// <summary>Maps a path that the web server has decoded, so <c>%2F</c> and dot segments are lost.</summary>
     private static RequestRejection MapDecodedPath(
         ReadOnlySpan<byte> first, ReadOnlySpan<byte> second, scoped ref RequestVariables variables, CgiMapping mapping, ref RequestHead head)
     {

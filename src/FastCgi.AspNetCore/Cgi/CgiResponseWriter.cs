@@ -6,43 +6,24 @@ using Known = Microsoft.Net.Http.Headers.HeaderNames;
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>
-/// Writes the header block of a response (RFC 3875, section 6.2). Fields that belong to the front-end's own connection are left
-/// out, and so is <c>Status</c>, which would override the status of the response. The values were checked for line breaks and NUL
-/// when they were set, and are checked again here, for this is the last place that can.
+/// Writes response headers (RFC 3875, section 6.2), without fields that belong to the web server's own connection and without <c>Status</c>, which
+/// would override the status code. Values were checked for line breaks and NUL when they were set; this is the last place to check them again.
 /// </summary>
 internal static class CgiResponseWriter
 {
-    /// <summary>The most bytes that <see cref="Write"/> can need.</summary>
-    /// <param name="headers">The headers.</param>
-    /// <param name="reasonPhrase">The reason, or <see langword="null"/> for the standard one.</param>
-    /// <param name="encodedFields">The fields as bytes (<see cref="EncodeFields"/>), where they are; else all values are ASCII.</param>
     public static int GetMaxLength(ReadOnlySpan<KeyValuePair<string, StringValues>> headers, string? reasonPhrase, byte[]? encodedFields = null)
         => 128 + (4 * (reasonPhrase?.Length ?? 0)) + (encodedFields?.Length ?? GetMaxFieldsLength(headers, encodingSelector: null));
 
-    /// <summary>
-    /// Writes the fields in encodings that the application chooses: ahead of the header block, so that an encoding that refuses a value
-    /// is the application's error, and nobody else's.
-    /// </summary>
-    /// <exception cref="Exception">Whatever the application's encoding throws.</exception>
+    /// <summary>Encodes fields with the application's encodings before the headers are written: if one throws, it is an application error.</summary>
     public static byte[] EncodeFields(ReadOnlySpan<KeyValuePair<string, StringValues>> headers, Func<string, Encoding?> encodingSelector)
     {
         var fields = new byte[GetMaxFieldsLength(headers, encodingSelector)];
         return fields[..WriteFields(fields, headers, encodingSelector)];
     }
 
-    /// <summary>Writes the header block.</summary>
-    /// <param name="destination">At least <see cref="GetMaxLength"/> bytes.</param>
-    /// <param name="statusCode">The status, 200 to 999.</param>
-    /// <param name="reasonPhrase">The reason, or <see langword="null"/> for the standard one.</param>
-    /// <param name="headers">The headers.</param>
-    /// <param name="encodedFields">The fields as bytes, where they are not all ASCII (<see cref="EncodeFields"/>).</param>
-    /// <param name="contentLength">A length the server found itself, for a response that names none.</param>
-    /// <param name="isStatusFirst">
-    /// Whether the status comes first, as lighttpd wants it of an authorizer. Else it comes last, because HAProxy takes a <c>Location</c>
-    /// behind it for another status.
-    /// </param>
-    /// <returns>The bytes written.</returns>
-    /// <exception cref="InvalidOperationException">A name, a value or the reason would break the header block.</exception>
+    /// <remarks>
+    /// The status comes last, because HAProxy changes the status if a <c>Location</c> follows it; for an authorizer, lighttpd requires it first.
+    /// </remarks>
     public static int Write(
         Span<byte> destination,
         int statusCode,
@@ -59,7 +40,7 @@ internal static class CgiResponseWriter
         var written = 0;
         if (isStatusFirst)
         {
-            // But for the blank line at its end.
+            // Without the trailing blank line.
             status[..^2].CopyTo(destination);
             written = status.Length - 2;
             status = status[^2..];
@@ -82,10 +63,7 @@ internal static class CgiResponseWriter
         return written + status.Length;
     }
 
-    /// <summary>
-    /// Whether a field is the server's own or the front-end's: hop-by-hop fields (RFC 9110, section 7.6.1), which front-ends would
-    /// pass on or obey, and <c>Status</c>.
-    /// </summary>
+    /// <summary>Whether a field is <c>Status</c>, or a hop-by-hop field (RFC 9110, section 7.6.1), which web servers would forward or obey.</summary>
     public static bool IsReserved(string name) => name.Length switch
     {
         6 => Is(name, "Status"),

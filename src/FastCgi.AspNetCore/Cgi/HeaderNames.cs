@@ -4,19 +4,19 @@ using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>The rule between HTTP_… variables and header names (RFC 3875, section 4.1.18), both ways.</summary>
+/// <summary>Converts between HTTP_* variables and header names (RFC 3875, section 4.1.18).</summary>
 internal static class HeaderNames
 {
-    /// <summary>Authorization as Apache names it when it rewrites internally.</summary>
+    /// <summary>Authorization after an internal redirect in Apache.</summary>
     public const string RenamedAuthorization = "REDIRECT_HTTP_AUTHORIZATION";
 
     private const int TableSize = 512;
 
-    // Open addressing by a hash of the variable's bytes: a known name is found without making a string.
+    // Open addressing by a hash of the bytes, to find known names without creating a string.
     private static readonly (byte[] Variable, string Header)[] s_known = BuildTable();
 
-    /// <summary>The header of a variable, for CONTENT_TYPE and CONTENT_LENGTH as well.</summary>
-    /// <returns><see langword="false"/> for a variable that is no header: without the prefix, ignored, or with a name that is not a token.</returns>
+    /// <summary>Gets the header of a variable, including CONTENT_TYPE and CONTENT_LENGTH.</summary>
+    /// <returns><see langword="false"/> if the variable is not a header: no prefix, ignored, or not a token.</returns>
     public static bool TryGetHeaderName(ReadOnlySpan<byte> variable, [NotNullWhen(true)] out string? header)
     {
         header = Find(variable);
@@ -39,7 +39,6 @@ internal static class HeaderNames
         return !IsIgnored(header);
     }
 
-    /// <summary>Whether a variable with the prefix HTTP_ is the header of this name.</summary>
     public static bool IsVariableOf(ReadOnlySpan<byte> variable, string header)
     {
         if (variable.Length != header.Length + 5 || !variable.StartsWith("HTTP_"u8))
@@ -55,14 +54,10 @@ internal static class HeaderNames
         return HttpCharacters.IsToken(variable);
     }
 
-    /// <summary>Whether a variable is Authorization as Apache names it when it rewrites internally.</summary>
     public static bool IsRenamedAuthorization(ReadOnlySpan<byte> variable)
         => variable.Length == RenamedAuthorization.Length && Ascii.EqualsIgnoreCase(variable, RenamedAuthorization);
 
-    /// <summary>
-    /// Whether a header cannot come from a variable with the prefix: HTTP_CONTENT_TYPE and HTTP_CONTENT_LENGTH duplicate or
-    /// contradict CONTENT_*, and HTTP_PROXY is an attack (httpoxy, CVE-2016-5385).
-    /// </summary>
+    /// <summary>HTTP_CONTENT_TYPE and HTTP_CONTENT_LENGTH may contradict CONTENT_*; HTTP_PROXY is an attack (httpoxy, CVE-2016-5385).</summary>
     public static bool IsIgnored(string header) => header.Length switch
     {
         5 => header.Equals("Proxy", StringComparison.OrdinalIgnoreCase),
@@ -71,7 +66,6 @@ internal static class HeaderNames
         _ => false,
     };
 
-    /// <summary>Whether the values of a header belong to one client alone.</summary>
     public static bool IsPersonal(string header) => header.Length switch
     {
         6 => header.Equals(Known.Cookie, StringComparison.OrdinalIgnoreCase),
@@ -80,7 +74,6 @@ internal static class HeaderNames
         _ => false,
     };
 
-    /// <summary>Whether the value of a variable belongs to one client alone.</summary>
     public static bool IsPersonalVariable(ReadOnlySpan<byte> variable)
         => IsVariableOf(variable, Known.Cookie) || IsVariableOf(variable, Known.Authorization) || IsVariableOf(variable, Known.ProxyAuthorization)
             || IsRenamedAuthorization(variable);
@@ -105,7 +98,7 @@ internal static class HeaderNames
         if (variable.Length < 8)
             return (uint)variable.Length;
 
-        // The prefix is the same for all: the length, three letters behind it and the last two tell names apart.
+        // All have the same prefix: hash the length, two letters after the prefix and the last two.
         return ((uint)variable.Length * 31) + ((uint)variable[5] * 7) + ((uint)variable[7] * 131) + ((uint)variable[^1] * 17) + ((uint)variable[^2] * 61);
     }
 

@@ -5,17 +5,17 @@ using System.Text;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>The characters that RFC 9110 allows in tokens and field values, as sets that are searched at once.</summary>
+/// <summary>The characters that RFC 9110 allows in tokens and field values.</summary>
 internal static class HttpCharacters
 {
     private const string Alphanumerics = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
     private const string TokenCharacters = "!#$%&'*+-.^_`|~" + Alphanumerics;
 
-    // Behind CR, LF, NUL and others that hardly a value has.
+    // Lower bytes are CR, LF, NUL and others that values rarely contain.
     private const byte FirstPlainByte = 0x0e;
 
-    // Room for the ids of nginx (32), mod_unique_id (24 to 30), W3C traceparent (55) and two UUIDs.
+    // Fits the ids of nginx (32), mod_unique_id (24 to 30), W3C traceparent (55) and two UUIDs.
     private const int MaxTraceIdentifierLength = 128;
 
     private static readonly SearchValues<char> s_traceIdentifierChars =
@@ -26,26 +26,24 @@ internal static class HttpCharacters
     private static readonly SearchValues<char> s_asciiFieldValueChars = CreateAscii(isControl: false);
     private static readonly SearchValues<char> s_controlChars = CreateAscii(isControl: true);
 
-    /// <summary>Whether a text can be the id of a request: it stands in logs, and may stand in headers and addresses.</summary>
     public static bool IsTraceIdentifier(ReadOnlySpan<char> value)
         => value.Length is > 0 and <= MaxTraceIdentifierLength && !value.ContainsAnyExcept(s_traceIdentifierChars);
 
-    /// <summary>Whether the bytes are a token: a method or a field name (RFC 9110, section 5.6.2).</summary>
+    /// <summary>A token is a method or a field name (RFC 9110, section 5.6.2).</summary>
     public static bool IsToken(ReadOnlySpan<byte> value) => !value.IsEmpty && !value.ContainsAnyExcept(s_tokenBytes);
 
-    /// <summary>The first character that cannot be in a token, or -1.</summary>
     public static int IndexOfNonToken(ReadOnlySpan<char> value) => value.IndexOfAnyExcept(s_tokenChars);
 
-    /// <summary>The first character that is neither HTAB nor visible ASCII nor a space, or -1 (Kestrel's rule for response values).</summary>
+    /// <summary>The first character other than HTAB, space and visible ASCII, or -1 (Kestrel's rule for response values).</summary>
     public static int IndexOfNonAsciiFieldValue(ReadOnlySpan<char> value) => value.IndexOfAnyExcept(s_asciiFieldValueChars);
 
-    /// <summary>The first control character that is not HTAB, or -1: the rule where an encoding was chosen for the header.</summary>
+    /// <summary>The first control character other than HTAB, or -1: the rule if an encoding was selected for the header.</summary>
     public static int IndexOfControl(ReadOnlySpan<char> value) => value.IndexOfAny(s_controlChars);
 
-    /// <summary>Whether a received value needs a closer look: it may have CR, LF or NUL, or bytes beyond ASCII.</summary>
+    /// <summary>Whether a received value may contain CR, LF or NUL, or non-ASCII bytes.</summary>
     public static bool IsSuspect(ReadOnlySpan<byte> value)
     {
-        // Eight bytes at a time, without a search of the framework's, which nothing compiles ahead for this set.
+        // Eight bytes at a time. The framework's search would be compiled at the first request.
         const int Size = sizeof(ulong);
         if (value.Length < Size)
         {
@@ -66,14 +64,14 @@ internal static class HttpCharacters
         return found != 0;
     }
 
-    /// <returns>0 if each of the bytes is plain: a byte that is not makes its own highest bit or, by the borrow, that of a higher byte.</returns>
+    /// <returns>0 if all bytes are plain; otherwise, the highest bit of that byte is set, or, through the borrow, that of a higher byte.</returns>
     private static ulong FindSuspect(ulong bytes)
     {
         const ulong EachByte = 0x0101_0101_0101_0101;
         return (bytes | (bytes - (EachByte * FirstPlainByte))) & (EachByte * 0x80);
     }
 
-    // Without LINQ, whose methods over char and byte would be compiled at the first request.
+    // LINQ over char and byte would be compiled at the first request.
     private static SearchValues<char> CreateAscii(bool isControl)
     {
         var characters = new List<char>();

@@ -2,16 +2,10 @@ using System.Text;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>
-/// Splits a decoded path into path base and path. The base is whole segments, compared without regard to case as
-/// <c>UsePathBase</c> does, and keeps the request's spelling; a path that does not begin with it is left whole.
-/// </summary>
+/// <summary>Splits a decoded path into path base and path by whole segments, ignoring case like <c>UsePathBase</c>.</summary>
 internal static class PathBaseSplitter
 {
-    /// <summary>
-    /// The base is, in this order: the parameter PATH_BASE, set in the front-end's configuration; the configured one; and, only
-    /// if chosen, SCRIPT_NAME of a front-end that sends PATH_INFO too.
-    /// </summary>
+    /// <summary>PATH_BASE takes precedence over the configured base, and that over SCRIPT_NAME, which requires trust and PATH_INFO.</summary>
     public static void Split(ReadOnlySpan<byte> path, scoped ref RequestVariables variables, CgiMapping mapping, ref RequestHead head)
     {
         var length = 0;

@@ -4,19 +4,16 @@ using System.Text;
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>
-/// Turns the path of a request target into what <c>HttpRequest.Path</c> holds, by Kestrel's rules: escapes are decoded once, but
-/// <c>%2F</c> stays as it is; an escape that is malformed, or not part of valid UTF-8, stays as it is; dot segments are removed
-/// after that (RFC 3986, section 5.2.4); empty segments stay.
+/// Decodes the path of a request target for <c>HttpRequest.Path</c> by Kestrel's rules. Escapes are decoded once, except <c>%2F</c>, malformed escapes
+/// and invalid UTF-8. Then dot segments are removed (RFC 3986, section 5.2.4). Empty segments are kept.
 /// </summary>
 internal static class PathDecoder
 {
-    /// <summary>Whether the path is its own decoded form.</summary>
     public static bool IsPlain(ReadOnlySpan<byte> path) => !path.Contains((byte)'%') && path.IndexOf("/."u8) < 0;
 
-    /// <summary>Decodes a path and removes its dot segments.</summary>
     /// <param name="path">The raw path: ASCII, not empty.</param>
     /// <param name="destination">At least as long as <paramref name="path"/>.</param>
-    /// <returns>The length of the result, or -1 if a null character is in it.</returns>
+    /// <returns>The length of the result, or -1 if it contains a null character.</returns>
     public static int Decode(ReadOnlySpan<byte> path, Span<byte> destination)
     {
         var length = 0;
@@ -52,9 +49,7 @@ internal static class PathDecoder
         return RemoveDotSegments(destination[..length]);
     }
 
-    /// <summary>Removes the segments <c>.</c> and <c>..</c> in place.</summary>
-    /// <param name="path">A decoded path.</param>
-    /// <returns>The length of what is left, which is at least a slash.</returns>
+    /// <returns>The length of the result, which contains at least a slash.</returns>
     public static int RemoveDotSegments(Span<byte> path)
     {
         if (path.IndexOf("/."u8) < 0)
@@ -63,7 +58,7 @@ internal static class PathDecoder
         var written = 0;
         for (var read = 0; read < path.Length;)
         {
-            // path[read] is the slash that begins a segment.
+            // path[read] is the slash before a segment.
             var segmentLength = path[(read + 1)..].IndexOf((byte)'/');
             var isLast = segmentLength < 0;
             if (isLast)
@@ -90,8 +85,8 @@ internal static class PathDecoder
         return written;
     }
 
-    /// <summary>Decodes the escapes of one character at the front of <paramref name="source"/>.</summary>
-    /// <returns>The bytes written, each of which was an escape of three; 0 if they must stay as they are.</returns>
+    /// <summary>Decodes the escapes of one UTF-8 character at the start of <paramref name="source"/>.</summary>
+    /// <returns>The number of bytes written, one per escape; 0 if the escapes stay unchanged.</returns>
     private static int DecodeEscapes(ReadOnlySpan<byte> source, Span<byte> destination)
     {
         Span<byte> utf8 = stackalloc byte[4];

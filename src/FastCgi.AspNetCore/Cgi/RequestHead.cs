@@ -1,42 +1,39 @@
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>What the params say of the request, in ASP.NET Core's terms.</summary>
+/// <summary>The mapped parameters of a request.</summary>
 internal struct RequestHead
 {
-    /// <summary>The method, as the constant of <c>HttpMethods</c> where there is one.</summary>
+    /// <summary>The constant of <c>HttpMethods</c> if there is one.</summary>
     public string Method;
 
-    /// <summary>The client's protocol, as the constant of <c>HttpProtocol</c> where there is one.</summary>
+    /// <summary>The client's protocol; the constant of <c>HttpProtocol</c> if there is one.</summary>
     public string Protocol;
 
-    /// <summary>The path base, escapes decoded.</summary>
     public string PathBase;
 
-    /// <summary>The path behind the base, escapes decoded but for <c>%2F</c>.</summary>
+    /// <summary>The path without the base, decoded except for <c>%2F</c>.</summary>
     public string Path;
 
-    /// <summary>The query with its <c>?</c>, or empty.</summary>
+    /// <summary>The query including <c>?</c>, or empty.</summary>
     public string QueryString;
 
-    /// <summary>The bytes of the request body; <see langword="null"/> where the front-end did not tell.</summary>
+    /// <summary><see langword="null"/> if the web server did not send it.</summary>
     public long? ContentLength
     {
         readonly get => _contentLengthPlusOne == 0 ? null : _contentLengthPlusOne - 1;
         set => _contentLengthPlusOne = value + 1 ?? 0;
     }
 
-    /// <summary>Where in the params the Host header is; negative if there is none.</summary>
+    /// <summary>The offset of the Host header in the parameters; negative if absent.</summary>
     public int HostOffset;
 
-    /// <summary>Whether the client talks TLS to the front-end.</summary>
     public bool IsHttps;
 
-    /// <summary>Whether the front-end was reached on a port that is the default of no scheme, so that a URL of the site names it.</summary>
+    /// <summary>Whether the port of the web server is not a default port, so URLs of the site must contain it.</summary>
     public bool IsPortUnusual;
 
-    /// <summary>Whether no parameter says which path is asked for.</summary>
     public bool LacksTarget;
 
-    // Half the size of a long that may be null; there is one for each request that waits.
+    // Half the size of a long?; each waiting request has one.
     private long _contentLengthPlusOne;
 }

@@ -2,19 +2,14 @@ using System.Text;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>A request target (RFC 9112, section 3.2), cut into its raw path and query.</summary>
-/// <param name="raw">The target without scheme and authority: what <c>IHttpRequestFeature.RawTarget</c> shows.</param>
-/// <param name="path">The path, still escaped; empty for <c>*</c> and for the target of CONNECT.</param>
-/// <param name="query">The query with its <c>?</c>, or empty.</param>
+/// <summary>A request target (RFC 9112, section 3.2).</summary>
 internal readonly ref struct RequestTarget(ReadOnlySpan<byte> raw, ReadOnlySpan<byte> path, ReadOnlySpan<byte> query)
 {
     public ReadOnlySpan<byte> Raw { get; } = raw;
-
     public ReadOnlySpan<byte> Path { get; } = path;
-
     public ReadOnlySpan<byte> Query { get; } = query;
 
-    /// <summary>Reads REQUEST_URI, which Apache and h2o pass in absolute form when the client sent it so.</summary>
+    /// <summary>Parses REQUEST_URI. Apache and h2o pass the absolute form if the client sent it.</summary>
     public static RequestRejection Parse(ReadOnlySpan<byte> requestUri, ReadOnlySpan<byte> method, out RequestTarget target)
     {
         target = default;
@@ -50,7 +45,7 @@ internal readonly ref struct RequestTarget(ReadOnlySpan<byte> raw, ReadOnlySpan<
         return RequestRejection.None;
     }
 
-    /// <summary>Cuts <c>scheme://authority</c> off an absolute-form target.</summary>
+    /// <summary>Removes <c>scheme://authority</c> from an absolute-form target.</summary>
     private static bool TryCutAuthority(ref ReadOnlySpan<byte> target)
     {
         var scheme = target.IndexOf("://"u8);

@@ -5,9 +5,8 @@ using Known = Microsoft.Net.Http.Headers.HeaderNames;
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>
-/// The meta-variables that make the request line (RFC 3875, section 4.1), found in one pass over the params. An empty value is
-/// that of an absent variable, as nginx and Caddy send it. Of a repeated variable the last counts, as in nginx configurations
-/// that override an included file.
+/// The meta-variables of the request line (RFC 3875, section 4.1), found in one pass. An empty value means absent, as nginx and Caddy send it. The last
+/// of repeated variables counts, as in nginx configurations that override an included file.
 /// </summary>
 internal ref struct RequestVariables
 {
@@ -26,16 +25,12 @@ internal ref struct RequestVariables
     public ReadOnlySpan<byte> ContentLength;
     public ReadOnlySpan<byte> ServerPort;
 
-    /// <summary>Whether PATH_INFO was sent, be it empty: the front-end splits the path.</summary>
+    /// <summary>Whether PATH_INFO was sent, even if empty: the web server splits the path.</summary>
     public bool HasPathInfo;
 
-    /// <summary>Where in the stream the last Host header is; negative if there is none. Nearly every request asks for it.</summary>
+    /// <summary>The offset of the last Host header, which nearly every request reads; negative if absent.</summary>
     public int HostOffset;
 
-    /// <summary>Reads the params of a request.</summary>
-    /// <param name="stream">The whole PARAMS stream.</param>
-    /// <param name="mapping">The limit on their number, and how header values are decoded.</param>
-    /// <param name="variables">What was found.</param>
     public static RequestRejection Read(ReadOnlySpan<byte> stream, CgiMapping mapping, out RequestVariables variables)
     {
         variables = new RequestVariables { HostOffset = -1 };
@@ -102,7 +97,7 @@ internal ref struct RequestVariables
                 Scheme = value;
                 break;
             case 14 when name.SequenceEqual("CONTENT_LENGTH"u8):
-                // Emptied behind an included fastcgi_params, as for nginx's auth_request, it is absent; two lengths are an attack.
+                // Cleared after an included fastcgi_params, as for nginx's auth_request, it is absent; two lengths are an attack.
                 if (!ContentLength.IsEmpty && !value.IsEmpty && !ContentLength.SequenceEqual(value))
                     return RequestRejection.InvalidContentLength;
                 ContentLength = value;

@@ -4,24 +4,23 @@ using Microsoft.AspNetCore.WebUtilities;
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>
-/// The <c>Status</c> field (RFC 3875, section 6.3.3) as bytes, with the blank line after it: it is the last of the block, for
-/// HAProxy makes a 302 of any status that comes before <c>Location</c>.
+/// The <c>Status</c> field (RFC 3875, section 6.3.3), encoded, with the blank line after it. It comes last, because HAProxy turns any status before
+/// <c>Location</c> into 302.
 /// </summary>
 internal static class StatusLine
 {
     private static readonly byte[]?[] s_known = Build();
 
-    /// <summary>The bytes for a status with its standard reason.</summary>
     public static ReadOnlySpan<byte> Get(int statusCode)
         => (uint)statusCode < (uint)s_known.Length && s_known[statusCode] is { } known ? known : Create(statusCode, reasonPhrase: null);
 
-    /// <summary>The bytes for a status with a reason of the application's; of an empty one the standard one takes the place.</summary>
+    /// <summary>An empty reason phrase is replaced by the standard one.</summary>
     public static byte[] Create(int statusCode, string? reasonPhrase)
         => Encoding.UTF8.GetBytes($"Status: {statusCode} {(string.IsNullOrEmpty(reasonPhrase) ? GetReason(statusCode) : reasonPhrase)}\r\n\r\n");
 
     /// <summary>
-    /// The standard reason, or else the name of the class of the status (RFC 9110, section 15): never nothing, for then nginx leaves
-    /// out the space that has to follow the status (RFC 9112, section 4).
+    /// The standard reason phrase, or the name of the status class (RFC 9110, section 15). Never empty, because nginx would omit the required space after
+    /// the status (RFC 9112, section 4).
     /// </summary>
     private static string GetReason(int statusCode) => ReasonPhrases.GetReasonPhrase(statusCode) is { Length: > 0 } reason ? reason : (statusCode / 100) switch
     {

@@ -4,13 +4,12 @@ using System.Text;
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>
-/// Strings that were made before, found again by their ASCII bytes: requests repeat paths, hosts and header values. The table has a
-/// fixed size, and a new string takes the place of an old one, so that a peer cannot make it grow. Threads share it without a lock:
-/// at worst a string is made twice.
+/// Caches strings by their ASCII bytes: requests repeat paths, hosts and header values. The size is fixed, and new strings replace old ones, so a peer
+/// cannot make it grow. Threads share it without a lock; at worst, a string is created twice.
 /// </summary>
 /// <remarks>
-/// Not for cookies and credentials (<see cref="HeaderNames.IsPersonal"/>), which would stay in memory for as long as nothing takes
-/// their place. Query strings and addresses of clients do come here.
+/// Never caches cookies and credentials (<see cref="HeaderNames.IsPersonal"/>), which would stay in memory until replaced. Query strings and client
+/// addresses are cached.
 /// </remarks>
 internal sealed class StringCache
 {
@@ -19,7 +18,6 @@ internal sealed class StringCache
 
     private readonly string?[] _strings = new string?[Size];
 
-    /// <summary>The string of these bytes, each of which must be ASCII.</summary>
     public string GetString(ReadOnlySpan<byte> ascii)
     {
         if (ascii.IsEmpty)
@@ -38,7 +36,7 @@ internal sealed class StringCache
         return created;
     }
 
-    /// <summary>Made of the length and of eight bytes at each end: of longer strings the middle does not count.</summary>
+    /// <summary>Hashes the length and eight bytes at each end.</summary>
     private static uint Hash(ReadOnlySpan<byte> bytes)
     {
         ulong head, tail;

@@ -3,22 +3,21 @@ using System.Security.Authentication;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>What front-ends call the versions and cipher suites of TLS: OpenSSL's names, and from TLS 1.3 on those of the standard.</summary>
+/// <summary>The names of TLS versions and cipher suites: OpenSSL's, and the standard names for TLS 1.3.</summary>
 internal static class TlsNames
 {
-    /// <summary>The version that SSL_PROTOCOL names.</summary>
     public static SslProtocols ParseProtocol(string? name) => name switch
     {
         "TLSv1.3" => SslProtocols.Tls13,
         "TLSv1.2" => SslProtocols.Tls12,
-#pragma warning disable SYSLIB0039, CA5397 // These must not be used any more, but the front-end may have used them.
+#pragma warning disable SYSLIB0039, CA5397 // Obsolete, but the web server may have negotiated them.
         "TLSv1.1" => SslProtocols.Tls11,
         "TLSv1" => SslProtocols.Tls,
 #pragma warning restore SYSLIB0039, CA5397
         _ => SslProtocols.None,
     };
 
-    /// <summary>The cipher suite that SSL_CIPHER names, if it is one of those that today's servers agree to.</summary>
+    /// <summary>SSL_CIPHER, if it is a suite that current servers negotiate.</summary>
     public static TlsCipherSuite? ParseCipherSuite(string? name)
     {
         if (name is null)

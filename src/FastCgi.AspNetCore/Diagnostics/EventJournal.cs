@@ -3,36 +3,31 @@ using Microsoft.Extensions.Logging;
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>
-/// Remembers the warnings and errors of the server while it passes them on: of each kind how many, when the last was, and what it said.
-/// The status shows them: those that an operator can mend are its recommendations. There are as many kinds as messages in
-/// <see cref="FastCgiLog"/>, so it does not grow.
+/// Passes log messages on and remembers warnings and errors: the count, time and text of the last message of each kind. The status shows them; those
+/// that an operator can fix are its recommendations. There are as many kinds as messages in <see cref="FastCgiLog"/>, so it does not grow.
 /// </summary>
 internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
 {
     private const int MaxMessageLength = 2_000;
 
-    // What may be in order, and is worth knowing when it is not.
+    // Information that the status shows too: it may be intended.
     private static readonly int[] s_advice = [FastCgiLog.AuthorizationAbsentId, FastCgiLog.EventStreamMayBeHeldId, FastCgiLog.UserNotTakenId];
 
     private readonly Lock _lock = new();
     private readonly Dictionary<int, JournalEntry> _entries = [];
 
-    /// <summary>What was logged, the last first.</summary>
     public IReadOnlyList<JournalEntry> GetEntries()
     {
         lock (_lock)
             return [.. _entries.Values.OrderByDescending(static entry => entry.LastSeen)];
     }
 
-    /// <inheritdoc/>
     public IDisposable? BeginScope<TState>(TState state)
         where TState : notnull
         => logger.BeginScope(state);
 
-    /// <inheritdoc/>
     public bool IsEnabled(LogLevel logLevel) => logLevel is >= LogLevel.Information and < LogLevel.None || logger.IsEnabled(logLevel);
 
-    /// <inheritdoc/>
     public void Log<TState>(LogLevel logLevel, EventId eventId, TState state, Exception? exception, Func<TState, Exception?, string> formatter)
     {
         if (logLevel is >= LogLevel.Warning and < LogLevel.None || s_advice.Contains(eventId.Id))
@@ -41,7 +36,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
             logger.Log(logLevel, eventId, state, exception, formatter);
     }
 
-    /// <summary>What was logged is still so: nothing is logged again.</summary>
+    /// <summary>The condition still exists; it is not logged again.</summary>
     public void Confirm(int eventId)
     {
         lock (_lock)
@@ -51,7 +46,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
         }
     }
 
-    /// <summary>What was logged is so no longer.</summary>
+    /// <summary>The condition has cleared.</summary>
     public void Forget(int eventId)
     {
         lock (_lock)
@@ -60,7 +55,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
 
     private void Remember(LogLevel level, EventId eventId, string message, Exception? exception)
     {
-        // Of an exception the type alone: its message is the application's, and may have anything in it.
+        // Only the type of an exception: its message comes from the application and may contain secrets.
         var text = exception is null ? message : $"{message} ({exception.GetType().Name})";
         if (text.Length > MaxMessageLength)
             text = text[..(char.IsHighSurrogate(text[MaxMessageLength - 1]) ? MaxMessageLength - 1 : MaxMessageLength)];
@@ -73,11 +68,5 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
     }
 }
 
-/// <summary>A kind of warning or error.</summary>
-/// <param name="EventId">Its number, which <c>docs/diagnostics.md</c> explains.</param>
-/// <param name="Name">Its name.</param>
-/// <param name="Level">How grave it is.</param>
-/// <param name="Message">The last message.</param>
-/// <param name="Count">The messages so far; one may stand for many events.</param>
-/// <param name="LastSeen">When the last was.</param>
+/// <param name="Count">The number of messages; one message may represent several events.</param>
 internal sealed record JournalEntry(int EventId, string Name, LogLevel Level, string Message, long Count, DateTimeOffset LastSeen);

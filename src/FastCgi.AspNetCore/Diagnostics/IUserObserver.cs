@@ -1,10 +1,8 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>A request that is told what the authentication finds, for the status.</summary>
+/// <summary>A request that reports a user ignored by the authentication.</summary>
 internal interface IUserObserver
 {
-    /// <summary>The user was not taken from the web server, because nothing says that it was checked.</summary>
-    /// <param name="userParameter">The parameter that names the user.</param>
-    /// <param name="typeParameter">The parameter that would say how the web server knows.</param>
+    /// <summary>The user was ignored, because nothing indicates that the web server authenticated it.</summary>
     void ReportUserNotTaken(string userParameter, string typeParameter);
 }

@@ -3,13 +3,12 @@ using System.Diagnostics.CodeAnalysis;
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>
-/// Whether the server checks, while it runs, what its construction guarantees: the order of locks, and the state of a request that
-/// is put into the pool. Always in Debug builds; in Release builds the switch <c>FastCgi.AspNetCore.CheckInvariants</c> turns the
-/// checks on, as all tests do. A violation is an <see cref="InvariantException"/>.
+/// Runtime checks of internal guarantees, such as the order of locks. Always on in Debug builds; in Release builds, the switch
+/// <c>FastCgi.AspNetCore.CheckInvariants</c> enables them, as all tests do. A violation throws an <see cref="InvariantException"/>.
 /// </summary>
 internal static class Invariants
 {
-    // Static and read-only, so that the compiler of the runtime removes the checks where they are off.
+    // Static and read-only, so that the JIT removes disabled checks.
 #if DEBUG
     public static readonly bool AreChecked = true;
 #else
@@ -18,17 +17,16 @@ internal static class Invariants
 
     private static Exception? s_firstViolation;
 
-    /// <summary>The first violation in this process, for tests: an exception alone may be caught on its way.</summary>
+    /// <summary>For tests, which may not see an exception that is caught.</summary>
     public static Exception? FirstViolation => Volatile.Read(ref s_firstViolation);
 
-    /// <summary>Throws unless something is so. Call it only where <see cref="AreChecked"/>.</summary>
+    /// <summary>Call only if <see cref="AreChecked"/>.</summary>
     public static void Require(bool isSo, string what)
     {
         if (!isSo)
             Fail(what);
     }
 
-    /// <summary>Throws, and records the violation.</summary>
     [DoesNotReturn]
     public static void Fail(string what)
     {
@@ -38,5 +36,5 @@ internal static class Invariants
     }
 }
 
-/// <summary>A guarantee of the server does not hold: a defect of the server itself.</summary>
+/// <summary>A bug in this server.</summary>
 internal sealed class InvariantException(string message) : InvalidOperationException(message);

@@ -2,13 +2,9 @@ using System.Numerics;
 
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>
-/// Counts durations in buckets that are an eighth of a power of two wide, from a microsecond to an hour: a percentile is right within
-/// 13 %. Each processor has counters of its own, so that no cache line goes from one to another. Any thread may use it.
-/// </summary>
+/// <summary>Counts durations from a microsecond to an hour, accurate within 13 %. Counters per processor avoid sharing cache lines.</summary>
 internal sealed class LatencyHistogram
 {
-    /// <summary>The buckets.</summary>
     public const int BucketCount = 32 * Steps;
 
     private const int Steps = 8;
@@ -17,15 +13,12 @@ internal sealed class LatencyHistogram
 
     private readonly long[][] _stripes = [.. Enumerable.Range(0, Math.Min(Environment.ProcessorCount, MaxStripes)).Select(static _ => new long[BucketCount])];
 
-    /// <summary>Counts a duration.</summary>
-    /// <param name="microseconds">The duration.</param>
     public void Add(long microseconds)
     {
         var stripe = _stripes[(uint)Thread.GetCurrentProcessorId() % (uint)_stripes.Length];
         Interlocked.Increment(ref stripe[GetBucket(microseconds)]);
     }
 
-    /// <summary>Adds the counts up.</summary>
     public long[] Sum()
     {
         var sum = new long[BucketCount];
@@ -38,21 +31,18 @@ internal sealed class LatencyHistogram
         return sum;
     }
 
-    /// <summary>The bucket of a duration.</summary>
-    /// <param name="microseconds">The duration; what is less than nothing is nothing.</param>
     public static int GetBucket(long microseconds)
     {
         var value = (ulong)Math.Max(microseconds, 0);
         if (value < Steps)
             return (int)value;
 
-        // The power of two, and the three bits behind its leading one.
+        // The power of two, and the three bits after its leading one.
         var exponent = BitOperations.Log2(value);
         var step = (int)(value >> (exponent - StepBits)) & (Steps - 1);
         return Math.Min(((exponent - StepBits + 1) * Steps) + step, BucketCount - 1);
     }
 
-    /// <summary>The longest duration of a bucket, in microseconds.</summary>
     public static long GetUpperBound(int bucket)
     {
         if (bucket < Steps)
@@ -62,10 +52,6 @@ internal sealed class LatencyHistogram
         return ((Steps + (bucket % Steps) + 1L) << exponent) - 1;
     }
 
-    /// <summary>The duration that a part of those counted does not exceed.</summary>
-    /// <param name="counts">The counts of each bucket.</param>
-    /// <param name="part">The part, from 0 to 1.</param>
-    /// <returns><see langword="null"/> if nothing was counted.</returns>
     public static TimeSpan? GetPercentile(ReadOnlySpan<long> counts, double part)
     {
         long total = 0;

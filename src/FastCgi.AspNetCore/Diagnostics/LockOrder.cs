@@ -1,22 +1,20 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>The locks that more than one stage takes, in the order in which one thread may take them.</summary>
+/// <summary>Locks that several layers take, in the order in which a thread may take them.</summary>
 internal enum LockRank : byte
 {
-    /// <summary>No such lock.</summary>
     None,
 
-    /// <summary>Of one request: its headers, what is written, and its body. The application may use both from several threads.</summary>
+    /// <summary>The lock of a request: headers, response and body, which the application may use from several threads.</summary>
     Request,
 
-    /// <summary>Of one connection: its parser, its table of requests, its lifetime, and what waits to be sent.</summary>
+    /// <summary>The lock of a connection: parser, requests, lifetime and send queue.</summary>
     Connection,
 }
 
 /// <summary>
-/// The order of locks: a request, then a connection, then one of the leaf locks, which are taken for a few instructions and never
-/// with another inside (pools, queues, lists of connections and of sources). A thread never holds two of one rank. Code of the
-/// application, of the framework, of log providers and of listeners is called with none of them held.
+/// Checks the order of locks: a request, then a connection, then leaf locks (pools, queues, lists), which are held for a few instructions and never
+/// nested. A thread never holds two locks of one rank. Code of the application, the framework, log providers and listeners is called without locks.
 /// </summary>
 internal static class LockOrder
 {
@@ -32,13 +30,9 @@ internal static class LockOrder
     [ThreadStatic]
     private static int t_connectionCount;
 
-    /// <summary>How often this thread has taken the lock of a request, and that of a connection.</summary>
     public static (int Request, int Connection) Counts => (t_requestCount, t_connectionCount);
 
-    /// <summary>A lock is about to be taken.</summary>
-    /// <param name="rank">Its rank.</param>
-    /// <param name="isHeld">Whether this thread has it already.</param>
-    /// <returns>The rank that was held before, for <see cref="OnExited"/>.</returns>
+    /// <returns>The previous rank, for <see cref="OnExited"/>.</returns>
     public static LockRank OnEntering(LockRank rank, bool isHeld)
     {
         if (rank < t_held || (rank == t_held && !isHeld))
@@ -53,14 +47,13 @@ internal static class LockOrder
         return before;
     }
 
-    /// <summary>A lock was released.</summary>
     public static void OnExited(LockRank before)
     {
         t_held = before;
         t_depth--;
     }
 
-    /// <summary>Code that is not the server's own is about to be called.</summary>
+    /// <summary>Called before code that is not part of this server.</summary>
     public static void RequireNone(string what)
     {
         if (Invariants.AreChecked && t_depth != 0)

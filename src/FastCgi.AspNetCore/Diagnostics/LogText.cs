@@ -1,14 +1,11 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>Text of a client or a web server, for a log, a page or a label.</summary>
+/// <summary>Sanitizes text of a client or a web server for a log, page or label.</summary>
 internal static class LogText
 {
-    /// <summary>The most characters of a web server's name.</summary>
     public const int MaxWebServerLength = 100;
 
-    /// <summary>Makes it one line of bounded length: control characters, and those that change the direction, could forge others.</summary>
-    /// <param name="text">The text.</param>
-    /// <param name="maxLength">The most characters of it; what is longer ends with an ellipsis.</param>
+    /// <summary>Replaces control characters, which could forge lines, and characters that change the text direction.</summary>
     public static string Clean(string text, int maxLength = int.MaxValue)
     {
         var length = Math.Min(text.Length, maxLength);
@@ -27,6 +24,6 @@ internal static class LogText
         });
     }
 
-    // Line and paragraph separators; marks, embeddings, overrides and isolates of direction.
+    // Excludes line and paragraph separators; marks, embeddings, overrides and isolates of direction.
     private static bool IsHarmless(char c) => !char.IsControl(c) && c is not ('\u061C' or (>= '\u200E' and <= '\u200F') or (>= '\u2028' and <= '\u202E') or (>= '\u2066' and <= '\u2069'));
 }

@@ -1,10 +1,6 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>
-/// Limits how often a message is logged, so that a peer cannot choose how much is. It counts the events in between. Any thread may use it.
-/// </summary>
-/// <param name="time">The clock.</param>
-/// <param name="max">How many messages an interval may have.</param>
+/// <summary>Limits how often a message is logged, so that a peer cannot flood the log, and counts suppressed events. Thread-safe.</summary>
 /// <param name="interval">The interval, a minute by default; <see cref="Timeout.InfiniteTimeSpan"/> until <see cref="Reset"/>.</param>
 internal sealed class LogThrottle(TimeProvider time, int max = 1, TimeSpan? interval = null)
 {
@@ -14,12 +10,9 @@ internal sealed class LogThrottle(TimeProvider time, int max = 1, TimeSpan? inte
     private int _passed;
     private long _count;
 
-    /// <summary>Makes one that lets a single message through.</summary>
     public static LogThrottle Once(TimeProvider time) => new(time, interval: Timeout.InfiniteTimeSpan);
 
-    /// <summary>Counts an event.</summary>
-    /// <param name="count">The events since the last message, with this one.</param>
-    /// <returns>Whether to log it.</returns>
+    /// <param name="count">The number of events since the last message, including this one.</param>
     public bool TryAcquire(out long count)
     {
         lock (_lock)
@@ -37,8 +30,7 @@ internal sealed class LogThrottle(TimeProvider time, int max = 1, TimeSpan? inte
         }
     }
 
-    /// <summary>What was logged is so no longer: the next event is logged again.</summary>
-    /// <returns>Whether it was logged.</returns>
+    /// <summary>The condition has cleared: the next event is logged again.</summary>
     public bool Reset()
     {
         lock (_lock)

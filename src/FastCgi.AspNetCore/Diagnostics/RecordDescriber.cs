@@ -5,13 +5,10 @@ using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>
-/// Describes the records of one direction of a connection, a line each, as they come: of bodies their length, of name-value pairs the
-/// names and the values, secrets and queries masked. One thread at a time.
-/// </summary>
+/// <summary>Describes the records of one direction of a connection, one per line, with secrets and queries masked. Not thread-safe.</summary>
 internal sealed class RecordDescriber(string connectionId, string direction, Action<string> write)
 {
-    // More of the params of a request, or of the requests of a connection, is not decoded.
+    // Parameters and requests beyond these limits are not decoded.
     private const int MaxPairs = 64 * 1024;
     private const int MaxStreams = 100;
     private const int MaxText = 1_000;
@@ -24,7 +21,6 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
     private readonly ArrayBufferWriter<byte> _content = new();
     private RecordReader _reader;
 
-    /// <summary>Takes bytes, cut anywhere.</summary>
     public void Take(ReadOnlySpan<byte> data)
     {
         while (true)
@@ -34,7 +30,7 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
                 case RecordReadResult.NeedMore:
                     return;
                 case RecordReadResult.UnsupportedVersion:
-                    Write($"{data.Length} bytes that are no FastCGI record");
+                    Write($"{data.Length} bytes that are not a FastCGI record");
                     return;
                 default:
                     Take(in piece);
@@ -55,7 +51,7 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
             return;
 
         var header = piece.Header;
-        var padding = header.PaddingLength > 0 ? $", {header.PaddingLength} of padding" : string.Empty;
+        var padding = header.PaddingLength > 0 ? $", {header.PaddingLength} bytes of padding" : string.Empty;
         Write($"{GetName(header.Type)}, request {header.RequestId}, {header.ContentLength} bytes{padding}{Describe(header, _content.WrittenSpan)}");
     }
 
@@ -82,17 +78,14 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
         }
     }
 
-    /// <summary>What another request of the id has left is not this one's.</summary>
+    /// <summary>Drops the rest of a previous request with the same id.</summary>
     private void BeginParams(ushort id)
     {
         if (_params.Remove(id) || _params.Count < MaxStreams)
             _params.Add(id, new ArrayBufferWriter<byte>());
     }
 
-    /// <summary>
-    /// A pair may go on in the next record, so they are described at the end of the stream; only whole streams, for in a part of one nothing
-    /// tells a name from a secret.
-    /// </summary>
+    /// <summary>Describes only complete streams: in a fragment, a name cannot be distinguished from a secret.</summary>
     private string DescribeParams(ushort id, ReadOnlySpan<byte> content)
     {
         if (content.IsEmpty)
@@ -110,9 +103,9 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
         while (text.Length < MaxPairsText && reader.TryRead(out var name, out var value))
             text.Append(text.Length > 0 ? ", " : string.Empty).Append(LogText.Clean(Encoding.UTF8.GetString(name), MaxValue)).Append('=').Append(Mask(Encoding.UTF8.GetString(name), value));
         if (text.Length >= MaxPairsText)
-            text.Append(", and perhaps more");
+            text.Append(", possibly more");
         else if (reader.IsMalformed)
-            text.Append(", and a pair that is cut");
+            text.Append(", and an incomplete pair");
         return text.ToString();
     }
 
@@ -124,7 +117,7 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
             return Hidden(value.Length);
 
         var text = LogText.Clean(Encoding.UTF8.GetString(value[..Math.Min(value.Length, MaxValue)]));
-        // A query may have a secret, wherever it stands: in the target, and in the Referer.
+        // A query may contain a secret, in the target and in Referer.
         var query = text.IndexOf('?', StringComparison.Ordinal);
         if (query >= 0)
             return text[..(query + 1)] + Hidden(value.Length - query - 1);

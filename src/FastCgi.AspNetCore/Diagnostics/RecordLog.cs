@@ -3,18 +3,14 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>
-/// The log of records, for whoever looks for what a web server sends: its category has to be switched on, at the level Trace. Lines go
-/// through a queue, so that no log provider holds up a connection; of what comes faster than it can be written, a count is left.
-/// </summary>
+/// <summary>Logs records in its own category, at Trace. Lines are queued, so a slow log provider does not block a connection.</summary>
 internal sealed class RecordLog
 {
-    /// <summary>The category.</summary>
     public const string Category = "FastCgi.AspNetCore.Records";
 
     private const int MaxQueued = 10_000;
 
-    // In characters: the params of a request may be long.
+    // In characters: the parameters of a request may be long.
     private const long MaxQueuedLength = 8 * 1024 * 1024;
 
     private readonly ILogger _log;
@@ -28,15 +24,14 @@ internal sealed class RecordLog
         _ = ThreadRoot.Start(WriteAsync, log);
     }
 
-    /// <summary>Makes the log.</summary>
-    /// <returns><see langword="null"/> unless the category is switched on.</returns>
+    /// <returns><see langword="null"/> unless the category is enabled.</returns>
     public static RecordLog? Create(ILoggerFactory loggers)
     {
         var log = SafeLogger.Wrap(loggers.CreateLogger(Category));
         return log.IsEnabled(LogLevel.Trace) ? new RecordLog(log) : null;
     }
 
-    /// <summary>Writes a line, before long. Any thread may call it, with a lock held too.</summary>
+    /// <summary>Queues a line. Thread-safe; may be called with a lock held.</summary>
     public void Write(string line)
     {
         if (Interlocked.Add(ref _queuedLength, line.Length) <= MaxQueuedLength && _lines.Writer.TryWrite(line))
@@ -46,7 +41,6 @@ internal sealed class RecordLog
         Interlocked.Increment(ref _lostCount);
     }
 
-    /// <summary>Ends the log behind what is queued.</summary>
     public void Complete() => _lines.Writer.TryComplete();
 
     private async Task WriteAsync()

@@ -1,18 +1,15 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>
-/// How long requests take, and how many there are in a second. It is counted while somebody watches, and for ten minutes after; while
-/// nobody does, a request costs the look at one flag.
-/// </summary>
+/// <summary>Request latencies and rates. Recorded only while the status is watched, and for ten minutes after; otherwise, a request checks one flag.</summary>
 internal sealed class RequestStatistics(TimeProvider time)
 {
-    // Of the last minute there is a sample for each six seconds.
+    // Ten samples of six seconds cover the last minute.
     private const int MaxSamples = 10;
 
     private static readonly TimeSpan s_sampleInterval = TimeSpan.FromSeconds(6);
     private static readonly TimeSpan s_watchTime = TimeSpan.FromMinutes(10);
 
-    // Of every request, so without the way over a TimeSpan.
+    // Used for every request: avoids TimeSpan.
     private readonly double _microsecondsPerTick = 1_000_000d / time.TimestampFrequency;
 
     private readonly Lock _lock = new();
@@ -23,11 +20,9 @@ internal sealed class RequestStatistics(TimeProvider time)
     private long _lastLook;
     private long _lastSample;
 
-    /// <summary>Whether requests are counted.</summary>
     public bool IsWatched => Volatile.Read(ref _isWatched);
 
-    /// <summary>Somebody looks: from now on requests are counted.</summary>
-    /// <param name="totals">What the server has counted so far.</param>
+    /// <summary>Starts or extends recording.</summary>
     public void Watch(Totals totals)
     {
         lock (_lock)
@@ -44,19 +39,17 @@ internal sealed class RequestStatistics(TimeProvider time)
         }
     }
 
-    /// <summary>Counts a request that has ended.</summary>
-    /// <param name="beganAt">When it began; to the microsecond, if it did while somebody watched.</param>
+    /// <param name="beganAt">The start of the request; precise to the microsecond if it started while recording.</param>
     public void Add(long beganAt)
     {
         if (beganAt >= Volatile.Read(ref _watchedSince))
             _histogram.Add((long)((time.GetTimestamp() - beganAt) * _microsecondsPerTick));
     }
 
-    /// <summary>Whether a sample is due, or the watch over. Called every second or so.</summary>
+    /// <summary>Called every second or so.</summary>
     public bool IsSampleDue(long now) => IsWatched && time.GetElapsedTime(Volatile.Read(ref _lastSample), now) >= s_sampleInterval;
 
-    /// <summary>Takes a sample, unless nobody has looked for long.</summary>
-    /// <param name="totals">What the server has counted so far.</param>
+    /// <summary>Takes a sample, or stops recording if the status was not read for ten minutes.</summary>
     public void OnSampleDue(Totals totals)
     {
         lock (_lock)
@@ -68,8 +61,7 @@ internal sealed class RequestStatistics(TimeProvider time)
         }
     }
 
-    /// <summary>What happened since the first sample: in the last minute, or since somebody watches.</summary>
-    /// <param name="totals">What the server has counted so far.</param>
+    /// <summary>The activity of the last minute, or since recording started.</summary>
     public RecentRequests GetRecent(Totals totals)
     {
         lock (_lock)
@@ -96,26 +88,14 @@ internal sealed class RequestStatistics(TimeProvider time)
     private sealed record Sample(long At, Totals Totals, long[] Counts);
 }
 
-/// <summary>What the server has counted since its start.</summary>
 internal readonly record struct Totals(long Connections, long Requests, long BytesReceived, long BytesSent);
 
-/// <summary>What happened in the last minute, or since somebody watches.</summary>
-/// <param name="Time">How long that is.</param>
-/// <param name="Before">What was counted at its beginning.</param>
-/// <param name="Now">What is counted now.</param>
-/// <param name="Latencies">How long requests took: a <see cref="LatencyHistogram"/>.</param>
+/// <summary>The activity of the last minute, or since recording started.</summary>
 internal readonly record struct RecentRequests(TimeSpan Time, Totals Before, Totals Now, long[] Latencies)
 {
-    /// <summary>The requests of a second.</summary>
     public double RequestRate => GetRate(Now.Requests - Before.Requests);
-
-    /// <summary>The connections of a second that were opened.</summary>
     public double ConnectionRate => GetRate(Now.Connections - Before.Connections);
-
-    /// <summary>The bytes of a second that were received.</summary>
     public double ReceiveRate => GetRate(Now.BytesReceived - Before.BytesReceived);
-
-    /// <summary>The bytes of a second that were sent.</summary>
     public double SendRate => GetRate(Now.BytesSent - Before.BytesSent);
 
     private double GetRate(long count) => Time > TimeSpan.Zero ? Math.Max(0, count) / Time.TotalSeconds : 0;

@@ -2,18 +2,13 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>
-/// The server's logger. Log providers are code of the application: one that throws changes nothing for a request or a connection,
-/// and none is called while a lock is held.
-/// </summary>
+/// <summary>The server's logger. A log provider is application code: it must not be called with a lock held, and its exceptions are ignored.</summary>
 internal sealed class SafeLogger(ILogger logger) : ILogger
 {
     private int _failureCount;
 
-    /// <summary>How often a provider has thrown.</summary>
     public int FailureCount => Volatile.Read(ref _failureCount);
 
-    /// <summary>Wraps a logger, unless it is safe already.</summary>
     public static ILogger Wrap(ILogger logger) => logger as SafeLogger ?? new SafeLogger(logger);
 
     public IDisposable? BeginScope<TState>(TState state)
@@ -57,7 +52,7 @@ internal sealed class SafeLogger(ILogger logger) : ILogger
         }
     }
 
-    /// <summary>There is no log to write to, so the first failure goes to the standard error of the process.</summary>
+    /// <summary>Writes the first failure to standard error, because there is no log.</summary>
     private void OnFailed(Exception exception)
     {
         if (Interlocked.Increment(ref _failureCount) != 1)
@@ -65,11 +60,11 @@ internal sealed class SafeLogger(ILogger logger) : ILogger
 
         try
         {
-            Console.Error.WriteLine($"FastCgi.AspNetCore: a log provider failed, so that log lines are missing. Reported once. {exception}");
+            Console.Error.WriteLine($"FastCgi.AspNetCore: a log provider failed, so log messages are missing; further failures are not reported. {exception}");
         }
         catch (Exception)
         {
-            // Nobody is left who could be told.
+            // Nothing left to report to.
         }
     }
 }

@@ -3,23 +3,20 @@ using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>Who ended a request before its answer was complete.</summary>
 internal enum AbortCause : byte
 {
-    /// <summary>The web server, with ABORT_REQUEST.</summary>
     WebServer,
 
-    /// <summary>The web server closed the connection, or the connection was lost.</summary>
     ConnectionLost,
 
-    /// <summary>The application, with <c>HttpContext.Abort()</c>, or because it failed behind the start of its response.</summary>
+    /// <summary><c>HttpContext.Abort()</c>, or an exception after the start of the response.</summary>
     Application,
 
-    /// <summary>This server: a time-out, a protocol error, or its end.</summary>
+    /// <summary>A timeout, a protocol error or a shutdown of this server.</summary>
     Server,
 }
 
-/// <summary>Counts what is rare, and what nobody can count later: the meter reads it when it is asked.</summary>
+/// <summary>Counters of rare events. The meter reads them on collection.</summary>
 internal sealed class ServerCounters
 {
     private readonly ConcurrentDictionary<(int StatusCode, string Reason), long> _rejectedRequests = new();
@@ -28,20 +25,16 @@ internal sealed class ServerCounters
     private long _rejectedConnections;
     private long _refusedPeers;
 
-    /// <summary>The connections for which there was no place.</summary>
+    /// <summary>Connections beyond the limits.</summary>
     public long RejectedConnections => Volatile.Read(ref _rejectedConnections);
-
-    /// <summary>The connections of peers that may not connect.</summary>
     public long RefusedPeers => Volatile.Read(ref _refusedPeers);
 
-    /// <summary>The requests that ended before their answer was complete, by who ended them.</summary>
     public IEnumerable<KeyValuePair<AbortCause, long>> AbortedRequests
         => Enum.GetValues<AbortCause>().Select(cause => KeyValuePair.Create(cause, Volatile.Read(ref _abortedRequests[(int)cause])));
 
-    /// <summary>The requests that the server answered itself, or whose body it refused, by status and reason.</summary>
+    /// <summary>Requests that the server answered itself, or whose body it refused.</summary>
     public IEnumerable<KeyValuePair<(int StatusCode, string Reason), long>> RejectedRequests => _rejectedRequests;
 
-    /// <summary>The connections that were closed because of what came on them.</summary>
     public IEnumerable<KeyValuePair<ProtocolError, long>> ProtocolErrors => _protocolErrors;
 
     public void OnConnectionsRejected(int count) => Interlocked.Add(ref _rejectedConnections, count);

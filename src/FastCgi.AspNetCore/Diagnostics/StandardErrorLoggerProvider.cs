@@ -3,7 +3,7 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Diagnostics;
 
-/// <summary>Logs the errors of a request to the error log of the web server that sent it.</summary>
+/// <summary>Writes the errors of a request to the error log of its web server.</summary>
 [ProviderAlias("FastCgiStandardError")]
 internal sealed class StandardErrorLoggerProvider(IHttpContextAccessor contextAccessor) : ILoggerProvider
 {
@@ -28,7 +28,7 @@ internal sealed class StandardErrorLoggerProvider(IHttpContextAccessor contextAc
 
             try
             {
-                // Outside of a request, and for one that came to Kestrel, there is nobody to tell.
+                // Absent outside of requests, and for requests of Kestrel.
                 if (contextAccessor.HttpContext?.Features.Get<IFastCgiRequestFeature>() is not { } request)
                     return;
 
@@ -38,7 +38,7 @@ internal sealed class StandardErrorLoggerProvider(IHttpContextAccessor contextAc
             }
             catch (ObjectDisposedException)
             {
-                // The request has ended meanwhile.
+                // The request has ended.
             }
         }
     }

@@ -2,20 +2,14 @@ using FastCgi.AspNetCore.Diagnostics;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// What several instruments of the meter read of the connections. Whoever collects reads one instrument after the other; the first
-/// walks over the connections, and the others take what it found. Any thread may read.
-/// </summary>
-/// <param name="walk">Walks over the connections.</param>
-/// <param name="time">The clock.</param>
+/// <summary>Lets the instruments of one collection share a single walk over the connections. Thread-safe.</summary>
 internal sealed class CollectedTotals(Func<CollectedTotals.Walk> walk, TimeProvider time)
 {
-    /// <summary>How old a walk may be. A collection takes less, and nobody collects so often.</summary>
+    /// <summary>The maximum age of a walk: longer than a collection takes, shorter than the time between collections.</summary>
     public static readonly TimeSpan MaxAge = TimeSpan.FromMilliseconds(100);
 
     private Walk? _last;
 
-    /// <summary>Makes it for the connections of a server.</summary>
     public static CollectedTotals Of(Connections.ConnectionManager connections) => new(
         () =>
         {
@@ -24,8 +18,7 @@ internal sealed class CollectedTotals(Func<CollectedTotals.Walk> walk, TimeProvi
         },
         connections.Server.Time);
 
-    /// <summary>Reads for an instrument.</summary>
-    /// <param name="instrument">A bit of its own. If it has read the last walk, this is another collection.</param>
+    /// <param name="instrument">The instrument's bit. If it has already read the last walk, a new collection has started.</param>
     public Walk Read(int instrument)
     {
         var last = Volatile.Read(ref _last);
@@ -40,7 +33,7 @@ internal sealed class CollectedTotals(Func<CollectedTotals.Walk> walk, TimeProvi
         return next;
     }
 
-    /// <summary>A walk that began before another may be through after it, and no counter goes back.</summary>
+    /// <summary>Keeps the newest walk: a walk that started earlier may end later, and counters must not decrease.</summary>
     private void Publish(Walk next)
     {
         var last = Volatile.Read(ref _last);
@@ -53,22 +46,14 @@ internal sealed class CollectedTotals(Func<CollectedTotals.Walk> walk, TimeProvi
         }
     }
 
-    /// <summary>What one walk has found.</summary>
     internal sealed class Walk(Totals totals, long activeRequests)
     {
         private int _takers;
 
-        /// <summary>What the connections have carried.</summary>
         public Totals Totals { get; } = totals;
-
-        /// <summary>The requests that are under way, without those that waited then.</summary>
         public long ActiveRequests { get; } = activeRequests;
-
-        /// <summary>When it began.</summary>
         public long At { get; set; }
 
-        /// <summary>Takes it for an instrument.</summary>
-        /// <returns>Whether that has not taken it before.</returns>
         public bool TryTake(int instrument) => (Interlocked.Or(ref _takers, instrument) & instrument) == 0;
     }
 }

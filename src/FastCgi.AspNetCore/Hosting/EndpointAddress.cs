@@ -5,7 +5,7 @@ using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>The text form of what the server listens on: <c>fastcgi://</c> and what follows.</summary>
+/// <summary>Parses and formats <c>fastcgi://</c> addresses.</summary>
 internal static class EndpointAddress
 {
     private const string Scheme = "fastcgi://";
@@ -13,18 +13,15 @@ internal static class EndpointAddress
     private const string DescriptorPrefix = "fd:";
 
     private const string Forms =
-        "fastcgi://127.0.0.1:9000, fastcgi://[::1]:9000, fastcgi://*:9000, fastcgi://localhost:9000, fastcgi://unix:/run/app/app.sock, fastcgi://unix:@name, fastcgi://fd:0 or, by the name that systemd gave it, fastcgi://fd:name";
+        "fastcgi://127.0.0.1:9000, fastcgi://[::1]:9000, fastcgi://*:9000, fastcgi://localhost:9000, fastcgi://unix:/run/app/app.sock, fastcgi://unix:@name, fastcgi://fd:0 and, with the name of a systemd socket, fastcgi://fd:name";
 
-    /// <summary>Whether an address is meant for this server.</summary>
     public static bool IsFastCgi(string address) => address.StartsWith(Scheme, StringComparison.OrdinalIgnoreCase);
 
-    /// <summary>Whether an address is meant for an HTTP server.</summary>
     public static bool IsHttp(string address)
         => address.StartsWith("http://", StringComparison.OrdinalIgnoreCase) || address.StartsWith("https://", StringComparison.OrdinalIgnoreCase);
 
-    /// <summary>Reads an address, with options of the endpoint behind a question mark: <c>?mode=0660&amp;group=www-data</c>.</summary>
-    /// <returns>What it names: two endpoints for localhost, else one.</returns>
-    /// <exception cref="FormatException">The address has none of the known forms, or an option is not understood.</exception>
+    /// <summary>Parses an address with endpoint options: <c>?mode=0660&amp;group=www-data</c>.</summary>
+    /// <returns>Two endpoints for localhost, otherwise one.</returns>
     public static IReadOnlyList<FastCgiListenOptions> ParseWithOptions(string address)
     {
         ArgumentNullException.ThrowIfNull(address);
@@ -38,7 +35,7 @@ internal static class EndpointAddress
         {
             var name = option.Split('=')[0];
             if (!names.Add(name) && !ListenSettings.IsList(name))
-                throw new FormatException($"The address '{address}' cannot be listened on: '{name}' stands there twice. Remove one of the two.");
+                throw new FormatException($"The address '{address}' is not valid: it contains '{name}' twice. Remove one of them.");
             foreach (var endpoint in endpoints)
                 Apply(address, option, endpoint);
         }
@@ -46,9 +43,7 @@ internal static class EndpointAddress
         return endpoints;
     }
 
-    /// <summary>Reads an address without options.</summary>
-    /// <returns>What it names: two endpoints for localhost, else one.</returns>
-    /// <exception cref="FormatException">The address has none of the known forms.</exception>
+    /// <returns>Two endpoints for localhost, otherwise one.</returns>
     public static IReadOnlyList<EndPoint> Parse(string address)
     {
         ArgumentNullException.ThrowIfNull(address);
@@ -59,19 +54,20 @@ internal static class EndpointAddress
         if (rest.StartsWith(UnixPrefix, StringComparison.OrdinalIgnoreCase))
         {
             var path = rest[UnixPrefix.Length..];
-            return path.Length > 1 && path[0] is '/' or '@' ? [ToUnixEndPoint(path)] : throw Invalid(address, "the path of a unix socket is absolute, or @ and a name");
+            return path.Length > 1 && path[0] is '/' or '@' ? [ToUnixEndPoint(path)] : throw Invalid(address, "the path of a unix socket must be absolute, or @ and a name");
         }
 
         if (rest.StartsWith(DescriptorPrefix, StringComparison.OrdinalIgnoreCase))
         {
             var descriptor = rest[DescriptorPrefix.Length..];
-            return descriptor.Length > 0 ? [ToInheritedEndPoint(descriptor)] : throw Invalid(address, "an inherited socket is given by its descriptor or its name");
+            return descriptor.Length > 0 ? [ToInheritedEndPoint(descriptor)] : throw Invalid(address, "the descriptor or name of the inherited socket is missing");
         }
 
+        if (rest.StartsWith('/'))
+            throw Invalid(address, $"the path of a unix socket needs the prefix unix:, as in {Scheme}{UnixPrefix}{rest}");
         return ParseHostAndPort(address, rest);
     }
 
-    /// <summary>The text form of an endpoint.</summary>
     public static string Format(EndPoint endPoint) => endPoint switch
     {
         IPEndPoint ip => Scheme + ip,
@@ -81,8 +77,6 @@ internal static class EndpointAddress
         _ => Scheme + endPoint,
     };
 
-    /// <summary>The endpoint of a unix socket: of a path, or of an abstract name behind <c>@</c>.</summary>
-    /// <exception cref="FormatException">The path is longer than a socket's address can be.</exception>
     public static UnixDomainSocketEndPoint ToUnixEndPoint(string path)
     {
         try
@@ -91,15 +85,15 @@ internal static class EndpointAddress
         }
         catch (ArgumentOutOfRangeException)
         {
-            throw new FormatException($"The path of the unix socket '{path}' is too long: the system allows about 107 bytes. Choose a shorter one, such as /run/app/app.sock.");
+            throw new FormatException($"The path of the unix socket '{path}' is too long: the system allows 107 bytes. Choose a shorter path, such as /run/app/app.sock.");
         }
     }
 
-    /// <summary>Of localhost, the second is left out where the machine does not have it: containers often have no IPv6.</summary>
+    /// <summary>The second address of localhost may be absent: containers often have no IPv6.</summary>
     private static List<FastCgiListenOptions> ToOptions(IReadOnlyList<EndPoint> endPoints)
         => [.. endPoints.Select(static (endPoint, index) => new FastCgiListenOptions(endPoint) { MayBeAbsent = index > 0 })];
 
-    /// <summary>The endpoint of a descriptor, or, if it is no number, of the sockets that have this name in LISTEN_FDNAMES.</summary>
+    /// <summary>A number is a descriptor; anything else is a name in LISTEN_FDNAMES.</summary>
     private static EndPoint ToInheritedEndPoint(string descriptor)
         => int.TryParse(descriptor, NumberStyles.None, CultureInfo.InvariantCulture, out var number)
             ? new FileHandleEndPoint((ulong)number, FileHandleType.Auto)
@@ -112,9 +106,9 @@ internal static class EndpointAddress
             throw Invalid(address, "it has no port");
 
         if (rest[colon..].Contains('/', StringComparison.Ordinal))
-            throw Invalid(address, "there is a path behind the port. The path of the application is set with FastCgi:PathBase");
+            throw Invalid(address, "it has a path after the port. Set the path of the application with FastCgi:PathBase");
         if (!ushort.TryParse(rest[(colon + 1)..], NumberStyles.None, CultureInfo.InvariantCulture, out var port))
-            throw Invalid(address, "the port is a number from 0 to 65535");
+            throw Invalid(address, "the port must be a number from 0 to 65535");
 
         var host = rest[..colon];
         if (host is "*" or "+")
@@ -124,15 +118,15 @@ internal static class EndpointAddress
         {
             return port != 0
                 ? [new IPEndPoint(IPAddress.Loopback, port), new IPEndPoint(IPAddress.IPv6Loopback, port)]
-                : throw Invalid(address, "localhost means two addresses, which cannot both have a port that the system chooses");
+                : throw Invalid(address, "localhost has two addresses, so the system cannot choose the port");
         }
 
-        // An IPv6 address is in brackets, and no other is. The parser takes them, and a port behind them too.
+        // Only IPv6 addresses need brackets, but the parser accepts brackets and a port in any address.
         var isBracketed = host[0] == '[' && host[^1] == ']';
         if (IPAddress.TryParse(host, out var ip) && ip.AddressFamily == AddressFamily.InterNetworkV6 == isBracketed)
             return [new IPEndPoint(ip, port)];
 
-        throw Invalid(address, "the host is an IP address, localhost or *");
+        throw Invalid(address, "the host must be an IP address, localhost or *");
     }
 
     private static void Apply(string address, string option, FastCgiListenOptions endpoint)
@@ -146,12 +140,12 @@ internal static class EndpointAddress
         }
         catch (Exception exception) when (exception is ArgumentException or FormatException or OverflowException)
         {
-            throw new FormatException($"The address '{address}' cannot be listened on: '{option}' is not valid: {exception.Message}", exception);
+            throw new FormatException($"The address '{address}' is not valid because of '{option}': {exception.Message}", exception);
         }
 
-        throw new FormatException($"The address '{address}' cannot be listened on: '{name}' is not an option of an endpoint. The options are {string.Join(", ", ListenSettings.Names.SkipLast(1))} and {ListenSettings.Names.Last()}, such as fastcgi://unix:/run/app/app.sock?mode=0660&group=www-data.");
+        throw new FormatException($"The address '{address}' is not valid: '{name}' is not an endpoint option. The options are {string.Join(", ", ListenSettings.Names.SkipLast(1))} and {ListenSettings.Names.Last()}, such as fastcgi://unix:/run/app/app.sock?mode=0660&group=www-data.");
     }
 
     private static FormatException Invalid(string address, string why)
-        => new($"The address '{address}' cannot be listened on: {why}. The forms are {Forms}.");
+        => new($"The address '{address}' is not valid: {why}. Valid forms are {Forms}.");
 }

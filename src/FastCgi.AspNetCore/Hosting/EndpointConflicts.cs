@@ -5,13 +5,9 @@ using Microsoft.AspNetCore.Http;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>Finds endpoints that cannot be listened on because another one of this application takes their address.</summary>
+/// <summary>Finds endpoints of this application with the same address.</summary>
 internal static class EndpointConflicts
 {
-    /// <summary>Looks at each pair.</summary>
-    /// <param name="fastCgi">Our endpoints.</param>
-    /// <param name="http">Kestrel's addresses.</param>
-    /// <exception cref="IOException">Two have one address; the message names both.</exception>
     public static void ThrowIfAny(IReadOnlyList<FastCgiListenOptions> fastCgi, IReadOnlyList<string> http)
     {
         for (var i = 0; i < fastCgi.Count; i++)
@@ -25,8 +21,8 @@ internal static class EndpointConflicts
     }
 
     private static string Explain(FastCgiListenOptions endpoint, string other, string origin) => endpoint.Origin == origin
-        ? $"{origin} names the address twice, here and as {other}. Remove one of the two, or choose another port or path"
-        : $"{endpoint.Origin} names the address, and {origin} does too, as {other}. Remove one of the two, or choose another port or path";
+        ? $"{origin} contains the address twice, here and as {other}. Remove one of them, or choose another port or path"
+        : $"both {endpoint.Origin} and {origin} contain the address, the latter as {other}. Remove one of them, or choose another port or path";
 
     private static bool AreOne(EndPoint left, EndPoint right) => (left, right) switch
     {
@@ -50,7 +46,7 @@ internal static class EndpointConflicts
         }
         catch (FormatException)
         {
-            // Kestrel says better what is wrong with it.
+            // Kestrel reports the error better.
             return false;
         }
 
@@ -61,7 +57,7 @@ internal static class EndpointConflicts
         if (address.Host.Equals("localhost", StringComparison.OrdinalIgnoreCase))
             return AreOne(ip.Address, IPAddress.Loopback) || AreOne(ip.Address, IPAddress.IPv6Loopback);
 
-        // A name that is no address means all of them.
+        // Kestrel binds a host name to all addresses.
         return AreOne(ip.Address, IPAddress.TryParse(address.Host, out var host) ? host : IPAddress.IPv6Any);
     }
 

@@ -6,42 +6,26 @@ using Microsoft.Extensions.Logging;
 namespace FastCgi.AspNetCore.Hosting;
 
 /// <summary>
-/// Where the server listens, and where Kestrel beside it. One program serves the desk and production: FastCGI endpoints are ours,
-/// http addresses are Kestrel's, and http addresses that only stand for a container's port are dropped where there is FastCGI.
+/// Decides which endpoints this server and Kestrel serve, so that one program works in development and production: FastCGI endpoints here, http
+/// addresses in Kestrel. If there is a FastCGI endpoint, http addresses that only come from a container's default ports are dropped.
 /// </summary>
-internal sealed class EndpointPlan
+internal sealed class EndpointPlan(IReadOnlyList<FastCgiListenOptions> fastCgi, IReadOnlyList<string> http)
 {
-    /// <summary>Where an endpoint was named that is in the addresses of the host.</summary>
+    /// <summary>The origin of endpoints from the addresses of the host.</summary>
     public const string UrlsOrigin = "urls";
 
-    private static readonly string s_default = "fastcgi://127.0.0.1:9000";
+    private const string Default = "fastcgi://127.0.0.1:9000";
 
-    private EndpointPlan(IReadOnlyList<FastCgiListenOptions> fastCgi, IReadOnlyList<string> http)
-    {
-        FastCgi = fastCgi;
-        Http = http;
-    }
+    public IReadOnlyList<FastCgiListenOptions> FastCgi => fastCgi;
+    public IReadOnlyList<string> Http => http;
 
-    /// <summary>Our endpoints.</summary>
-    public IReadOnlyList<FastCgiListenOptions> FastCgi { get; }
-
-    /// <summary>Kestrel's addresses.</summary>
-    public IReadOnlyList<string> Http { get; }
-
-    /// <summary>Makes the plan.</summary>
-    /// <param name="options">The endpoints that code and configuration have named.</param>
-    /// <param name="addresses">What hosting found in <c>urls</c>, or else made of HTTP_PORTS and HTTPS_PORTS.</param>
-    /// <param name="configuration">Tells which of the two it was.</param>
-    /// <param name="hasHttpEndpoints">Whether Kestrel has endpoints of its own configuration.</param>
-    /// <param name="inherited">The sockets that the process was given. They are all ours, unless endpoints name some of them.</param>
-    /// <param name="log">Where it is said what was left out.</param>
-    /// <exception cref="FormatException">An address is neither ours nor Kestrel's.</exception>
-    /// <exception cref="IOException">An inherited socket is named that there is not, or two endpoints have one address.</exception>
+    /// <param name="addresses">The addresses that hosting found in <c>urls</c>, or created from HTTP_PORTS and HTTPS_PORTS.</param>
     public static EndpointPlan Make(
         FastCgiServerOptions options,
         IEnumerable<string> addresses,
         IConfiguration? configuration,
         bool hasHttpEndpoints,
+        bool isDevelopment,
         InheritedSockets inherited,
         ILogger log)
     {
@@ -78,15 +62,15 @@ internal sealed class EndpointPlan
         }
 
         if (fastCgi.Count == 0 && (http.Count > 0 || hasHttpEndpoints))
-            log.OnlyHttp();
+            log.OnlyHttp(isDevelopment ? LogLevel.Information : LogLevel.Warning);
         else if (fastCgi.Count == 0)
-            fastCgi.Add(new FastCgiListenOptions(EndpointAddress.Parse(s_default)[0]));
+            fastCgi.Add(new FastCgiListenOptions(EndpointAddress.Parse(Default)[0]));
 
         EndpointConflicts.ThrowIfAny(fastCgi, http);
         return new EndpointPlan(fastCgi, http);
     }
 
-    /// <summary>Whether hosting made an address of a port alone.</summary>
+    /// <summary>Whether hosting created an address from a port.</summary>
     private static bool IsOfPorts(string address, IConfiguration? configuration)
         => IsOfPorts(address, "http", configuration?[WebHostDefaults.HttpPortsKey]) || IsOfPorts(address, "https", configuration?[WebHostDefaults.HttpsPortsKey]);
 

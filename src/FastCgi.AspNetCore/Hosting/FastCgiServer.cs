@@ -10,6 +10,7 @@ using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Transport;
 using FastCgi.AspNetCore.Transport.Epoll;
 using Microsoft.AspNetCore.Connections;
+using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.AspNetCore.Http.Features;
@@ -21,7 +22,7 @@ using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>The server: chooses its endpoints, listens, and stops without losing a request.</summary>
+/// <summary>Selects the endpoints, listens, and shuts down gracefully.</summary>
 internal sealed class FastCgiServer : IServer
 {
     private readonly IOptions<FastCgiServerOptions> _options;
@@ -33,7 +34,7 @@ internal sealed class FastCgiServer : IServer
     private readonly ServerAddresses _addresses = new();
     private readonly List<TransportListener> _listeners = [];
     private readonly Lock _stopLock = new();
-    private readonly CancellationTokenSource _patience = new();
+    private readonly CancellationTokenSource _stopNow = new();
     private readonly CancellationTokenSource _startGivenUp = new();
     private readonly TaskCompletionSource _startEnded = new(TaskCreationOptions.RunContinuationsAsynchronously);
     private ConnectionManager? _connections;
@@ -58,56 +59,34 @@ internal sealed class FastCgiServer : IServer
         Features.Set<IServerAddressesFeature>(_addresses);
     }
 
-    /// <inheritdoc/>
     public IFeatureCollection Features { get; } = new FeatureCollection();
 
-    /// <summary>When the server started.</summary>
     public DateTimeOffset StartedAt { get; private set; }
 
-    /// <summary>How long ago that was, whatever has become of the clock of the day since.</summary>
+    /// <summary>Independent of changes to the system clock.</summary>
     public TimeSpan Uptime => _time.GetElapsedTime(_startedAt);
-
-    /// <summary>The time of day.</summary>
     public DateTimeOffset Now => _time.GetUtcNow();
-
-    /// <summary>The warnings and errors so far.</summary>
     public EventJournal Journal { get; }
-
-    /// <summary>Whether the application has an endpoint that shows the status.</summary>
     public bool HasStatusEndpoint { get; set; }
 
-    /// <summary>Who tells the operator what to fix; <see langword="null"/> before the start, and where that is switched off.</summary>
+    /// <summary><see langword="null"/> before the start, and if advice is disabled.</summary>
     public OperatorAdvisor? Advisor { get; private set; }
-
-    /// <summary>What runs the application; <see langword="null"/> before the start.</summary>
     public RequestScheduler? Scheduler => _scheduler;
-
-    /// <summary>Whether the epoll engine runs.</summary>
     public bool HasEpoll => _engine is not null;
-
-    /// <summary>The FastCGI endpoints that are listened on.</summary>
     public IReadOnlyList<EndPoint> EndPoints => [.. _listeners.Select(static listener => listener.EndPoint)];
-
-    /// <summary>Whether the server takes connections: it has started, and does not stop.</summary>
     public bool IsRunning => Volatile.Read(ref _isRunning) && _stopping is null;
-
-    /// <summary>Whether the server has begun to stop.</summary>
     public bool IsStopping => Volatile.Read(ref _stopping) is not null;
-
-    /// <summary>The options.</summary>
     public FastCgiServerOptions Options => _options.Value;
-
-    /// <summary>The connections of web servers; <see langword="null"/> before the start.</summary>
     public ConnectionManager? Connections => _connections;
+    private bool IsDevelopment => _services.GetService<IHostEnvironment>()?.IsDevelopment() == true;
 
-    /// <inheritdoc/>
     public async Task StartAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
         where TContext : notnull
     {
         lock (_stopLock)
         {
             if (_isStarted || _stopping is not null)
-                throw new InvalidOperationException("The server has already been started, or stopped.");
+                throw new InvalidOperationException("The server has already been started or stopped.");
             _isStarted = true;
         }
 
@@ -119,26 +98,24 @@ internal sealed class FastCgiServer : IServer
         }
         catch
         {
-            // Nothing half-bound is left behind.
+            // Clean up what was bound.
             _startEnded.SetResult();
             await StopAsync(new CancellationToken(canceled: true)).ConfigureAwait(false);
             throw;
         }
     }
 
-    /// <inheritdoc/>
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         Task stopping;
         lock (_stopLock)
-            stopping = _stopping ??= StopCoreAsync(_patience.Token);
+            stopping = _stopping ??= StopCoreAsync(_stopNow.Token);
 
-        // Whoever asks last may have less patience than who asked first: Dispose has none.
-        using var registration = cancellationToken.UnsafeRegister(static state => ((CancellationTokenSource)state!).Cancel(), _patience);
+        // A later call may cancel sooner: Dispose does not wait.
+        using var registration = cancellationToken.UnsafeRegister(static state => ((CancellationTokenSource)state!).Cancel(), _stopNow);
         await stopping.ConfigureAwait(false);
     }
 
-    /// <inheritdoc/>
     public void Dispose()
     {
         StopAsync(new CancellationToken(canceled: true)).GetAwaiter().GetResult();
@@ -148,7 +125,7 @@ internal sealed class FastCgiServer : IServer
     private async Task StartCoreAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
         where TContext : notnull
     {
-        // Set first: the status can be read as soon as there are connections.
+        // First, because the status can be read as soon as there are connections.
         StartedAt = _time.GetUtcNow();
         _startedAt = _time.GetTimestamp();
         var configuration = _services.GetService<IConfiguration>();
@@ -158,7 +135,7 @@ internal sealed class FastCgiServer : IServer
             _log.SendFileFolderMissing(root.Folder);
         var hasHttpEndpoints = HttpServer.HasOwnEndpoints(configuration) || _services.GetService<KestrelSettings>()?.HasEndpoints == true;
         var inherited = InheritedSockets.OfThisProcess;
-        var plan = EndpointPlan.Make(options, _addresses, configuration, hasHttpEndpoints, inherited, _log);
+        var plan = EndpointPlan.Make(options, _addresses, configuration, hasHttpEndpoints, IsDevelopment, inherited, _log);
         if (plan.FastCgi.Count > 0 && string.Equals(configuration?["ForwardedHeaders_Enabled"], "true", StringComparison.OrdinalIgnoreCase))
             _log.ForwardedHeadersEnabled();
 
@@ -169,17 +146,17 @@ internal sealed class FastCgiServer : IServer
         if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
             _engine = CreateEpollEngine(_connections, _scheduler, isRequired: options.Transport.Engine == FastCgiTransportEngine.Epoll);
         var servesHttp = plan.Http.Count > 0 || hasHttpEndpoints;
-        var isAtDesk = servesHttp && _services.GetService<IHostEnvironment>()?.IsDevelopment() == true;
+        var mayLeaveOut = servesHttp && IsDevelopment;
         foreach (var endpoint in plan.FastCgi)
         {
-            if (await ListenAsync(endpoint, inherited, isAtDesk, cancellationToken).ConfigureAwait(false) is { } listener)
+            if (await ListenAsync(endpoint, inherited, mayLeaveOut, cancellationToken).ConfigureAwait(false) is { } listener)
                 _listeners.Add(listener);
         }
 
         if (servesHttp)
             await _httpServer.StartAsync(_services, plan.Http, _addresses.PreferHostingUrls, application, cancellationToken).ConfigureAwait(false);
 
-        // From here on nothing is awaited: a stop that comes now finds all of it. The token may hear of one that came before a little later.
+        // Do not await from here on, so that a stop sees everything. The token may report an earlier stop a little later.
         _startGivenUp.Token.ThrowIfCancellationRequested();
         cancellationToken.ThrowIfCancellationRequested();
         _connections.Start(StopWhenIdle);
@@ -192,6 +169,9 @@ internal sealed class FastCgiServer : IServer
         KeyRing.Report(_services, KeyRing.FindUsualFolder, _log);
         if (Advisor is not null)
         {
+            WebRoot.Report(_services.GetService<IWebHostEnvironment>(), AppContext.BaseDirectory, _log);
+            if (plan.FastCgi.Count > 0 && !IsDevelopment)
+                _services.GetService<HttpsRedirection>()?.Report(configuration, _addresses, _log);
             _doctor = new Doctor(_connections, _scheduler, Advisor, Journal, _time);
             _doctor.Start();
         }
@@ -219,26 +199,26 @@ internal sealed class FastCgiServer : IServer
 
     private async Task StopCoreAsync(CancellationToken cancellationToken)
     {
-        // A start that is under way would go on to listen behind the stop, and nobody would end that.
+        // Otherwise, a start in progress would listen after the stop.
         if (_isStarted && !_startEnded.Task.IsCompleted)
         {
-            await RunStepAsync("giving up the start", _startGivenUp.CancelAsync).ConfigureAwait(false);
+            await RunStepAsync("canceling the start", _startGivenUp.CancelAsync).ConfigureAwait(false);
             await _startEnded.Task.ConfigureAwait(false);
         }
 
-        await RunStepAsync("telling systemd", () => _notifier?.Stopping()).ConfigureAwait(false);
-        await RunStepAsync("taking queues from handlers", () => _scheduler?.BeginStop()).ConfigureAwait(false);
+        await RunStepAsync("notifying systemd", () => _notifier?.Stopping()).ConfigureAwait(false);
+        await RunStepAsync("moving queues to other threads", () => _scheduler?.BeginStop()).ConfigureAwait(false);
         await Task.WhenAll(_listeners.Select(listener => RunStepAsync(
             "closing the endpoint " + listener.EndPoint,
             () => listener.StopAsync(cancellationToken)))).ConfigureAwait(false);
         await Task.WhenAll(
             RunStepAsync("finishing the requests", () => _connections?.StopAsync(cancellationToken)),
             RunStepAsync("stopping Kestrel", () => _httpServer.StopAsync(cancellationToken))).ConfigureAwait(false);
-        await RunStepAsync("ending the log of records", () => _connections?.Server.Records?.Complete()).ConfigureAwait(false);
-        await RunStepAsync("ending the doctor's visits", () => _doctor?.Dispose()).ConfigureAwait(false);
-        await RunStepAsync("ending the threads", () => _scheduler?.Stop()).ConfigureAwait(false);
-        await RunStepAsync("ending the loops", () => _engine?.Stop()).ConfigureAwait(false);
-        await RunStepAsync("telling systemd", () => _notifier?.Dispose()).ConfigureAwait(false);
+        await RunStepAsync("completing the record log", () => _connections?.Server.Records?.Complete()).ConfigureAwait(false);
+        await RunStepAsync("stopping the configuration checks", () => _doctor?.Dispose()).ConfigureAwait(false);
+        await RunStepAsync("stopping the worker threads", () => _scheduler?.Stop()).ConfigureAwait(false);
+        await RunStepAsync("stopping the event loops", () => _engine?.Stop()).ConfigureAwait(false);
+        await RunStepAsync("stopping the systemd notifications", () => _notifier?.Dispose()).ConfigureAwait(false);
     }
 
     private Task RunStepAsync(string step, Action action) => RunStepAsync(step, () =>
@@ -247,7 +227,7 @@ internal sealed class FastCgiServer : IServer
         return null;
     });
 
-    /// <summary>Whatever a step of the stop does, the others have their turn.</summary>
+    /// <summary>A failed step does not prevent the others.</summary>
     private async Task RunStepAsync(string step, Func<Task?> action)
     {
         try
@@ -257,7 +237,7 @@ internal sealed class FastCgiServer : IServer
         }
         catch (OperationCanceledException)
         {
-            // There is no more time for it.
+            // The shutdown timed out.
         }
         catch (Exception exception)
         {
@@ -287,16 +267,12 @@ internal sealed class FastCgiServer : IServer
     private static bool UsesEpoll(FastCgiTransportEngine engine) => engine switch
     {
         FastCgiTransportEngine.Socket => false,
-        FastCgiTransportEngine.Epoll when !OperatingSystem.IsLinux() => throw new PlatformNotSupportedException("The epoll engine needs Linux."),
+        FastCgiTransportEngine.Epoll when !OperatingSystem.IsLinux() => throw new PlatformNotSupportedException("The epoll engine requires Linux. Set FastCgi:Transport:Engine to Auto or Socket."),
         _ => OperatingSystem.IsLinux(),
     };
 
-    /// <summary>
-    /// Listens on an endpoint. At the desk, one that was configured for another machine, where folders, groups and addresses are that are
-    /// not here, does not keep the application from serving HTTP.
-    /// </summary>
-    /// <returns><see langword="null"/> where it was left out.</returns>
-    private async ValueTask<TransportListener?> ListenAsync(FastCgiListenOptions options, InheritedSockets inherited, bool isAtDesk, CancellationToken cancellationToken)
+    /// <summary>In Development, an endpoint for another machine must not prevent the application from serving HTTP.</summary>
+    private async ValueTask<TransportListener?> ListenAsync(FastCgiListenOptions options, InheritedSockets inherited, bool mayLeaveOut, CancellationToken cancellationToken)
     {
         try
         {
@@ -307,7 +283,7 @@ internal sealed class FastCgiServer : IServer
             _log.AddressAbsent(EndpointAddress.Format(options.EndPoint));
             return null;
         }
-        catch (IOException exception) when (isAtDesk && options.Origin != EndpointPlan.UrlsOrigin)
+        catch (IOException exception) when (mayLeaveOut && options.Origin != EndpointPlan.UrlsOrigin)
         {
             _log.EndpointLeftOut(options.Origin, exception.Message);
             return null;
@@ -328,7 +304,7 @@ internal sealed class FastCgiServer : IServer
             return _engine is null ? SocketListener.Create(socket, _connections!, _scheduler!) : _engine.Listen(socket);
         }
 
-        // As Kestrel: the factory registered last that can bind it.
+        // As in Kestrel, the last registered factory that can bind it.
         foreach (var factory in _services.GetServices<IConnectionListenerFactory>().Reverse())
         {
             if (factory is not IConnectionListenerFactorySelector selector || selector.CanBind(options.EndPoint))
@@ -338,10 +314,10 @@ internal sealed class FastCgiServer : IServer
             }
         }
 
-        throw new InvalidOperationException($"No registered {nameof(IConnectionListenerFactory)} can bind {options}.");
+        throw new InvalidOperationException($"No registered {nameof(IConnectionListenerFactory)} can bind {options}. Register one, or remove the endpoint.");
     }
 
-    /// <summary>Binds. A start that is given up does not wait for a factory that goes on; what it makes then is disposed of.</summary>
+    /// <summary>A canceled start does not wait for a factory that ignores it; a late listener is disposed.</summary>
     private async Task<IConnectionListener> BindAsync(IConnectionListenerFactory factory, EndPoint endPoint, CancellationToken cancellationToken)
     {
         var binding = factory.BindAsync(endPoint, cancellationToken).AsTask();
@@ -378,13 +354,12 @@ internal sealed class FastCgiServer : IServer
 
     private void LogStatusEndpoints(IReadOnlyList<(string Path, StatusAudience Audience)> endpoints)
     {
-        var isDevelopment = _services.GetService<IHostEnvironment>()?.IsDevelopment() == true;
         foreach (var (path, audience) in endpoints)
         {
-            if (audience == StatusAudience.Development && !isDevelopment)
+            if (audience == StatusAudience.Development && !IsDevelopment)
                 _log.StatusNotShown(path);
             else
-                _log.StatusShown(path, audience == StatusAudience.Authorized ? "whom its authorization policy admits" : "everybody who reaches it");
+                _log.StatusShown(path, audience == StatusAudience.Authorized ? "users whom its authorization policy admits" : "anyone who can reach it");
         }
     }
 }

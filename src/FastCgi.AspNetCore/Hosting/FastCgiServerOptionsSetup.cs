@@ -6,15 +6,11 @@ namespace FastCgi.AspNetCore.Hosting;
 
 using static SettingValues;
 
-/// <summary>
-/// Reads the section <c>FastCgi</c> of the configuration. By hand, so that it works in a trimmed application, and so that a name or
-/// value that is not understood is an error that says where it stands.
-/// </summary>
+/// <summary>Binds the section <c>FastCgi</c> by hand: works in trimmed applications, and reports the path of unknown and invalid settings.</summary>
 internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : IConfigureOptions<FastCgiServerOptions>
 {
     private readonly IConfigurationSection _section = configuration.GetSection(KnownSettings.Root);
 
-    /// <inheritdoc/>
     public void Configure(FastCgiServerOptions options)
     {
         foreach (var setting in _section.GetChildren())
@@ -66,7 +62,7 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             limits.MinRequestBodyDataRate = ReadDataRate(limit);
     }
 
-    /// <summary>An empty value is none, as with other limits; the grace period has Kestrel's default.</summary>
+    /// <summary>An empty value means no limit; the grace period has Kestrel's default.</summary>
     private static MinDataRate? ReadDataRate(IConfigurationSection setting)
     {
         if (!setting.GetChildren().Any())
@@ -124,7 +120,7 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
     {
         var url = endpoint["Url"];
         if (string.IsNullOrEmpty(url))
-            throw new InvalidOperationException($"Configuration: {endpoint.Path} has no Url, such as fastcgi://127.0.0.1:9000.");
+            throw new InvalidOperationException($"Configuration: {endpoint.Path} has no Url. Add one, such as fastcgi://127.0.0.1:9000.");
 
         Set(endpoint.GetSection("Url"), () => options.Listen(url, listen =>
         {
@@ -134,7 +130,7 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
         }));
     }
 
-    /// <summary>Sets an option of an endpoint. A list may be one value with commas, because there are none in the environment and on the command line.</summary>
+    /// <summary>Environment variables and the command line have no lists, so a list may be one comma-separated value.</summary>
     private static void ApplyListenOption(IConfigurationSection setting, FastCgiListenOptions listen)
     {
         var items = setting.GetChildren().Select(static item => item.Value).Append(setting.Value).Where(static value => value is not null).ToList();
@@ -143,12 +139,12 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
             throw Unknown(setting);
     }
 
-    /// <summary>The settings of a group, which has no value of its own.</summary>
+    /// <summary>A group has no value of its own.</summary>
     private static IEnumerable<IConfigurationSection> Members(IConfigurationSection group) => string.IsNullOrEmpty(group.Value)
         ? group.GetChildren()
-        : throw new InvalidOperationException($"Configuration: {group.Path} = '{group.Value}' is not valid: it is a group of settings, not a value.");
+        : throw new InvalidOperationException($"Configuration: {group.Path} = '{group.Value}' is not valid: it is a group of settings and has no value.");
 
-    /// <summary>Says where a value stands that the setter, or its parser, does not take.</summary>
+    /// <summary>Reports the path of a value that the setter or its parser rejects.</summary>
     private static void Set(IConfigurationSection setting, Action apply, bool isList = false)
     {
         if (!isList && setting.GetChildren().FirstOrDefault() is { } member)
@@ -166,7 +162,7 @@ internal sealed class FastCgiServerOptionsSetup(IConfiguration configuration) : 
 
     private static InvalidOperationException Unknown(IConfigurationSection setting)
     {
-        var advice = KnownSettings.FindLike(setting.Path) is { } path ? $"Did you mean {path}?" : "See FastCgiServerOptions for those that are.";
+        var advice = KnownSettings.FindLike(setting.Path) is { } path ? $"Did you mean {path}?" : "See FastCgiServerOptions for the options.";
         return new($"Configuration: {setting.Path} is not an option of the FastCGI server. {advice}");
     }
 }

@@ -7,56 +7,40 @@ using Microsoft.AspNetCore.Connections;
 namespace FastCgi.AspNetCore.Hosting;
 
 /// <summary>
-/// The listening sockets that this process was given by whoever started it: at descriptor 0 by a web server or spawn-fcgi, from
-/// descriptor 3 on by systemd. They stay open to the end of the process, so that a server can stop and another one start.
+/// The listening sockets from the parent process: descriptor 0 from a web server or spawn-fcgi, descriptors from 3 on from systemd. They stay open until
+/// the process ends, so that another server can start after this one.
 /// </summary>
-internal sealed class InheritedSockets
+/// <param name="refusal">Why passed sockets are not for this process, if so.</param>
+internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, string? refusal = null)
 {
     private static readonly Lazy<InheritedSockets> s_ofThisProcess = new(Claim);
 
-    private readonly IReadOnlyList<InheritedSocket> _sockets;
-
-    /// <param name="sockets">The sockets.</param>
-    /// <param name="refusal">Why sockets that were passed are not for this process; <see langword="null"/> if there is no doubt.</param>
-    public InheritedSockets(IReadOnlyList<InheritedSocket> sockets, string? refusal = null)
-    {
-        _sockets = sockets;
-        Refusal = refusal;
-    }
-
-    /// <summary>Those of this process. The first use looks for them, and keeps them from the programs that this process starts.</summary>
-    /// <exception cref="IOException">What was passed cannot be understood.</exception>
+    /// <summary>The sockets of this process. The first access finds them, and hides them from child processes.</summary>
     public static InheritedSockets OfThisProcess => s_ofThisProcess.Value;
+    public string? Refusal => refusal;
 
-    /// <summary>Why sockets that were passed are not for this process; <see langword="null"/> if there is no doubt.</summary>
-    public string? Refusal { get; }
+    /// <summary>The endpoints, if none is named explicitly.</summary>
+    public IEnumerable<FastCgiListenOptions> Endpoints => sockets.Select(static socket => new FastCgiListenOptions(ToEndPoint(socket)) { Origin = "the parent process" });
 
-    /// <summary>What to listen on if no endpoint says which of them.</summary>
-    public IEnumerable<FastCgiListenOptions> Endpoints => _sockets.Select(static socket => new FastCgiListenOptions(ToEndPoint(socket)) { Origin = "what started the process" });
-
-    /// <summary>Whether an endpoint names an inherited socket.</summary>
     public static bool IsNamedBy(FastCgiListenOptions options) => options.EndPoint is InheritedSocketEndPoint or FileHandleEndPoint;
 
-    /// <summary>Replaces an endpoint that is a name by those of all sockets that have it.</summary>
-    /// <exception cref="IOException">There is none.</exception>
+    /// <summary>Replaces a name by the endpoints of all sockets with that name.</summary>
     public IEnumerable<FastCgiListenOptions> Resolve(FastCgiListenOptions options)
     {
         if (options.EndPoint is not InheritedSocketEndPoint { Name: var name })
             return [options];
 
-        var named = _sockets.Where(socket => socket.Name == name).Select(socket => options.At(ToEndPoint(socket))).ToList();
+        var named = sockets.Where(socket => socket.Name == name).Select(socket => options.At(ToEndPoint(socket))).ToList();
         return named.Count > 0 ? named : throw new IOException($"Failed to listen on {options}: {ExplainMissing(name)}.");
     }
 
-    /// <summary>The socket at a descriptor.</summary>
-    /// <exception cref="IOException">There is none that can be listened on.</exception>
     public ListeningSocket Open(FileHandleEndPoint endPoint)
     {
-        var descriptor = _sockets.FirstOrDefault(socket => (ulong)socket.Number == endPoint.FileHandle)?.Descriptor ?? (int)endPoint.FileHandle;
+        var descriptor = sockets.FirstOrDefault(socket => (ulong)socket.Number == endPoint.FileHandle)?.Descriptor ?? (int)endPoint.FileHandle;
         if (!Descriptors.IsOpen(descriptor))
-            throw Failure(endPoint, "the descriptor is not open. The program that starts this one must leave a listening socket there, as spawn-fcgi does at 0 and systemd from 3 on");
+            throw Failure(endPoint, "the descriptor is not open. The parent process must pass a listening socket, as spawn-fcgi does at 0 and systemd from 3 on");
         if (!Descriptors.IsListening(descriptor))
-            throw Failure(endPoint, "the descriptor is not a listening socket. The program that starts this one must call listen() on it, as spawn-fcgi and systemd (Accept=no) do");
+            throw Failure(endPoint, "the descriptor is not a listening socket. The parent process must call listen() on it, as spawn-fcgi and systemd (Accept=no) do");
 
         Descriptors.SetCloseOnExec(descriptor);
         var socket = new Socket(new SafeSocketHandle(descriptor, ownsHandle: false));
@@ -66,16 +50,16 @@ internal sealed class InheritedSockets
             {
                 EndPoint = socket.LocalEndPoint ?? endPoint,
                 IsShared = true,
-                // Of descriptor 0, a web server makes a new one for the next process.
+                // A web server creates a new socket at descriptor 0 for the next process.
                 IsPassedOn = endPoint.FileHandle != 0,
             };
         }
 
         socket.Dispose();
-        throw Failure(endPoint, "the socket is not a stream socket (ListenStream= of systemd)");
+        throw Failure(endPoint, "the socket is not a stream socket. Use ListenStream= in the systemd unit");
     }
 
-    /// <summary>Looks for them; a second time, there are none. For tests: <see cref="OfThisProcess"/> keeps them.</summary>
+    /// <summary>Finds the sockets. A second call finds none. For tests; otherwise, use <see cref="OfThisProcess"/>.</summary>
     internal static InheritedSockets Claim()
     {
         if (OperatingSystem.IsWindows())
@@ -87,24 +71,24 @@ internal sealed class InheritedSockets
         var isOurs = SocketActivation.IsFor(process, Environment.ProcessId);
         var passed = isOurs ? SocketActivation.Read(process, count, names) : [];
 
-        // They are not for the programs that this process starts.
+        // Hide them from child processes.
         Environment.SetEnvironmentVariable(SocketActivation.ProcessVariable, null);
         Environment.SetEnvironmentVariable(SocketActivation.CountVariable, null);
         Environment.SetEnvironmentVariable(SocketActivation.NamesVariable, null);
 
         StandardStreams.Secure();
-        var sockets = new List<InheritedSocket>();
+        var found = new List<InheritedSocket>();
         if (Descriptors.IsListening(0))
-            sockets.Add(new InheritedSocket(0, Descriptors.MoveFromStandardStream(0), Name: null));
+            found.Add(new InheritedSocket(0, Descriptors.MoveFromStandardStream(0), Name: null));
         foreach (var (descriptor, name) in passed)
         {
             Descriptors.SetCloseOnExec(descriptor);
-            sockets.Add(new InheritedSocket(descriptor, descriptor, name));
+            found.Add(new InheritedSocket(descriptor, descriptor, name));
         }
 
         var isRefused = !isOurs && !string.IsNullOrEmpty(process) && !string.IsNullOrEmpty(count);
-        return new InheritedSockets(sockets, isRefused
-            ? $"{SocketActivation.ProcessVariable} is {process} and this is process {Environment.ProcessId}. A script that starts the application must do so with exec"
+        return new InheritedSockets(found, isRefused
+            ? $"{SocketActivation.ProcessVariable} is {process} but this is process {Environment.ProcessId}. A script must start the application with exec"
             : null);
     }
 
@@ -115,11 +99,15 @@ internal sealed class InheritedSockets
 
     private string ExplainMissing(string name)
     {
-        var names = string.Join(", ", _sockets.Select(static socket => socket.Name).OfType<string>().Distinct());
-        return Refusal is not null
-            ? $"the sockets that were passed are not for this process: {Refusal}"
-            : $"no socket of the name '{name}' was passed to this process. " + (names.Length == 0
-                ? "None was; systemd passes those of the .socket unit"
-                : $"There is {names}; the name is FileDescriptorName= of the .socket unit");
+        var names = string.Join(", ", sockets.Select(static socket => socket.Name).OfType<string>().Distinct());
+        return refusal is not null
+            ? $"the passed sockets are not for this process: {refusal}"
+            : $"no socket named '{name}' was passed to this process. " + (names.Length == 0
+                ? "No sockets were passed; systemd passes those of the .socket unit"
+                : $"The passed names are {names}; set FileDescriptorName= in the .socket unit");
     }
 }
+
+/// <summary>A listening socket from the parent process.</summary>
+/// <param name="Number">Its original descriptor, as in <c>fastcgi://fd:N</c>.</param>
+internal sealed record InheritedSocket(int Number, int Descriptor, string? Name);

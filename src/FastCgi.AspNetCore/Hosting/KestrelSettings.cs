@@ -6,23 +6,19 @@ using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// What the application has set on Kestrel, for which it was written. What means the same here counts here too, unless a setting of
-/// FastCGI says otherwise: it is applied before all of those.
-/// </summary>
+/// <summary>Applies Kestrel options with an equivalent to FastCGI. All FastCGI settings take precedence.</summary>
 internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOptions<FastCgiServerOptions>, IConfigureOptions<KestrelServerOptions>
 {
     private readonly List<(string Name, Func<FastCgiServerOptions, bool> IsInEffect)> _taken = [];
     private readonly List<string> _meaningless = [];
     private Exception? _failure;
 
-    /// <summary>Whether the application has named endpoints in the code, which are Kestrel's. One that sets defaults for them too is not seen.</summary>
+    /// <summary>Whether the application configured Kestrel endpoints in code. Not detected if it also configures endpoint defaults.</summary>
     public bool HasEndpoints { get; private set; }
 
-    /// <summary>Before the application's own code: the defaults are applied to each endpoint that it names.</summary>
+    /// <summary>Runs before the application's code; Kestrel applies the defaults to each endpoint that the application adds.</summary>
     public void Configure(KestrelServerOptions options) => options.ConfigureEndpointDefaults(_ => HasEndpoints = true);
 
-    /// <inheritdoc/>
     public void Configure(FastCgiServerOptions options)
     {
         _taken.Clear();
@@ -36,13 +32,13 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
         }
         catch (Exception exception)
         {
-            // It is the application's code, such as one that reads a certificate that only Kestrel needs.
+            // Application code failed, for example by reading a certificate that only Kestrel needs.
             _failure = exception;
             HasEndpoints = false;
         }
     }
 
-    /// <summary>Tells what of it counts, and what has no meaning.</summary>
+    /// <summary>Logs the options that apply, and those without effect.</summary>
     public void Report(FastCgiServerOptions options, ILogger log)
     {
         if (_failure is not null)
@@ -68,7 +64,7 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
             Take("Limits.MaxRequestBodySize", ours.MaxRequestBodySize = limits.MaxRequestBodySize, static o => o.Limits.MaxRequestBodySize);
         if (Differs(limits.MaxRequestBufferSize, defaults.MaxRequestBufferSize))
             Take("Limits.MaxRequestBufferSize", ours.MaxRequestBufferSize = limits.MaxRequestBufferSize, static o => o.Limits.MaxRequestBufferSize);
-        // Kestrel's 0 makes each write wait until it is sent, which is what the least number does.
+        // In Kestrel, 0 makes each write wait until it is sent; here, 1 does.
         if (Differs(limits.MaxResponseBufferSize, defaults.MaxResponseBufferSize))
             Take("Limits.MaxResponseBufferSize", ours.MaxResponseBufferSize = limits.MaxResponseBufferSize is 0 ? 1 : limits.MaxResponseBufferSize, static o => o.Limits.MaxResponseBufferSize);
         if (Differs(limits.MaxConcurrentConnections, defaults.MaxConcurrentConnections))
@@ -87,7 +83,7 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
         NameIf(kestrel.AllowHostHeaderOverride != initial.AllowHostHeaderOverride, "AllowHostHeaderOverride");
         NameIf(kestrel.AllowResponseHeaderCompression != initial.AllowResponseHeaderCompression, "AllowResponseHeaderCompression");
         NameIf(kestrel.DisableStringReuse != initial.DisableStringReuse, "DisableStringReuse");
-        NameIf(limits.KeepAliveTimeout != defaults.KeepAliveTimeout, "Limits.KeepAliveTimeout (the web server's; FastCgi:Limits:KeepAliveTimeout is about its connections)");
+        NameIf(limits.KeepAliveTimeout != defaults.KeepAliveTimeout, "Limits.KeepAliveTimeout (set by the web server for clients; FastCgi:Limits:KeepAliveTimeout applies to its own connections)");
         NameIf(limits.MaxRequestHeaderCount != defaults.MaxRequestHeaderCount, "Limits.MaxRequestHeaderCount (FastCgi:Limits:MaxRequestParameterCount)");
         NameIf(limits.MaxRequestHeadersTotalSize != defaults.MaxRequestHeadersTotalSize, "Limits.MaxRequestHeadersTotalSize (FastCgi:Limits:MaxRequestParametersTotalSize)");
         NameIf(limits.MaxRequestLineSize != defaults.MaxRequestLineSize, "Limits.MaxRequestLineSize");

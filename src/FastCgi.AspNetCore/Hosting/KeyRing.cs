@@ -9,26 +9,21 @@ using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>Whether the keys of Data Protection outlive the process: a service of systemd without a home has no place for them.</summary>
+/// <summary>Detects Data Protection keys that do not survive a restart: a systemd service without a home has no folder for them.</summary>
 internal static class KeyRing
 {
-    /// <summary>Reports keys that are in memory alone.</summary>
-    /// <param name="services">The services of the application.</param>
-    /// <param name="findUsualFolder">The folder that ASP.NET Core takes if the application names none; <see langword="null"/> if there is none.</param>
-    /// <param name="log">The log.</param>
     public static void Report(IServiceProvider services, Func<DirectoryInfo?> findUsualFolder, ILogger log)
     {
-        // Windows has the registry besides.
+        // Windows also has the registry.
         if (OperatingSystem.IsWindows() || services.GetService<IServiceProviderIsService>()?.IsService(typeof(IDataProtectionProvider)) != true)
             return;
 
         ReportUsed(services, findUsualFolder, log);
     }
 
-    /// <summary>The folder that ASP.NET Core takes if the application names none.</summary>
     public static DirectoryInfo? FindUsualFolder() => FileSystemXmlRepository.DefaultKeyStorageDirectory;
 
-    /// <summary>Apart, so that an application without Data Protection does not load it.</summary>
+    /// <summary>Separate, so that Data Protection is loaded only if the application uses it.</summary>
     [MethodImpl(MethodImplOptions.NoInlining)]
     private static void ReportUsed(IServiceProvider services, Func<DirectoryInfo?> findUsualFolder, ILogger log)
     {
@@ -39,7 +34,7 @@ internal static class KeyRing
         }
         catch (Exception)
         {
-            // The application's own settings threw, which those that use the keys meet themselves. Advice does not end a start.
+            // The application's configuration threw; users of the keys will report it. Advice must not prevent the start.
         }
     }
 }

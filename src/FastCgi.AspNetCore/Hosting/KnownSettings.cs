@@ -4,13 +4,11 @@ namespace FastCgi.AspNetCore.Hosting;
 
 using static SettingValues;
 
-/// <summary>The settings of the section <c>FastCgi</c>: their names, and what each sets.</summary>
+/// <summary>The settings of the section <c>FastCgi</c>.</summary>
 internal static class KnownSettings
 {
-    /// <summary>The section.</summary>
     public const string Root = "FastCgi";
 
-    /// <summary>Those of the section itself.</summary>
     public static Dictionary<string, Action<IConfigurationSection, FastCgiServerOptions>> Server { get; } = new(StringComparer.OrdinalIgnoreCase)
     {
         ["AllowSynchronousIO"] = static (setting, options) => options.AllowSynchronousIO = Flag(setting),
@@ -25,7 +23,6 @@ internal static class KnownSettings
         ["TrustScriptName"] = static (setting, options) => options.TrustScriptName = Flag(setting),
     };
 
-    /// <summary>Those of <c>Limits</c>.</summary>
     public static Dictionary<string, Action<IConfigurationSection, FastCgiServerLimits>> Limits { get; } = new(StringComparer.OrdinalIgnoreCase)
     {
         ["MaxConcurrentConnections"] = static (setting, limits) => limits.MaxConcurrentConnections = OptionalNumber(setting),
@@ -48,7 +45,6 @@ internal static class KnownSettings
         ["LingerTimeout"] = static (setting, limits) => limits.LingerTimeout = Time(setting),
     };
 
-    /// <summary>Those of <c>Transport</c>.</summary>
     public static Dictionary<string, Action<IConfigurationSection, FastCgiTransportOptions>> Transport { get; } = new(StringComparer.OrdinalIgnoreCase)
     {
         ["Engine"] = static (setting, transport) => transport.Engine = Choice<FastCgiTransportEngine>(setting),
@@ -57,7 +53,7 @@ internal static class KnownSettings
         ["MaxBlockingThreads"] = static (setting, transport) => transport.MaxBlockingThreads = Number(setting),
     };
 
-    // Those that mean nearly the same, and are less like it than like another one.
+    // Kestrel names that are closer to the name of another setting.
     private static readonly Dictionary<string, string> s_kestrelNames = new(StringComparer.OrdinalIgnoreCase)
     {
         ["RequestHeadersTimeout"] = nameof(FastCgiServerLimits.RequestParametersTimeout),
@@ -65,7 +61,6 @@ internal static class KnownSettings
         ["MaxRequestHeadersTotalSize"] = nameof(FastCgiServerLimits.MaxRequestParametersTotalSize),
     };
 
-    /// <summary>The paths of all settings.</summary>
     public static IEnumerable<string> Paths =>
     [
         .. Server.Keys.Concat(["Transport", "Endpoints", "SendFile", "Roles", "ReservedPaths", "Limits"]).Select(static name => $"{Root}:{name}"),
@@ -82,9 +77,7 @@ internal static class KnownSettings
         $"{Root}:SendFile:Roots:NAME:Location",
     ];
 
-    /// <summary>The setting that somebody may have meant who wrote another name.</summary>
-    /// <param name="path">The path of a setting that is not known.</param>
-    /// <returns>Its path; <see langword="null"/> if none is like it.</returns>
+    /// <summary>Suggests a setting for an unknown path.</summary>
     public static string? FindLike(string path)
     {
         var (group, name) = Split(path);
@@ -98,7 +91,7 @@ internal static class KnownSettings
             .FirstOrDefault();
     }
 
-    /// <summary>Puts the name that was given into a path, where it is one of the same group.</summary>
+    /// <summary>Replaces NAME in a candidate if it is in the same group.</summary>
     private static string Place(string candidate, string group)
     {
         var (pattern, name) = Split(candidate);
@@ -113,7 +106,7 @@ internal static class KnownSettings
         return colon < 0 ? (string.Empty, path) : (path[..colon], path[(colon + 1)..]);
     }
 
-    /// <summary>How many letters differ. A name that only lacks some, such as MaxConnections, is one away.</summary>
+    /// <summary>The edit distance. A name that only lacks letters, such as MaxConnections, has distance 1.</summary>
     private static int GetDistance(string written, string known)
     {
         var (left, right) = (written.ToUpperInvariant(), known.ToUpperInvariant());

@@ -9,13 +9,9 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// Tells at start if Kestrel was registered behind this server and so took its place: nothing else would say so. The server of a test
-/// may, and so may Kestrel in Development, unless a FastCGI address is asked for.
-/// </summary>
+/// <summary>Warns if Kestrel was registered after this server and replaced it. In Development, that is normal without a FastCGI address.</summary>
 internal sealed class LastServer(IServer server, IHostEnvironment environment, ILoggerFactory loggers) : IStartupFilter
 {
-    /// <inheritdoc/>
     public Action<IApplicationBuilder> Configure(Action<IApplicationBuilder> next)
     {
         var isKestrel = server.GetType().Assembly == typeof(KestrelServerOptions).Assembly;

@@ -2,7 +2,7 @@ using System.Globalization;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>The options of an endpoint as text: in the configuration, and behind the question mark of an address.</summary>
+/// <summary>Endpoint options as text, in configuration and in the query of an address.</summary>
 internal static class ListenSettings
 {
     private static readonly Dictionary<string, Action<string?, FastCgiListenOptions>> s_settings = new(StringComparer.OrdinalIgnoreCase)
@@ -17,17 +17,10 @@ internal static class ListenSettings
         ["allowedGroups"] = static (value, listen) => AddAll(value, listen.AllowedGroups),
     };
 
-    /// <summary>The names, as they stand in an address.</summary>
     public static IReadOnlyCollection<string> Names => s_settings.Keys;
 
-    /// <summary>Whether an option is a list, to which each value is added.</summary>
     public static bool IsList(string name) => name.StartsWith("allowed", StringComparison.OrdinalIgnoreCase);
 
-    /// <summary>Sets an option.</summary>
-    /// <returns><see langword="false"/> if there is none of the name.</returns>
-    /// <exception cref="FormatException">The value is not understood.</exception>
-    /// <exception cref="OverflowException">The value is too large.</exception>
-    /// <exception cref="ArgumentException">The option does not take the value.</exception>
     public static bool TryApply(string name, string? value, FastCgiListenOptions listen)
     {
         if (!s_settings.TryGetValue(name, out var apply))
@@ -39,23 +32,21 @@ internal static class ListenSettings
 
     private static string Required(string? value) => value ?? throw new FormatException("a value is missing.");
 
-    /// <summary>A list, which is one value with commas.</summary>
     private static void AddAll(string? value, IList<string> list)
     {
         var items = value?.Split(',', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries) ?? [];
         if (items.Length == 0)
-            throw new FormatException("the list is empty; leave it out to allow everybody.");
+            throw new FormatException("the list is empty; remove it to allow all peers.");
         foreach (var item in items)
             list.Add(item);
     }
 
-    /// <summary>Permissions, as chmod has them.</summary>
     private static UnixFileMode Mode(string digits)
     {
         if (digits.Length == 4 && digits[0] == '0')
             digits = digits[1..];
         return digits.Length == 3 && digits.All(static digit => digit is >= '0' and <= '7')
             ? (UnixFileMode)Convert.ToInt32(digits, 8)
-            : throw new FormatException("a mode is three octal digits, such as 660.");
+            : throw new FormatException("a mode has three octal digits, such as 660.");
     }
 }

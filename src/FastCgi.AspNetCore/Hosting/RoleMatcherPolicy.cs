@@ -7,15 +7,12 @@ using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// Keeps the roles apart: a page must not answer the question whether it may be shown, and an authorizer must not answer a client. It
-/// costs nothing where there is no role but Responder.
-/// </summary>
+/// <summary>Selects endpoints by role: a page must not answer for an authorizer, and an authorizer must not answer a client.</summary>
 internal sealed class RoleMatcherPolicy(IOptions<FastCgiServerOptions> options) : MatcherPolicy, IEndpointSelectorPolicy
 {
     private readonly ConditionalWeakTable<RouteEndpoint, Endpoint> _observed = [];
 
-    // With those that choose by other properties of the request than its path, such as the host.
+    // Like policies that select by other properties than the path, such as the host.
     public override int Order => -100;
 
     public bool AppliesToEndpoints(IReadOnlyList<Endpoint> endpoints)
@@ -23,7 +20,7 @@ internal sealed class RoleMatcherPolicy(IOptions<FastCgiServerOptions> options) 
 
     public Task ApplyAsync(HttpContext httpContext, CandidateSet candidates)
     {
-        // What came over HTTP to Kestrel beside us has no such feature.
+        // Absent for requests of Kestrel.
         var role = httpContext.Features.Get<IFastCgiRequestFeature>()?.Role ?? FastCgiRole.Responder;
         for (var i = 0; i < candidates.Count; i++)
         {
@@ -40,7 +37,7 @@ internal sealed class RoleMatcherPolicy(IOptions<FastCgiServerOptions> options) 
         return Task.CompletedTask;
     }
 
-    /// <summary>The endpoint, with which the request learns whether an answer is the authorizer's own.</summary>
+    /// <summary>Wraps an endpoint, so that the request knows whether a response is the authorizer's own.</summary>
     private static RouteEndpoint Observe(RouteEndpoint endpoint)
     {
         return new RouteEndpoint(AskAsync, endpoint.RoutePattern, endpoint.Order, endpoint.Metadata, endpoint.DisplayName);
@@ -52,7 +49,7 @@ internal sealed class RoleMatcherPolicy(IOptions<FastCgiServerOptions> options) 
             try
             {
                 await endpoint.RequestDelegate!(context);
-                // Sent at once, so that nothing that follows can change it.
+                // Start the response now, so that no later middleware can change it.
                 var response = context.Response;
                 if (!response.HasStarted && response.StatusCode < StatusCodes.Status400BadRequest && request?.MayAnswerAuthorizer(response.StatusCode) == true)
                     await response.StartAsync();

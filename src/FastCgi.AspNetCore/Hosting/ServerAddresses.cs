@@ -3,18 +3,15 @@ using Microsoft.AspNetCore.Hosting.Server.Features;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>What the server is to listen on, and from its start on what it listens on; then nobody else can change it, as in Kestrel.</summary>
+/// <summary>The configured addresses and, after the start, the bound addresses. Read-only then, as in Kestrel.</summary>
 internal sealed class ServerAddresses : Collection<string>, IServerAddressesFeature
 {
     private bool _isPublished;
 
-    /// <inheritdoc/>
     public ICollection<string> Addresses => this;
-
-    /// <inheritdoc/>
     public bool PreferHostingUrls { get; set; }
 
-    /// <summary>Puts what is listened on in place of what was asked for.</summary>
+    /// <summary>Replaces the configured addresses by the bound ones.</summary>
     public void Publish(IEnumerable<string> addresses)
     {
         Items.Clear();

@@ -6,31 +6,25 @@ using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// The meter of the server. Its instruments are observable: they read what the server knows anyway when somebody collects, and cost a
-/// request nothing, be there a listener or not. The one that is not, of the connections' durations, is recorded when a connection has
-/// ended.
-/// </summary>
+/// <summary>The meter of the server. All instruments but one are observable: they read existing state, so a request costs nothing.</summary>
 internal static class ServerMetrics
 {
-    /// <summary>The name of the meter.</summary>
     public const string MeterName = "FastCgi.AspNetCore";
 
-    // The instruments that read the same walk over the connections.
+    // Instruments that share a walk over the connections.
     private const int OpenedConnections = 1;
     private const int ReceivedBytes = 2;
     private const int SentBytes = 4;
     private const int BegunRequests = 8;
     private const int ActiveRequests = 16;
 
-    // A second is what they are measured to; web servers keep connections for a minute to hours.
+    // Measured in whole seconds; web servers keep connections for a minute to hours.
     private static readonly InstrumentAdvice<double> s_durations = new() { HistogramBucketBoundaries = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600] };
 
-    /// <summary>Makes the instrument that is recorded. The factory of the meter disposes of all of them.</summary>
+    /// <summary>The meter factory disposes the instruments.</summary>
     public static Histogram<double> CreateDurations(Meter meter)
-        => meter.CreateHistogram<double>("fastcgi.server.connection.duration", "s", "How long connections of web servers were open.", tags: null, s_durations);
+        => meter.CreateHistogram<double>("fastcgi.server.connection.duration", "s", "Duration of connections of web servers.", tags: null, s_durations);
 
-    /// <summary>Makes the instruments that are read.</summary>
     public static void Observe(Meter meter, ConnectionManager connections, RequestScheduler scheduler)
     {
         var totals = CollectedTotals.Of(connections);
@@ -44,52 +38,51 @@ internal static class ServerMetrics
     {
         var counters = connections.Server.Counters;
         meter.CreateObservableUpDownCounter(
-            "fastcgi.server.active_connections", () => (long)connections.Count, "{connection}", "Connections of web servers that are open.");
+            "fastcgi.server.active_connections", () => (long)connections.Count, "{connection}", "Open connections of web servers.");
         meter.CreateObservableCounter(
-            "fastcgi.server.connections", () => totals.Read(OpenedConnections).Totals.Connections, "{connection}", "Connections of web servers that were opened.");
+            "fastcgi.server.connections", () => totals.Read(OpenedConnections).Totals.Connections, "{connection}", "Connections opened by web servers.");
         meter.CreateObservableCounter(
-            "fastcgi.server.rejected_connections", () => counters.RejectedConnections, "{connection}", "Connections that were closed at once, because there was no place for them.");
+            "fastcgi.server.rejected_connections", () => counters.RejectedConnections, "{connection}", "Connections closed because of a limit.");
         meter.CreateObservableCounter(
-            "fastcgi.server.refused_connections", () => counters.RefusedPeers, "{connection}", "Connections of peers that may not connect.");
+            "fastcgi.server.refused_connections", () => counters.RefusedPeers, "{connection}", "Connections of peers that are not allowed.");
         meter.CreateObservableCounter(
-            "fastcgi.server.received", () => totals.Read(ReceivedBytes).Totals.BytesReceived, "By", "Bytes that web servers have sent.");
+            "fastcgi.server.received", () => totals.Read(ReceivedBytes).Totals.BytesReceived, "By", "Bytes received from web servers.");
         meter.CreateObservableCounter(
-            "fastcgi.server.sent", () => totals.Read(SentBytes).Totals.BytesSent, "By", "Bytes that were sent to web servers.");
+            "fastcgi.server.sent", () => totals.Read(SentBytes).Totals.BytesSent, "By", "Bytes sent to web servers.");
     }
 
     private static void ObserveRequests(Meter meter, ServerContext server, CollectedTotals totals)
     {
         var counters = server.Counters;
         meter.CreateObservableUpDownCounter(
-            "fastcgi.server.active_requests", () => totals.Read(ActiveRequests).ActiveRequests, "{request}", "Requests that the application works on.");
+            "fastcgi.server.active_requests", () => totals.Read(ActiveRequests).ActiveRequests, "{request}", "Requests that the application is handling.");
         meter.CreateObservableCounter(
-            "fastcgi.server.requests", () => totals.Read(BegunRequests).Totals.Requests, "{request}", "Requests that have begun.");
+            "fastcgi.server.requests", () => totals.Read(BegunRequests).Totals.Requests, "{request}", "Requests started.");
         meter.CreateObservableUpDownCounter(
-            "fastcgi.server.queued_requests", () => (long)server.Admission.QueuedCount, "{request}", "Requests that wait because MaxConcurrentRequests are under way.");
+            "fastcgi.server.queued_requests", () => (long)server.Admission.QueuedCount, "{request}", "Requests that wait because MaxConcurrentRequests are active.");
         meter.CreateObservableCounter(
             "fastcgi.server.rejected_requests", () => TagRejections(counters), "{request}", "Requests that the server answered itself, or whose body it refused.");
         meter.CreateObservableCounter(
-            "fastcgi.server.aborted_requests", () => Tag("fastcgi.abort.cause", counters.AbortedRequests), "{request}", "Requests that ended before their answer was complete.");
+            "fastcgi.server.aborted_requests", () => Tag("fastcgi.abort.cause", counters.AbortedRequests), "{request}", "Requests that ended before their response was complete.");
         meter.CreateObservableCounter(
-            "fastcgi.server.protocol_errors", () => Tag("error.type", counters.ProtocolErrors), "{error}", "Connections that were closed because of what came on them.");
+            "fastcgi.server.protocol_errors", () => Tag("error.type", counters.ProtocolErrors), "{error}", "Connections closed because of a protocol error.");
     }
 
     private static void ObserveResources(Meter meter, ConnectionManager connections, RequestScheduler scheduler)
     {
         var server = connections.Server;
         meter.CreateObservableUpDownCounter(
-            "fastcgi.server.buffer_memory", () => server.Buffers.AllocatedBytes, "By", "Memory of the pooled buffers, in use or not.");
+            "fastcgi.server.buffer_memory", () => server.Buffers.AllocatedBytes, "By", "Memory of pooled buffers, in use or free.");
         meter.CreateObservableCounter(
-            "fastcgi.server.hand_overs", () => scheduler.Watchdog.HandOverCount, "{hand_over}", "Loops and batches that were taken from a thread that a handler kept.");
+            "fastcgi.server.hand_overs", () => scheduler.Watchdog.HandOverCount, "{hand_over}", "Loops and batches moved from a blocked thread to another.");
         meter.CreateObservableUpDownCounter(
-            "fastcgi.server.threads", () => (long)scheduler.Workers.Count, "{thread}", "Threads of the server's own that run loops and handlers, or are idle.");
+            "fastcgi.server.threads", () => (long)scheduler.Workers.Count, "{thread}", "Threads of the server that run loops and handlers, or are idle.");
         meter.CreateObservableUpDownCounter(
-            "fastcgi.server.kept_threads", () => (long)scheduler.Workers.ReservedCount, "{thread}", "Threads that handlers keep.");
+            "fastcgi.server.kept_threads", () => (long)scheduler.Workers.ReservedCount, "{thread}", "Threads blocked by handlers.");
         meter.CreateObservableUpDownCounter(
-            "fastcgi.server.requests_without_thread", () => (long)scheduler.Workers.WaitingCount, "{request}", "Requests that wait because MaxBlockingThreads are kept.");
+            "fastcgi.server.requests_without_thread", () => (long)scheduler.Workers.WaitingCount, "{request}", "Requests that wait because MaxBlockingThreads are blocked.");
     }
 
-    /// <summary>Limits that are set, beside what they limit.</summary>
     private static void ObserveLimits(Meter meter, FastCgiServerOptions options)
     {
         var limits = options.Limits;

@@ -1,5 +1,6 @@
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
+using Microsoft.AspNetCore.HttpsPolicy;
 using Microsoft.AspNetCore.Routing;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.Extensions.Configuration;
@@ -9,12 +10,9 @@ using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>Registers the server with what it needs.</summary>
 internal static class ServerRegistration
 {
-    /// <summary>Registers the server, in place of the one that was registered before.</summary>
-    /// <param name="services">The services of the host.</param>
-    /// <param name="configuration">The configuration, whose section <c>FastCgi</c> sets the options.</param>
+    /// <summary>Registers the server in place of the previously registered one.</summary>
     public static void Add(IServiceCollection services, IConfiguration configuration)
     {
         var registered = services.LastOrDefault(static service => service.ServiceType == typeof(IServer));
@@ -29,7 +27,9 @@ internal static class ServerRegistration
             services.AddSingleton<KestrelSettings>();
             services.Insert(0, ServiceDescriptor.Singleton<IConfigureOptions<KestrelServerOptions>>(static provider => provider.GetRequiredService<KestrelSettings>()));
             services.AddSingleton<IStartupFilter, LastServer>();
-            // Before everything that sets an option of ours, also what was registered earlier.
+            services.AddSingleton<HttpsRedirection>();
+            services.AddSingleton<IPostConfigureOptions<HttpsRedirectionOptions>>(static provider => provider.GetRequiredService<HttpsRedirection>());
+            // Must run before anything else that sets FastCGI options, even if registered earlier.
             services.Insert(0, ServiceDescriptor.Singleton<IConfigureOptions<FastCgiServerOptions>>(static provider => provider.GetRequiredService<KestrelSettings>()));
         }
 

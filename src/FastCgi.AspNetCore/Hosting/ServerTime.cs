@@ -1,7 +1,4 @@
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// The clock that a test gives the server. Otherwise it is the clock of the system, whatever <see cref="TimeProvider"/> the application has
-/// registered: one that stands still would switch all timeouts off.
-/// </summary>
+/// <summary>The clock of a test. The application's <see cref="TimeProvider"/> is ignored: if it stood still, it would disable timeouts.</summary>
 internal sealed record ServerTime(TimeProvider Provider);

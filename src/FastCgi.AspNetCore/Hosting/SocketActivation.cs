@@ -2,38 +2,31 @@ using System.Globalization;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>The sockets that systemd, or who does as it does, passed in LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES (sd_listen_fds(3)).</summary>
+/// <summary>The sockets that systemd passes with LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES (sd_listen_fds(3)).</summary>
 internal static class SocketActivation
 {
     public const string ProcessVariable = "LISTEN_PID";
     public const string CountVariable = "LISTEN_FDS";
     public const string NamesVariable = "LISTEN_FDNAMES";
 
-    // SD_LISTEN_FDS_START, and the name of those that were given none.
+    // SD_LISTEN_FDS_START, and the default name.
     private const int FirstDescriptor = 3;
     private const string NoName = "unknown";
 
-    /// <summary>Reads the variables.</summary>
-    /// <param name="process">LISTEN_PID: the process that the sockets are for.</param>
-    /// <param name="count">LISTEN_FDS: how many they are, from descriptor 3 on.</param>
-    /// <param name="names">LISTEN_FDNAMES: their names, with colons between them.</param>
-    /// <returns>The name of each descriptor; none if nothing was passed.</returns>
-    /// <exception cref="IOException">A variable is not what it must be.</exception>
     public static IReadOnlyList<(int Descriptor, string Name)> Read(string? process, string? count, string? names)
     {
         if (string.IsNullOrEmpty(process) || string.IsNullOrEmpty(count))
             return [];
 
         if (!int.TryParse(count, NumberStyles.None, CultureInfo.InvariantCulture, out var number) || number > int.MaxValue - FirstDescriptor)
-            throw new IOException($"{CountVariable} is '{count}', which is not a number of sockets. Whoever started this process set it wrong.");
+            throw new IOException($"{CountVariable} is '{count}', which is not a number of sockets. Correct the parent process, which sets it.");
 
         var given = string.IsNullOrEmpty(names) ? null : names.Split(':');
         if (given is not null && given.Length != number)
-            throw new IOException($"{NamesVariable} is '{names}', which is not a name for each of the {number} sockets of {CountVariable}. Whoever started this process set it wrong.");
+            throw new IOException($"{NamesVariable} is '{names}', which is not a name for each of the sockets in {CountVariable} ({number}). Correct the parent process, which sets it.");
 
         return [.. Enumerable.Range(0, number).Select(i => (FirstDescriptor + i, given?[i] ?? NoName))];
     }
 
-    /// <summary>Whether the sockets are for a process.</summary>
     public static bool IsFor(string? process, int id) => process == id.ToString(CultureInfo.InvariantCulture);
 }

@@ -6,14 +6,9 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>Binds sockets to endpoints and lets them listen.</summary>
+/// <summary>Binds endpoints to listening sockets.</summary>
 internal static class SocketBinder
 {
-    /// <summary>Binds and listens.</summary>
-    /// <param name="options">The endpoint.</param>
-    /// <param name="inherited">The sockets that the process was given.</param>
-    /// <param name="log">Where is told what does not keep it from listening.</param>
-    /// <exception cref="IOException">The endpoint cannot be listened on; the message says why.</exception>
     public static ListeningSocket Listen(FastCgiListenOptions options, InheritedSockets inherited, ILogger log)
     {
         var socket = Open(options, inherited, log);
@@ -29,11 +24,10 @@ internal static class SocketBinder
         }
     }
 
-    /// <summary>Why an endpoint cannot be listened on.</summary>
     public static IOException Failure(FastCgiListenOptions options, string why, Exception? exception = null)
         => new($"Failed to listen on {options}: {why}.", exception);
 
-    /// <summary>Removes what was bound and is not used after all.</summary>
+    /// <summary>Removes a bound socket that is not used.</summary>
     private static void Abandon(ListeningSocket socket, ILogger log)
     {
         socket.WithdrawAsync(log).AsTask().GetAwaiter().GetResult();
@@ -45,12 +39,12 @@ internal static class SocketBinder
         if (options.EndPoint is UnixDomainSocketEndPoint unix)
             return UnixSockets.Listen(options, unix, log);
         if (options.Mode is not null || options.Owner is not null || options.Group is not null || options.CreateDirectory)
-            throw Failure(options, "Mode, Owner, Group and CreateDirectory are for the file of a unix socket, and there is none");
+            throw Failure(options, "Mode, Owner, Group and CreateDirectory apply only to the file of a unix socket. Remove them from the endpoint");
 
         return options.EndPoint switch
         {
             IPEndPoint ip => Listen(options, ip),
-            // It listens already, with the backlog that whoever made it wants.
+            // It already listens, with the backlog of its creator.
             FileHandleEndPoint handle => inherited.Open(handle),
             _ => throw new NotSupportedException($"No transport is registered for {options.EndPoint.GetType().Name}."),
         };
@@ -73,7 +67,7 @@ internal static class SocketBinder
         }
         catch (SocketException exception) when (exception.SocketErrorCode == SocketError.AddressFamilyNotSupported && endPoint.Address.Equals(IPAddress.IPv6Any))
         {
-            // All addresses of a machine without IPv6, as Kestrel does.
+            // All addresses of a machine without IPv6, as in Kestrel.
             socket?.Dispose();
             return Listen(options, new IPEndPoint(IPAddress.Any, endPoint.Port));
         }
@@ -86,10 +80,10 @@ internal static class SocketBinder
 
     private static string Explain(IPEndPoint endPoint, SocketError error) => error switch
     {
-        SocketError.AddressAlreadyInUse => "the address is already in use. Stop the process that listens there (ss -ltnp shows it), or choose another port",
-        SocketError.AccessDenied => "permission denied. A port below 1024 needs the capability CAP_NET_BIND_SERVICE; choose another one",
-        SocketError.AddressNotAvailable => $"this machine does not have the address. For all that it has, use fastcgi://*:{endPoint.Port}",
-        SocketError.AddressFamilyNotSupported => "this machine does not have IPv6. Choose an IPv4 address, such as 0.0.0.0 for all",
+        SocketError.AddressAlreadyInUse => "the address is already in use. Stop the process that uses it (run ss -ltnp), or choose another port",
+        SocketError.AccessDenied => "permission denied. A port below 1024 requires the capability CAP_NET_BIND_SERVICE; choose another port",
+        SocketError.AddressNotAvailable => $"this machine does not have the address. To listen on all addresses, use fastcgi://*:{endPoint.Port}",
+        SocketError.AddressFamilyNotSupported => "this machine does not have IPv6. Use an IPv4 address, such as 0.0.0.0 for all addresses",
         _ => error.ToString(),
     };
 }

@@ -6,29 +6,27 @@ using Microsoft.Extensions.DependencyInjection;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>Marks an endpoint that shows the status.</summary>
+/// <summary>Marks a status endpoint.</summary>
 internal sealed class StatusMarker
 {
     public static StatusMarker Instance { get; } = new();
 }
 
-/// <summary>Who may see an endpoint of the status.</summary>
 internal enum StatusAudience
 {
-    /// <summary>Everybody in Development, and nobody elsewhere: the application has not said who.</summary>
+    /// <summary>Anyone, but only in Development: the application has not specified an audience.</summary>
     Development,
 
-    /// <summary>Whom its authorization policy admits.</summary>
+    /// <summary>Users whom the authorization policy admits.</summary>
     Authorized,
 
-    /// <summary>Everybody who reaches it.</summary>
-    Everybody,
+    /// <summary>Anyone who can reach the endpoint.</summary>
+    Anyone,
 }
 
-/// <summary>The endpoints that show the status.</summary>
 internal static class StatusEndpoints
 {
-    /// <summary>Finds them. The endpoints of the application are made for it, so that it is asked only where there are some.</summary>
+    /// <summary>Creates the endpoints of the application, so call it only if it has status endpoints.</summary>
     public static IReadOnlyList<(string Path, StatusAudience Audience)> Find(IServiceProvider services)
     {
         try
@@ -39,24 +37,21 @@ internal static class StatusEndpoints
         }
         catch (Exception)
         {
-            // An endpoint that cannot be made fails the requests, as with other servers, and not the start.
+            // As with other servers, an endpoint that cannot be created fails requests, not the start.
             return [];
         }
     }
 
-    /// <summary>The path, as far as it is the same for all requests.</summary>
+    /// <summary>The literal prefix of the route.</summary>
     private static string GetPath(RoutePattern pattern)
         => "/" + string.Join('/', pattern.PathSegments.TakeWhile(static segment => segment.IsSimple && segment.Parts[0].IsLiteral)
             .Select(static segment => ((RoutePatternLiteralPart)segment.Parts[0]).Content));
 
-    /// <summary>
-    /// Who may see an endpoint with this metadata. A policy without an attribute, which <c>RequireAuthorization</c> does not leave, does not count:
-    /// without the middleware nobody would have asked it, and routing fails only for the others.
-    /// </summary>
+    /// <summary>A policy without an authorization attribute does not count: without the middleware, it is not enforced.</summary>
     public static StatusAudience GetAudience(EndpointMetadataCollection? metadata)
     {
         if (metadata?.GetMetadata<IAllowAnonymous>() is not null)
-            return StatusAudience.Everybody;
+            return StatusAudience.Anyone;
 
         return metadata?.GetMetadata<IAuthorizeData>() is null ? StatusAudience.Development : StatusAudience.Authorized;
     }

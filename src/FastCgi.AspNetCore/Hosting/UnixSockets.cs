@@ -8,34 +8,29 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Hosting;
 
-/// <summary>
-/// Makes unix sockets: with owner, group and mode before anybody can connect, in the place of what a killed process left behind, and
-/// never in that of anything else.
-/// </summary>
+/// <summary>Creates unix sockets, secured before clients can connect. Replaces only a socket that a killed process left behind.</summary>
 internal static class UnixSockets
 {
     private const UnixFileMode UserAndGroup = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead | UnixFileMode.GroupWrite;
 
-    private const string InUse = "the address is already in use. Stop the process that listens there (ss -lxp shows it), or choose another path";
+    private const string InUse = "the address is already in use. Stop the process that uses it (run ss -lxp), or choose another path";
 
-    // Another instance has the lock for a few system calls. Whoever has it longer is not one.
-    private static readonly TimeSpan s_patienceAtStart = TimeSpan.FromSeconds(3);
-    private static readonly TimeSpan s_patienceAtStop = TimeSpan.FromMilliseconds(500);
+    // Another instance holds the lock for a few system calls; a longer lock is not from an instance.
+    private static readonly TimeSpan s_lockTimeoutAtStart = TimeSpan.FromSeconds(3);
+    private static readonly TimeSpan s_lockTimeoutAtStop = TimeSpan.FromMilliseconds(500);
     private static readonly TimeSpan s_pollInterval = TimeSpan.FromMilliseconds(10);
 
-    /// <summary>Binds and listens.</summary>
-    /// <exception cref="IOException">The socket cannot be made; the message says why.</exception>
     public static ListeningSocket Listen(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, ILogger log)
     {
         var path = endPoint.ToString();
         try
         {
-            // Of an endpoint that was made by hand, it may be the name of a file.
+            // In an endpoint created by the application, @ may begin a file name.
             if (path[0] == '@' && endPoint.Equals(EndpointAddress.ToUnixEndPoint(path)))
                 return ListenAbstract(options, endPoint);
-            // The current folder may be another one when the file is removed, and web servers take no such path.
+            // The current folder may change before the file is removed, and web servers require an absolute path.
             if (!Path.IsPathFullyQualified(path))
-                throw SocketBinder.Failure(options, "the path of a unix socket is absolute, or @ and a name. Choose one such as /run/app/app.sock");
+                throw SocketBinder.Failure(options, "the path of a unix socket must be absolute, or @ and a name. Choose a path such as /run/app/app.sock");
 
             return OperatingSystem.IsLinux() ? ListenFile(options, endPoint, path, log) : ListenElsewhere(options, endPoint, path);
         }
@@ -48,20 +43,15 @@ internal static class UnixSockets
     private static ListeningSocket ListenAbstract(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint)
     {
         if (options.Mode is not null || options.Owner is not null || options.Group is not null || options.CreateDirectory)
-            throw SocketBinder.Failure(options, "an abstract socket has no file, so it cannot have Mode, Owner, Group or CreateDirectory. Choose a path");
+            throw SocketBinder.Failure(options, "Mode, Owner, Group and CreateDirectory do not apply to an abstract socket, which has no file. Remove them, or use a path");
 
-        var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
         try
         {
-            socket.Bind(endPoint);
-            socket.Listen(options.Backlog);
-            return new ListeningSocket(socket) { EndPoint = endPoint };
+            return BindAndListen(options, endPoint);
         }
-        catch (SocketException exception)
+        catch (SocketException exception) when (exception.SocketErrorCode == SocketError.AddressAlreadyInUse)
         {
-            socket.Dispose();
-            throw SocketBinder.Failure(
-                options, exception.SocketErrorCode == SocketError.AddressAlreadyInUse ? InUse : exception.Message, exception);
+            throw SocketBinder.Failure(options, InUse, exception);
         }
     }
 
@@ -72,7 +62,7 @@ internal static class UnixSockets
         uint? group = string.IsNullOrEmpty(options.Group) ? null : Find(options, options.Group, SystemAccounts.FindGroup, "group");
         CreateDirectory(options, path);
 
-        // Between a look at what is there and the time that it listens, another instance would take it for left behind.
+        // Without the lock, another instance could consider the socket abandoned before it listens.
         using var folder = LockFolder(path, log);
         RemoveLeftBehind(options, endPoint, path);
         var socket = Bind(options, path);
@@ -99,20 +89,25 @@ internal static class UnixSockets
         };
     }
 
-    /// <summary>Where .NET binds, and removes the file.</summary>
+    /// <summary>Other systems, where .NET binds and removes the file.</summary>
     internal static ListeningSocket ListenElsewhere(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, string path)
     {
         if (options.Owner is not null || options.Group is not null)
-            throw SocketBinder.Failure(options, "Owner and Group need Linux");
+            throw SocketBinder.Failure(options, "Owner and Group require Linux");
 
         CreateDirectory(options, path);
         RemoveLeftBehind(options, endPoint, path);
+        return BindAndListen(options, endPoint);
+    }
+
+    private static ListeningSocket BindAndListen(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint)
+    {
         var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
         try
         {
             socket.Bind(endPoint);
             if (options.Mode is { } mode && !OperatingSystem.IsWindows())
-                File.SetUnixFileMode(path, mode);
+                File.SetUnixFileMode(endPoint.ToString(), mode);
             socket.Listen(options.Backlog);
             return new ListeningSocket(socket) { EndPoint = endPoint };
         }
@@ -123,10 +118,8 @@ internal static class UnixSockets
         }
     }
 
-    /// <summary>The number of a user or group.</summary>
-    /// <exception cref="IOException">There is none of the name.</exception>
     public static uint Find(FastCgiListenOptions options, string name, Func<string, uint?> find, string kind)
-        => find(name) ?? throw SocketBinder.Failure(options, $"there is no {kind} '{name}'. Create it, or choose one of those that 'getent {(kind == "user" ? "passwd" : "group")}' shows");
+        => find(name) ?? throw SocketBinder.Failure(options, $"the {kind} '{name}' does not exist. Create it, or choose one from getent {(kind == "user" ? "passwd" : "group")}");
 
     private static void CreateDirectory(FastCgiListenOptions options, string path)
     {
@@ -134,7 +127,7 @@ internal static class UnixSockets
         if (Directory.Exists(folder))
             return;
         if (!options.CreateDirectory)
-            throw SocketBinder.Failure(options, $"the folder of the socket does not exist, or the user {Environment.UserName} may not see it. Make it, set CreateDirectory, or let systemd make it with RuntimeDirectory=");
+            throw SocketBinder.Failure(options, $"the folder of the socket does not exist, or the user {Environment.UserName} cannot access it. Create it, set CreateDirectory, or use RuntimeDirectory= in the systemd unit");
 
         try
         {
@@ -146,11 +139,11 @@ internal static class UnixSockets
         }
     }
 
-    /// <summary>Removes the socket of a process that is gone: nobody accepts connections on it.</summary>
+    /// <summary>Removes the socket of a process that has ended: it refuses connections.</summary>
     private static void RemoveLeftBehind(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, string path)
     {
         if (OperatingSystem.IsLinux() ? SocketFile.Find(path) is { IsSocket: false } : Directory.Exists(path))
-            throw SocketBinder.Failure(options, "there is something else at the path, and no socket. Move it away, or choose another path");
+            throw SocketBinder.Failure(options, "the path exists and is not a socket. Remove it, or choose another path");
         if (!File.Exists(path))
             return;
 
@@ -166,11 +159,11 @@ internal static class UnixSockets
         }
         catch (SocketException exception) when (exception.SocketErrorCode == SocketError.AccessDenied)
         {
-            throw SocketBinder.Failure(options, "there is a socket that this process may not connect to, so it cannot tell whether it is in use. Remove it, or choose another path", exception);
+            throw SocketBinder.Failure(options, "a socket exists there, and this process may not connect to it to check whether it is in use. Remove it, or choose another path", exception);
         }
         catch (SocketException)
         {
-            // It is in use, and its backlog is full, or it is of another kind.
+            // The socket is in use with a full backlog, or has another type.
         }
 
         throw SocketBinder.Failure(options, InUse);
@@ -187,7 +180,7 @@ internal static class UnixSockets
         {
             throw SocketBinder.Failure(
                 options,
-                $"the user {Environment.UserName} cannot make a socket in {Path.GetDirectoryName(Path.GetFullPath(path))}: {exception.Message}. Give the folder to that user, or choose another",
+                $"the user {Environment.UserName} cannot create a socket in {Path.GetDirectoryName(Path.GetFullPath(path))}: {exception.Message}. Make the folder writable for the user, or choose another",
                 exception);
         }
     }
@@ -204,7 +197,7 @@ internal static class UnixSockets
             var receivers = string.Join(" and ", new[] { user is null ? null : $"the user '{options.Owner}'", group is null ? null : $"the group '{options.Group}'" }.OfType<string>());
             throw SocketBinder.Failure(
                 options,
-                $"the user {Environment.UserName} cannot give the socket to {receivers}: {exception.Message}. Only root can choose Owner; Group can be chosen by its members (SupplementaryGroups= of systemd)",
+                $"the user {Environment.UserName} cannot change the owner of the socket to {receivers}: {exception.Message}. Only root can set Owner; members of a group can set Group (SupplementaryGroups= in the systemd unit)",
                 exception);
         }
     }
@@ -214,7 +207,7 @@ internal static class UnixSockets
     {
         var folder = new FolderLock(path);
         var start = Stopwatch.GetTimestamp();
-        while (!folder.TryAcquire() && !IsOver(folder, start, s_patienceAtStart, log))
+        while (!folder.TryAcquire() && !IsOver(folder, start, s_lockTimeoutAtStart, log))
             Thread.Sleep(s_pollInterval);
         return folder;
     }
@@ -224,19 +217,19 @@ internal static class UnixSockets
     {
         using var folder = new FolderLock(path);
         var start = Stopwatch.GetTimestamp();
-        while (!folder.TryAcquire() && !IsOver(folder, start, s_patienceAtStop, log))
+        while (!folder.TryAcquire() && !IsOver(folder, start, s_lockTimeoutAtStop, log))
             await Task.Delay(s_pollInterval).ConfigureAwait(false);
         file?.Remove();
     }
 
-    /// <summary>Whether the lock was waited for long enough, which is told.</summary>
+    /// <summary>Logs if the lock timed out.</summary>
     [SupportedOSPlatform("linux")]
-    private static bool IsOver(FolderLock folder, long start, TimeSpan patience, ILogger log)
+    private static bool IsOver(FolderLock folder, long start, TimeSpan timeout, ILogger log)
     {
-        if (Stopwatch.GetElapsedTime(start) < patience)
+        if (Stopwatch.GetElapsedTime(start) < timeout)
             return false;
 
-        log.FolderLocked(folder.Folder, patience.TotalSeconds);
+        log.FolderLocked(folder.Folder, timeout.TotalSeconds);
         return true;
     }
 }

@@ -3,29 +3,25 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>
-/// The accept queue of a listening socket. It is closed before the socket: to close the socket at once would reset connections
-/// that the web server has opened and perhaps used, which it does not forgive for a POST.
-/// </summary>
+/// <summary>Closes the accept queue before the socket, because closing the socket resets queued connections, perhaps with a POST.</summary>
 internal static class AcceptQueue
 {
     private const int SocketLevel = 1;
     private const int AttachFilter = 26;
     private const int BindToInterface = 62;
 
-    // An index that no network interface has, in the byte order of the machine.
+    // No network interface has this index, in any byte order.
     private const int NoInterface = int.MaxValue;
 
-    // Handshakes that have begun end within a round trip, of a network of servers.
+    // Started handshakes complete within a round trip in a server network.
     private static readonly TimeSpan s_handshakeTime = TimeSpan.FromMilliseconds(10);
 
     /// <summary>
-    /// Takes no more connections; those in the queue can still be accepted. On a unix socket, that is one call. TCP has none: the
-    /// socket is bound to an interface that does not exist, so that the system finds no listener for a packet that asks for a connection,
-    /// and refuses it at once. Linux before 5.7 wants a privilege for that; there such packets are dropped, come again when the socket is
-    /// closed, and are refused then.
+    /// Refuses new connections; those in the queue can still be accepted. For unix sockets, this is one call. TCP has none: the socket is bound to an
+    /// interface that does not exist, so the kernel finds no listener for a SYN and refuses it at once. Before Linux 5.7, that requires a privilege; SYN
+    /// packets are dropped instead, retransmitted after the socket is closed, and refused then.
     /// </summary>
-    /// <returns>Whether the system does so. A sandbox may forbid it; then a connection that comes in the instant of the close is reset.</returns>
+    /// <returns>Whether the system supports it. A sandbox may forbid it; then a connection that arrives during the close is reset.</returns>
     public static async ValueTask<bool> TryCloseAsync(Socket socket)
     {
         if (!OperatingSystem.IsLinux())
@@ -51,14 +47,12 @@ internal static class AcceptQueue
         return true;
     }
 
-    /// <summary>Lets the system find no listener any more.</summary>
     public static bool TryLeaveInterfaces(Socket socket)
         => TrySet(socket, BindToInterface, MemoryMarshal.AsBytes<int>([NoInterface]));
 
-    /// <summary>Lets the system drop what asks for a connection.</summary>
     public static unsafe bool TryDropSyn(Socket socket)
     {
-        // Of a packet, the byte with TCP's flags: with SYN it is dropped, without it is passed (classic BPF: ldb, jset, ret, ret).
+        // Classic BPF (ldb, jset, ret, ret): drops packets with SYN in the TCP flags, and passes others.
         ulong[] dropSyn = [Instruction(0x30, 0, 0, 13), Instruction(0x45, 0, 1, 2), Instruction(0x06, 0, 0, 0), Instruction(0x06, 0, 0, uint.MaxValue)];
         fixed (ulong* instructions = dropSyn)
         {
@@ -89,7 +83,6 @@ internal static class AcceptQueue
         return MemoryMarshal.Read<ulong>(bytes);
     }
 
-    /// <summary>struct sock_fprog.</summary>
     [StructLayout(LayoutKind.Sequential)]
     private unsafe struct FilterProgram
     {

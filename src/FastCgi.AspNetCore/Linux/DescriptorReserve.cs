@@ -2,18 +2,14 @@ using System.Net.Sockets;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>
-/// A spare descriptor for the time when there are no others: it is closed to accept a connection, which is closed at once, so
-/// that the web server learns that we cannot serve it instead of waiting.
-/// </summary>
+/// <summary>A spare descriptor for when none is left: freed to accept and close a connection, so the web server need not wait.</summary>
 internal sealed class DescriptorReserve : IDisposable
 {
     private readonly Lock _lock = new();
     private EventHandle? _spare = TryOpen();
     private bool _isDisposed;
 
-    /// <summary>Accepts one connection and closes it.</summary>
-    /// <returns>Whether there was one, and the spare descriptor, which another thread can take in between.</returns>
+    /// <returns>Whether a connection was closed. Another thread may take the spare descriptor in between.</returns>
     public bool TryAcceptAndClose(SafeSocketHandle listener)
     {
         lock (_lock)
@@ -30,7 +26,6 @@ internal sealed class DescriptorReserve : IDisposable
         }
     }
 
-    /// <inheritdoc/>
     public void Dispose()
     {
         lock (_lock)
@@ -40,7 +35,7 @@ internal sealed class DescriptorReserve : IDisposable
         }
     }
 
-    /// <summary>Any descriptor will do. This kind needs no file system.</summary>
+    /// <summary>An eventfd needs no file system.</summary>
     private static EventHandle? TryOpen()
     {
         try

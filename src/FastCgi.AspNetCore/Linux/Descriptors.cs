@@ -2,7 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>The system's calls on descriptors that this process was given and .NET knows nothing of. Not for Windows.</summary>
+/// <summary>System calls on inherited descriptors. Not for Windows.</summary>
 internal static unsafe partial class Descriptors
 {
     private const string Folder = "/proc/self/fd";
@@ -16,18 +16,17 @@ internal static unsafe partial class Descriptors
     private const int AccessMode = 3;
     private const int ReadOnly = 0;
 
-    // Of SOL_SOCKET and SO_ACCEPTCONN, Linux has its own numbers.
+    // Linux has its own values for SOL_SOCKET and SO_ACCEPTCONN.
     private static readonly int s_socketLevel = OperatingSystem.IsLinux() ? 1 : 0xffff;
     private static readonly int s_acceptConnection = OperatingSystem.IsLinux() ? 30 : 2;
 
-    /// <summary>How many are open. The system lists them as files.</summary>
-    /// <returns><see langword="null"/> where it does not, most likely because there is no descriptor left to read the list with.</returns>
+    /// <returns>The number of open descriptors; <see langword="null"/> if unknown, most likely because no descriptor is left to read the folder.</returns>
     public static long? Count()
     {
         try
         {
-            // From Linux 6.2 on, the size of the folder is the number of those that are taken, as the limit has it: one that a call waits for
-            // is among them, and not listed. Without the one that it is read with.
+            // Since Linux 6.2, the size of the folder is the number of descriptors in use, including one reserved by a call in progress, which is not
+            // listed. Minus the one that reads the folder.
             return (GetFolderSize() is > 0 and var count ? count : Directory.EnumerateFileSystemEntries(Folder).LongCount()) - 1;
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
@@ -36,10 +35,8 @@ internal static unsafe partial class Descriptors
         }
     }
 
-    /// <summary>Whether a descriptor is open.</summary>
     public static bool IsOpen(int descriptor) => fcntl(descriptor, GetFlags, 0) >= 0;
 
-    /// <summary>Whether a descriptor is a socket that listens.</summary>
     public static bool IsListening(int descriptor)
     {
         var value = 0;
@@ -47,17 +44,15 @@ internal static unsafe partial class Descriptors
         return getsockopt(descriptor, s_socketLevel, s_acceptConnection, &value, &size) == 0 && value != 0;
     }
 
-    /// <summary>Keeps a descriptor from the programs that this process starts.</summary>
     public static void SetCloseOnExec(int descriptor) => _ = fcntl(descriptor, SetFlags, CloseOnExec);
 
-    /// <summary>Moves what is at a standard stream to another descriptor, and leaves the null device in its place.</summary>
-    /// <returns>The descriptor, which programs that this process starts do not get.</returns>
+    /// <summary>Moves a standard stream to another descriptor and replaces it with the null device.</summary>
     public static int MoveFromStandardStream(int stream)
     {
         var moved = fcntl(stream, Duplicate, 3);
         var none = open(NullDevice, ReadWrite);
         if (moved < 0 || none < 0)
-            throw new IOException($"Descriptor {stream} cannot be moved: {Marshal.GetPInvokeErrorMessage(Marshal.GetLastPInvokeError())}.");
+            throw new IOException($"Failed to move descriptor {stream}: {Marshal.GetPInvokeErrorMessage(Marshal.GetLastPInvokeError())}.");
 
         SetCloseOnExec(moved);
         _ = dup2(none, stream);
@@ -65,10 +60,8 @@ internal static unsafe partial class Descriptors
         return moved;
     }
 
-    /// <summary>Opens the null device; it gets the lowest descriptor that is free.</summary>
     public static void OpenNullDevice() => _ = open(NullDevice, ReadWrite);
 
-    /// <summary>Whether a descriptor is open for reading alone.</summary>
     public static bool IsReadOnly(int descriptor)
     {
         var flags = fcntl(descriptor, GetStatus, 0);

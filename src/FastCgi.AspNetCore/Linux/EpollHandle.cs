@@ -1,9 +1,10 @@
 using System.Runtime.InteropServices;
+using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>An epoll instance. Any thread may change what it waits for, even after its end: that does nothing then.</summary>
-internal sealed unsafe partial class EpollHandle : SafeHandle
+/// <summary>An epoll instance. Thread-safe, even after disposal; calls have no effect then.</summary>
+internal sealed unsafe partial class EpollHandle : SafeHandleMinusOneIsInvalid
 {
     private const int CloseOnExec = 0x80000;
     private const int ControlAdd = 1;
@@ -11,37 +12,31 @@ internal sealed unsafe partial class EpollHandle : SafeHandle
     private const int ControlModify = 3;
 
     public EpollHandle()
-        : base(invalidHandleValue: -1, ownsHandle: true)
+        : base(ownsHandle: true)
     {
         SetHandle(epoll_create1(CloseOnExec));
         if (IsInvalid)
             throw Libc.GetException("epoll_create1");
     }
 
-    /// <inheritdoc/>
-    public override bool IsInvalid => handle == -1;
-
-    /// <summary>Waits for a descriptor from now on. One that could not be deleted before is still there, and gets the new data.</summary>
-    /// <returns>Whether the system can; if not, <see cref="Libc.LastError"/> says why.</returns>
+    /// <summary>Adds a descriptor; if a previous removal failed, updates it.</summary>
     public bool Add(int descriptor, uint events, ulong data)
         => Control(ControlAdd, descriptor, events, data) || (Libc.LastError == Libc.ErrorExists && Modify(descriptor, events, data));
 
-    /// <summary>Changes what is waited for, and looks anew whether it is so already.</summary>
-    /// <returns>Whether the system can; if not, <see cref="Libc.LastError"/> says why.</returns>
+    /// <summary>Changes the events, and reports those already pending again.</summary>
     public bool Modify(int descriptor, uint events, ulong data) => Control(ControlModify, descriptor, events, data);
 
-    /// <summary>Waits for a descriptor no longer. The close of its last duplicate does so too.</summary>
+    /// <summary>Closing the last duplicate of a descriptor removes it too.</summary>
     public bool Delete(int descriptor) => Control(ControlDelete, descriptor, events: 0, data: 0);
 
-    /// <summary>Waits for events. Only for the thread that also disposes the handle, so that it needs no reference of its own.</summary>
-    /// <returns>How many there are; 0 after the time-out and after a signal; -1 if the system refuses, and <see cref="Libc.LastError"/> says why.</returns>
+    /// <summary>Only for the thread that also disposes the handle, so it needs no reference.</summary>
+    /// <returns>The number of events; 0 after the timeout or a signal; -1 on an error, which <see cref="Libc.LastError"/> contains.</returns>
     public int Wait(EpollEvent* events, int maxEvents, int timeoutMilliseconds)
     {
         var count = epoll_wait((int)handle, events, maxEvents, timeoutMilliseconds);
         return count < 0 && Libc.LastError == Libc.ErrorInterrupted ? 0 : count;
     }
 
-    /// <inheritdoc/>
     protected override bool ReleaseHandle()
     {
         Libc.Close((int)handle);

@@ -1,28 +1,24 @@
 using System.Runtime.InteropServices;
+using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>A counter that wakes whoever waits for its descriptor (eventfd). Any thread may signal it, even after its end.</summary>
-internal sealed unsafe partial class EventHandle : SafeHandle
+/// <summary>An eventfd, which wakes a waiting loop. Thread-safe, even after disposal.</summary>
+internal sealed unsafe partial class EventHandle : SafeHandleMinusOneIsInvalid
 {
     private const int CloseOnExec = 0x80000;
     private const int NonBlocking = 0x800;
 
     public EventHandle()
-        : base(invalidHandleValue: -1, ownsHandle: true)
+        : base(ownsHandle: true)
     {
         SetHandle(eventfd(0, CloseOnExec | NonBlocking));
         if (IsInvalid)
             throw Libc.GetException("eventfd");
     }
 
-    /// <inheritdoc/>
-    public override bool IsInvalid => handle == -1;
-
-    /// <summary>The number to wait for.</summary>
     public int Descriptor => (int)handle;
 
-    /// <summary>Wakes whoever waits.</summary>
     public void Signal()
     {
         try
@@ -31,18 +27,17 @@ internal sealed unsafe partial class EventHandle : SafeHandle
         }
         catch (ObjectDisposedException)
         {
-            // Nobody waits any more.
+            // The loop has ended.
         }
     }
 
-    /// <summary>Takes the signals that came. Only for the thread that also disposes the handle, so that it needs no reference of its own.</summary>
+    /// <summary>Only for the thread that also disposes the handle, so it needs no reference.</summary>
     public void Reset()
     {
         ulong value;
         _ = eventfd_read((int)handle, &value);
     }
 
-    /// <inheritdoc/>
     protected override bool ReleaseHandle()
     {
         Libc.Close((int)handle);

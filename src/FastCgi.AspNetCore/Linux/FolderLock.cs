@@ -4,10 +4,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>
-/// A lock (flock) of the folder of a unix socket: no other instance makes or removes a socket there. Anybody who can read the folder can
-/// take the same lock, and keep it.
-/// </summary>
+/// <summary>An flock on the folder of a unix socket, so that instances do not interfere. Anyone who can read the folder can take it.</summary>
 [SupportedOSPlatform("linux")]
 internal sealed partial class FolderLock : IDisposable
 {
@@ -22,11 +19,9 @@ internal sealed partial class FolderLock : IDisposable
         _handle = Libc.Open(Folder);
     }
 
-    /// <summary>The folder.</summary>
     public string Folder { get; }
 
-    /// <summary>Takes the lock.</summary>
-    /// <returns>Whether no other process has it. Where the system does not lock the folder, that is nobody.</returns>
+    /// <returns><see langword="false"/> if another process holds the lock. <see langword="true"/> too if the system cannot lock the folder.</returns>
     public bool TryAcquire()
     {
         while (!_handle.IsInvalid && flock(_handle, Exclusive | NonBlocking) != 0)
@@ -40,7 +35,6 @@ internal sealed partial class FolderLock : IDisposable
         return true;
     }
 
-    /// <inheritdoc/>
     public void Dispose() => _handle.Dispose();
 
     [LibraryImport(Libc.Library, SetLastError = true)]

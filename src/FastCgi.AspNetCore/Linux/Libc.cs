@@ -4,7 +4,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>The system calls of the epoll engine on its sockets, and their constants on Linux.</summary>
+/// <summary>System calls of the epoll engine, and their constants on Linux.</summary>
 internal static unsafe partial class Libc
 {
     public const uint EpollIn = 0x1;
@@ -51,61 +51,52 @@ internal static unsafe partial class Libc
     private const int LingerOption = 13;
     private const nuint UnsentLength = 0x5411;
 
-    /// <summary>The error of the last call on this thread.</summary>
     public static int LastError => Marshal.GetLastPInvokeError();
 
-    /// <summary>Accepts a connection without blocking.</summary>
-    /// <returns>The descriptor, or -1 and the error of the last call.</returns>
     public static int Accept(SafeSocketHandle listener) => accept4(listener, null, null, CloseOnExec | NonBlocking);
 
-    /// <summary>Opens a file or a folder for reading. The handle is invalid if the system refuses.</summary>
     public static SafeFileHandle Open(string path, int flags = 0) => open(path, CloseOnExec | flags);
 
-    /// <summary>Closes a descriptor. There is nothing to be done about an error: the descriptor is gone all the same.</summary>
+    /// <summary>Errors are ignored: the descriptor is closed anyway.</summary>
     public static void Close(int descriptor) => _ = close(descriptor);
 
-    /// <summary>Whether bytes wait to be received. The end of what the peer sends is none.</summary>
+    /// <summary>Whether data can be received. The end of the stream does not count.</summary>
     public static bool HasInput(int socket)
     {
         byte first;
         return Receive(socket, &first, 1, MessagePeek) > 0;
     }
 
-    /// <summary>The bytes that were sent and that the peer has not acknowledged; 0 if the system does not tell.</summary>
+    /// <summary>The number of bytes that the peer has not acknowledged; 0 if unknown.</summary>
     public static int GetUndeliveredLength(int socket)
     {
         var length = 0;
         return ioctl(socket, UnsentLength, &length) < 0 ? 0 : length;
     }
 
-    /// <inheritdoc cref="GetUndeliveredLength(int)"/>
     public static int GetUndeliveredLength(SafeSocketHandle socket)
     {
         var length = 0;
         return ioctl(socket, UnsentLength, &length) < 0 ? 0 : length;
     }
 
-    /// <summary>Whether a socket was shut down, so that nothing comes any more.</summary>
     public static bool IsShutDown(int socket)
     {
         var descriptor = new PollDescriptor { Descriptor = socket, Events = (short)EpollPeerHangUp };
         return poll(&descriptor, 1, 0) > 0 && (descriptor.Events & descriptor.Found) != 0;
     }
 
-    /// <summary>Makes the close of a socket a reset.</summary>
     public static void ResetOnClose(int socket)
     {
         var linger = stackalloc int[2] { 1, 0 };
         _ = setsockopt(socket, SocketLevel, LingerOption, linger, 2 * sizeof(int));
     }
 
-    /// <summary>What an error means.</summary>
     public static string GetMessage(int error) => Marshal.GetPInvokeErrorMessage(error);
 
-    /// <summary>The error of the last call on this thread, as an exception.</summary>
     public static IOException GetException(string call) => new($"{call} failed: {GetMessage(LastError)}", LastError);
 
-    /// <summary>Whether an error of accept is of the connection that was to be accepted (accept(2)), and says nothing about the next.</summary>
+    /// <summary>Whether an error of accept concerns only the connection to be accepted (accept(2)).</summary>
     public static bool IsOfOneConnection(int error)
         => error is ErrorConnectionAborted or ErrorNoNetwork or ErrorProtocol or ErrorNoProtocolOption or ErrorNetworkDown or ErrorNetworkUnreachable
             or ErrorTimedOut or ErrorHostDown or ErrorHostUnreachable;
@@ -143,7 +134,6 @@ internal static unsafe partial class Libc
     [LibraryImport(Library)]
     private static partial int ioctl(SafeSocketHandle socket, nuint request, int* value);
 
-    /// <summary>struct pollfd.</summary>
     [StructLayout(LayoutKind.Sequential)]
     private struct PollDescriptor
     {
@@ -152,7 +142,6 @@ internal static unsafe partial class Libc
         public short Found;
     }
 
-    /// <summary>struct iovec.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public struct IOVector
     {
@@ -160,7 +149,6 @@ internal static unsafe partial class Libc
         public nint Length;
     }
 
-    /// <summary>struct msghdr.</summary>
     [StructLayout(LayoutKind.Sequential)]
     public struct MessageHeader
     {

@@ -1,4 +1,4 @@
 using System.Runtime.InteropServices;
 
-// The C library is the system's, not a file of that name beside the application.
+// Load the system's C library, not a file of that name in the application folder.
 [assembly: DefaultDllImportSearchPaths(DllImportSearchPath.SafeDirectories)]

@@ -4,10 +4,9 @@ using System.Net.Sockets;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>Who is at the other end of a socket.</summary>
+/// <summary>Identifies the peer of a socket.</summary>
 internal static class PeerAddress
 {
-    /// <summary>The address of the peer, or <see langword="null"/> where the system does not tell.</summary>
     public static EndPoint? Get(int descriptor)
     {
         try
@@ -22,8 +21,7 @@ internal static class PeerAddress
         }
     }
 
-    /// <summary>The process at the other end of a unix socket, which has no address there.</summary>
-    /// <returns><see langword="null"/> where it is no unix socket, or the system does not tell.</returns>
+    /// <summary>Describes the peer process of a unix socket, which has no address.</summary>
     public static string? DescribeProcess(int descriptor)
     {
         using var handle = new SafeSocketHandle(descriptor, ownsHandle: false);
@@ -31,13 +29,12 @@ internal static class PeerAddress
         return DescribeProcess(socket);
     }
 
-    /// <inheritdoc cref="DescribeProcess(int)"/>
     public static string? DescribeProcess(Socket socket)
     {
         try
         {
             return OperatingSystem.IsLinux() && socket.AddressFamily == AddressFamily.Unix && PeerCredentials.Get(socket) is { } peer
-                ? string.Create(CultureInfo.InvariantCulture, $"process {peer.Process} ({GetName(peer.Process)}) of the user {peer.User}, over a unix socket")
+                ? string.Create(CultureInfo.InvariantCulture, $"process {peer.Process} ({GetName(peer.Process)}) of user {peer.User} over a unix socket")
                 : null;
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
@@ -46,7 +43,7 @@ internal static class PeerAddress
         }
     }
 
-    /// <summary>The name of a process, which it chooses itself.</summary>
+    /// <summary>A process chooses its name itself.</summary>
     private static string GetName(uint process)
     {
         var path = string.Create(CultureInfo.InvariantCulture, $"/proc/{process}/comm");
@@ -57,7 +54,7 @@ internal static class PeerAddress
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
-            // There may be no descriptor to read it with. Those of other users may be hidden, as with ProtectProc=invisible of systemd.
+            // There may be no descriptor left. Processes of other users may be hidden, as with ProtectProc=invisible of systemd.
             return File.Exists(path) ? "whose name could not be read" : "which has ended or is hidden";
         }
     }

@@ -5,9 +5,8 @@ using System.Runtime.Versioning;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>The user and the groups of the process at the other end of a unix socket, as the system knows them since it connected.</summary>
-/// <param name="User">The user.</param>
-/// <param name="Groups">The group, and the supplementary groups.</param>
+/// <summary>The credentials of the peer of a unix socket, from the time when it connected.</summary>
+/// <param name="Groups">The group id and the supplementary groups.</param>
 internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups)
 {
     private const int SocketLevel = 1;
@@ -17,11 +16,9 @@ internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups)
     // NGROUPS_MAX.
     private const int MaxGroups = 65_536;
 
-    /// <summary>The process, or 0 if it is not of this container.</summary>
+    /// <summary>The process id, or 0 if the process is outside of this container.</summary>
     public uint Process { get; private init; }
 
-    /// <summary>Asks the system.</summary>
-    /// <returns><see langword="null"/> where it does not tell.</returns>
     [SupportedOSPlatform("linux")]
     public static PeerCredentials? Get(Socket socket)
     {
@@ -43,8 +40,7 @@ internal sealed record PeerCredentials(uint User, IReadOnlyList<uint> Groups)
         }
     }
 
-    /// <summary>Asks for the supplementary groups.</summary>
-    /// <returns>Their number; none where the system does not tell, so that only the user and the group of the process count.</returns>
+    /// <returns>The number of supplementary groups; 0 if unknown, so that only the user and group of the process count.</returns>
     private static int GetGroups(Socket socket, uint[] groups)
     {
         try

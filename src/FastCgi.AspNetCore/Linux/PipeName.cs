@@ -1,9 +1,9 @@
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>Which pipe a descriptor is an end of, as /proc tells.</summary>
+/// <summary>Identifies the pipe of a descriptor.</summary>
 internal static class PipeName
 {
-    /// <summary>A name that both ends have; <see langword="null"/> if it is no pipe, or the system does not tell.</summary>
+    /// <returns>A name that both ends share; <see langword="null"/> if it is not a pipe, or unknown.</returns>
     public static string? Get(int descriptor)
     {
         var target = new FileInfo($"/proc/self/fd/{descriptor}").LinkTarget;

@@ -2,24 +2,22 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>What the process may have of the system, as <c>ulimit</c>, <c>LimitNOFILE=</c> and prlimit(1) set it.</summary>
+/// <summary>Resource limits, as set by <c>ulimit</c>, <c>LimitNOFILE=</c> and prlimit(1).</summary>
 internal static partial class ResourceLimits
 {
-    // What POSIX systems give a process unless they are told otherwise.
+    // The usual default of POSIX systems.
     private const long UsualDescriptors = 1_024;
 
-    // The numbers of Linux.
     private const int Threads = 6;
     private const int Descriptors = 7;
 
-    /// <summary>How many descriptors the process can have now; a usual number where it is not known.</summary>
+    /// <summary>The maximum number of descriptors of the process; the usual default if unknown.</summary>
     public static long GetDescriptors() => OperatingSystem.IsLinux() && Get(Descriptors) is { } limit ? limit : UsualDescriptors;
 
-    /// <summary>How many threads the user of the process may have now.</summary>
-    /// <returns><see langword="null"/> if there is no limit, as for root, who may pass it, and where the system does not tell.</returns>
+    /// <returns>The maximum number of threads of the user; <see langword="null"/> if unlimited (as for root) or unknown.</returns>
     public static long? GetThreadsOfUser() => getuid() == 0 || Get(Threads) is not { } limit || limit == int.MaxValue ? null : limit;
 
-    /// <returns>At most <see cref="int.MaxValue"/>, which is no limit for us; <see langword="null"/> where the system does not tell.</returns>
+    /// <returns>At most <see cref="int.MaxValue"/>, which means no limit; <see langword="null"/> if unknown.</returns>
     private static long? Get(int resource) => getrlimit(resource, out var limit) == 0 ? (long)Math.Min(limit.Soft, int.MaxValue) : null;
 
     [LibraryImport(Libc.Library)]
@@ -28,7 +26,6 @@ internal static partial class ResourceLimits
     [LibraryImport(Libc.Library)]
     private static partial int getrlimit(int resource, out ResourceLimit limit);
 
-    /// <summary>struct rlimit.</summary>
     [StructLayout(LayoutKind.Sequential)]
     private struct ResourceLimit
     {

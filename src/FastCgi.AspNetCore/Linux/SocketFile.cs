@@ -6,13 +6,8 @@ using FastCgi.AspNetCore.Accounts;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>
-/// The file of a unix socket, by the system's own calls: .NET would remove whatever is at its path when the socket is disposed.
-/// For Linux.
-/// </summary>
-/// <param name="path">Its path.</param>
-/// <param name="identity">What tells it from another file of the same path; <see langword="null"/> where the system does not tell.</param>
-/// <param name="isSocket">Whether it is a socket.</param>
+/// <summary>The file of a unix socket. Uses system calls, because .NET removes whatever is at the path when the socket is disposed.</summary>
+/// <param name="identity">Distinguishes the file from another one at the same path; <see langword="null"/> if unknown.</param>
 [SupportedOSPlatform("linux")]
 internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIdentity? identity, bool isSocket)
 {
@@ -31,11 +26,9 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
     private const int AddressFamilyLength = 2;
     private const int MaxPathLength = 108;
 
-    /// <summary>Whether it is a socket.</summary>
     public bool IsSocket => isSocket;
 
-    /// <summary>What is at a path, links not followed.</summary>
-    /// <returns><see langword="null"/> if there is nothing.</returns>
+    /// <summary>Finds the file at a path, without following links.</summary>
     public static SocketFile? Find(string path)
     {
         try
@@ -43,20 +36,19 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
             Statx status;
             if (statx(CurrentFolder, path, NoFollow, TypeAndInode, &status) == 0)
                 return new SocketFile(path, new FileIdentity(status.DeviceMajor, status.DeviceMinor, status.Inode), (status.Mode & FileTypeMask) == SocketType);
-            // In a folder that may not be searched there is nothing for us, as the bind that follows says.
+            // If the folder cannot be searched, the bind that follows reports it.
             if (Libc.LastError is Libc.ErrorNoEntry or Libc.ErrorNotAFolder or Libc.ErrorAccessDenied)
                 return null;
         }
         catch (EntryPointNotFoundException)
         {
-            // glibc has it since 2.28.
+            // Available since glibc 2.28.
         }
 
         return FindWithoutStatus(path);
     }
 
-    /// <summary>Who owns what is at a path, and its permissions; links are followed.</summary>
-    /// <returns><see langword="null"/> if the system does not tell.</returns>
+    /// <summary>The owner and permissions of the file at a path, following links.</summary>
     public static FilePermissions? GetPermissions(string path)
     {
         try
@@ -70,7 +62,7 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
         }
     }
 
-    /// <summary>The same where the system does not tell the status of a file: a socket is what cannot be opened because there is no such device.</summary>
+    /// <summary>Like <see cref="Find"/>, without statx: opening a socket fails with "no such device".</summary>
     public static SocketFile? FindWithoutStatus(string path)
     {
         if (new FileInfo(path).LinkTarget is not null)
@@ -82,8 +74,7 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
             : new SocketFile(path, identity: null, opened.IsInvalid && Libc.LastError == Libc.ErrorNoDevice);
     }
 
-    /// <summary>Makes a socket with a file. It does not listen yet, so nobody can connect.</summary>
-    /// <exception cref="IOException">The system refuses.</exception>
+    /// <summary>Creates a socket file. It does not listen yet, so no client can connect.</summary>
     public static Socket Bind(string path)
     {
         var address = stackalloc byte[AddressFamilyLength + MaxPathLength];
@@ -99,15 +90,13 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
         throw error;
     }
 
-    /// <summary>Sets the owner and the group; <see langword="null"/> leaves either as it is.</summary>
-    /// <exception cref="IOException">The system refuses.</exception>
     public static void ChangeOwner(string path, uint? user, uint? group)
     {
         if (lchown(path, user ?? uint.MaxValue, group ?? uint.MaxValue) != 0)
             throw LastError();
     }
 
-    /// <summary>Removes it, unless something else has taken its place. Where that cannot be told, it stays, and the next start replaces it.</summary>
+    /// <summary>Removes the file unless another one has replaced it. If unknown, it remains, and the next start replaces it.</summary>
     public void Remove()
     {
         if (identity is not null && Find(path)?.Identity == identity)
@@ -134,7 +123,6 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
     [LibraryImport(Libc.Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     private static partial int statx(int folder, string path, int flags, uint mask, Statx* status);
 
-    /// <summary>A file's device and its number there.</summary>
     public sealed record FileIdentity(uint DeviceMajor, uint DeviceMinor, ulong Inode);
 
     /// <summary>struct statx, which is the same on every processor.</summary>

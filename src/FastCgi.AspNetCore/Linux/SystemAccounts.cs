@@ -3,15 +3,12 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>The users and groups of the system. Not for Windows.</summary>
+/// <summary>Users and groups of the system. Not for Windows.</summary>
 internal static unsafe partial class SystemAccounts
 {
-    // The system's calls answer in a buffer that all threads share.
+    // The system calls return a shared buffer.
     private static readonly Lock s_lock = new();
 
-    /// <summary>The number of a user.</summary>
-    /// <param name="name">A name, or the number itself.</param>
-    /// <returns><see langword="null"/> if there is no such user.</returns>
     public static uint? FindUser(string name)
     {
         if (Number(name) is { } number)
@@ -21,9 +18,6 @@ internal static unsafe partial class SystemAccounts
             return getpwnam(name) is var entry && entry is null ? null : entry->Number;
     }
 
-    /// <summary>The number of a group.</summary>
-    /// <param name="name">A name, or the number itself.</param>
-    /// <returns><see langword="null"/> if there is no such group.</returns>
     public static uint? FindGroup(string name)
     {
         if (Number(name) is { } number)
@@ -33,14 +27,12 @@ internal static unsafe partial class SystemAccounts
             return getgrnam(name) is var entry && entry is null ? null : entry->Number;
     }
 
-    /// <summary>The name of a user, or its number where it has none.</summary>
     public static string GetUserName(uint number)
     {
         lock (s_lock)
             return Name(getpwuid(number), number);
     }
 
-    /// <summary>The name of a group, or its number where it has none.</summary>
     public static string GetGroupName(uint number)
     {
         lock (s_lock)
@@ -65,7 +57,7 @@ internal static unsafe partial class SystemAccounts
     [LibraryImport(Libc.Library)]
     private static partial Entry* getgrgid(uint number);
 
-    /// <summary>The front of struct passwd and of struct group.</summary>
+    /// <summary>The first members of struct passwd and struct group.</summary>
     [StructLayout(LayoutKind.Sequential)]
     private struct Entry
     {

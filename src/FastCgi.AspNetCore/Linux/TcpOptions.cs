@@ -2,10 +2,10 @@ using System.Net.Sockets;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>The options of TCP sockets, on any system. On Linux, connections inherit them from the listening socket.</summary>
+/// <summary>TCP socket options. On Linux, connections inherit them from the listening socket.</summary>
 internal static class TcpOptions
 {
-    /// <summary>Sends without delay, and finds out when the peer is gone. Does nothing for unix sockets.</summary>
+    /// <summary>Enables TCP_NODELAY and SO_KEEPALIVE. No effect on unix sockets.</summary>
     public static void Set(Socket socket)
     {
         if (socket.AddressFamily == AddressFamily.Unix)
@@ -18,7 +18,7 @@ internal static class TcpOptions
         }
         catch (SocketException)
         {
-            // Of another kind than TCP, or the peer has gone. The options make it better, and are not needed.
+            // Not TCP, or the peer has disconnected. The options are optional.
         }
     }
 }

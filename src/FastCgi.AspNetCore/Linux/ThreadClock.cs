@@ -3,18 +3,17 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>What threads have used of the processors.</summary>
+/// <summary>The CPU time of threads.</summary>
 internal static unsafe partial class ThreadClock
 {
     private const int OfThread = 1;
     private const long MicrosecondsOfSecond = 1_000_000;
     private const long NanosecondsOfSecond = 1_000_000_000;
 
-    // CPUCLOCK_PERTHREAD_MASK and CPUCLOCK_SCHED: the clock of any thread of this process, by the thread's number.
+    // CPUCLOCK_PERTHREAD_MASK and CPUCLOCK_SCHED: the clock of a thread of this process, by thread id.
     private const int ThreadProcessorClock = 4 | 2;
 
-    /// <summary>The system's number of the thread that asks.</summary>
-    /// <returns>0 where the system does not tell.</returns>
+    /// <returns>The id of the current thread; 0 if unknown.</returns>
     public static int GetThreadId()
     {
         try
@@ -23,28 +22,27 @@ internal static unsafe partial class ThreadClock
         }
         catch (EntryPointNotFoundException)
         {
-            // glibc has it since 2.30, and .NET runs on older ones.
+            // Available since glibc 2.30.
             return ReadThreadId();
         }
     }
 
-    /// <summary>The number of the thread that asks, as /proc tells.</summary>
-    /// <returns>0 where it does not.</returns>
+    /// <summary>Like <see cref="GetThreadId"/>, from /proc.</summary>
     public static int ReadThreadId()
     {
         var target = Path.GetFileName(new FileInfo("/proc/thread-self").LinkTarget);
         return int.TryParse(target, NumberStyles.None, CultureInfo.InvariantCulture, out var id) ? id : 0;
     }
 
-    /// <summary>The nanoseconds that a thread of this process has had a processor; -1 if it has ended, or is not known.</summary>
+    /// <returns>The CPU time of a thread of this process in nanoseconds; -1 if it has ended or is unknown.</returns>
     public static long GetProcessorTime(int threadId)
     {
         TimeSpec time;
-        // The number 0 stands for the thread that asks.
+        // 0 means the current thread.
         return threadId != 0 && clock_gettime((~threadId << 3) | ThreadProcessorClock, &time) == 0 ? (time.Seconds * NanosecondsOfSecond) + time.Nanoseconds : -1;
     }
 
-    /// <summary>What the thread that asks has used: microseconds of a processor, and how often it gave the processor up by itself.</summary>
+    /// <summary>The CPU time and the number of voluntary context switches of the current thread.</summary>
     public static (long Microseconds, long VoluntarySwitches) GetUsageOfThisThread()
     {
         ResourceUsage usage;
@@ -62,7 +60,6 @@ internal static unsafe partial class ThreadClock
     [LibraryImport(Libc.Library)]
     private static partial int getrusage(int who, ResourceUsage* usage);
 
-    /// <summary>struct timespec.</summary>
     [StructLayout(LayoutKind.Sequential)]
     private struct TimeSpec
     {
@@ -70,7 +67,6 @@ internal static unsafe partial class ThreadClock
         public nint Nanoseconds;
     }
 
-    /// <summary>struct rusage: what is asked for stands at the front and at the back.</summary>
     [StructLayout(LayoutKind.Sequential)]
     private struct ResourceUsage
     {

@@ -2,26 +2,19 @@ using System.Globalization;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>
-/// The last threads that the process may have: those of handlers leave them to .NET, which ends the process when its thread pool cannot start
-/// one. So clients that ask for what blocks do not end it, however many they are.
-/// </summary>
+/// <summary>Reserves the last threads for .NET, which terminates a process whose thread pool cannot start one.</summary>
 /// <remarks>
-/// What limits threads is the control group (<c>TasksMax=</c>, <c>--pids-limit</c>), which tells what is in use, and the user
-/// (<c>LimitNPROC=</c>, <c>ulimit -u</c>), whose threads are counted in /proc. Any thread may ask at any time.
+/// Threads are limited by the control group (<c>TasksMax=</c>, <c>--pids-limit</c>), which reports its usage, and per user (<c>LimitNPROC=</c>,
+/// <c>ulimit -u</c>), whose threads are counted in /proc. Thread-safe.
 /// </remarks>
-/// <param name="proc">The folder /proc.</param>
-/// <param name="groups">The folder in which the system shows control groups.</param>
-/// <param name="getUserLimit">How many threads the user may have; <see langword="null"/> for no limit.</param>
-/// <param name="time">The clock.</param>
 internal sealed class ThreadHeadroom(string proc, string groups, Func<long?> getUserLimit, TimeProvider time)
 {
-    // A quarter, 128 of the 512 of a container. The pool wants some for each processor, not for each thread of the limit, so the share ends somewhere.
+    // A quarter: 128 of 512 in a container. The thread pool needs threads per processor, so the reserve has a maximum.
     private const int Share = 4;
     private const long Largest = 256;
     private const string LimitFile = "pids.max";
 
-    // To count the threads of a user is to read a file for each process.
+    // Counting the threads of a user reads a file per process.
     private static readonly TimeSpan s_countInterval = TimeSpan.FromSeconds(1);
 
     private readonly Lock _lock = new();
@@ -29,10 +22,10 @@ internal sealed class ThreadHeadroom(string proc, string groups, Func<long?> get
     private long _userCount;
     private long? _countedAt;
 
-    /// <summary>How many threads of a limit are for handlers and what else there is, the rest being for .NET.</summary>
+    /// <summary>The part of a limit that .NET does not reserve.</summary>
     public static long CountForHandlers(long limit) => limit - Math.Min(limit / Share, Largest);
 
-    /// <summary>Whether a thread that is about to be started would be among the last. It costs some ten microseconds.</summary>
+    /// <summary>Whether the next thread would be in the reserve. Takes about ten microseconds.</summary>
     public bool IsReached() => _groups.Exists(IsReachedIn) || IsReachedByUser();
 
     private static bool IsReachedIn(string group)
@@ -48,7 +41,7 @@ internal sealed class ThreadHeadroom(string proc, string groups, Func<long?> get
             var now = time.GetTimestamp();
             if (_countedAt is { } countedAt && time.GetElapsedTime(countedAt, now) < s_countInterval)
             {
-                // The thread that was asked for has most likely been started.
+                // Assume that the previous thread was started.
                 _userCount++;
             }
             else
@@ -61,9 +54,9 @@ internal sealed class ThreadHeadroom(string proc, string groups, Func<long?> get
         }
     }
 
-    /// <summary>The threads of the system, of which the user's are a part: one file tells, and is enough unless a limit may be near.</summary>
+    /// <summary>All threads of the system, from one file: an upper bound for the threads of the user.</summary>
     private long CountAllThreads()
-        // Three averages, how many run of how many, the newest process.
+        // Three averages, running/total threads, last process id.
         => ReadText(Path.Combine(proc, "loadavg"))?.Split(' ') is [_, _, _, var threads, ..] ? ToNumber(threads[(threads.IndexOf('/') + 1)..]) ?? long.MaxValue : long.MaxValue;
 
     private long CountThreadsOfUser()
@@ -83,13 +76,12 @@ internal sealed class ThreadHeadroom(string proc, string groups, Func<long?> get
         }
         catch (IOException)
         {
-            // No descriptor is left: what was counted is all that is known.
+            // No descriptor is left: use the count so far.
         }
 
         return count;
     }
 
-    /// <returns><see langword="null"/> if the process has ended meanwhile.</returns>
     private (long User, long Threads)? ReadProcess(string name)
     {
         try
@@ -105,13 +97,13 @@ internal sealed class ThreadHeadroom(string proc, string groups, Func<long?> get
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
-            // It has ended, or no descriptor is left.
+            // The process has ended, or no descriptor is left.
         }
 
         return null;
     }
 
-    /// <summary>The group of the process and those that it is in, as far as they limit threads. A container sees its own as the outermost.</summary>
+    /// <summary>The control groups of the process, from inner to outer, that limit threads. In a container, its own group is the outermost.</summary>
     private static List<string> FindGroups(string proc, string groups)
     {
         var found = new List<string>();
@@ -119,7 +111,7 @@ internal sealed class ThreadHeadroom(string proc, string groups, Func<long?> get
         {
             foreach (var line in File.ReadLines(Path.Combine(proc, "self", "cgroup")))
             {
-                // Number, controllers, path; of version 2 without a controller.
+                // Number, controllers (none in version 2), path.
                 var parts = line.Split(':', 3);
                 if (parts.Length < 3 || !(parts[1].Length == 0 || parts[1].Split(',').Contains("pids")))
                     continue;
@@ -137,13 +129,12 @@ internal sealed class ThreadHeadroom(string proc, string groups, Func<long?> get
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
-            // No /proc: the limits are not known.
+            // No /proc: the limits are unknown.
         }
 
         return found;
     }
 
-    /// <returns><see langword="null"/> where the system does not tell.</returns>
     private static string? ReadText(string file)
     {
         try
@@ -156,7 +147,7 @@ internal sealed class ThreadHeadroom(string proc, string groups, Func<long?> get
         }
     }
 
-    /// <returns><see langword="null"/> for "max", and for nothing.</returns>
+    /// <returns><see langword="null"/> for "max" and for an unknown value.</returns>
     private static long? ToNumber(string? text)
         => long.TryParse(text.AsSpan().Trim(), NumberStyles.None, CultureInfo.InvariantCulture, out var number) ? number : null;
 }

@@ -3,11 +3,7 @@ using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Linux;
 
-/// <summary>
-/// Whether a thread of this process sleeps, as its file in /proc tells. A file that is opened early is still there when no descriptor
-/// is left.
-/// </summary>
-/// <param name="path">The file.</param>
+/// <summary>Checks in /proc whether a thread of this process sleeps. The file is opened early, so it works even if no descriptor is left.</summary>
 internal sealed class ThreadStateFile(string path) : IDisposable
 {
     private readonly SafeFileHandle _file = Libc.Open(path);
@@ -17,7 +13,7 @@ internal sealed class ThreadStateFile(string path) : IDisposable
     {
     }
 
-    /// <summary>Whether the thread sleeps; <see langword="null"/> where the system does not tell. It costs some microseconds.</summary>
+    /// <summary><see langword="null"/> if unknown. Takes a few microseconds.</summary>
     public bool? IsSleeping
     {
         get
@@ -35,12 +31,11 @@ internal sealed class ThreadStateFile(string path) : IDisposable
                 return null;
             }
 
-            // The state stands behind the name, which is in brackets and may have brackets in it.
+            // The state follows the name, which is in parentheses and may contain parentheses.
             var state = text.LastIndexOf((byte)')') + 2;
             return state < text.Length ? text[state] is (byte)'S' or (byte)'D' : null;
         }
     }
 
-    /// <inheritdoc/>
     public void Dispose() => _file.Dispose();
 }

@@ -3,25 +3,20 @@ using System.Buffers.Binary;
 namespace FastCgi.AspNetCore.Protocol;
 
 /// <summary>
-/// Reads the name-value pairs of a complete stream (FastCGI specification, section 3.4): each length is one byte up to 127,
-/// else four bytes with the high bit set; the lengths come first, then the name, then the value.
+/// Reads the name-value pairs of a complete stream (FastCGI specification, section 3.4). Each length is one byte up to 127, otherwise four bytes with
+/// the high bit set. The lengths come first, then the name, then the value.
 /// </summary>
 /// <remarks>
-/// Lengths of 127 or less in four bytes are accepted. The sum of both lengths is formed in 64 bits and compared with what is
-/// left of the stream before anything is taken (fcgi2, CVE-2025-23016, wrapped it at 32).
+/// Accepts four-byte lengths of 127 or less. Adds the lengths in 64 bits and compares the sum with the rest of the stream first (fcgi2,
+/// CVE-2025-23016, overflowed 32 bits).
 /// </remarks>
 internal ref struct NameValuePairReader(ReadOnlySpan<byte> stream)
 {
     private readonly ReadOnlySpan<byte> _stream = stream;
 
-    /// <summary>Where the next pair begins.</summary>
     public int Offset { get; private set; }
-
-    /// <summary>Whether the stream ended inside a pair.</summary>
     public bool IsMalformed { get; private set; }
 
-    /// <summary>Reads the next pair. The spans are of the stream itself.</summary>
-    /// <returns><see langword="false"/> at the end of the stream, or where it is malformed.</returns>
     public bool TryRead(out ReadOnlySpan<byte> name, out ReadOnlySpan<byte> value)
     {
         name = default;
@@ -45,8 +40,6 @@ internal ref struct NameValuePairReader(ReadOnlySpan<byte> stream)
         return true;
     }
 
-    /// <summary>Reads one length.</summary>
-    /// <returns>The bytes it took, or 0 if the source ends inside it.</returns>
     private static int ReadLength(ReadOnlySpan<byte> source, out uint length)
     {
         length = 0;

@@ -5,12 +5,9 @@ namespace FastCgi.AspNetCore.Protocol;
 /// <summary>Writes name-value pairs (FastCGI specification, section 3.4) with the shortest form of each length.</summary>
 internal static class NameValuePairWriter
 {
-    /// <summary>The bytes that <see cref="Write"/> needs for a pair.</summary>
     public static int GetLength(int nameLength, int valueLength)
         => LengthSize(nameLength) + LengthSize(valueLength) + nameLength + valueLength;
 
-    /// <summary>Writes one pair.</summary>
-    /// <returns>The bytes written.</returns>
     public static int Write(Span<byte> destination, ReadOnlySpan<byte> name, ReadOnlySpan<byte> value)
     {
         var written = WriteLength(destination, name.Length);

@@ -3,15 +3,12 @@ namespace FastCgi.AspNetCore.Protocol;
 /// <summary>The protocolStatus of END_REQUEST (FastCGI specification, section 5.5).</summary>
 internal enum ProtocolStatus : byte
 {
-    /// <summary>The normal end of a request.</summary>
     RequestComplete = 0,
 
-    /// <summary>A second request on a connection whose server takes one at a time.</summary>
+    /// <summary>A concurrent request on a connection that is not multiplexed.</summary>
     CantMultiplexConnection = 1,
 
-    /// <summary>The server is out of some resource.</summary>
     Overloaded = 2,
 
-    /// <summary>The server does not serve the role that was asked for.</summary>
     UnknownRole = 3,
 }

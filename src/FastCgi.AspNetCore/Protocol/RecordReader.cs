@@ -2,11 +2,7 @@ using System.Runtime.CompilerServices;
 
 namespace FastCgi.AspNetCore.Protocol;
 
-/// <summary>
-/// Steps through the bytes of a connection and yields the content of its records in pieces, as it arrives: a record is
-/// never waited for as a whole, so a body of 64 KiB flows on with its first byte. Bytes may be cut anywhere
-/// (FastCGI specification, section 3.3).
-/// </summary>
+/// <summary>Parses records from bytes cut anywhere (FastCGI specification, section 3.3), and yields content as it arrives.</summary>
 /// <remarks>A mutable struct: keep it in a field, do not copy it.</remarks>
 internal struct RecordReader
 {
@@ -18,11 +14,8 @@ internal struct RecordReader
     private bool _inContent;
     private bool _isStartPending;
 
-    /// <summary>Takes the next piece from the front of <paramref name="input"/>, and the bytes it took off it.</summary>
-    /// <returns>
-    /// Whether there was a piece, whether more bytes are needed, or that the version is not 1. A bad version takes nothing
-    /// and is reported again on each call.
-    /// </returns>
+    /// <summary>Removes the next piece from the front of <paramref name="input"/>.</summary>
+    /// <returns>Piece, need more bytes, or version not 1. A bad version consumes nothing and is reported again on each call.</returns>
     public RecordReadResult Read(ref ReadOnlySpan<byte> input, out RecordPiece piece)
     {
         piece = default;
@@ -40,7 +33,7 @@ internal struct RecordReader
             _isStartPending = true;
         }
 
-        // The piece that starts a record comes with its first byte of content.
+        // The first piece contains at least one byte of content.
         if (_contentLeft > 0 && input.IsEmpty)
             return RecordReadResult.NeedMore;
 
@@ -75,7 +68,7 @@ internal struct RecordReader
             if (input.IsEmpty)
                 return RecordReadResult.NeedMore;
 
-            // Looked at alone, so that a peer of another protocol is told apart by its first byte.
+            // Checked first, so that the first byte of another protocol is enough to detect it.
             if (input[0] != ProtocolConstants.Version)
                 return RecordReadResult.UnsupportedVersion;
 
@@ -108,7 +101,6 @@ internal struct RecordReader
     }
 }
 
-/// <summary>What <see cref="RecordReader.Read"/> found.</summary>
 internal enum RecordReadResult : byte
 {
     NeedMore,
@@ -116,21 +108,14 @@ internal enum RecordReadResult : byte
     UnsupportedVersion,
 }
 
-/// <summary>A run of a record's content.</summary>
-/// <param name="header">The record's header.</param>
-/// <param name="content">The content that was there; empty only for a record without content.</param>
-/// <param name="isStart">Whether this is the record's first piece.</param>
-/// <param name="isEnd">Whether this is the record's last piece.</param>
+/// <summary>A part of a record.</summary>
 internal readonly ref struct RecordPiece(RecordHeader header, ReadOnlySpan<byte> content, bool isStart, bool isEnd)
 {
     public RecordHeader Header { get; } = header;
-
     public ReadOnlySpan<byte> Content { get; } = content;
-
     public bool IsStart { get; } = isStart;
-
     public bool IsEnd { get; } = isEnd;
 
-    /// <summary>Whether this piece is an empty record, which ends a stream (section 3.3).</summary>
+    /// <summary>An empty record ends a stream (section 3.3).</summary>
     public bool IsEmptyRecord => IsStart && IsEnd && Content.IsEmpty;
 }

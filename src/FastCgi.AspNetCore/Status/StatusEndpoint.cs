@@ -9,27 +9,26 @@ using Microsoft.Net.Http.Headers;
 
 namespace FastCgi.AspNetCore.Status;
 
-/// <summary>Answers with the status, as a page, as JSON, or as OpenMetrics text.</summary>
+/// <summary>Answers requests for the status as HTML, JSON or OpenMetrics text.</summary>
 internal static class StatusEndpoint
 {
     private const string OpenMetrics = "openmetrics";
     private const string PlainText = "text/plain; charset=utf-8";
 
-    /// <summary>The answer to one request.</summary>
     public static Task AnswerAsync(HttpContext context)
     {
-        // Where the application has not said who may see it, the web server may show it to the world. That a client is local proves nothing: a
-        // proxy on this machine may have passed the request.
+        // Unless the application restricts access, the web server may expose the status to the world. A local client proves nothing: a proxy on this
+        // machine may have forwarded the request.
         if (StatusEndpoints.GetAudience(context.GetEndpoint()?.Metadata) == StatusAudience.Development
             && context.RequestServices.GetService<IHostEnvironment>()?.IsDevelopment() != true)
             return RefuseAsync(context.Response);
 
         return context.RequestServices.GetService<IServer>() is FastCgiServer server
             ? AnswerAsync(context, MakeReader(server, context.RequestServices))
-            : FailAsync(context.Response, "There is no status: the server of this application is not FastCgi.AspNetCore.\n");
+            : FailAsync(context.Response, "No status is available, because the server of this application is not FastCgi.AspNetCore.\n");
     }
 
-    /// <summary>The answer to one request, from a reader; whoever can ask may.</summary>
+    /// <summary>Answers without checking access.</summary>
     public static Task AnswerAsync(HttpContext context, StatusReader reader)
     {
         var response = context.Response;
@@ -42,7 +41,7 @@ internal static class StatusEndpoint
 
         var format = ChooseFormat(context.Request);
         if (reader.Read(isWhole: format != OpenMetrics) is not { } status)
-            return FailAsync(response, "There is no status: FastCGI has not started.\n");
+            return FailAsync(response, "No status is available, because FastCGI has not started.\n");
 
         response.Headers.CacheControl = "no-store";
         response.Headers.XContentTypeOptions = "nosniff";
@@ -57,20 +56,19 @@ internal static class StatusEndpoint
                 response.Headers.ContentSecurityPolicy = policy;
                 return WriteAsync(response, "text/html; charset=utf-8", page);
             default:
-                // What the client has asked for is not repeated: it may be anything.
+                // Do not echo client input.
                 response.StatusCode = StatusCodes.Status400BadRequest;
-                return WriteAsync(response, PlainText, "The format is not known. There are html, json and openmetrics.\n");
+                return WriteAsync(response, PlainText, "Unknown format. Use html, json or openmetrics.\n");
         }
     }
 
-    /// <summary>Makes what reads the status of a server.</summary>
     public static StatusReader MakeReader(FastCgiServer server, IServiceProvider services) => new(
         server, services.GetService<IHostEnvironment>()?.ApplicationName ?? "FastCGI application");
 
     private static Task RefuseAsync(HttpResponse response)
     {
         response.StatusCode = StatusCodes.Status403Forbidden;
-        return WriteAsync(response, PlainText, "The status is shown only in Development, unless the application says who may see it: app.MapFastCgiStatus().RequireAuthorization(\"policy\"), or .AllowAnonymous() where the web server restricts access.\n");
+        return WriteAsync(response, PlainText, "Outside Development, the application must specify who may see the status: app.MapFastCgiStatus().RequireAuthorization(\"policy\"), or .AllowAnonymous() if the web server restricts access.\n");
     }
 
     private static Task FailAsync(HttpResponse response, string text)
@@ -85,7 +83,7 @@ internal static class StatusEndpoint
         return response.WriteAsync(text, response.HttpContext.RequestAborted);
     }
 
-    /// <summary>What the query asks for, as <c>?format=json</c> or, as with php-fpm, <c>?json</c>; else what the client accepts; else the page.</summary>
+    /// <summary>The query (<c>?format=json</c> or, as in php-fpm, <c>?json</c>), otherwise the Accept header, otherwise HTML.</summary>
     private static string ChooseFormat(HttpRequest request)
     {
         if (request.Query.TryGetValue("format", out var format))
@@ -96,7 +94,6 @@ internal static class StatusEndpoint
                 return name;
         }
 
-        // A quality of 0 says what is not wanted.
         var accepted = request.GetTypedHeaders().Accept.Where(static type => type.Quality is not 0).OrderByDescending(static type => type.Quality ?? 1);
         return accepted.Select(GetFormat).FirstOrDefault(static name => name is not null) ?? "html";
     }

@@ -3,12 +3,11 @@ using FastCgi.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Status;
 
-/// <summary>The limits, and how much of each is used, where that can be told.</summary>
+/// <summary>The limits and, where known, their usage.</summary>
 internal static class StatusLimits
 {
     private const string None = "none";
 
-    /// <summary>Reads them.</summary>
     public static IEnumerable<LimitStatus> Read(FastCgiServerOptions options, ConnectionManager connections, RequestTotals requests, ResourceStatus resources)
     {
         var limits = options.Limits;
@@ -20,7 +19,7 @@ internal static class StatusLimits
         yield return Gauge("MaxReservedRequests", limits.MaxReservedRequests, taken.Reserved);
         yield return Gauge("MaxBlockingThreads", options.Transport.MaxBlockingThreads, resources.KeptThreads);
         if (resources.Descriptors is { } descriptors)
-            yield return Gauge("descriptors of the process", connections.Server.GetMaxDescriptors(), descriptors);
+            yield return Gauge("file descriptors", connections.Server.GetMaxDescriptors(), descriptors);
         yield return Number("MaxRequestsPerConnection", limits.MaxRequestsPerConnection);
         yield return Number("MaxRequestParametersTotalSize", limits.MaxRequestParametersTotalSize);
         yield return Number("MaxRequestParameterCount", limits.MaxRequestParameterCount);

@@ -13,22 +13,17 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Status;
 
-/// <summary>Reads what the status shows. The work is done when somebody looks; only the latencies of requests are counted beforehand.</summary>
+/// <summary>Creates snapshots of the status on request; only latencies are recorded beforehand.</summary>
 internal sealed class StatusReader(FastCgiServer server, string applicationName)
 {
-    // So that a page stays small, whatever the server has to carry.
+    // Limits the size of the page.
     private const int MaxConnections = 200;
     private const int MaxRequests = 200;
 
     private static readonly string s_version =
         typeof(StatusReader).Assembly.GetCustomAttribute<AssemblyInformationalVersionAttribute>()?.InformationalVersion.Split('+')[0] ?? "?";
 
-    /// <summary>Reads it.</summary>
-    /// <param name="isWhole">
-    /// Whether the single connections and requests, and what the system has to be asked for, are wanted: that costs the most, and who
-    /// collects figures every few seconds takes none of it.
-    /// </param>
-    /// <returns><see langword="null"/> before the server has started.</returns>
+    /// <param name="isWhole">Whether to include connections, requests and process data, which cost most; metrics do not need them.</param>
     public StatusSnapshot? Read(bool isWhole = true)
     {
         if (server is not { Connections: { } connections, Scheduler: { } scheduler })
@@ -100,7 +95,7 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
 
     private static double? GetSeconds(RecentRequests recent, double part) => LatencyHistogram.GetPercentile(recent.Latencies, part)?.TotalSeconds;
 
-    /// <summary>What the system has to open a file for is not known where no descriptor is left, which is when somebody looks.</summary>
+    /// <summary>Fails if no file descriptor is left; the status is often read just then.</summary>
     private static (long Memory, TimeSpan ProcessorTime) ReadProcess()
     {
         try

@@ -2,92 +2,62 @@ using System.Text.Json.Serialization;
 
 namespace FastCgi.AspNetCore.Status;
 
-/// <summary>How the server is at one moment: what <c>?format=json</c> answers. Times are in seconds, memory is in bytes.</summary>
+/// <summary>The status at one moment, as <c>?format=json</c> shows it. Times in seconds, memory in bytes.</summary>
 internal sealed record StatusSnapshot
 {
     public required string Application { get; init; }
-
     public required string Version { get; init; }
-
     public required string Runtime { get; init; }
-
     public required string System { get; init; }
-
     public required int ProcessId { get; init; }
-
     public required DateTimeOffset StartedAt { get; init; }
-
     public required double Uptime { get; init; }
-
     public required DateTimeOffset TakenAt { get; init; }
-
     public required string State { get; init; }
-
     public required string Engine { get; init; }
-
     public required int Loops { get; init; }
-
     public required string Scheduling { get; init; }
-
     public required IReadOnlyList<string> Endpoints { get; init; }
-
     public required ConnectionTotals Connections { get; init; }
-
     public required RequestTotals Requests { get; init; }
-
     public required RecentStatus Recent { get; init; }
-
     public required ResourceStatus Resources { get; init; }
-
     public required IReadOnlyList<LimitStatus> Limits { get; init; }
-
     public required IReadOnlyList<FindingStatus> Recommendations { get; init; }
-
     public required IReadOnlyList<FindingStatus> Errors { get; init; }
-
     public required IReadOnlyList<FrontEndStatus> FrontEnds { get; init; }
 
-    /// <summary>The requests that were looked at and came from web servers beyond those that are shown.</summary>
+    /// <summary>Sampled requests of web servers beyond those listed.</summary>
     public long OtherFrontEndSamples { get; init; }
-
     public required IReadOnlyList<ConnectionStatus> OpenConnections { get; init; }
-
     public required IReadOnlyList<RequestStatus> ActiveRequests { get; init; }
 }
 
-/// <summary>Connections since the start, and now.</summary>
 internal sealed record ConnectionTotals(long Active, long Total, long Rejected, long Refused, long BytesReceived, long BytesSent, IReadOnlyDictionary<string, long> ProtocolErrors);
 
-/// <summary>Requests since the start, and now.</summary>
 internal sealed record RequestTotals(long Active, long Queued, long Total, IReadOnlyDictionary<string, long> Rejected, IReadOnlyDictionary<string, long> Aborted);
 
-/// <summary>The last minute, or as long as somebody has watched. Latencies are from BEGIN_REQUEST to the end of the request, in seconds.</summary>
+/// <summary>The last minute, or less if recording started later. Latencies are from BEGIN_REQUEST to the end of the request, in seconds.</summary>
 internal sealed record RecentStatus(
     double Seconds, double RequestsPerSecond, double ConnectionsPerSecond, double BytesReceivedPerSecond, double BytesSentPerSecond, long Measured, double? P50, double? P90, double? P99, double? Max);
 
-/// <summary>What the process uses.</summary>
 internal sealed record ResourceStatus(
     long BufferMemory, long ManagedMemory, long ResidentMemory, double ProcessorTime, long? Descriptors, long HandOvers, int Threads, int KeptThreads, int RequestsWithoutThread, int PoolThreads, long PoolWaiting);
 
-/// <summary>A limit, and how much of it is used.</summary>
 internal sealed record LimitStatus(string Name, string Limit, long? Used, double? Part);
 
-/// <summary>What was logged as a warning or an error.</summary>
 internal sealed record FindingStatus(int EventId, string Name, string Level, string Message, long Count, DateTimeOffset LastSeen);
 
-/// <summary>A web server that was seen. One request of a second is looked at; the counts are of those.</summary>
+/// <summary>A web server. One request per second is sampled; the counts are of samples.</summary>
 internal sealed record FrontEndStatus(
     string Software, DateTimeOffset LastSeen, long Samples, long KeepConnection, long WithScheme, long WithTarget, long WithoutHost, long WithClient, long WithUser);
 
-/// <summary>A connection that is open.</summary>
 internal sealed record ConnectionStatus(
     string Id, string Peer, double Age, string State, long Requests, int Active, long BytesReceived, long BytesSent);
 
-/// <summary>A request that is under way.</summary>
 internal sealed record RequestStatus(
     string Connection, int Id, double Age, string Method, string Path, string? Client, string State, long BytesRead, long BytesWritten);
 
-/// <summary>Writes a snapshot without reflection.</summary>
 [JsonSourceGenerationOptions(PropertyNamingPolicy = JsonKnownNamingPolicy.CamelCase, WriteIndented = true)]
 [JsonSerializable(typeof(StatusSnapshot))]
 internal sealed partial class StatusJson : JsonSerializerContext;

@@ -23,11 +23,11 @@ public sealed class HealthCheckTests
         Assert.Equal(HealthStatus.Unhealthy, (await CheckAsync(run.Host.Services)).Status);
         Assert.Equal(HealthStatus.Degraded, (await CheckAsync(run.Host.Services, HealthStatus.Degraded)).Status);
         await run.Host.StartAsync();
-        Assert.Equal((HealthStatus.Healthy, "The FastCGI server has room."), Of(await CheckAsync(run.Host.Services)));
+        Assert.Equal((HealthStatus.Healthy, "The FastCGI server is below its limits."), Of(await CheckAsync(run.Host.Services)));
 
         await run.Host.StopAsync();
 
-        Assert.Equal((HealthStatus.Unhealthy, "The FastCGI server has not started, or stops."), Of(await CheckAsync(run.Host.Services)));
+        Assert.Equal((HealthStatus.Unhealthy, "The FastCGI server has not started, or is stopping."), Of(await CheckAsync(run.Host.Services)));
     }
 
     [Fact]
@@ -40,7 +40,7 @@ public sealed class HealthCheckTests
         run.Connect();
 
         var result = await CheckAsync(run.Host.Services);
-        Assert.Equal((HealthStatus.Degraded, "The FastCGI server is at its limit MaxConcurrentConnections, which is 2."), Of(result));
+        Assert.Equal((HealthStatus.Degraded, "The FastCGI server is at its limit: MaxConcurrentConnections is 2."), Of(result));
         Assert.Equal(2L, result.Data["active_connections"]);
     }
 
@@ -61,7 +61,7 @@ public sealed class HealthCheckTests
         run.Connect().Send(RecordBytes.Get());
 
         var result = await CheckAsync(run.Host.Services);
-        Assert.Equal((HealthStatus.Degraded, "The FastCGI server is at its limit MaxConcurrentRequests, which is 2."), Of(result));
+        Assert.Equal((HealthStatus.Degraded, "The FastCGI server is at its limit: MaxConcurrentRequests is 2."), Of(result));
         Assert.Equal(
             $"active_connections={2 + queue} active_requests={2 + queue} queued_requests={queue} requests_without_thread=0",
             string.Join(' ', result.Data.OrderBy(static pair => pair.Key).Select(static pair => $"{pair.Key}={pair.Value}")));

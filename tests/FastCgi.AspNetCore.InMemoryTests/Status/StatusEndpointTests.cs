@@ -51,7 +51,7 @@ public sealed class StatusEndpointTests
 
         var (status, response, body) = await AskAsync(run.Host.Services, request => request.QueryString = new QueryString(query));
 
-        Assert.Equal((400, Plain, "The format is not known. There are html, json and openmetrics.\n"), (status, response.ContentType, body));
+        Assert.Equal((400, Plain, "Unknown format. Use html, json or openmetrics.\n"), (status, response.ContentType, body));
     }
 
     [Theory]
@@ -87,8 +87,8 @@ public sealed class StatusEndpointTests
 
         Assert.Equal(isAllowed ? 200 : 403, status);
         Assert.Equal(isAllowed ? Html : Plain, response.ContentType);
-        Assert.Equal(!isAllowed, body.StartsWith("The status is shown only in Development", StringComparison.Ordinal));
-        Assert.Equal(!isAllowed, body.EndsWith("app.MapFastCgiStatus().RequireAuthorization(\"policy\"), or .AllowAnonymous() where the web server restricts access.\n", StringComparison.Ordinal));
+        Assert.Equal(!isAllowed, body.StartsWith("Outside Development, the application must specify who may see the status: ", StringComparison.Ordinal));
+        Assert.Equal(!isAllowed, body.EndsWith("app.MapFastCgiStatus().RequireAuthorization(\"policy\"), or .AllowAnonymous() if the web server restricts access.\n", StringComparison.Ordinal));
     }
 
     /// <summary>
@@ -126,8 +126,8 @@ public sealed class StatusEndpointTests
         await using var run = ServerRun.Make(Apps.Hello);
         using var none = new ServiceCollection().BuildServiceProvider();
 
-        Assert.Equal((503, "There is no status: FastCGI has not started.\n"), await AskShortAsync(run.Host.Services));
-        Assert.Equal((503, "There is no status: the server of this application is not FastCgi.AspNetCore.\n"), await AskShortAsync(none));
+        Assert.Equal((503, "No status is available, because FastCGI has not started.\n"), await AskShortAsync(run.Host.Services));
+        Assert.Equal((503, "No status is available, because the server of this application is not FastCgi.AspNetCore.\n"), await AskShortAsync(none));
 
         static async Task<(int, string)> AskShortAsync(IServiceProvider services)
         {

@@ -138,8 +138,8 @@ public sealed class StatusReaderTests
         Assert.Equal(status.OpenConnections.Sum(static c => c.BytesSent), status.Connections.BytesSent);
         Assert.InRange(status.Connections.BytesReceived, 3 * 400, 3 * 1_000);
         Assert.InRange(status.Connections.BytesSent, 50, 300);
-        Assert.Equal(s_limits, status.Limits.Where(static l => l.Name != "descriptors of the process").Select(Format));
-        Assert.Equal(OperatingSystem.IsLinux() ? 6 : -1, status.Limits.ToList().FindIndex(static l => l.Name == "descriptors of the process"));
+        Assert.Equal(s_limits, status.Limits.Where(static l => l.Name != "file descriptors").Select(Format));
+        Assert.Equal(OperatingSystem.IsLinux() ? 6 : -1, status.Limits.ToList().FindIndex(static l => l.Name == "file descriptors"));
         var seen = Assert.Single(status.FrontEnds);
         Assert.Equal(("nginx/1.22.1", 3, 2, 3, 3, 0, 3, 0), (seen.Software, seen.Samples, seen.KeepConnection, seen.WithScheme, seen.WithTarget, seen.WithoutHost, seen.WithClient, seen.WithUser));
         // Who collects figures every few seconds does not pay for lists that the text has not.

@@ -155,7 +155,7 @@ public sealed class ResourceTests(ITestOutputHelper output)
         }
 
         await Waiting.UntilAsync(
-            () => Task.FromResult(server.Output.Contains("no further thread", StringComparison.Ordinal)), () => server.HasExited ? server.Output : null, "the warning");
+            () => Task.FromResult(server.Output.Contains("no more threads", StringComparison.Ordinal)), () => server.HasExited ? server.Output : null, "the warning");
         Assert.Equal("started", await kept.GetAsync("/start-threads"));
         foreach (var client in clients)
             Assert.Equal("awake", await client.ReadTextAsync());

@@ -4,6 +4,7 @@ using System.Runtime.Versioning;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.AspNetCore.Http.Features;
+using Microsoft.AspNetCore.HttpsPolicy;
 
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 

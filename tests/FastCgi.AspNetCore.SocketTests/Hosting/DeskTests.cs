@@ -13,7 +13,7 @@ public sealed class DeskTests : HostTest
     [Theory]
     [InlineData("""{ "Url": "fastcgi://unix:/run/absent-at-the-desk/app.sock" }""", "the folder of the socket does not exist")]
     [InlineData("""{ "Url": "fastcgi://192.0.2.1:9000" }""", "this machine does not have the address")]
-    [InlineData("""{ "Url": "fastcgi://unix:app.sock", "Group": "absent-group" }""", "there is no group 'absent-group'")]
+    [InlineData("""{ "Url": "fastcgi://unix:app.sock", "Group": "absent-group" }""", "the group 'absent-group' does not exist")]
     public async Task Development_EndpointOfProduction_HttpIsServedWithoutIt(string endpoint, string reason)
     {
         await WriteSettingsAsync($$"""{ "FastCgi": { "Endpoints": { "Main": {{endpoint.Replace("unix:app.sock", $"unix:{SocketPath}", StringComparison.Ordinal)}} } } }""");
@@ -57,7 +57,7 @@ public sealed class DeskTests : HostTest
         Assert.Contains("FastCgi:Endpoints:Main", error.Message, StringComparison.Ordinal);
         Assert.Contains("urls", error.Message, StringComparison.Ordinal);
         Assert.Contains(":9009", error.Message.Replace("absent", ":9009", StringComparison.Ordinal), StringComparison.Ordinal);
-        Assert.Contains("Remove one of the two", error.Message, StringComparison.Ordinal);
+        Assert.Contains("Remove one of them", error.Message, StringComparison.Ordinal);
         Assert.DoesNotContain("Stop the process", error.Message, StringComparison.Ordinal);
     }
 
@@ -85,7 +85,7 @@ public sealed class DeskTests : HostTest
         Assert.NotEqual(0, await socket.ReceiveAsync(new byte[100]).WaitAsync(Waiting.Patience));
 
         var warning = Assert.Single(Logs.All, static log => log.EventName == "WrongProtocol").Message;
-        Assert.Contains($"by process {Environment.ProcessId} (", warning, StringComparison.Ordinal);
+        Assert.Contains($"from process {Environment.ProcessId} (", warning, StringComparison.Ordinal);
         Assert.Contains("over a unix socket", warning, StringComparison.Ordinal);
     }
 }

@@ -77,7 +77,7 @@ public sealed class KestrelOptionsTests : HostTest
 
         Assert.False(options.AllowSynchronousIO);
         Assert.Equal((30_000_000, 70, 2_000_000), (options.Limits.MaxRequestBodySize, options.Limits.MaxConcurrentConnections, options.Limits.MaxRequestBufferSize));
-        Assert.Contains("says otherwise: Limits.MaxRequestBufferSize. ", line!.Message, StringComparison.Ordinal);
+        Assert.Contains("override them: Limits.MaxRequestBufferSize. ", line!.Message, StringComparison.Ordinal);
     }
 
     /// <summary>Kestrel could not start with them either, so that FastCGI alone is served.</summary>

@@ -118,7 +118,7 @@ public sealed class StopTests : HostTest
         {
             await GetServer(app).StopAsync(patience.Token).WaitAsync(Waiting.Patience);
 
-            Assert.StartsWith("The time to stop is over: 1 requests", Assert.Single(Logs.All, static log => log.EventName == "StopTimedOut").Message, StringComparison.Ordinal);
+            Assert.StartsWith("The shutdown timed out. Requests aborted: 1; ", Assert.Single(Logs.All, static log => log.EventName == "StopTimedOut").Message, StringComparison.Ordinal);
             Assert.False(File.Exists(SocketPath));
             await Assert.ThrowsAnyAsync<SocketException>(() => FastCgiClient.ConnectAsync(Address));
         }

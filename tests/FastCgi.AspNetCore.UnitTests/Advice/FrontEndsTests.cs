@@ -42,7 +42,7 @@ public sealed class FrontEndsTests
     [InlineData("SERVER_SOFTWARE=")]
     public void Look_WithoutAName_HasOne(string parameters)
     {
-        _frontEnds.Look(Pairs(parameters), keepsConnection: false);
+        _frontEnds.Sample(Pairs(parameters), keepsConnection: false);
 
         Assert.Equal("(SERVER_SOFTWARE is not passed)", Assert.Single(_frontEnds.GetAll()).Software);
     }
@@ -51,8 +51,8 @@ public sealed class FrontEndsTests
     public void Look_TooMany_AreNotRememberedAndOthersStillCount()
     {
         for (var i = 0; i < 20; i++)
-            _frontEnds.Look(Pairs($"SERVER_SOFTWARE={i}"), keepsConnection: false);
-        _frontEnds.Look(Pairs("SERVER_SOFTWARE=0"), keepsConnection: false);
+            _frontEnds.Sample(Pairs($"SERVER_SOFTWARE={i}"), keepsConnection: false);
+        _frontEnds.Sample(Pairs("SERVER_SOFTWARE=0"), keepsConnection: false);
 
         Assert.Equal(16, _frontEnds.GetAll().Count);
         Assert.Equal(2, _frontEnds.GetAll().Single(static seen => seen.Software == "0").Samples);

@@ -10,7 +10,7 @@ public sealed class SocketReachTests : IDisposable
 
     private const UnixFileMode All = (UnixFileMode)0x1FF;
 
-    private static readonly string s_owner = Environment.UserName == "root" ? "root" : $"root, the user {Environment.UserName}";
+    private static readonly string s_owner = Environment.UserName == "root" ? "root" : $"root, user {Environment.UserName}";
 
     // A folder that everybody may enter; that of TMPDIR may be the user's own.
     private readonly DirectoryInfo _folder = Directory.CreateDirectory($"/tmp/fastcgi-{Guid.NewGuid():N}");
@@ -26,15 +26,15 @@ public sealed class SocketReachTests : IDisposable
     private string SocketPath => Path.Combine(_folder.FullName, "app.sock");
 
     [Theory]
-    [InlineData(0x1B6, "everybody (mode 0666, ")]
-    [InlineData(0x1FF, "everybody (mode 0777, ")]
+    [InlineData(0x1B6, "everyone (mode 0666, ")]
+    [InlineData(0x1FF, "everyone (mode 0777, ")]
     public void Report_OpenToAll_OneLineThatSaysSo(int mode, string who)
     {
         var (level, name, message) = Report(mode);
 
         Assert.Equal((LogLevel.Information, "SocketAccess"), (level, name));
-        Assert.Contains($"Who can connect to {SocketPath}: {who}", message, StringComparison.Ordinal);
-        Assert.EndsWith($"; of the users that web servers run as: {WebServer}.", message, StringComparison.Ordinal);
+        Assert.Contains($"{SocketPath} accepts connections from {who}", message, StringComparison.Ordinal);
+        Assert.EndsWith($", including the web-server users {WebServer}.", message, StringComparison.Ordinal);
     }
 
     [Theory]
@@ -46,9 +46,9 @@ public sealed class SocketReachTests : IDisposable
         var (level, name, message) = Report(mode);
 
         Assert.Equal((LogLevel.Warning, "SocketOutOfReach"), (level, name));
-        Assert.Contains($": {s_owner}{(isGroupIn ? ", the group " : " (mode ")}", message, StringComparison.Ordinal);
-        Assert.Contains($"({WebServer}) can: {WebServer} may not write to it.", message, StringComparison.Ordinal);
-        Assert.Contains($" fastcgi://unix:{SocketPath}?mode=0660&group={WebServer}", message, StringComparison.Ordinal);
+        Assert.Contains($"only from {s_owner}{(isGroupIn ? ", group " : " (mode ")}", message, StringComparison.Ordinal);
+        Assert.Contains($"({WebServer}) can connect: {WebServer} cannot write to it.", message, StringComparison.Ordinal);
+        Assert.Contains($" 'fastcgi://unix:{SocketPath}?mode=0660&group={WebServer}'.", message, StringComparison.Ordinal);
         Assert.Equal(!Environment.IsPrivilegedProcess, message.Contains("SupplementaryGroups=daemon", StringComparison.Ordinal));
     }
 
@@ -60,9 +60,9 @@ public sealed class SocketReachTests : IDisposable
         var (level, _, message) = Report(0x1B6);
 
         Assert.Equal(LogLevel.Warning, level);
-        Assert.Contains($"of those who may enter {_folder.FullName} (mode 0700, ", message, StringComparison.Ordinal);
-        Assert.Contains($"{WebServer} may not enter the folder {_folder.FullName}. ", message, StringComparison.Ordinal);
-        Assert.Contains($" Run 'chmod o+x {_folder.FullName}'", message, StringComparison.Ordinal);
+        Assert.Contains($"provided that they may enter {_folder.FullName} (mode 0700, ", message, StringComparison.Ordinal);
+        Assert.Contains($"{WebServer} cannot enter the folder {_folder.FullName}. ", message, StringComparison.Ordinal);
+        Assert.Contains($" Run chmod o+x '{_folder.FullName}'", message, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -80,7 +80,7 @@ public sealed class SocketReachTests : IDisposable
         var (level, _, message) = Report(0x180, candidates: ["no-such-user"]);
 
         Assert.Equal(LogLevel.Information, level);
-        Assert.Contains($": {s_owner} (mode 0600, ", message, StringComparison.Ordinal);
+        Assert.Contains($" from {s_owner} (mode 0600, ", message, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -89,7 +89,7 @@ public sealed class SocketReachTests : IDisposable
         var (level, _, message) = Report(0x180, candidates: [WebServer, "root"]);
 
         Assert.Equal(LogLevel.Information, level);
-        Assert.EndsWith("; of the users that web servers run as: root.", message, StringComparison.Ordinal);
+        Assert.EndsWith(", including the web-server users root.", message, StringComparison.Ordinal);
     }
 
     public void Dispose()

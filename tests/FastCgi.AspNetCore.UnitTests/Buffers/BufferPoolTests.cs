@@ -45,17 +45,17 @@ public sealed class BufferPoolTests : IDisposable
     public unsafe void Rent_Block_LiesWhereItSaysAndStaysThere(int size)
     {
         var block = _pool.RentBlock(size);
-        Assert.Equal(GC.MaxGeneration, GC.GetGeneration(GetArray(block)));
+        Assert.Equal(GC.MaxGeneration, GC.GetGeneration(GetSegment(block).Array!));
 
         block.Span[0] = 123;
         block.Span[^1] = 45;
 
         Assert.Equal(123, *(byte*)block.Address);
         Assert.Equal(45, ((byte*)block.Address)[block.Capacity - 1]);
-        Assert.Equal(block.Address, System.Runtime.InteropServices.Marshal.UnsafeAddrOfPinnedArrayElement(GetArray(block), block.UsedSegment.Offset));
+        Assert.Equal(block.Address, Marshal.UnsafeAddrOfPinnedArrayElement(GetSegment(block).Array!, GetSegment(block).Offset));
         block.Return();
 
-        static byte[] GetArray(BufferBlock block) => block.UsedSegment.Array!;
+        static ArraySegment<byte> GetSegment(BufferBlock block) => MemoryMarshal.TryGetArray<byte>(block.Memory, out var segment) ? segment : default;
     }
 
     /// <summary>A pool of memory may be disposed as its owner likes: what is out can still be returned.</summary>

@@ -30,13 +30,13 @@ public sealed class EndpointAddressTests
     [InlineData("does not begin with fastcgi://", "", "127.0.0.1:9000", "tcp://127.0.0.1:9000", "fastcgi:127.0.0.1:9000", " fastcgi://127.0.0.1:9000")]
     [InlineData("no port", "fastcgi://", "fastcgi://:9000", "fastcgi://127.0.0.1", "fastcgi://[::1]", "fastcgi://[::1]9000")]
     [InlineData("no port", "fastcgi://localhost", "fastcgi://*")]
-    [InlineData("the port is a number", "fastcgi://127.0.0.1:", "fastcgi://127.0.0.1:-1", "fastcgi://127.0.0.1:+1", "fastcgi://127.0.0.1: 9000")]
-    [InlineData("the port is a number", "fastcgi://127.0.0.1:65536", "fastcgi://127.0.0.1:http")]
-    [InlineData("there is a path behind the port", "fastcgi://127.0.0.1:9000/app")]
+    [InlineData("the port must be a number", "fastcgi://127.0.0.1:", "fastcgi://127.0.0.1:-1", "fastcgi://127.0.0.1:+1", "fastcgi://127.0.0.1: 9000")]
+    [InlineData("the port must be a number", "fastcgi://127.0.0.1:65536", "fastcgi://127.0.0.1:http")]
+    [InlineData("it has a path after the port", "fastcgi://127.0.0.1:9000/app")]
     [InlineData("two addresses", "fastcgi://localhost:0")]
-    [InlineData("the host is", "fastcgi://::1:9000", "fastcgi://[::1:9000", "fastcgi://::1]:9000", "fastcgi://[[::1]]:9000", "fastcgi://[::1]:80:9000")]
-    [InlineData("the host is", "fastcgi://[]:9000", "fastcgi://[127.0.0.1]:9000", "fastcgi://[*]:9000", "fastcgi://[localhost]:9000")]
-    [InlineData("the host is", "fastcgi://www.example.test:9000", "fastcgi://127.0.0.1:80:9000")]
+    [InlineData("the host must be", "fastcgi://::1:9000", "fastcgi://[::1:9000", "fastcgi://::1]:9000", "fastcgi://[[::1]]:9000", "fastcgi://[::1]:80:9000")]
+    [InlineData("the host must be", "fastcgi://[]:9000", "fastcgi://[127.0.0.1]:9000", "fastcgi://[*]:9000", "fastcgi://[localhost]:9000")]
+    [InlineData("the host must be", "fastcgi://www.example.test:9000", "fastcgi://127.0.0.1:80:9000")]
     [InlineData("the path of a unix socket", "fastcgi://unix:", "fastcgi://unix:/", "fastcgi://unix:@", "fastcgi://unix:app.sock", "fastcgi://unix:./app.sock")]
     [InlineData("its descriptor or its name", "fastcgi://fd:")]
     public void Parse_BadForm_ErrorNamesTheAddressTheReasonAndTheForms(string reason, params string[] addresses) => Assert.All(addresses, address =>
@@ -65,21 +65,21 @@ public sealed class EndpointAddressTests
     }
 
     [Theory]
-    [InlineData("fastcgi://unix:/run/app.sock?moed=0660", "'moed' is not an option of an endpoint. The options are mode, owner, group, ")]
-    [InlineData("fastcgi://unix:/run/app.sock?", "'' is not an option of an endpoint")]
-    [InlineData("fastcgi://unix:/run/app.sock?mode=0660&", "'' is not an option of an endpoint")]
-    [InlineData("fastcgi://unix:/run/app.sock?mode", "'mode' is not valid: a value is missing")]
-    [InlineData("fastcgi://unix:/run/app.sock?mode=999", "'mode=999' is not valid: a mode is three octal digits")]
-    [InlineData("fastcgi://unix:/run/app.sock?createDirectory=1", "'createDirectory=1' is not valid: ")]
-    [InlineData("fastcgi://127.0.0.1:9000?backlog=0", "'backlog=0' is not valid: ")]
-    [InlineData("fastcgi://127.0.0.1:9000?backlog=99999999999", "'backlog=99999999999' is not valid: ")]
-    [InlineData("fastcgi://unix:/run/app.sock?mode=0660&Mode=0600", "'Mode' stands there twice.")]
-    [InlineData("fastcgi://127.0.0.1:9000?allowedAddresses=", "'allowedAddresses=' is not valid: the list is empty")]
+    [InlineData("fastcgi://unix:/run/app.sock?moed=0660", ": 'moed' is not an endpoint option. The options are mode, owner, group, ")]
+    [InlineData("fastcgi://unix:/run/app.sock?", ": '' is not an endpoint option")]
+    [InlineData("fastcgi://unix:/run/app.sock?mode=0660&", ": '' is not an endpoint option")]
+    [InlineData("fastcgi://unix:/run/app.sock?mode", " because of 'mode': a value is missing")]
+    [InlineData("fastcgi://unix:/run/app.sock?mode=999", " because of 'mode=999': a mode has three octal digits")]
+    [InlineData("fastcgi://unix:/run/app.sock?createDirectory=1", " because of 'createDirectory=1': ")]
+    [InlineData("fastcgi://127.0.0.1:9000?backlog=0", " because of 'backlog=0': ")]
+    [InlineData("fastcgi://127.0.0.1:9000?backlog=99999999999", " because of 'backlog=99999999999': ")]
+    [InlineData("fastcgi://unix:/run/app.sock?mode=0660&Mode=0600", ": it contains 'Mode' twice.")]
+    [InlineData("fastcgi://127.0.0.1:9000?allowedAddresses=", " because of 'allowedAddresses=': the list is empty")]
     public void ParseWithOptions_BadOption_ErrorNamesItAndWhatThereIs(string address, string reason)
     {
         var error = Assert.Throws<FormatException>(() => EndpointAddress.ParseWithOptions(address));
 
-        Assert.StartsWith($"The address '{address}' cannot be listened on: {reason}", error.Message, StringComparison.Ordinal);
+        Assert.StartsWith($"The address '{address}' is not valid{reason}", error.Message, StringComparison.Ordinal);
     }
 
     [Fact]

@@ -40,7 +40,7 @@ public sealed class EndpointConflictsTests
         Assert.IsType<IOException>(error);
         Assert.Contains("FastCgi:Endpoints:Main", error.Message, StringComparison.Ordinal);
         Assert.Contains("urls", error.Message, StringComparison.Ordinal);
-        Assert.EndsWith(". Remove one of the two, or choose another port or path.", error.Message, StringComparison.Ordinal);
+        Assert.EndsWith(". Remove one of them, or choose another port or path.", error.Message, StringComparison.Ordinal);
     });
 
     [Fact]
@@ -49,7 +49,7 @@ public sealed class EndpointConflictsTests
         var endpoints = EndpointAddress.ParseWithOptions("fastcgi://127.0.0.1:9009").Concat(EndpointAddress.ParseWithOptions("fastcgi://0.0.0.0:9009")).ToList();
 
         Assert.Equal(
-            "Failed to listen on fastcgi://0.0.0.0:9009: the code names the address twice, here and as fastcgi://127.0.0.1:9009. Remove one of the two, or choose another port or path.",
+            "Failed to listen on fastcgi://0.0.0.0:9009: the code contains the address twice, here and as fastcgi://127.0.0.1:9009. Remove one of them, or choose another port or path.",
             Assert.Throws<IOException>(() => EndpointConflicts.ThrowIfAny(endpoints, [])).Message);
     }
 }

@@ -80,13 +80,13 @@ public sealed class EndpointPlanTests : IDisposable
     {
         var error = Assert.Throws<FormatException>(() => Make(["http://*:80", "tcp://127.0.0.1:9000"]));
 
-        Assert.Contains("The forms are ", error.Message, StringComparison.Ordinal);
+        Assert.Contains("Valid forms are ", error.Message, StringComparison.Ordinal);
     }
 
     private static string[] Split(string text) => text.Split(' ', StringSplitOptions.RemoveEmptyEntries);
 
-    private EndpointPlan Make(string[] addresses, bool hasHttpEndpoints = false)
-        => EndpointPlan.Make(_options, addresses, new ConfigurationBuilder().AddInMemoryCollection(_configuration).Build(), hasHttpEndpoints, _inherited, _logs.CreateLogger(""));
+    private EndpointPlan Make(string[] addresses, bool hasHttpEndpoints = false, bool isDevelopment = false)
+        => EndpointPlan.Make(_options, addresses, new ConfigurationBuilder().AddInMemoryCollection(_configuration).Build(), hasHttpEndpoints, isDevelopment, _inherited, _logs.CreateLogger(""));
 
     private void Inherit(params (int Descriptor, string? Name)[] sockets)
         => _inherited = new InheritedSockets([.. sockets.Select(static socket => new InheritedSocket(socket.Descriptor, socket.Descriptor, socket.Name))]);

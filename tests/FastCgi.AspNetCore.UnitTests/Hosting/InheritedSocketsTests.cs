@@ -51,15 +51,15 @@ public sealed partial class InheritedSocketsTests : IDisposable
     [Fact]
     public void Open_NoSocketThatListens_ErrorNamesItAndWhoMustMendIt()
     {
-        AssertFails(4_321, "the descriptor is not open. The program that starts this one must leave a listening socket there, as spawn-fcgi does at 0 and systemd from 3 on.");
-        AssertFails(Descriptor, "the descriptor is not a listening socket. The program that starts this one must call listen() on it, as spawn-fcgi and systemd (Accept=no) do.");
+        AssertFails(4_321, "the descriptor is not open. The parent process must pass a listening socket, as spawn-fcgi does at 0 and systemd from 3 on.");
+        AssertFails(Descriptor, "the descriptor is not a listening socket. The parent process must call listen() on it, as spawn-fcgi and systemd (Accept=no) do.");
         using var file = File.OpenHandle("/dev/null");
-        AssertFails((int)file.DangerousGetHandle(), "the descriptor is not a listening socket. The program that starts this one must call listen() on it, as spawn-fcgi and systemd (Accept=no) do.");
+        AssertFails((int)file.DangerousGetHandle(), "the descriptor is not a listening socket. The parent process must call listen() on it, as spawn-fcgi and systemd (Accept=no) do.");
 
         using var packets = new Socket(AddressFamily.Unix, SocketType.Seqpacket, ProtocolType.Unspecified);
         packets.Bind(EndpointAddress.ToUnixEndPoint("@fastcgi-" + Guid.NewGuid()));
         packets.Listen();
-        AssertFails((int)packets.Handle, "the socket is not a stream socket (ListenStream= of systemd).");
+        AssertFails((int)packets.Handle, "the socket is not a stream socket. Use ListenStream= in the systemd unit.");
         Assert.True(Descriptors.IsListening((int)packets.Handle));
 
         static void AssertFails(int descriptor, string why)
@@ -73,7 +73,7 @@ public sealed partial class InheritedSocketsTests : IDisposable
 
         Assert.Equal([3, 5], inherited.Resolve(Named("web")).Select(GetNumber));
         Assert.Equal([3, 4, 5, 0], inherited.Endpoints.Select(GetNumber));
-        Assert.All(inherited.Endpoints, static endpoint => Assert.Equal("what started the process", endpoint.Origin));
+        Assert.All(inherited.Endpoints, static endpoint => Assert.Equal("the parent process", endpoint.Origin));
         var other = new FastCgiListenOptions(new IPEndPoint(IPAddress.Loopback, 1));
         Assert.Same(other, Assert.Single(inherited.Resolve(other)));
         Assert.True(InheritedSockets.IsNamedBy(Named("web")) && InheritedSockets.IsNamedBy(new FastCgiListenOptions(At(3))) && !InheritedSockets.IsNamedBy(other));
@@ -83,12 +83,12 @@ public sealed partial class InheritedSocketsTests : IDisposable
     [Fact]
     public void Resolve_NameThatThereIsNot_SaysWhatThereIs()
     {
-        AssertFails(new InheritedSockets([]), "no socket of the name 'web' was passed to this process. None was; systemd passes those of the .socket unit.");
-        AssertFails(new InheritedSockets([new InheritedSocket(0, 0, null)]), "no socket of the name 'web' was passed to this process. None was; systemd passes those of the .socket unit.");
+        AssertFails(new InheritedSockets([]), "no socket named 'web' was passed to this process. No sockets were passed; systemd passes those of the .socket unit.");
+        AssertFails(new InheritedSockets([new InheritedSocket(0, 0, null)]), "no socket named 'web' was passed to this process. No sockets were passed; systemd passes those of the .socket unit.");
         AssertFails(
             new InheritedSockets([new InheritedSocket(3, 3, "a"), new InheritedSocket(4, 4, "b"), new InheritedSocket(5, 5, "a")]),
-            "no socket of the name 'web' was passed to this process. There is a, b; the name is FileDescriptorName= of the .socket unit.");
-        AssertFails(new InheritedSockets([], "reasons"), "the sockets that were passed are not for this process: reasons.");
+            "no socket named 'web' was passed to this process. The passed names are a, b; set FileDescriptorName= in the .socket unit.");
+        AssertFails(new InheritedSockets([], "reasons"), "the passed sockets are not for this process: reasons.");
 
         static void AssertFails(InheritedSockets inherited, string why)
             => Assert.Equal($"Failed to listen on fastcgi://fd:web: {why}", Assert.Throws<IOException>(() => inherited.Resolve(Named("web")).ToList()).Message);
@@ -120,7 +120,7 @@ public sealed partial class InheritedSocketsTests : IDisposable
         var inherited = InheritedSockets.Claim();
 
         Assert.Empty(inherited.Endpoints);
-        Assert.Equal(isRefused ? $"LISTEN_PID is 1 and this is process {Environment.ProcessId}. A script that starts the application must do so with exec" : null, inherited.Refusal);
+        Assert.Equal(isRefused ? $"LISTEN_PID is 1 but this is process {Environment.ProcessId}. A script must start the application with exec" : null, inherited.Refusal);
         Assert.Equal((null, null, null), GetVariables());
     }
 

@@ -6,7 +6,7 @@ namespace FastCgi.AspNetCore.UnitTests.Hosting;
 /// <summary>Each setting of Kestrel by itself: it counts here too, or it is named as without effect.</summary>
 public sealed class KestrelSettingsTests : IDisposable
 {
-    private const string KeepAlive = "Limits.KeepAliveTimeout (the web server's; FastCgi:Limits:KeepAliveTimeout is about its connections)";
+    private const string KeepAlive = "Limits.KeepAliveTimeout (set by the web server for clients; FastCgi:Limits:KeepAliveTimeout applies to its own connections)";
 
     private readonly CollectedLogs _logs = new();
 
@@ -52,7 +52,7 @@ public sealed class KestrelSettingsTests : IDisposable
 
         var log = Assert.Single(_logs.All);
         Assert.Equal((LogLevel.Information, "KestrelOptionsTaken"), (log.Level, log.EventName));
-        Assert.Contains($"otherwise: {name}. These have no effect on FastCGI: none.", log.Message, StringComparison.Ordinal);
+        Assert.Contains($"override them: {name}. Kestrel options without effect on FastCGI: none.", log.Message, StringComparison.Ordinal);
 
         // A setting of FastCGI's own says otherwise.
         using var logs = new CollectedLogs();
@@ -68,7 +68,7 @@ public sealed class KestrelSettingsTests : IDisposable
 
         settings.Report(options, _logs.CreateLogger(""));
 
-        Assert.Contains($"otherwise: none. These have no effect on FastCGI: {name}.", Assert.Single(_logs.All).Message, StringComparison.Ordinal);
+        Assert.Contains($"override them: none. Kestrel options without effect on FastCGI: {name}.", Assert.Single(_logs.All).Message, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -117,7 +117,7 @@ public sealed class KestrelSettingsTests : IDisposable
         settings.Configure(options);
         settings.Report(options, _logs.CreateLogger(""));
 
-        Assert.Contains("otherwise: AllowSynchronousIO.", Assert.Single(_logs.All).Message, StringComparison.Ordinal);
+        Assert.Contains("override them: AllowSynchronousIO.", Assert.Single(_logs.All).Message, StringComparison.Ordinal);
     }
 
     private static (KestrelSettings Settings, FastCgiServerOptions Options) Read(Action<KestrelServerOptions> set)

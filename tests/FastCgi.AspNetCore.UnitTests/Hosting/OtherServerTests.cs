@@ -81,7 +81,7 @@ public sealed class OtherServerTests : IDisposable
         var error = await Assert.ThrowsAsync<InvalidOperationException>(
             () => new HttpServer(null).StartAsync(services, ["http://a", "http://b"], false, new ResponseRig.NoApplication(), default));
 
-        Assert.StartsWith("There is no HTTP server to listen on http://a, http://b. Add one before UseFastCgi", error.Message, StringComparison.Ordinal);
+        Assert.StartsWith("No HTTP server is registered for http://a, http://b. Call builder.WebHost.UseKestrelCore() before UseFastCgi", error.Message, StringComparison.Ordinal);
     }
 
     [Fact]

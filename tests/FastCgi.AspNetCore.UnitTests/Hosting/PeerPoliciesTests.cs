@@ -40,7 +40,7 @@ public sealed class PeerPoliciesTests
     public void Create_BadAddress_ErrorNamesIt(params string[] addresses) => Assert.All(addresses, static address =>
     {
         var error = Assert.Throws<IOException>(() => PeerPolicies.Create(Tcp(address), s_tcp, null));
-        Assert.Contains($"'{address}' of AllowedAddresses", error.Message, StringComparison.Ordinal);
+        Assert.Contains($"'{address}' in AllowedAddresses", error.Message, StringComparison.Ordinal);
     });
 
     [Theory]
@@ -65,8 +65,8 @@ public sealed class PeerPoliciesTests
     [Fact]
     public void Create_UnknownUserOrGroup_ErrorNamesIt()
     {
-        Assert.Contains("there is no user 'no-such-user'", Assert.Throws<IOException>(() => PeerPolicies.Create(Unix("no-such-user", "0"), s_unix, null)).Message, StringComparison.Ordinal);
-        Assert.Contains("there is no group 'no-such-group'", Assert.Throws<IOException>(() => PeerPolicies.Create(Unix("0", "no-such-group"), s_unix, null)).Message, StringComparison.Ordinal);
+        Assert.Contains("the user 'no-such-user' does not exist", Assert.Throws<IOException>(() => PeerPolicies.Create(Unix("no-such-user", "0"), s_unix, null)).Message, StringComparison.Ordinal);
+        Assert.Contains("the group 'no-such-group' does not exist", Assert.Throws<IOException>(() => PeerPolicies.Create(Unix("0", "no-such-group"), s_unix, null)).Message, StringComparison.Ordinal);
     }
 
     [Fact]

@@ -27,7 +27,7 @@ public sealed class SocketBinderTests
 
         var error = Assert.Throws<IOException>(() => Listen("127.0.0.1", port));
 
-        Assert.Equal($"Failed to listen on fastcgi://127.0.0.1:{port}: the address is already in use. Stop the process that listens there (ss -ltnp shows it), or choose another port.", error.Message);
+        Assert.Equal($"Failed to listen on fastcgi://127.0.0.1:{port}: the address is already in use. Stop the process that uses it (run ss -ltnp), or choose another port.", error.Message);
         Assert.IsType<SocketException>(error.InnerException);
         Assert.Throws<IOException>(() => Listen("::", port));
     }
@@ -35,7 +35,7 @@ public sealed class SocketBinderTests
     [Fact]
     public void Listen_AddressOfAnotherMachine_ErrorNamesAllOfThisOne()
         => Assert.Equal(
-            "Failed to listen on fastcgi://192.0.2.1:9123: this machine does not have the address. For all that it has, use fastcgi://*:9123.",
+            "Failed to listen on fastcgi://192.0.2.1:9123: this machine does not have the address. To listen on all addresses, use fastcgi://*:9123.",
             Assert.Throws<IOException>(() => Listen("192.0.2.1", 9_123)).Message);
 
     [Theory]
@@ -51,9 +51,9 @@ public sealed class SocketBinderTests
         var name = Assert.Throws<IOException>(() => SocketBinder.Listen(options.ListenOptions.Single(), new InheritedSockets([]), NullLogger.Instance));
 
         Assert.Equal(
-            "Failed to listen on fastcgi://127.0.0.1:0: Mode, Owner, Group and CreateDirectory are for the file of a unix socket, and there is none.",
+            "Failed to listen on fastcgi://127.0.0.1:0: Mode, Owner, Group and CreateDirectory apply only to the file of a unix socket. Remove them from the endpoint.",
             tcp.Message);
-        Assert.Contains("an abstract socket has no file", name.Message, StringComparison.Ordinal);
+        Assert.Contains("do not apply to an abstract socket", name.Message, StringComparison.Ordinal);
 
         void Configure(FastCgiListenOptions listen)
         {

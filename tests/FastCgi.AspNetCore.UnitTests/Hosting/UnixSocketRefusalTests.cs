@@ -32,8 +32,8 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
 
         var message = Refuse();
 
-        Assert.StartsWith($"Failed to listen on fastcgi://unix:{SocketPath}: the user {Environment.UserName} cannot make a socket in {_folder.FullName}: ", message, StringComparison.Ordinal);
-        Assert.EndsWith(". Give the folder to that user, or choose another.", message, StringComparison.Ordinal);
+        Assert.StartsWith($"Failed to listen on fastcgi://unix:{SocketPath}: the user {Environment.UserName} cannot create a socket in {_folder.FullName}: ", message, StringComparison.Ordinal);
+        Assert.EndsWith(". Make the folder writable for the user, or choose another.", message, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -57,7 +57,7 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
 
         var message = Refuse();
 
-        Assert.EndsWith(": there is a socket that this process may not connect to, so it cannot tell whether it is in use. Remove it, or choose another path.", message, StringComparison.Ordinal);
+        Assert.EndsWith(": a socket exists there, and this process may not connect to it to check whether it is in use. Remove it, or choose another path.", message, StringComparison.Ordinal);
         Assert.True(File.Exists(SocketPath));
     }
 
@@ -83,8 +83,8 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
     {
         var message = Refuse(listen => (listen.Owner, listen.Group) = (owner, group));
 
-        Assert.Contains($": the user {Environment.UserName} cannot give the socket to {receivers}: ", message, StringComparison.Ordinal);
-        Assert.EndsWith(". Only root can choose Owner; Group can be chosen by its members (SupplementaryGroups= of systemd).", message, StringComparison.Ordinal);
+        Assert.Contains($": the user {Environment.UserName} cannot change the owner of the socket to {receivers}: ", message, StringComparison.Ordinal);
+        Assert.EndsWith(". Only root can set Owner; members of a group can set Group (SupplementaryGroups= in the systemd unit).", message, StringComparison.Ordinal);
         Assert.Empty(_folder.EnumerateFileSystemInfos());
     }
 
@@ -104,8 +104,8 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
     }
 
     [Theory]
-    [InlineData("no-such", null, "there is no user 'no-such'. Create it, or choose one of those that 'getent passwd' shows.")]
-    [InlineData(null, "no-such", "there is no group 'no-such'. Create it, or choose one of those that 'getent group' shows.")]
+    [InlineData("no-such", null, "the user 'no-such' does not exist. Create it, or choose one from getent passwd.")]
+    [InlineData(null, "no-such", "the group 'no-such' does not exist. Create it, or choose one from getent group.")]
     public void Listen_AccountThatThereIsNot_ErrorSaysWhereToLookAndNothingIsMade(string? owner, string? group, string why)
     {
         var error = Assert.Throws<IOException>(() => Listen(SocketPath, listen => (listen.Owner, listen.Group) = (owner, group)));
@@ -145,8 +145,8 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
     [Fact]
     public void ListenElsewhere_WhatCannotBe_IsAnError()
     {
-        Assert.EndsWith("Owner and Group need Linux.", Assert.Throws<IOException>(() => ListenElsewhere(SocketPath, static listen => listen.Owner = "root")).Message, StringComparison.Ordinal);
-        Assert.EndsWith("Owner and Group need Linux.", Assert.Throws<IOException>(() => ListenElsewhere(SocketPath, static listen => listen.Group = "root")).Message, StringComparison.Ordinal);
+        Assert.EndsWith("Owner and Group require Linux.", Assert.Throws<IOException>(() => ListenElsewhere(SocketPath, static listen => listen.Owner = "root")).Message, StringComparison.Ordinal);
+        Assert.EndsWith("Owner and Group require Linux.", Assert.Throws<IOException>(() => ListenElsewhere(SocketPath, static listen => listen.Group = "root")).Message, StringComparison.Ordinal);
         _folder.UnixFileMode = ReadOnly;
         Assert.IsType<SocketException>(AsNobody(() => ListenElsewhere(SocketPath)));
     }

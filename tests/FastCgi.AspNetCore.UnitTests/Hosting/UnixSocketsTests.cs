@@ -67,9 +67,9 @@ public sealed class UnixSocketsTests : IDisposable
 
     [Theory]
     [InlineData("no folder", "the folder of the socket does not exist")]
-    [InlineData("file", "there is something else at the path")]
-    [InlineData("folder", "there is something else at the path")]
-    [InlineData("link", "there is something else at the path")]
+    [InlineData("file", "the path exists and is not a socket")]
+    [InlineData("folder", "the path exists and is not a socket")]
+    [InlineData("link", "the path exists and is not a socket")]
     public void Listen_SomethingElseOrNoFolder_ErrorAndItIsLeftAlone(string what, string text)
     {
         if (what == "no folder")
@@ -126,7 +126,7 @@ public sealed class UnixSocketsTests : IDisposable
 
     [Fact]
     public void Listen_RelativePath_Error()
-        => Assert.All(["app.sock", "./app.sock", " /run/app.sock"], path => AssertFails("the path of a unix socket is absolute", path));
+        => Assert.All(["app.sock", "./app.sock", " /run/app.sock"], path => AssertFails("the path of a unix socket must be absolute", path));
 
     /// <summary>It reads as an abstract name does, and is none: the system would make a file in the current folder.</summary>
     [Fact]
@@ -136,7 +136,7 @@ public sealed class UnixSocketsTests : IDisposable
 
         var error = Assert.Throws<IOException>(() => UnixSockets.Listen(new FastCgiListenOptions(endPoint), endPoint, NullLogger.Instance));
 
-        Assert.Contains("the path of a unix socket is absolute", error.Message, StringComparison.Ordinal);
+        Assert.Contains("the path of a unix socket must be absolute", error.Message, StringComparison.Ordinal);
         Assert.False(File.Exists(endPoint.ToString()));
     }
 

@@ -32,7 +32,7 @@ public sealed class PeerAddressTests : IDisposable
         try
         {
             var user = SystemAccounts.FindUser(Environment.UserName);
-            var expected = $"process {Environment.ProcessId} ({shown}) of the user {user}, over a unix socket";
+            var expected = $"process {Environment.ProcessId} ({shown}) of user {user} over a unix socket";
             Assert.Equal(expected, PeerAddress.DescribeProcess((int)server.Handle));
             Assert.Equal(expected, PeerAddress.DescribeProcess(server));
         }
