@@ -3,8 +3,8 @@ using FastCgi.AspNetCore.Requests;
 namespace FastCgi.AspNetCore.Connections;
 
 /// <summary>
-/// The requests of a connection by their ids: any ids, for HAProxy counts up to 65,535, but nearly always one request alone, which
-/// needs no dictionary. A mutable struct: keep it in a field, do not copy it.
+/// The requests of a connection by id. Ids are arbitrary (HAProxy counts up to 65,535), but nearly always there is only one request, which needs no
+/// dictionary. A mutable struct: keep it in a field, do not copy it.
 /// </summary>
 internal struct RequestTable
 {
@@ -21,7 +21,6 @@ internal struct RequestTable
         return _others is not null && _others.TryGetValue(id, out var request) ? request : null;
     }
 
-    /// <summary>Adds a request whose id is not in the table.</summary>
     public void Add(FastCgiRequest request)
     {
         if (_single is null)
@@ -41,7 +40,6 @@ internal struct RequestTable
         return _others is not null && _others.TryGetValue(request.Id, out var found) && found == request && _others.Remove(request.Id);
     }
 
-    /// <summary>The most bytes that one of the requests has left unread.</summary>
     public readonly long GetMaxUnreadBodyLength()
     {
         var length = _single?.UnreadBodyLength ?? 0;
@@ -54,7 +52,7 @@ internal struct RequestTable
         return length;
     }
 
-    /// <summary>Whether the application waits for a body that must come at some rate.</summary>
+    /// <summary>Whether the application waits for a body that must arrive at some rate.</summary>
     public readonly bool HasTimedBody()
     {
         if (_single is { IsBodyTimed: true })
