@@ -10,8 +10,8 @@ using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>
-/// The request as <see cref="IFeatureCollection"/>. What it implements itself is found by type; what the framework sets on nearly
-/// every request has a field; everything else, and whatever replaces a feature of the request's own, is in a short list.
+/// The request as <see cref="IFeatureCollection"/>. Its own features are found by type; those that the framework sets on nearly every request have
+/// fields; all others, and replacements, are in a short list.
 /// </content>
 internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesFeature
 {
@@ -24,13 +24,10 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     private RouteValueDictionary? _routeValues;
     private int _revision;
 
-    /// <inheritdoc/>
     public bool IsReadOnly => false;
 
-    /// <inheritdoc/>
     public int Revision => Volatile.Read(ref _revision);
 
-    /// <inheritdoc/>
     public object? this[Type key]
     {
         get
@@ -60,7 +57,6 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         set => _routeValues = value;
     }
 
-    /// <inheritdoc/>
     public TFeature? Get<TFeature>()
     {
         // The JIT keeps one branch per feature type.
@@ -84,23 +80,8 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         return (TFeature?)GetOwn(typeof(TFeature));
     }
 
-    /// <inheritdoc/>
-    public void Set<TFeature>(TFeature? instance)
-    {
-        if (typeof(TFeature) == typeof(IItemsFeature))
-            _items = As<IItemsFeature>(instance);
-        else if (typeof(TFeature) == typeof(IServiceProvidersFeature))
-            _serviceProviders = As<IServiceProvidersFeature>(instance);
-        else if (typeof(TFeature) == typeof(IQueryFeature))
-            _query = As<IQueryFeature>(instance);
-        else if (typeof(TFeature) == typeof(IHttpAuthenticationFeature))
-            _authentication = As<IHttpAuthenticationFeature>(instance);
-        else
-            Others.Set(typeof(TFeature), instance);
-        OnChanged();
-    }
+    public void Set<TFeature>(TFeature? instance) => this[typeof(TFeature)] = instance;
 
-    /// <inheritdoc/>
     public IEnumerator<KeyValuePair<Type, object>> GetEnumerator()
     {
         foreach (var other in _others?.Enumerate() ?? [])
@@ -137,34 +118,21 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     ];
 
     /// <summary>
-    /// The features of the request's own. Absent on purpose: upgrade and extended CONNECT, for no front-end can carry them (SignalR
-    /// would offer WebSockets if they were there); trailers and reset; items and persistent state of the connection, which unrelated
-    /// clients share.
+    /// The request's own features. Absent on purpose: upgrade and extended CONNECT, which no front-end supports (SignalR would offer WebSockets);
+    /// trailers and reset; connection items and persistent state, which unrelated clients would share.
     /// </summary>
     private object? GetOwn(Type key)
-    {
-        if (key == typeof(IHttpResponseFeature) || key == typeof(IHttpResponseBodyFeature))
-            return Response;
-        if (key == typeof(ITlsConnectionFeature))
-            return TlsConnection;
-        if (key == typeof(ITlsHandshakeFeature))
-            return TlsHandshake;
-        if (key == typeof(IFastCgiFilterFeature))
-            return Role == FastCgiRole.Filter ? this : null;
-
-        return Array.IndexOf(s_ownTypes, key) >= 0 ? this : null;
-    }
+        => key == typeof(IHttpResponseFeature) || key == typeof(IHttpResponseBodyFeature) ? Response
+            : key == typeof(ITlsConnectionFeature) ? TlsConnection
+            : key == typeof(ITlsHandshakeFeature) ? TlsHandshake
+            : key == typeof(IFastCgiFilterFeature) && Role != FastCgiRole.Filter ? null
+            : Array.IndexOf(s_ownTypes, key) >= 0 ? this : null;
 
     private object? GetField(Type key)
-    {
-        if (key == typeof(IItemsFeature))
-            return _items;
-        if (key == typeof(IServiceProvidersFeature))
-            return _serviceProviders;
-        if (key == typeof(IQueryFeature))
-            return _query;
-        return key == typeof(IHttpAuthenticationFeature) ? _authentication : null;
-    }
+        => key == typeof(IItemsFeature) ? _items
+            : key == typeof(IServiceProvidersFeature) ? _serviceProviders
+            : key == typeof(IQueryFeature) ? _query
+            : key == typeof(IHttpAuthenticationFeature) ? _authentication : null;
 
     private bool SetField(Type key, object? value)
     {
@@ -182,7 +150,7 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         return true;
     }
 
-    /// <summary>After the change, so that nobody caches the feature of before under the new revision.</summary>
+    /// <summary>Called after the change, so that no caller caches the old feature under the new revision.</summary>
     private void OnChanged() => Interlocked.Increment(ref _revision);
 
     private FeatureList Others => _others ?? Keep(ref _others, new FeatureList());

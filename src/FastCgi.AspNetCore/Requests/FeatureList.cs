@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// Features by their types, in the order they were first set: few, so that they are searched from the first. Threads use it at once, without
-/// a lock: an entry stays where it is.
+/// Features by type, in the order in which they were first set: few, so a linear search is enough. Threads use it concurrently without a lock: an
+/// entry never moves.
 /// </summary>
 internal sealed class FeatureList
 {
@@ -55,11 +55,10 @@ internal sealed class FeatureList
 
     private sealed class Entry(Type key)
     {
-        public Entry? Next;
-
-        public object? Value;
-
         public Type Key => key;
+
+        public Entry? Next;
+        public object? Value;
 
         public bool TryGet(out object? value)
         {

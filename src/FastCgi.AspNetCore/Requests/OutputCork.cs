@@ -1,9 +1,8 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// Decides whether a flush of one response is held, so that one send carries it with what follows: the end of the response, or the
-/// responses of the other requests that came with one receive. A held flush leaves when the handler yields, ends, or is taken off
-/// its thread, or at a deadline of a few milliseconds. A mutable struct: keep it in a field.
+/// Decides whether to hold a flush of one response, so that one send carries more: the end of the response, or other responses of the batch. A held
+/// flush leaves when the handler yields, ends or loses its thread, or after a few milliseconds. A mutable struct: keep it in a field.
 /// </summary>
 internal struct OutputCork
 {
@@ -11,48 +10,45 @@ internal struct OutputCork
 
     private enum State : byte
     {
-        /// <summary>No thread is responsible for the sends of this response but the one that flushes. Only a flush that is likely the last is held.</summary>
+        /// <summary>Only the flushing thread sends. It holds a flush only if that is likely the last.</summary>
         Released,
 
-        /// <summary>The application is in its first call, and whoever called it sends afterwards, the end of the response too.</summary>
+        /// <summary>The application is in its first call. The calling thread sends afterwards, including the end of the response.</summary>
         Corked,
 
         /// <summary>The same, but the end of the response is sent at once, because nothing follows it.</summary>
         CorkedUntilEnd,
 
-        /// <summary>For good: each flush is sent at once.</summary>
+        /// <summary>Final: every flush is sent at once.</summary>
         Uncorked,
     }
 
-    /// <summary>Whether what is queued is sent by whoever called the application.</summary>
+    /// <summary>Whether the thread that called the application sends what is queued.</summary>
     public readonly bool IsCorked => _state is State.Corked or State.CorkedUntilEnd;
 
     /// <summary>Whether the thread that ends the response sends it.</summary>
     public readonly bool SendsAtEnd => _state != State.Corked;
 
-    /// <summary>The application is about to be called, by a thread that sends when it comes back.</summary>
-    /// <param name="sendsAtEnd">Whether the end of the response is sent at once all the same, because nothing follows it.</param>
+    /// <summary>Called before the application, by a thread that sends when it returns.</summary>
+    /// <param name="sendsAtEnd">Whether the end of the response is still sent at once, because nothing follows it.</param>
     public void Cork(bool sendsAtEnd)
     {
         if (_state == State.Released)
             _state = sendsAtEnd ? State.CorkedUntilEnd : State.Corked;
     }
 
-    /// <summary>The application has come back from its first call without an end.</summary>
+    /// <summary>The application has returned from its first call before the end.</summary>
     public void Yield()
     {
         if (IsCorked)
             _state = State.Released;
     }
 
-    /// <summary>From now on nothing is held.</summary>
     public void Uncork() => _state = State.Uncorked;
 
-    /// <summary>Whether a flush is held.</summary>
-    /// <param name="isHolding">Whether one is held already.</param>
+    /// <param name="isHolding">Whether a flush is already held.</param>
     /// <param name="isLikelyLast">Whether the end of the response is likely to follow at once.</param>
-    /// <param name="response">The response.</param>
-    /// <param name="trySetDeadline">Has it uncorked if the end does not follow, and returns whether it will be; <see langword="null"/> if it never is.</param>
+    /// <param name="trySetDeadline">Schedules <see cref="ResponseOutput.Uncork"/> and returns whether it could; <see langword="null"/> if never.</param>
     public readonly bool CanHold(bool isHolding, bool isLikelyLast, ResponseOutput response, Func<ResponseOutput, bool>? trySetDeadline) => _state switch
     {
         State.Uncorked => false,

@@ -2,7 +2,7 @@ using System.IO.Pipelines;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>What the application has as <c>Request.BodyReader</c>.</summary>
+/// <summary>The application's <c>Request.BodyReader</c>.</summary>
 internal sealed class RequestBodyReader(RequestInput input) : PipeReader
 {
     public override ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default) => input.ReadAsync(cancellationToken);
