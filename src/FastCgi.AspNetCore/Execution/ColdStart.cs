@@ -47,7 +47,6 @@ internal sealed class ColdStart(WorkerPool workers, TimeProvider time)
             End();
     }
 
-    /// <summary>Stops queuing if the first request takes too long.</summary>
     public void EndIfLate()
     {
         if (IsFirstRunning && Volatile.Read(ref _startedAt) is > 0 and var startedAt && time.GetElapsedTime(startedAt) > s_maxTime)

@@ -207,33 +207,27 @@ internal sealed class RequestScheduler : RequestRunner
     {
         try
         {
-            return Dispatch(request, path);
+            if (_scheduling == FastCgiApplicationScheduling.Inline)
+                return false;
+            if (_scheduling == FastCgiApplicationScheduling.ThreadPool)
+            {
+                ExecuteLater(request);
+                return true;
+            }
+
+            if (!_coldStart.TryPass(request))
+                return true;
+            if (!Predictor.KeepsThread(path))
+                return false;
+
+            Workers.Run(request);
+            return true;
         }
         catch (Exception exception)
         {
             _log.ServerFailed(exception);
             return false;
         }
-    }
-
-    private bool Dispatch(FastCgiRequest request, PathKey path)
-    {
-        if (_scheduling == FastCgiApplicationScheduling.Inline)
-            return false;
-        if (_scheduling == FastCgiApplicationScheduling.ThreadPool)
-        {
-            ExecuteLater(request);
-            return true;
-        }
-
-        if (!_coldStart.TryPass(request))
-            return true;
-
-        if (!Predictor.KeepsThread(path))
-            return false;
-
-        Workers.Run(request);
-        return true;
     }
 
     private void ExecuteLater(FastCgiRequest request) => ThreadRoot.Queue(request, _executeOnThreadPool, _log);

@@ -62,7 +62,6 @@ internal sealed class RunQueue(Func<bool> tryBeginNext)
     public void End() => Volatile.Write(ref _output, null);
 
     /// <summary>Called by the thread of the queue before it calls the application.</summary>
-    /// <returns>The number of the call.</returns>
     public long Enter(ResponseOutput? response, PathKey path)
     {
         var call = _lastCall + 1;
@@ -77,11 +76,9 @@ internal sealed class RunQueue(Func<bool> tryBeginNext)
     public bool TryLeave(long call) => Interlocked.CompareExchange(ref _call, 0, call) == call;
 
     /// <summary>Takes the queue from a thread that the application keeps in a call.</summary>
-    /// <returns>Whether the caller owns it now.</returns>
     public bool TryTake(long call) => Interlocked.CompareExchange(ref _call, 0, call) == call;
 
     /// <summary>Gets what a call may hold back. Any thread may call it: uncorking a later call does no harm.</summary>
-    /// <returns>Whether the call is still current.</returns>
     public bool TryGetCall(long call, out ResponseOutput? response)
     {
         response = Volatile.Read(ref _response);

@@ -59,17 +59,15 @@ internal abstract class ThreadBody
 
     public void Wait(TimeSpan time)
     {
-        if (time == TimeSpan.Zero)
-            return;
-
         if (time > TimeSpan.Zero && time <= s_shortWait)
         {
             Thread.Sleep(time);
-            return;
         }
-
-        _wake.Wait(time);
-        TakeWake();
+        else if (time != TimeSpan.Zero)
+        {
+            _wake.Wait(time);
+            TakeWake();
+        }
     }
 }
 

@@ -41,23 +41,9 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
     private bool _isUnbounded;
     private bool _isStopping;
 
-    public int Count
-    {
-        get
-        {
-            lock (_lock)
-                return _count;
-        }
-    }
+    public int Count => Read(in _count);
 
-    public int ReservedCount
-    {
-        get
-        {
-            lock (_lock)
-                return _reservedCount;
-        }
-    }
+    public int ReservedCount => Read(in _reservedCount);
 
     public int WaitingCount
     {
@@ -272,6 +258,12 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
         }
     }
 
+    private int Read(in int value)
+    {
+        lock (_lock)
+            return value;
+    }
+
     // Nothing may delay a stop.
     private bool CanReserve
         => _isUnbounded || (_reservedCount < maxReserved && (!_areThreadsScarce || _idle.Count > 0 || _guestCount < MaxGuests));
@@ -300,14 +292,12 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
         try
         {
             platform.Start("FastCgi application", new Worker(this, scheduler));
+            Volatile.Write(ref _areThreadsScarce, false);
         }
         catch (Exception exception)
         {
             OnStartFailed(exception);
-            return;
         }
-
-        Volatile.Write(ref _areThreadsScarce, false);
     }
 
     /// <summary>
