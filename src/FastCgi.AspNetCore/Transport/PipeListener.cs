@@ -12,7 +12,6 @@ internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peer
     private readonly LogThrottle _refused = new(manager.Server.Time);
     private Task _accepting = Task.CompletedTask;
 
-    /// <summary>Creates a listener that accepts once it is started.</summary>
     public static TransportListener Create(IConnectionListener listener, PeerPolicy peers, ConnectionManager manager, RequestScheduler scheduler)
     {
         var accepting = new PipeListener(listener, peers, manager, scheduler);

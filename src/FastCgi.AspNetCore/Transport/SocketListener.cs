@@ -32,7 +32,6 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
     private readonly CancellationTokenSource _stop = new();
     private Task? _accepting;
 
-    /// <summary>Creates a listener that accepts once it is started.</summary>
     public static TransportListener Create(ListeningSocket socket, ConnectionManager manager, RequestScheduler scheduler)
     {
         var accepting = new SocketListener(socket, manager, scheduler);

@@ -9,9 +9,7 @@ internal static unsafe class SocketSend
     // Vectors per call. A send of the output has no more blocks, unless they are nearly empty.
     private const int MaxVectors = 64;
 
-    /// <param name="block">The first block.</param>
     /// <param name="offset">The bytes of the first block that were sent earlier; on return, those of the returned block.</param>
-    /// <param name="isLost">Whether the connection is broken.</param>
     /// <returns>The block at which the socket was full, or <see langword="null"/> if nothing is left to send.</returns>
     public static BufferBlock? Send(int socket, BufferBlock block, ref int offset, out bool isLost)
     {
