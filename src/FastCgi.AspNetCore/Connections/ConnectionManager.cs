@@ -224,7 +224,6 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
         return [.. connections.Take(maxCount).Select(static connection => connection.Describe())];
     }
 
-    /// <summary>Describes the oldest requests of all connections, the oldest first.</summary>
     public IReadOnlyList<RequestDescription> DescribeRequests(int maxCount)
     {
         var oldest = new OldestRequests(maxCount);

@@ -32,7 +32,6 @@ internal sealed partial class FastCgiConnection
             Output.GetSentLength(scope));
     }
 
-    /// <summary>Adds the connection's requests to the search for the oldest.</summary>
     public void AddTo(OldestRequests oldest)
     {
         using var scope = EnterLock();

@@ -18,8 +18,6 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>Checks the timeouts; called every second.</summary>
-    /// <param name="since">The time of the previous tick.</param>
-    /// <param name="now">The time of this one.</param>
     public void OnTick(long since, long now)
     {
         var ready = new ReadyRequests();

@@ -8,6 +8,8 @@ namespace FastCgi.AspNetCore.Connections;
 /// </summary>
 internal struct RequestTable
 {
+    private static readonly Dictionary<ushort, FastCgiRequest> s_none = [];
+
     private FastCgiRequest? _single;
     private Dictionary<ushort, FastCgiRequest>? _others;
 
@@ -43,31 +45,17 @@ internal struct RequestTable
     public readonly long GetMaxUnreadBodyLength()
     {
         var length = _single?.UnreadBodyLength ?? 0;
-        if (_others is { Count: > 0 })
-        {
-            foreach (var request in _others.Values)
-                length = Math.Max(length, request.UnreadBodyLength);
-        }
-
+        foreach (var request in _others ?? s_none)
+            length = Math.Max(length, request.Value.UnreadBodyLength);
         return length;
     }
 
-    /// <summary>Whether the application waits for a body that must arrive at some rate.</summary>
     public readonly bool HasTimedBody()
     {
-        if (_single is { IsBodyTimed: true })
-            return true;
-
-        if (_others is { Count: > 0 })
-        {
-            foreach (var request in _others.Values)
-            {
-                if (request.IsBodyTimed)
-                    return true;
-            }
-        }
-
-        return false;
+        var isTimed = _single is { IsBodyTimed: true };
+        foreach (var request in _others ?? s_none)
+            isTimed |= request.Value.IsBodyTimed;
+        return isTimed;
     }
 
     public readonly List<FastCgiRequest> ToList()
