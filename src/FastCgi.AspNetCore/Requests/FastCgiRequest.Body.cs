@@ -74,7 +74,6 @@ internal abstract partial class FastCgiRequest :
         set => Lazy.MinBodyDataRate = new(value);
     }
 
-    /// <summary>The minimum data rate of the body, if any.</summary>
     public MinDataRate? MinBodyDataRate => _lazy?.MinBodyDataRate is { } set ? set.Value : Server.Options.Limits.MinRequestBodyDataRate;
 
     public TimeProvider Clock => Server.Time;

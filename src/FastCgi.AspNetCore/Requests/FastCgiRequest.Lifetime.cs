@@ -199,7 +199,6 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         ReportApplicationError(exception);
     }
 
-    /// <summary>Counts and logs a request that the server rejects.</summary>
     public void ReportRejection(int statusCode)
     {
         Server.Counters.OnRequestRejected(statusCode, Rejection.ToString());

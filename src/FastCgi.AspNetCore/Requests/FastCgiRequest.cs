@@ -42,7 +42,6 @@ internal abstract partial class FastCgiRequest(ServerContext server, RequestConn
 
     public FastCgiRequest? NextReady { get; set; }
 
-    /// <summary>The slot of the request. Set by <see cref="RequestAdmission"/>.</summary>
     public RequestPlace Place { get; set; }
 
     public ref readonly RequestHead Head => ref _head;
@@ -52,7 +51,6 @@ internal abstract partial class FastCgiRequest(ServerContext server, RequestConn
 
     public ILogger Log => server.Log;
 
-    /// <param name="content">A piece of the params.</param>
     /// <param name="isWhole">Whether it is the whole content of its record.</param>
     public void AppendParameters(ReadOnlySpan<byte> content, bool isWhole)
     {

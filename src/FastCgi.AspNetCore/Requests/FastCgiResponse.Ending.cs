@@ -12,7 +12,6 @@ internal sealed partial class FastCgiResponse
 {
     public Task CompleteAsync() => CompleteAsync(exception: null).AsTask();
 
-    /// <summary>Completes the response although the application may continue.</summary>
     public async ValueTask CompleteAsync(Exception? exception)
     {
         using (_request.EnterLock())

@@ -44,7 +44,6 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
 
     public bool HasOnCompleted => _lazy is { } lazy && lazy.OnCompleted.Any;
 
-    /// <summary>Whether the end of the response is queued.</summary>
     public bool IsCompleted => _request is { HasLeft: true, IsAborted: false };
 
     public bool HasStarted { get; private set; }
@@ -79,7 +78,6 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
 
     public string? Location => _headers.TryGetValue(Microsoft.Net.Http.Headers.HeaderNames.Location, out var location) ? location.ToString() : null;
 
-    /// <summary>The headers of a response that has started.</summary>
     public ReadOnlySpan<KeyValuePair<string, StringValues>> SentHeaders => _headers.Entries;
 
     public TextWriter OpenStandardError()

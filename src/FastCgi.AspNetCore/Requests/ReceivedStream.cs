@@ -85,7 +85,6 @@ internal abstract class ReceivedStream : Stream
 
     /// <summary>Copies to the end, or until the destination accepts no more.</summary>
     /// <param name="writeAsync">Writes to the destination and returns whether it accepts more.</param>
-    /// <param name="cancellationToken">Cancels the copy.</param>
     protected async Task CopyAsync(Func<ReadOnlyMemory<byte>, ValueTask<bool>> writeAsync, CancellationToken cancellationToken)
     {
         while (true)

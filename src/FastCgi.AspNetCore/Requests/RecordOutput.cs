@@ -101,7 +101,6 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
         return _control.Write(Pool, length);
     }
 
-    /// <summary>Queues END_REQUEST for a request without a response.</summary>
     public void WriteEndRequest(ConnectionScope scope, ushort requestId, uint appStatus, ProtocolStatus protocolStatus)
         => RecordWriter.WriteEndRequest(WriteControl(scope, RecordWriter.FixedRecordLength), requestId, appStatus, protocolStatus);
 
@@ -124,7 +123,6 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
         Volatile.Write(ref _hasWork, true);
     }
 
-    /// <summary>Whether the send with a number is in progress.</summary>
     public bool IsSending(ConnectionScope scope, long sendNumber) => _isSending && _sendNumber == sendNumber;
 
     /// <summary>Calls <see cref="ResponseOutput.EndWait"/> whenever a send begins or ends.</summary>
@@ -151,7 +149,6 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
             SendCollected(CollectNext(isSendOver: false));
     }
 
-    /// <summary>An asynchronous send has ended.</summary>
     public void OnSent() => SendCollected(CollectNext(isSendOver: true));
 
     /// <summary>An asynchronous send has made progress.</summary>

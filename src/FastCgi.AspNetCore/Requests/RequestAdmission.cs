@@ -116,7 +116,6 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         RunLater(overdue);
     }
 
-    /// <summary>Removes an aborted request from the queue.</summary>
     public void LeaveQueue(FastCgiRequest request)
     {
         // Read without the lock: it becomes Queued under the lock of the connection, which is held now.
@@ -130,7 +129,6 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         }
     }
 
-    /// <summary>Rejects requests that have waited for too long. Called every second.</summary>
     public void EndOverdue()
     {
         if (_queueLimit == 0)

@@ -12,7 +12,6 @@ namespace FastCgi.AspNetCore.Requests;
 /// and receiving pauses above the limit.
 /// </summary>
 /// <remarks>Members for the connection take its scope. As with any pipe, only one reader may use the others at a time.</remarks>
-/// <param name="memory">The source of memory.</param>
 /// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if the end of STDIN decides.</param>
 internal sealed class RequestBody(BodyMemory memory, long? declaredLength)
 {
@@ -50,7 +49,6 @@ internal sealed class RequestBody(BodyMemory memory, long? declaredLength)
     /// <summary>Whether a read is pending, so that its reader may resume at any time.</summary>
     public bool IsReading => Volatile.Read(ref _wantedLength) > 0;
 
-    /// <summary>Whether the body must arrive at some rate.</summary>
     public bool IsTimed => !IsInputOver && Volatile.Read(ref _rate) is not null;
 
     /// <summary>A read is pending, so the body must arrive at the rate from now on. The first rate counts.</summary>
@@ -151,7 +149,6 @@ internal sealed class RequestBody(BodyMemory memory, long? declaredLength)
         _consumedLength += consumedLength;
     }
 
-    /// <summary>Makes the pending read, or the next one, return as cancelled.</summary>
     public void CancelPendingRead() => _pipe.Reader.CancelPendingRead();
 
     /// <summary>Nothing more is read. The result of the last read stays intact, because the application may still use it.</summary>

@@ -15,7 +15,6 @@ internal abstract class RequestConnection
     public ConnectionScope EnterLock() => Output.EnterLock();
 
     /// <summary>Ends a request in one step: removes it from the table, appends the suitable ending, and queues everything.</summary>
-    /// <param name="records">The rest of its response.</param>
     /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
     /// <param name="sends">Whether to collect what must be sent now.</param>
     public abstract EndedRequest End(FastCgiRequest request, BufferChain records, ProtocolStatus? status, bool sends);

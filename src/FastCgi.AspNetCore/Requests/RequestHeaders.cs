@@ -59,18 +59,10 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
     protected override Exception InvalidContentLength(string value) => new BadHttpRequestException($"Invalid content length: {value}");
 
     private StringValues LookUp(string name)
-    {
-        if (name.Equals(Known.ContentLength, StringComparison.OrdinalIgnoreCase))
-            return request.Head.ContentLength?.ToString(CultureInfo.InvariantCulture);
-
-        if (name.Equals(Known.Host, StringComparison.OrdinalIgnoreCase))
-            return GetHost();
-
-        if (name.Equals(Known.Authorization, StringComparison.OrdinalIgnoreCase))
-            return GetAuthorization();
-
-        return IsHidden(name) ? StringValues.Empty : Parameters.GetHeader(name);
-    }
+        => name.Equals(Known.ContentLength, StringComparison.OrdinalIgnoreCase) ? request.Head.ContentLength?.ToString(CultureInfo.InvariantCulture)
+            : name.Equals(Known.Host, StringComparison.OrdinalIgnoreCase) ? GetHost()
+            : name.Equals(Known.Authorization, StringComparison.OrdinalIgnoreCase) ? GetAuthorization()
+            : IsHidden(name) ? StringValues.Empty : Parameters.GetHeader(name);
 
     private void Supplement(RequestScope scope, string name, StringValues value)
     {

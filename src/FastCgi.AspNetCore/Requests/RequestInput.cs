@@ -44,7 +44,6 @@ internal sealed class RequestInput
 
     public long ReceivedLength => Body?.ReceivedLength ?? 0;
 
-    /// <summary>Whether the application waits for more of the body.</summary>
     public bool IsReading => Body is { IsReading: true };
 
     /// <summary>Whether there is a body; <see langword="null"/> while that is unknown.</summary>
@@ -206,7 +205,6 @@ internal sealed class RequestInput
         Connection.ResumeReceiving();
     }
 
-    /// <summary>Makes the pending read, or the next one, return as cancelled.</summary>
     public void CancelPendingRead()
     {
         using var scope = _request.EnterLock();

@@ -22,7 +22,6 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
     private byte[]? _scratch;
     private int _leasedLength;
 
-    /// <summary>Whether the header block is still to be written.</summary>
     public bool NeedsHeaderBlock { get; private set; } = true;
 
     /// <summary>The staged bytes, without the header block.</summary>
@@ -115,7 +114,6 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
         EndLease();
     }
 
-    /// <summary>Turns what is staged into records.</summary>
     /// <param name="response">Writes the header block, if necessary.</param>
     /// <param name="errors">Records for the web server's error log, which follow the header block.</param>
     /// <param name="isEnd">Whether they complete the response.</param>

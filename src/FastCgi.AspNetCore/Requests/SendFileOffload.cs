@@ -42,19 +42,11 @@ internal sealed class SendFileOffload
     public static ReadOnlySpan<string> GetReplacedHeaders(string header)
         => header == XAccelRedirect ? s_replacedByNginx : s_replacedByNginx.AsSpan(0, 1);
 
-    /// <param name="part">The part to send.</param>
-    /// <param name="statusCode">The status of the response.</param>
-    /// <param name="request">The headers of the request.</param>
-    /// <param name="response">The headers of the response.</param>
     /// <param name="header">The header that makes the web server send the file.</param>
     /// <param name="obstacle">Why there is none.</param>
     public bool TryGetHeader(
-        FilePart part,
-        int statusCode,
-        IHeaderDictionary request,
-        IHeaderDictionary response,
-        out KeyValuePair<string, string> header,
-        [NotNullWhen(false)] out string? obstacle)
+        FilePart part, int statusCode, IHeaderDictionary request, IHeaderDictionary response,
+        out KeyValuePair<string, string> header, [NotNullWhen(false)] out string? obstacle)
     {
         header = default;
         obstacle = FindRoot(part.File, out var root, out var path) ?? FindObstacle(part, statusCode, request, response);

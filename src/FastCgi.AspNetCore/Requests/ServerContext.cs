@@ -12,11 +12,7 @@ internal sealed class ServerContext
 {
     private readonly uint _roles;
 
-    /// <param name="trySetDeadline">See <see cref="ResponseSettings.TrySetDeadline"/>.</param>
-    /// <param name="records">The record log; <see langword="null"/> for none.</param>
     /// <param name="getMaxDescriptors">Gets the current descriptor limit of the process; <see langword="null"/> for no limit.</param>
-    /// <param name="advisor">Tells the operator what to fix; <see langword="null"/> for none.</param>
-    /// <param name="statusPaths">The paths of the status.</param>
     public static ServerContext Create<TContext>(
         FastCgiServerOptions options,
         IHttpApplication<TContext> application,
