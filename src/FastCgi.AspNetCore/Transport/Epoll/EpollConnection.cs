@@ -199,11 +199,11 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         for (var i = 0; i < MaxReceivesInARow; i++)
         {
             var length = (int)Libc.Receive(_socket, _loop.ReceiveBuffer, EpollLoop.ReceiveBufferLength, 0);
-            if (length <= 0)
-            {
-                if (length == 0)
-                    return false;
+            if (length == 0)
+                return false;
 
+            if (length < 0)
+            {
                 var error = Libc.LastError;
                 if (error == Libc.ErrorInterrupted)
                     continue;
