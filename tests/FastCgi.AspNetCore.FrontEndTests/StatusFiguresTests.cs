@@ -110,11 +110,7 @@ public sealed partial class StatusFiguresTests : IAsyncLifetime, IDisposable
 
         var resident = status.GetProperty("resources").GetProperty("residentMemory").GetInt64();
         Assert.InRange(resident, ReadNumber("/proc/self/status", "VmRSS:") * 1024 * 0.8, ReadNumber("/proc/self/status", "VmHWM:") * 1024 * 1.05);
-<<<<<<< HEAD:tests/FastCgi.AspNetCore.FrontEndTests/StatusFiguresTests.cs
         Assert.Equal(ReadNumber("/proc/self/limits", "Max open files"), long.Parse(GetLimit(status, "file descriptors"), NumberStyles.AllowThousands, CultureInfo.InvariantCulture));
-=======
-        Assert.Equal(ReadNumber("/proc/self/limits", "Max open files"), long.Parse(GetLimit(status, "file descriptors").Limit, NumberStyles.AllowThousands, CultureInfo.InvariantCulture));
->>>>>>> wt-s:tests/FastCgi.AspNetCore.SocketTests/Status/StatusFiguresTests.cs
         Assert.Equal(Environment.ProcessId, status.GetProperty("processId").GetInt32());
         // The status says that the queue is cut, and to what; the system has cut it to that.
         var cut = Assert.Single(status.GetProperty("recommendations").EnumerateArray(), static finding => finding.GetProperty("name").GetString() == "BacklogCut");

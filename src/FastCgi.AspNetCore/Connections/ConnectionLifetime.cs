@@ -2,69 +2,67 @@ using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Connections;
 
-/// <summary>How far a connection has come to its end.</summary>
 internal enum ConnectionPhase : byte
 {
     /// <summary>It takes requests.</summary>
     Open,
 
-    /// <summary>It is closed after the answer to the last of its requests.</summary>
+    /// <summary>It is closed after the last response.</summary>
     Closing,
 
-    /// <summary>It is idle and about to be closed, though the web server may be about to use it: a request that comes first is answered.</summary>
+    /// <summary>It is idle and about to be closed, but a request that comes first is still answered.</summary>
     Leaving,
 
-    /// <summary>The server sends nothing more, and drops what it receives until the web server closes too, within bounds.</summary>
+    /// <summary>The server sends nothing more and discards input until the web server closes too, within limits.</summary>
     Draining,
 
-    /// <summary>It is about to be reset: nothing more is sent or looked at.</summary>
+    /// <summary>It is about to be reset: nothing more is sent or parsed.</summary>
     Resetting,
 
     /// <summary>It is closed, or about to be.</summary>
     Closed,
 }
 
-/// <summary>What a transport is to do with a connection.</summary>
+/// <summary>What a transport must do with a connection.</summary>
 internal enum EndAction : byte
 {
-    /// <summary>Nothing: the connection lives on.</summary>
+    /// <summary>The connection stays open.</summary>
     None,
 
-    /// <summary>Close it: the web server expects nothing more, and sends nothing more.</summary>
+    /// <summary>Close it: the web server neither expects nor sends anything more.</summary>
     Close,
 
     /// <summary>Reset it, so that the web server sees an error.</summary>
     Reset,
 
     /// <summary>
-    /// Reset it, unless something is to be received: that is answered first. By the reset, a web server that takes up the connection in
-    /// this instant learns that it did so in vain before it has sent anything; nginx then repeats the request, whatever its method.
+    /// Reset it, unless there is input, which is answered first. A web server that reuses the connection at this moment sees the reset before it has
+    /// sent anything; nginx then repeats the request, whatever its method.
     /// </summary>
     ResetUnlessInput,
 
-    /// <summary>Send nothing more, and receive on. A reset would destroy the answer that is under way.</summary>
+    /// <summary>Send nothing more, but keep receiving. A reset would destroy the response that is being delivered.</summary>
     HalfClose,
 }
 
-/// <summary>How a request leaves its connection on the wire.</summary>
+/// <summary>How a request ends on the wire.</summary>
 internal enum RequestEnding : byte
 {
     /// <summary>With the end of STDOUT and END_REQUEST.</summary>
     Complete,
 
     /// <summary>
-    /// The same, and a farewell, because the connection is closed although the web server means to keep it. The close comes
-    /// too late for a web server that sends the next request at once; but one that finds anything after END_REQUEST does not use the
-    /// connection again: here, an empty record of management.
+    /// The same and a farewell, because the connection is closed although the web server wants to keep it. A close would come too late if the next
+    /// request is sent at once, but a web server does not reuse a connection after unexpected data: here, an empty management record.
     /// </summary>
     CompleteWithFarewell,
 
-    /// <summary>Without the end of STDOUT: END_REQUEST with appStatus 1, because the connection has other answers to deliver.</summary>
+    /// <summary>Without the end of STDOUT: END_REQUEST with appStatus 1, because the connection must deliver other responses.</summary>
     CutByEndRequest,
 
     /// <summary>
-    /// Without the end of STDOUT, and the connection is closed: a close alone looks to nginx like the end of a response without
-    /// Content-Length, but a record that only a web server sends (ABORT_REQUEST) is an error to all front-ends.
+    /// Without the end of STDOUT, and the connection is closed. For nginx, a bare close looks like the end of a response without Content-Length. But
+    /// every front-end takes a record that only a web server sends (ABORT_REQUEST) for an error.
     /// </summary>
     CutByClose,
 
@@ -73,38 +71,35 @@ internal enum RequestEnding : byte
 }
 
 /// <summary>
-/// Decides alone when and how a connection ends: Open → Closing or Leaving → Draining → Closed, or Resetting → Closed from each of them. It
-/// is told what happens, and answers what is to be done; the connection and its transport carry it out. Pure. A mutable struct: keep it
-/// in a field, do not copy it.
+/// The only place that decides when and how a connection ends: Open → Closing or Leaving → Draining → Closed, or Resetting → Closed from each of
+/// them. It receives events and returns actions, which the connection and its transport execute. A mutable struct: keep it in a field, do not copy it.
 /// </summary>
 internal struct ConnectionLifetime
 {
-    // What is read and dropped of a peer that goes on sending after its last answer.
+    // How much is read and discarded if a peer keeps sending after its last response.
     private const long MaxDrainLength = 64 * 1024 * 1024;
 
     private long _drainSince;
     private long _drainedLength;
     private bool _dropsInput;
 
-    // Whether the requests that have left had all of their input, so that nothing more comes that a reset would answer.
+    // Whether all requests that have left had their complete input, so that no later input can cause a reset.
     private bool? _isInputComplete;
 
     public ConnectionPhase Phase { get; private set; }
 
-    /// <summary>When the last request left the connection, by the clock of its manager.</summary>
+    /// <summary>When the last request left the connection, by the clock of the manager.</summary>
     public long IdleSince { get; private set; }
 
-    /// <summary>Whether nothing more is sent or looked at.</summary>
+    /// <summary>Whether nothing more is sent or parsed.</summary>
     public readonly bool IsOver => Phase >= ConnectionPhase.Resetting;
 
-    /// <summary>Whether what is received is dropped, within the bounds of <see cref="OnDrained"/>.</summary>
+    /// <summary>Whether input is discarded, within the limit of <see cref="OnDrained"/>.</summary>
     public readonly bool DropsInput => _dropsInput || Phase == ConnectionPhase.Draining;
 
     public void Begin(long now) => IdleSince = now;
 
-    /// <summary>BEGIN_REQUEST has come.</summary>
-    /// <param name="hasRequests">Whether requests live on the connection.</param>
-    /// <returns>Whether the request is taken; if not, the last answer is on its way, and the connection is closed after it.</returns>
+    /// <returns>Whether the request is accepted. If not, the last response has been queued, and the connection closes after it.</returns>
     public bool TryBeginRequest(bool hasRequests)
     {
         switch (Phase)
@@ -119,24 +114,21 @@ internal struct ConnectionLifetime
         }
     }
 
-    /// <summary>The connection is closed after the answer to the last of its requests.</summary>
+    /// <summary>Closes the connection after the last response.</summary>
     public void CloseAfterLast()
     {
         if (Phase == ConnectionPhase.Open)
             Phase = ConnectionPhase.Closing;
     }
 
-    /// <summary>What was received is no FastCGI: one answer is sent, and nothing more is looked at.</summary>
+    /// <summary>The input is not FastCGI: one response is sent, and nothing more is parsed.</summary>
     public void CloseAfterRefusal()
     {
         CloseAfterLast();
         _dropsInput = true;
     }
 
-    /// <summary>A response is complete, and its request about to leave.</summary>
-    /// <param name="keepsConnection">Whether the web server means to keep the connection.</param>
-    /// <param name="isStopping">Whether the server stops.</param>
-    /// <param name="isLast">Whether no other request lives on the connection.</param>
+    /// <summary>A response is complete, and its request is about to leave.</summary>
     public RequestEnding OnComplete(bool keepsConnection, bool isStopping, bool isLast)
     {
         if (!keepsConnection || isStopping)
@@ -144,9 +136,9 @@ internal struct ConnectionLifetime
         return isLast && keepsConnection && Phase == ConnectionPhase.Closing ? RequestEnding.CompleteWithFarewell : RequestEnding.Complete;
     }
 
-    /// <summary>A request leaves with a response that is cut, or without one, because the application or this server has failed.</summary>
-    /// <param name="harmsOthers">Whether the connection has other answers to deliver, which its end would destroy.</param>
-    /// <param name="canReset">Whether a reset is seen by the peer as an error, and not as the end.</param>
+    /// <summary>A request leaves with an incomplete response, or without one, because the application or this server has failed.</summary>
+    /// <param name="harmsOthers">Whether closing the connection would destroy other responses.</param>
+    /// <param name="canReset">Whether the peer sees a reset as an error, not as the end.</param>
     /// <param name="canSend">Whether a record can be sent before the connection is closed.</param>
     public RequestEnding OnCut(bool harmsOthers, bool canReset, bool canSend)
     {
@@ -163,10 +155,8 @@ internal struct ConnectionLifetime
         return RequestEnding.CutByClose;
     }
 
-    /// <summary>A request has left the table, and its end, if it has one, is queued.</summary>
-    /// <param name="isInputOver">Whether the end of its input has come.</param>
-    /// <param name="hasRequests">Whether requests live on the connection.</param>
-    /// <returns>Whether the connection is to be closed after what is queued.</returns>
+    /// <summary>A request has left the table, and its ending, if any, is queued.</summary>
+    /// <returns>Whether to close the connection after what is queued.</returns>
     public bool OnRequestLeft(bool isInputOver, bool hasRequests, long now)
     {
         _isInputComplete = isInputOver && _isInputComplete != false;
@@ -177,8 +167,8 @@ internal struct ConnectionLifetime
         return Phase == ConnectionPhase.Closing;
     }
 
-    /// <summary>The connection is idle for too long, or the server stops.</summary>
-    /// <returns>Whether the connection is to be closed after what is queued.</returns>
+    /// <summary>The connection was idle for too long, or the server stops.</summary>
+    /// <returns>Whether to close the connection after what is queued.</returns>
     public bool TryLeave()
     {
         if (Phase != ConnectionPhase.Open)
@@ -188,7 +178,7 @@ internal struct ConnectionLifetime
         return true;
     }
 
-    /// <summary>The connection cannot go on: for a protocol error, a deadline, the end of the server's patience, or a failure of the transport.</summary>
+    /// <summary>The connection cannot continue: a protocol error, a timeout, the end of the shutdown timeout, or a transport failure.</summary>
     /// <returns>Whether this call decided that.</returns>
     public bool TryReset()
     {
@@ -201,8 +191,8 @@ internal struct ConnectionLifetime
 
     public void OnClosed() => Phase = ConnectionPhase.Closed;
 
-    /// <summary>What the transport is to do now.</summary>
-    /// <param name="isIdle">Whether nothing is queued or being sent, and no request lives on the connection.</param>
+    /// <summary>Decides what the transport must do now.</summary>
+    /// <param name="isIdle">Whether nothing is queued or being sent, and there is no request.</param>
     public EndAction Decide(bool isIdle, long now)
     {
         switch (Phase)
@@ -220,15 +210,15 @@ internal struct ConnectionLifetime
         }
     }
 
-    /// <summary>The transport has looked for input of a connection that is leaving, and found none.</summary>
-    /// <returns>Whether to reset it; if not, a request has come all the same.</returns>
+    /// <summary>The transport has found no input on a connection that is leaving.</summary>
+    /// <returns>Whether to reset it. If not, a request has arrived meanwhile.</returns>
     public bool TryEndLeaving() => Phase == ConnectionPhase.Leaving && TryReset();
 
-    /// <summary>Bytes have come after the last answer.</summary>
-    /// <returns>Whether to receive on; if not, the connection must be reset.</returns>
+    /// <summary>Counts input after the last response.</summary>
+    /// <returns>Whether to keep receiving. If not, the connection must be reset.</returns>
     public bool OnDrained(int length) => (_drainedLength += length) <= MaxDrainLength;
 
-    /// <summary>Whether the peer has not closed in time, so that the connection is reset.</summary>
+    /// <summary>Whether the peer has not closed in time, so that the connection must be reset.</summary>
     public readonly bool IsDrainOverdue(TimeProvider time, long now, TimeSpan timeout)
         => Phase == ConnectionPhase.Draining && time.GetElapsedTime(_drainSince, now) >= timeout;
 }

@@ -4,12 +4,12 @@ using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Connections;
 
-/// <summary>Knows all connections of a server: how many there may be, the clock they go by, and how they end.</summary>
+/// <summary>All connections of a server: their limit, their clock, and how they end.</summary>
 internal sealed class ConnectionManager(ServerContext server, Histogram<double>? durations = null)
 {
     private const int MinTickListLength = 64;
 
-    // What aborted connections may take to wind up.
+    // How long aborted connections may take to finish.
     private static readonly TimeSpan s_abortGrace = TimeSpan.FromSeconds(1);
 
     private readonly Lock _lock = new();
@@ -27,21 +27,21 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
     private readonly long _startedAt = server.Time.GetTimestamp();
     private Totals _closed;
 
-    // Kept from one tick to the next: with thousands of connections a new one each second would go to the large object heap.
+    // Reused by each tick: with thousands of connections, a new list per second would go to the large object heap.
     private List<FastCgiConnection>? _tickList;
 
     public ServerContext Server => server;
 
-    /// <summary>The time of the last tick: near enough for what is counted in seconds, and free.</summary>
+    /// <summary>The time of the last tick, which is precise enough for seconds, and free.</summary>
     public long Now => server.Time.LastTick;
 
-    /// <summary>The seconds since the server was made, by <see cref="Now"/>.</summary>
+    /// <summary>The seconds since the server was created, by <see cref="Now"/>.</summary>
     public int Second => (int)server.Time.GetElapsedTime(_startedAt, Now).TotalSeconds;
 
-    /// <summary>Whether the server stops, so that each connection is closed behind its next answer.</summary>
+    /// <summary>Whether the server stops, so that each connection closes after its next response.</summary>
     public bool IsStopping => Volatile.Read(ref _isStopping);
 
-    /// <summary>How long a connection must have been idle to be closed when the server stops; a tick more, because <see cref="Now"/> lags behind.</summary>
+    /// <summary>The idle time before a stop closes a connection. One tick longer than configured, because <see cref="Now"/> lags.</summary>
     public TimeSpan ShutdownIdleGracePeriod { get; } = server.Options.Limits.ShutdownIdleGracePeriod switch
     {
         { Ticks: 0 } => TimeSpan.Zero,
@@ -50,19 +50,17 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
 
     public int Count => Volatile.Read(ref _count);
 
-    /// <summary>Counts the requests that are under way on all connections, or wait to be.</summary>
+    /// <summary>Counts the requests that run or wait, on all connections.</summary>
     public long CountRequests() => ToList().Sum(static connection => (long)connection.RequestCount);
 
-    /// <summary>Starts the clock.</summary>
-    /// <param name="onIdle">Called once, when there was no request for as long as the options say.</param>
+    /// <param name="onIdle">Called once, when there was no request for the time of <c>IdleExit</c>.</param>
     public void Start(Action onIdle)
     {
         _onIdle = server.Options.IdleExit is null ? null : onIdle;
         _timer = ThreadRoot.StartTimer(server.Time, this, static manager => manager.OnTick(), ServerClock.Interval, ServerClock.Interval, server.Log);
     }
 
-    /// <summary>Adds a connection that was accepted.</summary>
-    /// <returns>Whether there is a place for it.</returns>
+    /// <returns>Whether the limit permits the connection.</returns>
     public bool TryAdd(FastCgiConnection connection)
     {
         lock (_lock)
@@ -85,10 +83,9 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
         return false;
     }
 
-    // On another thread, because this one may be a loop's, which no log provider may hold up. Apart, so that only this allocates the closure.
+    // On another thread, because no log provider may delay a loop. In its own method, so that only a rejection allocates the closure.
     private void Report(long count) => ThreadRoot.Report(server.Log, log => log.ConnectionRejected(count));
 
-    /// <returns>Whether it was there.</returns>
     public bool Remove(FastCgiConnection connection)
     {
         var lastUse = connection.LastUse;
@@ -113,7 +110,7 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
         }
     }
 
-    /// <summary>A connection is closed, and the application has finished with all its requests.</summary>
+    /// <summary>A connection is closed, and the application has finished all its requests.</summary>
     public void OnOver()
     {
         lock (_lock)
@@ -123,7 +120,7 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
         }
     }
 
-    /// <summary>Records how long a connection was open, by the second. Whoever listens does so on the thread pool: this thread may be a loop's.</summary>
+    /// <summary>Records how long a connection was open, in seconds. Listeners run on the thread pool, because this thread may be a loop's.</summary>
     public void OnClosed(int openedSecond)
     {
         if (durations is { Enabled: true })
@@ -131,8 +128,8 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
     }
 
     /// <summary>
-    /// Lets the requests that run finish and closes their connections behind them, and those that are idle as soon as the web server
-    /// is not likely to use them; when the token fires, aborts the rest.
+    /// Closes each connection after its running requests, and idle ones as soon as the web server is unlikely to use them. Aborts the rest when the
+    /// token fires.
     /// </summary>
     public async Task StopAsync(CancellationToken cancellationToken)
     {
@@ -166,17 +163,17 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
                 server.Log.ConnectionsNotClosedInTime(Count);
             foreach (var connection in ToList())
                 connection.Abort();
-            // The application has had its time: what it still works on is not waited for.
+            // The application has used up the shutdown timeout. Requests that still run are not awaited.
             await Task.WhenAny(allGone, Task.Delay(s_abortGrace, server.Time, CancellationToken.None)).ConfigureAwait(false);
             if (requests > 0 || Count > 0)
                 server.Log.StopTimedOut(requests, Count);
         }
 
-        // Not awaited: a callback that is under way may wait for what runs on in the application.
+        // Not awaited: a running callback may wait for the application.
         _timer?.Dispose();
     }
 
-    // Apart, so that only this allocates the closure.
+    // In its own method, so that only this allocates the closure.
     private void Record(Histogram<double> durations, int seconds) => ThreadRoot.Report(server.Log, _ => durations.Record(seconds));
 
     private void OnTick()
@@ -195,10 +192,10 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
         }
     }
 
-    /// <summary>Adds up what the connections have carried, those that are closed too.</summary>
+    /// <summary>Adds up what open and closed connections have carried.</summary>
     public Totals GetTotals() => GetTotals(out _);
 
-    /// <summary>The same, and the requests that are under way or wait to be, in one walk over the connections.</summary>
+    /// <summary>The same, and the number of requests that run or wait, in one pass over the connections.</summary>
     public Totals GetTotals(out long requestCount)
     {
         var open = new List<FastCgiConnection>();
@@ -219,18 +216,14 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
         return totals;
     }
 
-    /// <summary>Describes the connections that were opened first.</summary>
-    /// <param name="maxCount">How many.</param>
     public IReadOnlyList<ConnectionDescription> Describe(int maxCount)
     {
-        // A connection that is added comes first in the list.
+        // New connections are added at the head of the list.
         var connections = ToList();
         connections.Reverse();
         return [.. connections.Take(maxCount).Select(static connection => connection.Describe())];
     }
 
-    /// <summary>Describes the requests that began first, of all connections, the oldest first.</summary>
-    /// <param name="maxCount">How many.</param>
     public IReadOnlyList<RequestDescription> DescribeRequests(int maxCount)
     {
         var oldest = new OldestRequests(maxCount);
@@ -240,11 +233,12 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
     }
 
     private static Totals Add(Totals left, Totals right)
-        => new(left.Connections + right.Connections, left.Requests + right.Requests, left.BytesReceived + right.BytesReceived, left.BytesSent + right.BytesSent);
+        => new(
+            left.Connections + right.Connections, left.Requests + right.Requests, left.BytesReceived + right.BytesReceived, left.BytesSent + right.BytesSent);
 
     private void TickConnections(long since, long now)
     {
-        // A tick that takes long is overtaken by the next one, which has a list of its own.
+        // If a tick takes long, the next one overtakes it, with a list of its own.
         var connections = Interlocked.Exchange(ref _tickList, null) ?? [];
         AddTo(connections);
         foreach (var connection in connections)

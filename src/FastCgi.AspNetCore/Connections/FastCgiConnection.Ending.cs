@@ -6,10 +6,9 @@ using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Connections;
 
-/// <content>How requests leave the connection, and how the connection ends: each in one step with the lock held.</content>
+/// <content>How requests leave the connection, and how the connection ends: each in one step under the lock.</content>
 internal sealed partial class FastCgiConnection
 {
-    /// <inheritdoc/>
     public override EndedRequest End(FastCgiRequest request, BufferChain records, ProtocolStatus? status, bool sends)
     {
         using var scope = EnterLock();
@@ -31,7 +30,6 @@ internal sealed partial class FastCgiConnection
         return new EndedRequest(this, chain, EndsTransport: ending == RequestEnding.CutByReset);
     }
 
-    /// <inheritdoc/>
     public override bool TryAbort(FastCgiRequest request, Exception reason)
     {
         RequestEnding ending;
@@ -54,32 +52,28 @@ internal sealed partial class FastCgiConnection
         return true;
     }
 
-    /// <summary>
-    /// Ends the connection at once, and what it carries, so that the peer sees an error: nothing that follows can be trusted, or be waited for.
-    /// </summary>
+    /// <summary>Ends the connection and its requests at once, so that the peer sees an error, because it can no longer be trusted or awaited.</summary>
     public void Reset()
     {
         using (var scope = EnterLock())
         {
             if (!_lifetime.TryReset())
                 return;
-            // Now, not when the transport comes to it: what is written until then is lost, and no handler may take its response for sent.
+            // Now, not when the transport acts: what is written until then is lost, and no handler may believe that its response was sent.
             DropAll(scope, new ConnectionAbortedException("The connection was closed by the server."), AbortCause.Server);
         }
 
         _transport.End();
     }
 
-    /// <inheritdoc/>
     public override void EndTransport() => _transport.End();
 
-    /// <summary>Asked by the transport what it is to do.</summary>
     public EndAction DecideEnd()
     {
         using var scope = EnterLock();
         var isIdle = Output.IsIdle(scope);
         var action = _lifetime.Decide(isIdle && _requests.Count == 0, _manager.Now);
-        // A request has come since, and its answer is being sent: the transport asks again after it.
+        // If a request has arrived since, its response is being sent. The transport asks again after that.
         if (action == EndAction.None && !isIdle)
             Output.EndWhenSent(scope);
         return action;
@@ -92,7 +86,7 @@ internal sealed partial class FastCgiConnection
             return _lifetime.TryEndLeaving();
     }
 
-    /// <summary>The connection is gone: closed by the web server, lost, or ended as <see cref="DecideEnd"/> said.</summary>
+    /// <summary>The connection is gone: closed by the web server, lost, or ended as <see cref="DecideEnd"/> decided.</summary>
     /// <param name="error">What the application's reads fail with.</param>
     public void OnClosed(Exception error)
     {
@@ -113,18 +107,16 @@ internal sealed partial class FastCgiConnection
             _manager.OnOver();
     }
 
-    /// <inheritdoc/>
     public override void OnApplicationReturned() => _uses.OnReturned();
 
-    /// <inheritdoc/>
     public override void OnRequestOver()
     {
         if (_uses.RemoveRequest())
             _manager.OnOver();
     }
 
-    /// <summary>The one way of a request out of the table.</summary>
-    /// <returns>Whether this call took it; whoever comes later does nothing.</returns>
+    /// <summary>The only way to remove a request from the table.</summary>
+    /// <returns>Whether this call removed it.</returns>
     private bool TryRemove(ConnectionScope scope, FastCgiRequest request, RequestPhase how)
     {
         if (!request.TryLeave(scope, how))
@@ -141,7 +133,7 @@ internal sealed partial class FastCgiConnection
         return true;
     }
 
-    /// <summary>Takes a request whose answer nobody waits for off the connection.</summary>
+    /// <summary>Removes a request whose response is no longer awaited.</summary>
     private bool TryDrop(ConnectionScope scope, FastCgiRequest request, Exception reason, AbortCause cause)
     {
         if (!request.HasAllParameters)
@@ -207,7 +199,11 @@ internal sealed partial class FastCgiConnection
                 RecordWriter.WriteHeader(destination, RecordType.Stdout, id, contentLength: 0);
                 RecordWriter.WriteEndRequest(destination[ProtocolConstants.HeaderLength..], id, appStatus: 0, status);
                 if (ending == RequestEnding.CompleteWithFarewell)
-                    RecordWriter.WriteHeader(destination[^ProtocolConstants.HeaderLength..], RecordType.GetValuesResult, ProtocolConstants.NullRequestId, contentLength: 0);
+                {
+                    destination = destination[^ProtocolConstants.HeaderLength..];
+                    RecordWriter.WriteHeader(destination, RecordType.GetValuesResult, ProtocolConstants.NullRequestId, contentLength: 0);
+                }
+
                 break;
             case RequestEnding.CutByEndRequest:
                 RecordWriter.WriteEndRequest(destination, id, appStatus: 1, ProtocolStatus.RequestComplete);
@@ -224,7 +220,7 @@ internal sealed partial class FastCgiConnection
             Output.EndWhenSent(scope);
     }
 
-    /// <summary>A request has ended that never ran to its end: the connection is closed if it was the last.</summary>
+    /// <summary>A request was refused or aborted. Closes the connection if that was the last.</summary>
     private void CloseIfIdle(ConnectionScope scope, bool keepConnection)
     {
         if (!keepConnection)
@@ -232,4 +228,41 @@ internal sealed partial class FastCgiConnection
         if (_requests.Count == 0 && _lifetime.Phase == ConnectionPhase.Closing)
             Output.EndWhenSent(scope);
     }
+}
+
+/// <summary>
+/// Counts the uses of a connection: its transport until it is closed, and each request that has left it until it is over. Lock-free. A mutable
+/// struct: keep it in a field, do not copy it.
+/// </summary>
+internal struct ConnectionUses()
+{
+    private const long Returned = 1L << 32;
+
+    // The low half counts all uses, the high half the requests whose application has returned, so both change at once.
+    private long _value = 1;
+
+    /// <summary>The requests that have left although their application still runs. Valid only while the transport is open.</summary>
+    public readonly long LingeringCount
+    {
+        get
+        {
+            var value = Volatile.Read(in _value);
+            return (uint)value - (value >> 32) - 1;
+        }
+    }
+
+    /// <summary>Called when a request leaves the connection.</summary>
+    public void Add() => Interlocked.Increment(ref _value);
+
+    /// <summary>Called when the application of a request that has left returns.</summary>
+    public void OnReturned() => Interlocked.Add(ref _value, Returned);
+
+    /// <summary>Called when a request whose application has returned is over.</summary>
+    /// <returns>Whether that was the last use.</returns>
+    public bool RemoveRequest() => Remove(Returned + 1);
+
+    /// <inheritdoc cref="RemoveRequest"/>
+    public bool RemoveTransport() => Remove(1);
+
+    private bool Remove(long uses) => Interlocked.Add(ref _value, -uses) == 0;
 }

@@ -4,10 +4,10 @@ using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Connections;
 
-/// <content>Management records (FastCGI specification, section 4): those with request id 0.</content>
+/// <content>Management records (FastCGI specification, section 4), which have request id 0.</content>
 internal sealed partial class FastCgiConnection
 {
-    // Which names have been answered.
+    // Bits of the names that were answered.
     private const int MaxConnections = 1;
     private const int MaxRequests = 2;
     private const int Multiplexes = 4;
@@ -24,7 +24,7 @@ internal sealed partial class FastCgiConnection
             case RecordType.GetValues:
                 return OnGetValues(scope, in piece);
 
-            // Answers, which nobody asked for.
+            // Responses that were not requested.
             case RecordType.GetValuesResult:
             case RecordType.UnknownType:
                 return ProtocolError.None;
@@ -38,7 +38,7 @@ internal sealed partial class FastCgiConnection
         return ProtocolError.None;
     }
 
-    /// <summary>Answers the names that are understood, each once, with the truth about the limits in force; the others are left out.</summary>
+    /// <summary>Answers each known name once, with the limits in force. Unknown names are omitted.</summary>
     private ProtocolError OnGetValues(ConnectionScope scope, in RecordPiece piece)
     {
         if (!_partialContent.TryComplete(in piece, piece.Header.ContentLength, out var content))
@@ -62,7 +62,7 @@ internal sealed partial class FastCgiConnection
         if (reader.IsMalformed)
             return ProtocolError.MalformedGetValues;
 
-        // Who asks is about to send several requests at a time.
+        // A web server that asks is about to multiplex.
         _isShared |= (answered & Multiplexes) != 0 && CanMultiplex;
 
         RecordWriter.WriteHeader(result, RecordType.GetValuesResult, ProtocolConstants.NullRequestId, length - ProtocolConstants.HeaderLength);
@@ -70,7 +70,7 @@ internal sealed partial class FastCgiConnection
         return ProtocolError.None;
     }
 
-    /// <returns>The value of a name, or -1 for one that is not understood.</returns>
+    /// <returns>The value of a name, or -1 if it is unknown.</returns>
     private long GetValue(ReadOnlySpan<byte> name, out int bit)
     {
         var limits = _server.Options.Limits;

@@ -9,7 +9,7 @@ namespace FastCgi.AspNetCore.Connections;
 /// <content>The life of a request on its connection, from BEGIN_REQUEST to END_REQUEST.</content>
 internal sealed partial class FastCgiConnection
 {
-    // Requests that have left the connection while their application still runs. Without a bound a peer could begin and abort without end
+    // Requests that have left although their application still runs. Without this limit, a peer could begin and abort requests endlessly
     // (HTTP/2's rapid reset, CVE-2023-44487).
     private const int MaxLingeringRequests = 100;
 
@@ -19,7 +19,7 @@ internal sealed partial class FastCgiConnection
             return piece.Header.ContentLength == ProtocolConstants.FixedBodyLength ? ProtocolError.None : ProtocolError.BeginRequestLength;
 
         var body = BeginRequestBody.Parse(content);
-        // What came in pieces is whole: nothing of it is awaited any more.
+        // A record that came in pieces is complete.
         _partialContent.Return();
         var id = piece.Header.RequestId;
         if (_requests.Find(id) is not null)
@@ -37,7 +37,7 @@ internal sealed partial class FastCgiConnection
             return ProtocolError.None;
         }
 
-        // Requests beyond the limit are answered so that the client sees why, but those have to be kept until their params have come.
+        // Requests beyond the limit get a response that explains it to the client, but must be kept until their params are complete.
         var limit = _server.Options.Limits.MaxRequestsPerConnection;
         if (_requests.Count >= 2 * limit)
         {
@@ -59,7 +59,7 @@ internal sealed partial class FastCgiConnection
         return ProtocolError.None;
     }
 
-    // Apart, so that a request whose role is served allocates nothing for the closure.
+    // In its own method, so that a request with a supported role allocates no closure.
     private void ReportRole(FastCgiRole role, ref ReadyRequests ready)
         => ready.Report(() => _server.Advise(role, static (advisor, role) => advisor.OnRoleNotServed(role)));
 
@@ -119,7 +119,7 @@ internal sealed partial class FastCgiConnection
         CloseIfIdle(scope, keepConnection);
     }
 
-    /// <summary>Ends a request at its beginning. What follows with its id is ignored.</summary>
+    /// <summary>Ends a request at BEGIN_REQUEST. Later records with its id are ignored.</summary>
     private void Refuse(ConnectionScope scope, ushort id, bool keepConnection, ProtocolStatus status)
     {
         Output.WriteEndRequest(scope, id, appStatus: 0, status);

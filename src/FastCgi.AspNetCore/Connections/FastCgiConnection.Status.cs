@@ -3,7 +3,7 @@ using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Connections;
 
-/// <content>What is shown of the connection. Only who looks at the status pays for it.</content>
+/// <content>The connection as the status shows it. It costs nothing until the status is read.</content>
 internal sealed partial class FastCgiConnection
 {
     private string? _peer;
@@ -16,46 +16,40 @@ internal sealed partial class FastCgiConnection
 
     public ConnectionDescription Describe()
     {
-        // It asks the system: once, and not with the lock held.
+        // This queries the system: do it once, and not under the lock.
         var peer = _peer ??= _transport.DescribePeer();
         var id = Id;
-        using (var scope = EnterLock())
-        {
-            return new ConnectionDescription(
-                id,
-                peer,
-                TimeSpan.FromSeconds(Math.Max(0, _manager.Second - _openedSecond)),
-                _lifetime.Phase,
-                _requestCount,
-                _requests.Count,
-                _isReceivePaused,
-                _receivedLength,
-                Output.GetSentLength(scope));
-        }
+        using var scope = EnterLock();
+        return new ConnectionDescription(
+            id,
+            peer,
+            TimeSpan.FromSeconds(Math.Max(0, _manager.Second - _openedSecond)),
+            _lifetime.Phase,
+            _requestCount,
+            _requests.Count,
+            _isReceivePaused,
+            _receivedLength,
+            Output.GetSentLength(scope));
     }
 
-    /// <summary>Adds the requests that are under way to those that somebody wants to know the oldest of.</summary>
     public void AddTo(OldestRequests oldest)
     {
-        using (EnterLock())
-        {
-            if (_requests.Count == 0)
-                return;
+        using var scope = EnterLock();
+        if (_requests.Count == 0)
+            return;
 
-            foreach (var request in _requests.ToList())
-                oldest.Add(this, request.Id, request.Sequence, request.BeganAt);
-        }
+        foreach (var request in _requests.ToList())
+            oldest.Add(this, request.Id, request.Sequence, request.BeganAt);
     }
 
-    /// <summary>Describes a request.</summary>
-    /// <returns><see langword="null"/> if it is over.</returns>
+    /// <returns><see langword="null"/> if the request is over.</returns>
     public RequestDescription? DescribeRequest(ushort id, uint sequence)
     {
         using (var scope = EnterLock())
             return _requests.Find(id) is { } request && request.Sequence == sequence ? request.Describe(scope, _server.Time.GetTimestamp()) : null;
     }
 
-    /// <summary>Tells of the requests that have become slow since the tick before.</summary>
+    /// <summary>Reports requests that have become slow since the previous tick.</summary>
     private void FindSlow(ConnectionScope scope, TimeSpan threshold, long since, long now, ref ReadyRequests ready)
     {
         foreach (var request in _requests.ToList())
@@ -67,5 +61,47 @@ internal sealed partial class FastCgiConnection
             var slow = request.Describe(scope, _server.Time.GetTimestamp());
             ready.Report(() => _server.Advise(slow, static (advisor, slow) => advisor.OnSlow(slow)));
         }
+    }
+}
+
+/// <summary>A connection as the status shows it.</summary>
+internal sealed record ConnectionDescription(
+    string Id,
+    string Peer,
+    TimeSpan Age,
+    ConnectionPhase Phase,
+    long RequestCount,
+    int ActiveCount,
+    bool IsReceivePaused,
+    long BytesReceived,
+    long BytesSent);
+
+/// <summary>Finds the oldest of many requests. Only those are described, so the others cost next to nothing.</summary>
+internal sealed class OldestRequests(int maxCount)
+{
+    // The youngest first, so that it makes room for an older one.
+    private readonly PriorityQueue<(FastCgiConnection Connection, ushort Id, uint Sequence), long> _oldest
+        = new(Comparer<long>.Create(static (left, right) => right.CompareTo(left)));
+
+    public void Add(FastCgiConnection connection, ushort id, uint sequence, long beganAt)
+    {
+        if (_oldest.Count < maxCount)
+            _oldest.Enqueue((connection, id, sequence), beganAt);
+        else
+            _oldest.EnqueueDequeue((connection, id, sequence), beganAt);
+    }
+
+    /// <summary>Describes those that are not over by now, the oldest first.</summary>
+    public IReadOnlyList<RequestDescription> Describe()
+    {
+        var descriptions = new List<RequestDescription>(_oldest.Count);
+        while (_oldest.TryDequeue(out var found, out _))
+        {
+            if (found.Connection.DescribeRequest(found.Id, found.Sequence) is { } description)
+                descriptions.Add(description);
+        }
+
+        descriptions.Reverse();
+        return descriptions;
     }
 }

@@ -4,27 +4,20 @@ using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Connections;
 
-/// <content>What happens to a connection by the clock, and at the end of the server.</content>
+/// <content>Timeouts, and the stop of the server.</content>
 internal sealed partial class FastCgiConnection
 {
-    /// <summary>When there was a request on the connection, by the clock of the manager.</summary>
+    /// <summary>When the connection last had a request, by the clock of the manager.</summary>
     public long LastUse
     {
         get
         {
-            using (EnterLock())
-            {
-                if (_requestCount == 0)
-                    return 0;
-
-                return _requests.Count > 0 ? _manager.Now : _lifetime.IdleSince;
-            }
+            using var scope = EnterLock();
+            return _requestCount == 0 ? 0 : _requests.Count > 0 ? _manager.Now : _lifetime.IdleSince;
         }
     }
 
-    /// <summary>Looks at the deadlines; called every second or so.</summary>
-    /// <param name="since">The time of the tick before.</param>
-    /// <param name="now">The time of this one.</param>
+    /// <summary>Checks the timeouts; called every second.</summary>
     public void OnTick(long since, long now)
     {
         var ready = new ReadyRequests();
@@ -62,8 +55,7 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>
-    /// The server stops: the connection is closed after the answer to the last of its requests, or, if it is idle, to one more; but
-    /// not later than when it has been idle for the grace.
+    /// The server stops: closes the connection after its last response. An idle connection may answer one more request within the grace period.
     /// </summary>
     public void Stop()
     {
@@ -72,7 +64,6 @@ internal sealed partial class FastCgiConnection
         Output.FlushNow();
     }
 
-    /// <summary>The server does not wait any longer.</summary>
     public void Abort()
     {
         _server.Log.ConnectionAborted(Id);
@@ -92,13 +83,12 @@ internal sealed partial class FastCgiConnection
         }
     }
 
-    /// <summary>Whether a record of management has begun, and its rest has not come in time.</summary>
+    /// <summary>Whether a management record is incomplete for too long.</summary>
     private bool IsRecordOverdue(long now, TimeSpan timeout)
         => _partialContent.IsBegun && _requests.Count == 0 && _server.Time.GetElapsedTime(_unfinishedSince, now) >= timeout;
 
     /// <summary>
-    /// Whether no request has begun on the connection, and it would be closed but for input that comes whenever that is tried: of a peer that
-    /// asks for values without end, for example.
+    /// Whether the connection has had no request, and input has always prevented its close: for example from a peer that sends GET_VALUES endlessly.
     /// </summary>
     private bool IsUnusedTwiceAsLong(long now, TimeSpan timeout)
         => _requestCount == 0 && _lifetime.Phase == ConnectionPhase.Leaving && _server.Time.GetElapsedTime(_lifetime.IdleSince, now) / 2 >= timeout;
@@ -113,9 +103,8 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>
-    /// A body that is not read has kept others waiting, if there are any: they may be behind it, in what was not received. A connection
-    /// that has carried one request at a time so far is looked at further, within bounds, and where nothing comes it waits as long as
-    /// the application does.
+    /// An unread body may block other requests behind it in input that was not received yet. On a connection that has carried one request at a
+    /// time, more is received to check that, within limits. If nothing comes, it waits as long as the application does.
     /// </summary>
     private void EndPause(ConnectionScope scope, ref ReadyRequests ready)
     {
@@ -136,8 +125,7 @@ internal sealed partial class FastCgiConnection
     }
 
     /// <summary>
-    /// Closes the connection if it has been idle for the limit, or, when the server stops, for the grace; or if no request has begun on
-    /// it in the time that its params would have had.
+    /// Closes the connection if it was idle for the limit, for the grace period while the server stops, or without any request for the timeout of params.
     /// </summary>
     private void LeaveIfIdle(ConnectionScope scope, long now, TimeSpan? limit)
     {
@@ -147,7 +135,7 @@ internal sealed partial class FastCgiConnection
         var idle = _server.Time.GetElapsedTime(_lifetime.IdleSince, now);
         var isUnused = _requestCount == 0 && idle >= _server.Options.Limits.RequestParametersTimeout;
         var isIdle = idle >= limit || (_manager.IsStopping && idle >= _manager.ShutdownIdleGracePeriod);
-        // One that is leaving already had input, which turned out not to be a request.
+        // A connection that is already leaving had input that was not a request.
         if (((isUnused || isIdle) && _lifetime.TryLeave()) || _lifetime.Phase == ConnectionPhase.Leaving)
             Output.EndWhenSent(scope);
     }

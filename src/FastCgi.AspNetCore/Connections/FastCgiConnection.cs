@@ -5,24 +5,22 @@ using FastCgi.AspNetCore.Requests;
 namespace FastCgi.AspNetCore.Connections;
 
 /// <summary>
-/// One connection, without I/O: bytes are pushed in, in whatever pieces they come; complete records take effect; requests that
-/// became ready are handed out to be executed; what they write leaves through <see cref="Output"/>.
+/// One connection, without I/O: bytes are pushed in, in pieces of any size; complete records take effect; ready requests are handed out to be
+/// executed; their output leaves through <see cref="Output"/>.
 /// </summary>
 /// <remarks>
-/// The lock of the outlet guards all of it. Neither the application nor a log provider is called with it held. The parts:
-/// <c>.Requests</c> is the life of a request on the connection, <c>.Ending</c> how requests and the connection end, <c>.Management</c>
-/// the records with id 0, <c>.Timeouts</c> what happens by the clock, <c>.Status</c> what is shown of it.
+/// The lock of the output guards everything. Neither the application nor a log provider is called under it. Parts: <c>.Requests</c> (the life of
+/// a request), <c>.Ending</c>, <c>.Management</c> (records with id 0), <c>.Timeouts</c> and <c>.Status</c>.
 /// </remarks>
 internal sealed partial class FastCgiConnection : RequestConnection
 {
-    // Answers to GET_VALUES and the like that wait for a peer that does not read: thousands, which no front-end gets near.
+    // Management responses that wait for a peer that does not read: thousands, which no front-end approaches.
     private const int MaxControlLength = 256 * 1024;
 
-    // Complete responses that wait for a peer that goes on sending requests. A front-end that counts them, as HAProxy does, stays below.
+    // Complete responses that wait for a peer that keeps sending requests. A front-end that counts them, such as HAProxy, stays below.
     private const int MaxPendingResponses = 100;
 
-    // What is received beyond the window to see whether other requests wait behind a body: what the buffers of HAProxy and of the
-    // system hold between them.
+    // What is received beyond the window to find other requests behind a body: as much as the buffers of HAProxy and the system hold.
     private const long MaxSurplus = 4 * 1024 * 1024;
 
     private readonly ConnectionManager _manager;
@@ -61,13 +59,13 @@ internal sealed partial class FastCgiConnection : RequestConnection
         };
     }
 
-    /// <summary>The neighbours in the list of <see cref="ConnectionManager"/>.</summary>
+    /// <summary>The neighbors in the list of <see cref="ConnectionManager"/>.</summary>
     public FastCgiConnection? Next { get; set; }
 
     /// <inheritdoc cref="Next"/>
     public FastCgiConnection? Previous { get; set; }
 
-    /// <summary>The requests that have come and are not answered.</summary>
+    /// <summary>The complete requests that are not answered.</summary>
     public int RequestCount
     {
         get
@@ -77,19 +75,17 @@ internal sealed partial class FastCgiConnection : RequestConnection
         }
     }
 
-    /// <inheritdoc/>
     public override string Id => Volatile.Read(ref _id) ?? Interlocked.CompareExchange(ref _id, ConnectionId.Next(), null) ?? _id;
 
-    /// <inheritdoc/>
     public override RecordOutput Output { get; }
 
     /// <summary>Whether receiving is paused, until <see cref="ConnectionTransport.ResumeReceiving"/> is called.</summary>
     public bool IsReceivePaused => Volatile.Read(ref _isReceivePaused);
 
-    /// <summary>Takes bytes that were received: all of them are parsed, and nothing refers to them afterwards.</summary>
-    /// <param name="data">The bytes, cut anywhere.</param>
-    /// <param name="ready">Gets the requests that became ready, and what is to be reported, for the stage that runs the application.</param>
-    /// <returns>Whether to go on receiving; if not, <see cref="ConnectionTransport.ResumeReceiving"/> will be called.</returns>
+    /// <summary>Parses all received bytes, and keeps no reference to them.</summary>
+    /// <param name="data">The bytes, split anywhere.</param>
+    /// <param name="ready">Gets the requests that became ready, and the reports, for the stage that runs the application.</param>
+    /// <returns>Whether to keep receiving. If not, <see cref="ConnectionTransport.ResumeReceiving"/> will be called.</returns>
     public bool OnReceived(ReadOnlySpan<byte> data, ref ReadyRequests ready)
     {
         var error = ProtocolError.None;
@@ -134,7 +130,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
         return ProtocolError.None;
     }
 
-    /// <summary>What each type of record does. Those that only a server sends, and unknown ones, are ignored.</summary>
+    /// <summary>Unknown records, and those that only a server sends, are ignored.</summary>
     private ProtocolError OnPiece(ConnectionScope scope, in RecordPiece piece, ref ReadyRequests ready)
     {
         var header = piece.Header;
@@ -163,8 +159,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
     }
 
     /// <summary>
-    /// Receiving pauses while an application leaves more of a body unread than the limit, and while the web server does not take what
-    /// is answered.
+    /// Pauses receiving while the application leaves more of a body unread than the limit, or while the web server does not take responses.
     /// </summary>
     private void PauseIfMust(ConnectionScope scope)
     {
@@ -173,7 +168,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
 
         _pausedSince = _manager.Now;
         _isReceivePaused = true;
-        // An application that has read meanwhile has not seen the pause, and will not end it.
+        // An application that has read meanwhile did not see the pause, so it will not end it.
         Interlocked.MemoryBarrier();
         _isReceivePaused = !CanReceive(scope);
     }
@@ -183,7 +178,6 @@ internal sealed partial class FastCgiConnection : RequestConnection
 
     private long BodyWindow => _server.Options.Limits.MaxRequestBufferSize ?? long.MaxValue;
 
-    /// <inheritdoc/>
     public override void ResumeReceiving()
     {
         if (!Volatile.Read(ref _isReceivePaused))
@@ -199,18 +193,11 @@ internal sealed partial class FastCgiConnection : RequestConnection
         _transport.ResumeReceiving();
     }
 
-    private ProtocolError GetVersionError(byte firstByte)
-    {
-        if (_requestCount > 0)
-            return ProtocolError.UnsupportedVersion;
+    private ProtocolError GetVersionError(byte firstByte) => _requestCount > 0 ? ProtocolError.UnsupportedVersion
+        : firstByte == 0x16 ? ProtocolError.TlsOnFastCgiPort
+        : char.IsAsciiLetterUpper((char)firstByte) ? ProtocolError.HttpOnFastCgiPort : ProtocolError.UnsupportedVersion;
 
-        if (firstByte == 0x16)
-            return ProtocolError.TlsOnFastCgiPort;
-
-        return char.IsAsciiLetterUpper((char)firstByte) ? ProtocolError.HttpOnFastCgiPort : ProtocolError.UnsupportedVersion;
-    }
-
-    /// <summary>Nothing that follows can be trusted: the connection is closed, after one line to a peer that speaks HTTP.</summary>
+    /// <summary>Nothing that follows can be trusted: closes the connection, after one line to a peer that speaks HTTP.</summary>
     private void Fail(ProtocolError error, ref ReadyRequests ready)
     {
         _server.Counters.OnProtocolError(error);
@@ -227,12 +214,12 @@ internal sealed partial class FastCgiConnection : RequestConnection
         ready.Report(() => Report(error));
     }
 
-    /// <summary>One readable line for a client that speaks HTTP: the first mistake of everybody who sets up a server.</summary>
+    /// <summary>A readable line for a client that speaks HTTP: the most common setup mistake.</summary>
     private static ReadOnlySpan<byte> HttpAnswer =>
         "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain\r\nConnection: close\r\nContent-Length: 105\r\n\r\n"u8 +
         "This port speaks FastCGI, not HTTP. Point a web server at it with fastcgi_pass, mod_proxy_fcgi or alike.\n"u8;
 
-    /// <summary>The log first, so that an operator who sees the answer finds the line that explains it.</summary>
+    /// <summary>Logs first, so that an operator who sees the response finds the line that explains it.</summary>
     private void Report(ProtocolError error)
     {
         _server.Log.ProtocolError(Id, error);
@@ -255,4 +242,21 @@ internal sealed partial class FastCgiConnection : RequestConnection
 
         Output.FlushNow();
     }
+}
+
+/// <summary>Creates connection names: thirteen characters, unique in this process and, most likely, in the previous one.</summary>
+internal static class ConnectionId
+{
+    private const string Digits = "0123456789ABCDEFGHIJKLMNOPQRSTUV";
+
+    private static long s_last = DateTime.UtcNow.Ticks;
+
+    public static string Next() => string.Create(13, Interlocked.Increment(ref s_last), static (text, value) =>
+    {
+        for (var i = text.Length - 1; i >= 0; i--)
+        {
+            text[i] = Digits[(int)(value & 31)];
+            value >>= 5;
+        }
+    });
 }

@@ -3,8 +3,8 @@ using FastCgi.AspNetCore.Requests;
 namespace FastCgi.AspNetCore.Connections;
 
 /// <summary>
-/// What one receive has made ready, in order: requests to execute, and reports, which go to log providers and so are made outside
-/// of all locks. A mutable struct: pass it by reference.
+/// What one receive has made ready, in order: requests to execute, and reports for log providers, which are called outside of all locks. A
+/// mutable struct: pass it by reference.
 /// </summary>
 internal struct ReadyRequests
 {
@@ -14,12 +14,8 @@ internal struct ReadyRequests
 
     public readonly bool IsEmpty => _first is null;
 
-    public readonly bool HasAtMostOne => _first == _last;
-
-    public readonly bool HasReports => _reports is not null;
-
-    /// <summary>Whether there is anything to do: requests, or reports.</summary>
-    public readonly bool HasWork => !IsEmpty || HasReports;
+    /// <summary>Whether there are requests or reports.</summary>
+    public readonly bool HasWork => !IsEmpty || _reports is not null;
 
     public void Add(FastCgiRequest request)
     {
@@ -40,10 +36,10 @@ internal struct ReadyRequests
         return first;
     }
 
-    /// <summary>Adds what is to be logged. What a log provider does with it, and how long it takes, is not known.</summary>
+    /// <summary>Adds something to log. A log provider may take any time for it.</summary>
     public void Report(Action report) => (_reports ??= []).Add(report);
 
-    /// <summary>Takes what is to be logged. No lock is held when it is called.</summary>
+    /// <summary>Takes what is to be logged. The caller must not hold a lock.</summary>
     public IReadOnlyList<Action> TakeReports()
     {
         if (_reports is not { } reports)

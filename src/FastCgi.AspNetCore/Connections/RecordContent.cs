@@ -4,22 +4,19 @@ using FastCgi.AspNetCore.Protocol;
 namespace FastCgi.AspNetCore.Connections;
 
 /// <summary>
-/// Puts the content of a discrete record together where it came in pieces, which is rare. Records follow each other, so a
-/// connection needs one. A mutable struct: keep it in a field, do not copy it.
+/// Assembles the content of a discrete record that came in pieces, which is rare. Records follow each other, so a connection needs only one. A
+/// mutable struct: keep it in a field, do not copy it.
 /// </summary>
 internal struct RecordContent
 {
     private byte[]? _buffer;
     private int _length;
 
-    /// <summary>Whether some of a record's content has come, and some is to come.</summary>
+    /// <summary>Whether a part of the content is still to come.</summary>
     public readonly bool IsBegun => _buffer is not null;
 
-    /// <summary>Takes a piece.</summary>
-    /// <param name="piece">The piece.</param>
-    /// <param name="expectedLength">The length that the content must have.</param>
-    /// <param name="content">The whole content, until the next piece of any record.</param>
-    /// <returns>Whether the content is whole and of the expected length.</returns>
+    /// <summary>Takes a piece. The content is valid until the next piece of any record.</summary>
+    /// <returns>Whether the content is complete and has the expected length.</returns>
     public bool TryComplete(in RecordPiece piece, int expectedLength, out ReadOnlySpan<byte> content)
     {
         content = piece.Content;
@@ -39,7 +36,7 @@ internal struct RecordContent
         return piece.IsEnd;
     }
 
-    /// <summary>Grows with what has come: what the header of a record claims costs nothing.</summary>
+    /// <summary>Grows with what has arrived: the length in a record's header costs nothing.</summary>
     private void Reserve(int length)
     {
         if (_buffer is not null && _buffer.Length >= length)

@@ -3,11 +3,13 @@ using FastCgi.AspNetCore.Requests;
 namespace FastCgi.AspNetCore.Connections;
 
 /// <summary>
-/// The requests of a connection by their ids: any ids, for HAProxy counts up to 65,535, but nearly always one request alone, which
-/// needs no dictionary. A mutable struct: keep it in a field, do not copy it.
+/// The requests of a connection by id. Ids are arbitrary (HAProxy counts up to 65,535), but nearly always there is only one request, which needs no
+/// dictionary. A mutable struct: keep it in a field, do not copy it.
 /// </summary>
 internal struct RequestTable
 {
+    private static readonly Dictionary<ushort, FastCgiRequest> s_none = [];
+
     private FastCgiRequest? _single;
     private Dictionary<ushort, FastCgiRequest>? _others;
 
@@ -21,7 +23,6 @@ internal struct RequestTable
         return _others is not null && _others.TryGetValue(id, out var request) ? request : null;
     }
 
-    /// <summary>Adds a request whose id is not in the table.</summary>
     public void Add(FastCgiRequest request)
     {
         if (_single is null)
@@ -41,35 +42,20 @@ internal struct RequestTable
         return _others is not null && _others.TryGetValue(request.Id, out var found) && found == request && _others.Remove(request.Id);
     }
 
-    /// <summary>The most bytes that one of the requests has left unread.</summary>
     public readonly long GetMaxUnreadBodyLength()
     {
         var length = _single?.UnreadBodyLength ?? 0;
-        if (_others is { Count: > 0 })
-        {
-            foreach (var request in _others.Values)
-                length = Math.Max(length, request.UnreadBodyLength);
-        }
-
+        foreach (var request in _others ?? s_none)
+            length = Math.Max(length, request.Value.UnreadBodyLength);
         return length;
     }
 
-    /// <summary>Whether the application waits for a body that must come at some rate.</summary>
     public readonly bool HasTimedBody()
     {
-        if (_single is { IsBodyTimed: true })
-            return true;
-
-        if (_others is { Count: > 0 })
-        {
-            foreach (var request in _others.Values)
-            {
-                if (request.IsBodyTimed)
-                    return true;
-            }
-        }
-
-        return false;
+        var isTimed = _single is { IsBodyTimed: true };
+        foreach (var request in _others ?? s_none)
+            isTimed |= request.Value.IsBodyTimed;
+        return isTimed;
     }
 
     public readonly List<FastCgiRequest> ToList()

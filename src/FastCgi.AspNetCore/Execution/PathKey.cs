@@ -4,21 +4,20 @@ using System.Numerics;
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// Numbers that are the same for paths that most likely have the same handler: what looks like an identity in a path (digits, GUIDs,
-/// hexadecimal and mixed tokens) does not count.
+/// Hashes that are equal for paths that most likely have the same handler: identifiers (digits, GUIDs, hexadecimal and mixed tokens) are ignored.
 /// </summary>
 internal readonly struct PathKey
 {
-    // A segment of this length with a digit in it is data and no word of a route.
+    // A segment this long that has a digit is data, not a word of a route.
     private const int LongSegment = 16;
 
-    // From this length on a token of hexadecimal digits is a number; shorter ones may be words.
+    // A token of hexadecimal digits this long is a number; a shorter one may be a word.
     private const int LongHex = 8;
 
     // v1, q10, mp3 are words.
     private const int ShortWord = 3;
 
-    // Letters and digits change so often only in tokens that nobody has to read.
+    // Words do not alternate this often between letters and digits.
     private const int MixedChanges = 3;
 
     private const uint Identity = 0x80000000;
@@ -28,33 +27,26 @@ internal readonly struct PathKey
 
     private readonly string? _path;
 
-    /// <summary>The key of a path; <see langword="null"/> where there is none.</summary>
     public PathKey(string? path)
     {
         _path = path;
         Own = Compute(path);
     }
 
-    /// <summary>Whether there is a path: what a request without one does tells nothing of others.</summary>
+    /// <summary>Whether there is a path. Nothing is learned from a request without one.</summary>
     public bool IsPath => _path is not null;
 
-    /// <summary>The key of the path itself.</summary>
     public int Own { get; }
 
     /// <summary>
-    /// The key of all paths that differ in their last segment: no list of routes is known here, and <c>/articles/{title}</c> has ever new
-    /// paths that nothing tells from pages. Computed when it is asked for, which is seldom.
+    /// The key of all paths that differ only in the last segment: <c>/articles/{title}</c> has new paths all the time, and the routes are unknown
+    /// here. Rarely needed, so computed on demand.
     /// </summary>
     public int Siblings => _path is null ? 0 : (int)Mix(Identity, (uint)Compute(_path.AsSpan(0, _path.LastIndexOf('/') + 1)));
 
+    // Most hot paths have no digit, so they are hashed in one call.
     private static int Compute(ReadOnlySpan<char> path)
-    {
-        if (path.IsEmpty)
-            return 0;
-
-        // Most paths of hot handlers have no digit, and are not looked at one character after another.
-        return path.ContainsAny(s_digits) ? (int)ComputeFolded(path) : string.GetHashCode(path, StringComparison.Ordinal);
-    }
+        => path.IsEmpty ? 0 : path.ContainsAny(s_digits) ? (int)ComputeFolded(path) : string.GetHashCode(path, StringComparison.Ordinal);
 
     private static uint ComputeFolded(ReadOnlySpan<char> path)
     {
@@ -106,7 +98,8 @@ internal readonly struct PathKey
             wasDigit = isDigit;
         }
 
-        return digits > 0 && (segment.Length >= LongSegment || digits == segment.Length || changes >= MixedChanges || (!hasOthers && segment.Length >= LongHex));
+        return digits > 0
+            && (segment.Length >= LongSegment || digits == segment.Length || changes >= MixedChanges || (!hasOthers && segment.Length >= LongHex));
     }
 
     private static uint Mix(uint hash, uint value) => (BitOperations.RotateLeft(hash, 5) ^ value) * Multiplier;

@@ -3,12 +3,12 @@ using FastCgi.AspNetCore.Requests;
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// Predicts which handlers keep the thread that calls them: that block, or compute. As a processor predicts branches: tables of two-bit counters by <see cref="PathKey"/>. Races and keys
-/// that share an entry cost a wrong prediction, and nothing else.
+/// Predicts which handlers keep the calling thread, by blocking or computing. Like the branch predictor of a processor, it has tables of two-bit
+/// counters, indexed by <see cref="PathKey"/>. A race or a shared entry only costs a wrong prediction.
 /// </summary>
 /// <remarks>
-/// Where paths that differ in their last segment only keep their threads one after another, a further one is taken for one of them until
-/// it has shown otherwise: else each ever new path would stall a loop, and in time fill the table.
+/// If paths that differ only in the last segment keep their threads, a new one is expected to do the same until it has shown otherwise.
+/// Without that, each new path would stall a loop and, in time, fill the table.
 /// </remarks>
 internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
 {
@@ -20,13 +20,12 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
     private readonly byte[] _siblingsKeep = new byte[Size];
     private readonly byte[] _isException = new byte[Size];
 
-    // Where nothing ever stalls, nobody pays for the keys of siblings.
+    // Avoids computing sibling keys while nothing has ever stalled.
     private bool _areSiblingsKnown;
 
-    /// <summary>Whether the handler is likely to keep the thread that calls it.</summary>
     public bool KeepsThread(PathKey path) => _keeps[Index(path.Own)] >= Likely || IsLikeSiblings(path);
 
-    /// <summary>A request has stalled a queue, which is dear.</summary>
+    /// <summary>Records that a request stalled a loop, which is expensive.</summary>
     public void OnStalled(PathKey path)
     {
         _keeps[Index(path.Own)] = Surely;
@@ -35,16 +34,15 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
         _areSiblingsKnown = true;
     }
 
-    /// <summary>Executes a request on a thread that nobody else waits for, and learns from it.</summary>
-    /// <param name="request">The request.</param>
-    /// <param name="shortTime">Whoever returns in this time has not kept the thread, whatever it met.</param>
+    /// <summary>Executes a request on a thread that no loop depends on, and learns from it.</summary>
+    /// <param name="shortTime">A call that returns within this time has not kept the thread.</param>
     public void Execute(FastCgiRequest request, TimeSpan shortTime)
     {
         var path = new PathKey(request.Path);
         var startedAt = time.GetTimestamp();
         var before = platform.GetUsageOfThisThread();
         request.Execute();
-        // Aborted while it waited: the application was not called.
+        // It was aborted while it waited, so the application was not called.
         if (!path.IsPath)
             return;
 
@@ -52,9 +50,7 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
         OnExecuted(path, isLong && platform.GetUsageOfThisThread().HasKeptThread(before));
     }
 
-    /// <summary>A request has run on a thread that nobody else waits for.</summary>
-    /// <param name="path">Its path.</param>
-    /// <param name="hasKeptThread">Whether it has slept or computed there.</param>
+    /// <summary>Learns from a request that ran on a thread that no loop depends on.</summary>
     public void OnExecuted(PathKey path, bool hasKeptThread)
     {
         if (_keeps[Index(path.Own)] != 0 || !IsLikeSiblings(path))
@@ -71,7 +67,7 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
     private bool IsLikeSiblings(PathKey path)
         => _areSiblingsKnown && _isException[Index(path.Own)] == 0 && _siblingsKeep[Index(path.Siblings)] >= Likely;
 
-    // What does not change is not written: all threads share the tables.
+    // Writes only what changes: all threads share the tables.
     private static void Count(ref byte counter, bool isUp)
     {
         if (isUp && counter < Surely)

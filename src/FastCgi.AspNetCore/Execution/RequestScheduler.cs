@@ -7,15 +7,15 @@ using Microsoft.Extensions.Logging;
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// Runs the application, for every engine. The transport hands over the requests that one receive made ready; they are run on its
-/// thread, or on another that suits them better, and then what they wrote is sent.
+/// Runs the application for every engine. The transport passes the requests that one receive made ready; they run on its thread, or on one that
+/// suits them better. Then their output is sent.
 /// </summary>
 internal sealed class RequestScheduler : RequestRunner
 {
-    // Whoever waits on the thread pool for less has met a lock, or the garbage collector.
+    // Shorter waits are lock contention or garbage collection, not blocking.
     private static readonly TimeSpan s_shortWait = TimeSpan.FromMilliseconds(1);
 
-    // What fails again and again must not keep a processor busy.
+    // A repeated failure must not keep a processor busy.
     private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(10);
 
     private readonly FastCgiApplicationScheduling _scheduling;
@@ -36,16 +36,12 @@ internal sealed class RequestScheduler : RequestRunner
         _executeOnThreadPool = ExecuteOnThreadPool;
     }
 
-    /// <summary>The threads of the room.</summary>
     public WorkerPool Workers { get; }
 
-    /// <summary>Watches the calls of the application.</summary>
     public StallWatchdog Watchdog { get; }
 
-    /// <summary>Predicts what requests do.</summary>
     public PathPredictor Predictor { get; }
 
-    /// <summary>Starts the threads.</summary>
     public void Start()
     {
         Watchdog.Start();
@@ -53,12 +49,10 @@ internal sealed class RequestScheduler : RequestRunner
             Workers.EnsureSpare();
     }
 
-    /// <summary>Runs requests at once, though no request has returned yet.</summary>
+    /// <summary>Runs requests at once, although none has returned yet.</summary>
     public void EndColdStart() => _coldStart.End();
 
-    /// <summary>
-    /// The server stops: whatever the options say, a queue that the application stalls gets another thread, so that the rest can end.
-    /// </summary>
+    /// <summary>Takes stalled queues from now on, whatever the options say, so that the other requests can end.</summary>
     public void BeginStop()
     {
         Workers.BeginStop();
@@ -66,7 +60,7 @@ internal sealed class RequestScheduler : RequestRunner
         _coldStart.End();
     }
 
-    /// <summary>Ends the threads, when the connections are closed. It may be called more than once.</summary>
+    /// <summary>Ends the threads after the connections are closed. It may be called more than once.</summary>
     public void Stop()
     {
         Watchdog.Stop();
@@ -74,9 +68,7 @@ internal sealed class RequestScheduler : RequestRunner
         Workers.Stop();
     }
 
-    /// <summary>Runs requests on other threads, for an engine whose thread receives, and sends what the server has written.</summary>
-    /// <param name="ready">The requests; empty afterwards.</param>
-    /// <param name="output">The outlet of their connection.</param>
+    /// <summary>Runs requests on other threads, for an engine whose thread must keep receiving, and sends the server's own output.</summary>
     public void RunElsewhere(ref ReadyRequests ready, RecordOutput output)
     {
         while (!ready.IsEmpty)
@@ -86,21 +78,20 @@ internal sealed class RequestScheduler : RequestRunner
             ThreadRoot.Queue(report, static report => report(), _log);
     }
 
-    /// <summary>Runs a request that has waited for its turn, on another thread.</summary>
+    /// <summary>Runs a request that has waited for a slot, on another thread.</summary>
     public override void Run(FastCgiRequest request)
     {
-        // What the server answers itself needs no thread of the application's, for which it would wait just when there is none.
+        // A response of the server's own needs no application thread, for which it would wait when there are none.
         if (request.Rejection == RequestRejection.None && _scheduling == FastCgiApplicationScheduling.Auto && Predictor.KeepsThread(new PathKey(request.Path)))
             Workers.Run(request);
         else
             ExecuteLater(request);
     }
 
-    /// <inheritdoc/>
     public override void Leave(FastCgiRequest request) => Workers.Leave(request);
 
-    /// <summary>Continues with a queue, on a thread that owns it from now on, until it ends or is taken. Whatever fails, the queue keeps a thread.</summary>
-    /// <returns>Whether it has ended; if not, it was taken, and this thread must not touch it any more.</returns>
+    /// <summary>Runs a queue on a thread that owns it from now on, until it ends or is taken. Whatever fails, the queue keeps a thread.</summary>
+    /// <returns>Whether the queue has ended. If not, it was taken, and this thread must not touch it.</returns>
     public bool Continue(RunQueue queue)
     {
         queue.Probe = GetProbe();
@@ -115,13 +106,12 @@ internal sealed class RequestScheduler : RequestRunner
             }
             catch (Exception exception)
             {
-                OnFailed(exception);
+                _log.ServerFailed(exception);
                 _platform.Pause(s_pauseAfterFailure);
             }
         }
     }
 
-    /// <summary>Executes a request on a thread of its own.</summary>
     public void Execute(FastCgiRequest request)
     {
         var context = ExecutionContext.Capture();
@@ -130,8 +120,8 @@ internal sealed class RequestScheduler : RequestRunner
         Restore(context, synchronizationContext);
     }
 
-    /// <summary>Runs the batch of a queue. An exception leaves it to the thread that owns it.</summary>
-    /// <returns>Whether this thread still owns the queue; if not, another thread continues with it.</returns>
+    /// <summary>Runs the batch of a queue. After an exception, this thread still owns the queue.</summary>
+    /// <returns>Whether this thread still owns the queue. If not, another thread continues with it.</returns>
     public bool RunBatch(RunQueue queue)
     {
         if (queue.Output is not { } output)
@@ -140,7 +130,7 @@ internal sealed class RequestScheduler : RequestRunner
         while (!queue.IsEmpty)
         {
             var request = queue.RemoveFirst();
-            // What the server ends itself needs no thread of the application's, for which it would wait just when there is none.
+            // A request that the server ends itself needs no application thread.
             var path = request is { Rejection: RequestRejection.None, HasLeft: false } ? new PathKey(request.Path) : default;
             if (!(path.IsPath && TryDispatch(request, path)) && !Call(queue, request, path, output))
                 return false;
@@ -154,7 +144,7 @@ internal sealed class RequestScheduler : RequestRunner
         return true;
     }
 
-    /// <summary>Log providers are code of the application too: one that blocks keeps the thread, and the queue is taken from it.</summary>
+    /// <summary>Calls log providers. One that blocks keeps the thread, so the queue can be taken from it too.</summary>
     /// <returns>Whether this thread still owns the queue.</returns>
     private bool Report(RunQueue queue, IReadOnlyList<Action> reports)
     {
@@ -176,22 +166,22 @@ internal sealed class RequestScheduler : RequestRunner
         WakeWatchdog();
         var hasReturned = request.Execute();
         var isOurs = queue.TryLeave(call);
-        // From here on nothing may throw: the caller would not know whose the queue is.
+        // From here on nothing may throw: the caller would not know who owns the queue.
         try
         {
             if (!hasReturned)
                 response.Yield();
             Restore(context, synchronizationContext);
-            // The thread that took the queue may have sent before this request queued the last of its own.
+            // The thread that took the queue may have sent before this request queued its last records.
             if (!isOurs)
                 output.FlushNow();
-            // Otherwise the application has not been called, and nothing is known of it.
+            // Without a path the application was not called, so nothing is learned.
             if (path.IsPath)
                 _coldStart.OnReturned();
         }
         catch (Exception exception)
         {
-            OnFailed(exception);
+            _log.ServerFailed(exception);
         }
 
         return isOurs;
@@ -205,69 +195,47 @@ internal sealed class RequestScheduler : RequestRunner
         }
         catch (Exception exception)
         {
-            OnFailed(exception);
+            _log.ServerFailed(exception);
             return null;
         }
     }
 
-    private void WakeWatchdog()
-    {
-        try
-        {
-            Watchdog.OnActivity();
-        }
-        catch (Exception exception)
-        {
-            OnFailed(exception);
-        }
-    }
+    private void WakeWatchdog() => ThreadRoot.Run(Watchdog, static watchdog => watchdog.OnActivity(), _log);
 
-    private void OnFailed(Exception exception) => _log.ServerFailed(exception);
-
-    /// <summary>Gives a request to another thread, if this one is not for it.</summary>
-    /// <returns>Whether it was; if that fails, it is this thread's.</returns>
+    /// <returns>Whether another thread runs the request. If not, or if that fails, this thread must.</returns>
     private bool TryDispatch(FastCgiRequest request, PathKey path)
     {
         try
         {
-            return Dispatch(request, path);
+            if (_scheduling == FastCgiApplicationScheduling.Inline)
+                return false;
+            if (_scheduling == FastCgiApplicationScheduling.ThreadPool)
+            {
+                ExecuteLater(request);
+                return true;
+            }
+
+            if (!_coldStart.TryPass(request))
+                return true;
+            if (!Predictor.KeepsThread(path))
+                return false;
+
+            Workers.Run(request);
+            return true;
         }
         catch (Exception exception)
         {
-            OnFailed(exception);
+            _log.ServerFailed(exception);
             return false;
         }
-    }
-
-    private bool Dispatch(FastCgiRequest request, PathKey path)
-    {
-        if (_scheduling == FastCgiApplicationScheduling.Inline)
-            return false;
-        if (_scheduling == FastCgiApplicationScheduling.ThreadPool)
-        {
-            ExecuteLater(request);
-            return true;
-        }
-
-        if (!_coldStart.TryPass(request))
-            return true;
-
-        if (!Predictor.KeepsThread(path))
-            return false;
-
-        Workers.Run(request);
-        return true;
     }
 
     private void ExecuteLater(FastCgiRequest request) => ThreadRoot.Queue(request, _executeOnThreadPool, _log);
 
-    /// <summary>The pool has few threads: a handler that blocks there gets one of ours before long.</summary>
-    private void ExecuteOnThreadPool(FastCgiRequest request)
-    {
-        Predictor.Execute(request, s_shortWait);
-    }
+    // The thread pool has few threads: a handler that blocks there soon gets a worker.
+    private void ExecuteOnThreadPool(FastCgiRequest request) => Predictor.Execute(request, s_shortWait);
 
-    /// <summary>What the application has set on this thread, or in its execution context, ends with its call.</summary>
+    /// <summary>Undoes what the application changed on this thread and in its execution context.</summary>
     private static void Restore(ExecutionContext? context, SynchronizationContext? synchronizationContext)
     {
         var thread = Thread.CurrentThread;

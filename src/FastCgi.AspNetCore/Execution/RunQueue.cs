@@ -4,53 +4,48 @@ using FastCgi.AspNetCore.Requests;
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// The requests that one receive made ready: the batch. The queue belongs to one thread at a time: when the application keeps that thread, the
-/// watchdog takes the queue, and another thread continues with it.
+/// The batch: the requests that one receive made ready. One thread at a time owns the queue. If the application keeps that thread, the watchdog
+/// takes the queue, and another thread continues with it.
 /// </summary>
 /// <param name="tryBeginNext">
-/// Begins the next batch, on the thread that owns the queue, and waits for one if need be. It returns whether there is one; if not, the queue has
-/// ended, and its thread must not touch it any more.
+/// Begins the next batch on the thread that owns the queue, and waits for one if necessary. It returns false if the queue has ended; the thread
+/// must not touch it then.
 /// </param>
 internal sealed class RunQueue(Func<bool> tryBeginNext)
 {
-    // 0, or the number of the call that the thread of the queue is in. Whoever sets it back owns the queue.
+    // 0, or the number of the current call. The thread that resets it owns the queue.
     private long _call;
     private long _lastCall;
     private long _batch;
 
-    // Of the call.
+    // Belongs to the current call.
     private ResponseOutput? _response;
 
-    // The batch.
     private ReadyRequests _ready;
     private RecordOutput? _output;
 
-    /// <summary>Shows what the thread of the queue is doing; <see langword="null"/> where the system does not tell.</summary>
+    /// <summary>Shows what the thread of the queue is doing; <see langword="null"/> if the system cannot report it.</summary>
     public ThreadProbe? Probe { get; set; }
 
-    /// <summary>Whether no request is left in the batch.</summary>
     public bool IsEmpty => _ready.IsEmpty;
 
-    /// <summary>The call of the application that the queue is in, or 0. Each has a number of its own.</summary>
+    /// <summary>The number of the current call of the application, or 0. Numbers are unique.</summary>
     public long CurrentCall => Volatile.Read(ref _call);
 
-    /// <summary>The calls of the application so far.</summary>
     public long CallCount => Volatile.Read(ref _lastCall);
 
-    /// <summary>The number of the batch.</summary>
     public long Batch => Volatile.Read(ref _batch);
 
-    /// <summary>The outlet of the connection of the batch; <see langword="null"/> if there is none.</summary>
+    /// <summary>The output of the batch's connection; <see langword="null"/> if there is no batch.</summary>
     public RecordOutput? Output => Volatile.Read(ref _output);
 
-    /// <summary>The path of the request that the application was called for last.</summary>
+    /// <summary>The path of the last request that the application was called for.</summary>
     public PathKey Path { get; private set; }
 
-    /// <summary>Begins the next batch.</summary>
-    /// <returns>Whether there is one; if not, this thread must not touch the queue any more.</returns>
+    /// <returns>Whether there is a next batch. If not, this thread must not touch the queue.</returns>
     public bool TryBeginNext() => tryBeginNext();
 
-    /// <summary>Begins a batch. The one before has ended.</summary>
+    /// <summary>Begins a batch. The previous one has ended.</summary>
     public void Begin(ref ReadyRequests ready, RecordOutput output)
     {
         _ready = ready;
@@ -59,19 +54,14 @@ internal sealed class RunQueue(Func<bool> tryBeginNext)
         Volatile.Write(ref _batch, _batch + 1);
     }
 
-    /// <summary>Takes the next request of the batch.</summary>
     public FastCgiRequest RemoveFirst() => _ready.RemoveFirst();
 
-    /// <summary>Takes what is to be reported behind the batch.</summary>
+    /// <summary>Takes what is to be reported after the batch.</summary>
     public IReadOnlyList<Action> TakeReports() => _ready.TakeReports();
 
-    /// <summary>The batch has ended.</summary>
     public void End() => Volatile.Write(ref _output, null);
 
-    /// <summary>The thread of the queue is about to call the application.</summary>
-    /// <param name="response">The response of the request, if there is one.</param>
-    /// <param name="path">The path of the request.</param>
-    /// <returns>The number of the call.</returns>
+    /// <summary>Called by the thread of the queue before it calls the application.</summary>
     public long Enter(ResponseOutput? response, PathKey path)
     {
         var call = _lastCall + 1;
@@ -82,16 +72,13 @@ internal sealed class RunQueue(Func<bool> tryBeginNext)
         return call;
     }
 
-    /// <summary>The call is over.</summary>
-    /// <returns>Whether the thread still owns the queue; if not, it must not touch it any more.</returns>
+    /// <returns>Whether the thread still owns the queue. If not, it must not touch it.</returns>
     public bool TryLeave(long call) => Interlocked.CompareExchange(ref _call, 0, call) == call;
 
-    /// <summary>Takes the queue from the thread that the application keeps in a call.</summary>
-    /// <returns>Whether the caller owns it now.</returns>
+    /// <summary>Takes the queue from a thread that the application keeps in a call.</summary>
     public bool TryTake(long call) => Interlocked.CompareExchange(ref _call, 0, call) == call;
 
-    /// <summary>What a call may hold back. From any thread: by the time it is used another call may have begun, which does no harm.</summary>
-    /// <returns>Whether the call was not over yet.</returns>
+    /// <summary>Gets what a call may hold back. Any thread may call it: uncorking a later call does no harm.</summary>
     public bool TryGetCall(long call, out ResponseOutput? response)
     {
         response = Volatile.Read(ref _response);

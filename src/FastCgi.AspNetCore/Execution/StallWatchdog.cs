@@ -5,40 +5,34 @@ using Microsoft.Extensions.Logging;
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// Looks at the queues every millisecond while they call the application, and parks while they do not. A queue that is found in the
-/// same call again, on a thread that sleeps or computes, is taken and given to another thread with the rest of its batch; one that
-/// merely waits for a processor is left alone. What a call, or a handler that awaits, holds back is sent before long in either case.
+/// Samples the queues every millisecond while they call the application, and parks otherwise. If a queue is in the same call at two samples and
+/// its thread sleeps or computes, the watchdog takes the queue and gives the rest of its batch to another thread. A thread that only waits for a
+/// processor keeps its queue. In either case, output that a call or an awaiting handler holds back is soon sent.
 /// </summary>
-internal sealed class StallWatchdog
+internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor, ColdStart coldStart, ThreadPlatform platform, ILogger log) : ThreadBody
 {
-    /// <summary>The time between two looks while there is load.</summary>
+    /// <summary>The time between two samples under load.</summary>
     public static readonly TimeSpan ShortInterval = TimeSpan.FromMilliseconds(1);
 
-    // In the same call at so many looks behind the first: what it holds back is sent, whatever its thread does. Where the system does
-    // not tell what the thread does, the thread counts as kept then.
-    private const int MaxLooks = 3;
+    // After this many further samples in the same call, its output is sent in any case. If the system cannot report what the thread does, it counts
+    // as kept then.
+    private const int MaxSamples = 3;
 
-    // What a thread that only waits for a processor may use of one in between, being interrupted at any time.
+    // A thread that only waits for a processor may use this much between two samples, because it can be interrupted at any time.
     private const long ComputingNanoseconds = 200_000;
 
-    // Fewer calls than this between two looks are little load, for which looking less often is enough.
+    // Fewer calls between two samples are light load, for which a longer interval is enough.
     private const long BusyCalls = 8;
-    private const int QuietLooksBeforePark = 50;
+    private const int QuietSamplesBeforePark = 50;
 
-    // Flushes that come less often do not pay for the looks.
+    // Rarer flushes are not worth the samples.
     private const long MaxMillisecondsBetweenFlushes = 2;
 
     private static readonly TimeSpan s_longInterval = TimeSpan.FromMilliseconds(4);
 
-    private readonly WorkerPool _workers;
-    private readonly PathPredictor _predictor;
-    private readonly ColdStart _coldStart;
-    private readonly ThreadPlatform _platform;
-    private readonly ILogger _log;
-    private readonly Body _body;
     private readonly Lock _lock = new();
 
-    // Under the lock.
+    // Guarded by the lock.
     private Watched[] _queues = [];
     private List<ResponseOutput> _corked = [];
     private List<ResponseOutput> _overdue = [];
@@ -48,19 +42,9 @@ internal sealed class StallWatchdog
     private bool _isStopping;
     private bool _isStarted;
     private int _isParked;
-    private int _quietLooks;
+    private int _quietSamples;
     private long _lastFlush;
     private long _handOverCount;
-
-    public StallWatchdog(WorkerPool workers, PathPredictor predictor, ColdStart coldStart, ThreadPlatform platform, ILogger log)
-    {
-        _workers = workers;
-        _predictor = predictor;
-        _coldStart = coldStart;
-        _platform = platform;
-        _log = log;
-        _body = new Body(this);
-    }
 
     /// <summary>Whether queues are taken from threads that the application keeps.</summary>
     public bool TakesQueues
@@ -69,50 +53,48 @@ internal sealed class StallWatchdog
         init => _takesQueues = value;
     }
 
-    /// <summary>Whether <see cref="OnActivity"/> is needed for the next look.</summary>
+    /// <summary>Whether the next sample waits for <see cref="OnActivity"/>.</summary>
     public bool IsParked => Volatile.Read(ref _isParked) != 0;
 
-    /// <summary>The queues that were taken from a thread that the application kept.</summary>
+    /// <summary>The number of queues taken from threads that the application kept.</summary>
     public long HandOverCount => Volatile.Read(ref _handOverCount);
 
-    /// <summary>Watches a queue from now on.</summary>
     public void Add(RunQueue queue)
     {
         lock (_lock)
             Volatile.Write(ref _queues, [.. _queues, new Watched(queue)]);
     }
 
-    /// <summary>Starts to look.</summary>
     public void Start()
     {
         SetDeadlines(true);
         _isStarted = true;
-        _platform.Start("FastCgi watchdog", _body);
+        platform.Start("FastCgi watchdog", this);
     }
 
-    /// <summary>From now on queues are taken whatever the options say.</summary>
+    /// <summary>Takes queues from now on, whatever the options say.</summary>
     public void BeginStop()
     {
         Volatile.Write(ref _takesQueues, true);
         OnActivity();
     }
 
-    /// <summary>Stops to look. It may be called more than once, and at any time.</summary>
+    /// <summary>Stops sampling. It may be called more than once, and at any time.</summary>
     public void Stop()
     {
         Volatile.Write(ref _isStopping, true);
-        _body.Wake();
+        Wake();
     }
 
-    /// <summary>A queue is in a call, or there are flushes to hold.</summary>
+    /// <summary>Called when a queue enters a call, or when there are flushes to hold.</summary>
     public void OnActivity()
     {
         if (Volatile.Read(ref _isParked) != 0 && Interlocked.Exchange(ref _isParked, 0) != 0)
-            _body.Wake();
+            Wake();
     }
 
-    /// <summary>Sets a deadline of a few milliseconds, at which <see cref="ResponseOutput.Uncork"/> is called.</summary>
-    /// <returns>Whether that will be done; if not, nothing may be held.</returns>
+    /// <summary>Calls <see cref="ResponseOutput.Uncork"/> within a few milliseconds.</summary>
+    /// <returns>Whether it will. If not, nothing may be held.</returns>
     public bool TrySetDeadline(ResponseOutput response)
     {
         lock (_lock)
@@ -134,8 +116,7 @@ internal sealed class StallWatchdog
         return false;
     }
 
-    /// <summary>Looks at all queues and deadlines once. For one thread at a time.</summary>
-    /// <returns>What there was.</returns>
+    /// <summary>Samples all queues and deadlines once. One thread at a time.</summary>
     public LookResult Look()
     {
         var result = new LookResult();
@@ -147,20 +128,20 @@ internal sealed class StallWatchdog
             }
             catch (Exception exception)
             {
-                _log.ServerFailed(exception);
+                log.ServerFailed(exception);
             }
 
             result.IsInCall |= watched.Call != 0;
         }
 
         result.HadDeadlines = UncorkOverdue();
-        _coldStart.EndIfLate();
-        result.IsInCall |= _coldStart.IsFirstRunning;
-        _workers.OnLooked();
+        coldStart.EndIfLate();
+        result.IsInCall |= coldStart.IsFirstRunning;
+        workers.OnLooked();
         return result;
     }
 
-    /// <returns>The calls since the last look.</returns>
+    /// <returns>The number of calls since the previous sample.</returns>
     private long Look(Watched watched)
     {
         var queue = watched.Queue;
@@ -171,32 +152,32 @@ internal sealed class StallWatchdog
         watched.CallCount = callCount;
         if (call == 0 || call != watched.Call)
         {
-            // Many short calls: what the first of them wrote need not wait for the last.
+            // Many short calls: the output of the first must not wait for the last.
             if (call != 0 && watched.Call != 0 && batch == watched.Batch)
                 queue.Output?.FlushNow();
             watched.Call = call;
             watched.Batch = batch;
-            watched.Looks = 0;
+            watched.Samples = 0;
             watched.ProcessorTime = call == 0 ? -1 : queue.Probe?.ProcessorTime ?? -1;
             return calls;
         }
 
-        watched.Looks++;
+        watched.Samples++;
         var isKept = IsKept(watched);
         if (isKept && TakesQueues && TryTake(queue, call))
             watched.Call = 0;
-        else if (isKept || watched.Looks >= MaxLooks)
+        else if (isKept || watched.Samples >= MaxSamples)
             Uncork(queue, call);
         return calls;
     }
 
-    /// <summary>Whether the application has the thread sleep or compute, rather than wait for a processor.</summary>
+    /// <summary>Whether the thread sleeps or computes in the application, rather than waits for a processor.</summary>
     private static bool IsKept(Watched watched)
     {
         var probe = watched.Queue.Probe;
         var processorTime = probe?.ProcessorTime ?? -1;
         var hasComputed = watched.ProcessorTime >= 0 && processorTime - watched.ProcessorTime >= ComputingNanoseconds;
-        return hasComputed || (probe?.IsSleeping ?? watched.Looks >= MaxLooks);
+        return hasComputed || (probe?.IsSleeping ?? watched.Samples >= MaxSamples);
     }
 
     private bool TryTake(RunQueue queue, long call)
@@ -206,22 +187,22 @@ internal sealed class StallWatchdog
 
         var output = queue.Output;
         var path = queue.Path;
-        if (!_workers.TryReserve())
+        if (!workers.TryReserve())
             return false;
 
         if (!queue.TryTake(call))
         {
-            _workers.Release();
+            workers.Release();
             return true;
         }
 
         Interlocked.Increment(ref _handOverCount);
         if (response is not null)
-            _predictor.OnStalled(path);
-        _workers.Run(queue);
+            predictor.OnStalled(path);
+        workers.Run(queue);
         response?.Uncork();
         output?.FlushNow();
-        _workers.EnsureSpare();
+        workers.EnsureSpare();
         return true;
     }
 
@@ -235,37 +216,27 @@ internal sealed class StallWatchdog
         output?.FlushNow();
     }
 
-    /// <returns>Whether there was any.</returns>
     private bool UncorkOverdue()
     {
         lock (_lock)
             (_corked, _overdue) = (_overdue, _corked);
 
         foreach (var response in _overdue)
-        {
-            try
-            {
-                response.Uncork();
-            }
-            catch (Exception exception)
-            {
-                _log.ServerFailed(exception);
-            }
-        }
+            ThreadRoot.Run(response, static response => response.Uncork(), log);
 
         var hadAny = _overdue.Count > 0;
         _overdue.Clear();
         return hadAny;
     }
 
-    /// <summary>Says whether deadlines are kept; whoever ends that looks once more.</summary>
+    /// <summary>Sets whether deadlines are accepted. A caller that stops that must uncork once more.</summary>
     private void SetDeadlines(bool areKept)
     {
         lock (_lock)
             _hasDeadlines = areKept;
     }
 
-    private TimeSpan? Step()
+    public override TimeSpan? Step()
     {
         if (Volatile.Read(ref _isStopping))
         {
@@ -277,8 +248,8 @@ internal sealed class StallWatchdog
         Volatile.Write(ref _isParked, 0);
         SetDeadlines(true);
         var result = Look();
-        _quietLooks = result.IsActive ? 0 : _quietLooks + 1;
-        if (_quietLooks >= QuietLooksBeforePark && TryPark())
+        _quietSamples = result.IsActive ? 0 : _quietSamples + 1;
+        if (_quietSamples >= QuietSamplesBeforePark && TryPark())
             return Timeout.InfiniteTimeSpan;
 
         return result.Calls >= BusyCalls || result.IsInCall ? ShortInterval : s_longInterval;
@@ -286,34 +257,21 @@ internal sealed class StallWatchdog
 
     private bool TryPark()
     {
-        _quietLooks = 0;
+        _quietSamples = 0;
         SetDeadlines(false);
         Volatile.Write(ref _isParked, 1);
-        // Calls begin with a plain write and then look whether we are parked. With this barrier on all processors, either they see that
-        // we are, or we see the call; without it, the price is theirs.
-        _platform.SetBarrierForAllThreads();
+        // A call begins with a plain write, then checks whether we are parked. With this barrier on all processors, either that thread sees that
+        // we are, or we see the call. Without it, each call would need a barrier.
+        platform.SetBarrierForAllThreads();
         return !Look().IsActive && !Volatile.Read(ref _isStopping);
     }
 
-    /// <summary>What a look has found.</summary>
     public struct LookResult
     {
-        /// <summary>The calls since the last look.</summary>
         public long Calls;
-
-        /// <summary>Whether the application is being called.</summary>
         public bool IsInCall;
-
-        /// <summary>Whether there were responses to uncork.</summary>
         public bool HadDeadlines;
-
-        /// <summary>Whether there was anything.</summary>
         public readonly bool IsActive => Calls > 0 || IsInCall || HadDeadlines;
-    }
-
-    private sealed class Body(StallWatchdog watchdog) : ThreadBody
-    {
-        public override TimeSpan? Step() => watchdog.Step();
     }
 
     private sealed class Watched(RunQueue queue)
@@ -328,6 +286,6 @@ internal sealed class StallWatchdog
 
         public long ProcessorTime { get; set; } = -1;
 
-        public int Looks { get; set; }
+        public int Samples { get; set; }
     }
 }

@@ -4,21 +4,18 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>The threads of .NET, on any system. What a thread does is not to be seen there, so time alone tells.</summary>
+/// <summary>Threads on any system. It cannot report what a thread does, so only the time counts.</summary>
 internal class SystemThreadPlatform(ILogger log) : ThreadPlatform
 {
     private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(10);
 
-    /// <inheritdoc/>
     public override void Start(string name, ThreadBody body) => ThreadRoot.Start(name, () => Run(body), log);
 
-    /// <inheritdoc/>
-    public override void StartOnThreadPool(ThreadBody body) => ThreadRoot.Queue((Platform: this, Body: body), static state => state.Platform.Run(state.Body), log);
+    public override void StartOnThreadPool(ThreadBody body)
+        => ThreadRoot.Queue((Platform: this, Body: body), static state => state.Platform.Run(state.Body), log);
 
-    /// <inheritdoc/>
     public override ThreadProbe? ProbeThisThread() => null;
 
-    /// <inheritdoc/>
     public override ThreadUsage GetUsageOfThisThread() => new((long)Stopwatch.GetElapsedTime(0).TotalMicroseconds, Sleeps: 0);
 
     private void Run(ThreadBody body)
@@ -36,11 +33,11 @@ internal class SystemThreadPlatform(ILogger log) : ThreadPlatform
         }
         catch (ThreadInterruptedException)
         {
-            // An application that interrupts the thread of a handler may come late: it is over, and the interrupt is nobody's.
+            // The application interrupted the thread of a handler that has already returned. Ignore it.
         }
     }
 
-    /// <summary>This thread has come to its end, or goes back to the thread pool.</summary>
+    /// <summary>Called before the thread ends or returns to the thread pool.</summary>
     protected virtual void OnEnding()
     {
     }

@@ -2,10 +2,10 @@ using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>A thread of the room. It goes on with a queue, or executes one request that is likely to keep it, or is idle.</summary>
+/// <summary>A thread of our own: it runs a queue, executes one request that is likely to keep it, or is idle.</summary>
 internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : ThreadBody
 {
-    /// <summary>How long a thread stays for the next burst.</summary>
+    /// <summary>How long an idle thread stays for the next burst.</summary>
     public static readonly TimeSpan IdleTime = TimeSpan.FromSeconds(20);
 
     private RunQueue? _nextQueue;
@@ -13,17 +13,16 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
     private bool _hasStarted;
     private bool _isIdle;
 
-    /// <summary>Whether it is a thread of the thread pool, which has better things to do than to be idle here.</summary>
+    /// <summary>Whether it is a borrowed pool thread, which must not idle here.</summary>
     public bool IsGuest { get; init; }
 
-    /// <summary>Gives the thread work. Whoever gives an idle thread work wakes it.</summary>
+    /// <summary>Gives the thread work. The caller must wake an idle thread.</summary>
     public void Assign(RunQueue? queue, FastCgiRequest? request)
     {
         _nextQueue = queue;
         _nextRequest = request;
     }
 
-    /// <inheritdoc/>
     public override TimeSpan? Step()
     {
         if (!_hasStarted)
@@ -38,7 +37,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
 
         if (_isIdle)
         {
-            // Either the time is over, or the work that it was woken for is only just being assigned.
+            // Either it was idle for long enough, or the work that it was woken for is just being assigned.
             return pool.TryRetire(this) ? null : IdleTime;
         }
 
@@ -69,7 +68,7 @@ internal sealed class Worker(WorkerPool pool, RequestScheduler scheduler) : Thre
     private void Run(RunQueue queue)
     {
         pool.CountQueues(1);
-        // Whoever takes the queue makes a reservation for the thread that loses it.
+        // A thread that takes the queue makes a reservation for the thread that loses it.
         var isTaken = false;
         try
         {

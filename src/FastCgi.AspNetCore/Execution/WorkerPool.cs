@@ -5,22 +5,21 @@ using Microsoft.Extensions.Logging;
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// The threads of the room. One is always spare, and whoever takes the last spare thread starts another, so that a burst of handlers
-/// that block finds a thread each at once: a thread pool that grows by one or two a second is what makes a site stand still.
+/// The worker threads. One is always spare, and taking the last spare one starts another, so that each handler of a burst that blocks finds a
+/// thread at once. A thread pool that grows by one or two threads per second would stall the site.
 /// </summary>
 /// <remarks>
-/// A thread that executes a request which others need not wait for holds a reservation, of which there are as many as the option
-/// says: for a request that was predicted to keep its thread, or because its queue was taken from it. Each queue runs on one
-/// thread more, which holds none. So there are never more threads in the application than reservations and queues.
-/// Requests without a reservation wait; so does a queue that is to be taken, which comes first when one is released. The same is so when
-/// the system has no thread left but those that .NET needs.
+/// A thread holds a reservation while it executes a request that was predicted to keep it, or whose queue was taken from it. The option limits
+/// the reservations. Each queue runs on one more thread, without a reservation, so the threads in the application never exceed reservations plus
+/// queues. Requests without a reservation wait. So does a queue that the watchdog wants to take, which gets the next one. The same
+/// holds when the only threads left are those that .NET needs.
 /// </remarks>
 internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, int queueCount, ThreadPlatform platform, TimeProvider time, ILogger log)
 {
-    // More at once only wait for each other: the system makes the threads of a process one by one.
+    // More at once would only wait for each other: the system creates the threads of a process one by one.
     private const int MaxStartsAtOnce = 16;
 
-    // Threads of the thread pool, which are enough for queues to go on, and not so many that the pool lacks one.
+    // Borrowed pool threads: enough for queues to continue, but too few to exhaust the pool.
     private const int MaxGuests = 8;
 
     private readonly Lock _lock = new();
@@ -29,7 +28,7 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
     private readonly Queue<RunQueue> _waitingQueues = new();
     private readonly LinkedList<FastCgiRequest> _waitingRequests = new();
 
-    // Here and not in the requests: few of them ever wait, and each that is held would pay for it.
+    // Not in the requests: few of them ever wait, and every request would pay for the field.
     private readonly Dictionary<FastCgiRequest, LinkedListNode<FastCgiRequest>> _waitingNodes = new(ReferenceEqualityComparer.Instance);
     private int _count;
     private int _startingCount;
@@ -42,27 +41,10 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
     private bool _isUnbounded;
     private bool _isStopping;
 
-    /// <summary>The threads that exist, or are starting.</summary>
-    public int Count
-    {
-        get
-        {
-            lock (_lock)
-                return _count;
-        }
-    }
+    public int Count => Read(in _count);
 
-    /// <summary>The reservations that are in use.</summary>
-    public int ReservedCount
-    {
-        get
-        {
-            lock (_lock)
-                return _reservedCount;
-        }
-    }
+    public int ReservedCount => Read(in _reservedCount);
 
-    /// <summary>The requests that wait for a thread.</summary>
     public int WaitingCount
     {
         get
@@ -72,7 +54,7 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
         }
     }
 
-    /// <summary>Gives a queue a thread. Whoever took it from another thread has made a reservation before.</summary>
+    /// <summary>Gives a queue a thread. To take it from another thread, call <see cref="TryReserve"/> first.</summary>
     public void Run(RunQueue queue)
     {
         Worker? idle;
@@ -96,7 +78,6 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
             Start();
     }
 
-    /// <summary>Gives a request a thread.</summary>
     public void Run(FastCgiRequest request)
     {
         Worker? idle = null;
@@ -118,18 +99,18 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
             isThreadComing = _startingCount > 0;
         }
 
-        // To start a thread takes its time, and this may be a loop: it leaves that to the threads that are starting.
+        // Starting a thread takes time, and this may be a loop: leave it to the threads that are starting.
         if (idle is not null)
             idle.Wake();
         else if (!isThreadComing)
             EnsureSpare();
 
-        // A thread that aborted it in this instant has not found it here.
+        // An abort that ran before we enqueued the request could not remove it.
         if (request.HasLeft)
             Leave(request);
     }
 
-    /// <summary>A request is aborted: it waits no longer, because it would use memory that nobody needs as long as handlers block.</summary>
+    /// <summary>Removes an aborted request, which would keep memory in use while handlers block.</summary>
     public void Leave(FastCgiRequest request)
     {
         lock (_lock)
@@ -139,8 +120,8 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
         }
     }
 
-    /// <summary>Makes a reservation, for a thread whose queue is about to be taken.</summary>
-    /// <returns>Whether there was one left; if not, the next that is released is for such a thread.</returns>
+    /// <summary>Makes a reservation for a thread whose queue is about to be taken.</summary>
+    /// <returns>Whether there was one left. If not, the next one that is released is kept for such a thread.</returns>
     public bool TryReserve()
     {
         lock (_lock)
@@ -157,20 +138,19 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
         }
     }
 
-    /// <summary>Releases a reservation.</summary>
     public void Release()
     {
         lock (_lock)
             _reservedCount--;
     }
 
-    /// <summary>The watchdog has looked at all queues, and reserved for those that it wanted to take.</summary>
+    /// <summary>Called after the watchdog has sampled all queues and made its reservations.</summary>
     public void OnLooked()
     {
         List<Worker>? woken = null;
         lock (_lock)
         {
-            // A queue whose handler has come back by itself asks no more, and nothing may wait for it: the next look may be far away.
+            // If a handler has returned by itself, its queue needs no reservation. Nothing may wait for that: the next sample may be far away.
             if (!_wasReservationRefused || CanReserve)
                 _isReservationWanted = false;
             _wasReservationRefused = false;
@@ -185,7 +165,7 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
         woken?.ForEach(static worker => worker.Wake());
     }
 
-    /// <summary>Starts a thread if none is spare, unless as many are starting as are wanted.</summary>
+    /// <summary>Starts a thread if none is spare and too few are starting.</summary>
     public void EnsureSpare()
     {
         bool starts;
@@ -199,14 +179,14 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
             Start();
     }
 
-    /// <summary>The server stops: no queue waits for a reservation any longer.</summary>
+    /// <summary>The server stops: queues no longer wait for a reservation.</summary>
     public void BeginStop()
     {
         lock (_lock)
             _isUnbounded = true;
     }
 
-    /// <summary>Ends the idle threads, and the others when they become idle. It may be called more than once.</summary>
+    /// <summary>Ends idle threads, and the others when they become idle. It may be called more than once.</summary>
     public void Stop()
     {
         List<Worker> idle;
@@ -220,24 +200,22 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
             worker.Wake();
     }
 
-    /// <summary>A new thread has begun.</summary>
     public void OnStarted()
     {
         lock (_lock)
             _startingCount--;
     }
 
-    /// <summary>A thread begins with a queue, or leaves it.</summary>
+    /// <summary>Called when a thread begins or leaves a queue.</summary>
     public void CountQueues(int change)
     {
         lock (_lock)
             _queueCount += change;
     }
 
-    /// <summary>Gives a thread that has nothing to do what waits for a thread.</summary>
-    /// <param name="worker">The thread.</param>
-    /// <param name="isAtEnd">Whether the thread is at its end; if not, it is idle now.</param>
-    /// <returns>Whether anything did.</returns>
+    /// <summary>Assigns waiting work to a thread that has none.</summary>
+    /// <param name="isAtEnd">Whether the thread must end. If not, and there is no work, it is idle now.</param>
+    /// <returns>Whether there was work.</returns>
     public bool TryFindWork(Worker worker, out bool isAtEnd)
     {
         isAtEnd = false;
@@ -257,21 +235,17 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
             }
 
             isAtEnd = worker.IsGuest || _isStopping;
-            if (!isAtEnd)
-            {
+            if (isAtEnd)
+                _count--;
+            else
                 _idle.Add(worker);
-                return false;
-            }
-
-            _count--;
             if (worker.IsGuest)
                 _guestCount--;
             return false;
         }
     }
 
-    /// <summary>A thread has been idle for long.</summary>
-    /// <returns>Whether it may end.</returns>
+    /// <returns>Whether a thread that was idle for long may end.</returns>
     public bool TryRetire(Worker worker)
     {
         lock (_lock)
@@ -284,13 +258,19 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
         }
     }
 
-    // When the server stops, nothing may stand in its way.
+    private int Read(in int value)
+    {
+        lock (_lock)
+            return value;
+    }
+
+    // Nothing may delay a stop.
     private bool CanReserve
         => _isUnbounded || (_reservedCount < maxReserved && (!_areThreadsScarce || _idle.Count > 0 || _guestCount < MaxGuests));
 
     private bool HasReservation => _reservedCount < maxReserved && !_isReservationWanted;
 
-    /// <summary>Counts a thread that is about to be started, if it is wanted and there may be one more.</summary>
+    /// <summary>Counts a thread that the caller must start, if it is wanted and the limit permits it.</summary>
     private bool TryCountStart(int wanted)
     {
         if (_startingCount >= wanted || (_count >= (long)maxReserved + queueCount && !_isUnbounded))
@@ -301,7 +281,6 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
         return true;
     }
 
-    /// <summary>Starts a thread that was counted.</summary>
     private void Start()
     {
         if (platform.AreThreadsScarce)
@@ -313,19 +292,17 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
         try
         {
             platform.Start("FastCgi application", new Worker(this, scheduler));
+            Volatile.Write(ref _areThreadsScarce, false);
         }
         catch (Exception exception)
         {
             OnStartFailed(exception);
-            return;
         }
-
-        Volatile.Write(ref _areThreadsScarce, false);
     }
 
     /// <summary>
-    /// What waits is for the threads that exist; but a queue cannot wait for handlers that block, nor a request for threads that never
-    /// come back, so they go to the thread pool.
+    /// Waiting work is left to the existing threads. But a queue must not wait for handlers that block, nor a request for threads that never
+    /// return: these get a borrowed pool thread.
     /// </summary>
     private void OnStartFailed(Exception? exception)
     {
@@ -342,7 +319,6 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
                 _count++;
                 _guestCount++;
             }
-
         }
 
         if (needsGuest)
@@ -358,7 +334,7 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
         return node.Value;
     }
 
-    /// <summary>The thread that has become idle last, whose stack and caches are warm.</summary>
+    /// <summary>Takes the thread that became idle last, because its stack and caches are warm.</summary>
     private Worker? TakeIdle()
     {
         if (_idle.Count == 0)

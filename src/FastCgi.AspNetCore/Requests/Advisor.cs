@@ -1,39 +1,29 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// Looks on and tells the operator what to fix. It is called at these points only, with no lock held; what it throws is logged and changes
-/// nothing. A server without one gives no advice.
-/// </summary>
+/// <summary>Tells the operator what to fix. Called only at these points, without locks; its exceptions are logged and change nothing.</summary>
 internal abstract class Advisor
 {
-    /// <summary>Younger requests that are aborted are of clients who clicked again.</summary>
+    /// <summary>Younger aborted requests are usually page reloads and are ignored.</summary>
     public static readonly TimeSpan MinGivenUpAge = TimeSpan.FromSeconds(2);
 
-    /// <summary>The request is about to be executed.</summary>
     public abstract void OnStarted(FastCgiRequest request);
 
-    /// <summary>The response has started, and is a stream of events.</summary>
+    /// <summary>The response has started and is an event stream.</summary>
     public abstract void OnEventStreamStarted(FastCgiRequest request);
 
-    /// <summary>The request has ended.</summary>
     public abstract void OnEnded(FastCgiRequest request);
 
-    /// <summary>The web server has aborted a request of <see cref="MinGivenUpAge"/> or more, none of whose answer was written.</summary>
-    /// <param name="parameters">Its params.</param>
-    /// <param name="age">How long it took until then.</param>
+    /// <summary>The web server has aborted a request of at least <see cref="MinGivenUpAge"/> before any of its response was written.</summary>
     public abstract void OnGivenUp(RequestParameters parameters, TimeSpan age);
 
     /// <summary>The request takes longer than the threshold.</summary>
     public abstract void OnSlow(RequestDescription request);
 
-    /// <summary>The web server names a user, but does not say how it has checked the name.</summary>
+    /// <summary>The web server names a user, but not how it has authenticated the name.</summary>
     public abstract void OnUserNotTaken(FastCgiRequest request, string userParameter, string typeParameter);
 
-    /// <summary>A web server asks for a role that is not served.</summary>
+    /// <summary>The web server requests a role that is not supported.</summary>
     public abstract void OnRoleNotServed(FastCgiRole role);
 
-    /// <summary>A peer speaks another protocol.</summary>
-    /// <param name="protocol">Its name.</param>
-    /// <param name="peer">Who it is.</param>
     public abstract void OnOtherProtocol(string protocol, string peer);
 }

@@ -4,41 +4,32 @@ using FastCgi.AspNetCore.Buffers;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// What a connection needs of the engine that moves its bytes. The engine calls the connection's <c>OnReceived</c> and <c>OnClosed</c>, from one
-/// thread at a time, and ends the connection as its <c>DecideEnd</c> says.
+/// The engine, as its connection sees it. The engine calls <c>OnReceived</c> and <c>OnClosed</c>, one thread at a time, and ends the connection as
+/// <c>DecideEnd</c> says.
 /// </summary>
 internal abstract class ConnectionTransport
 {
-    /// <summary>The web server's end, or <see langword="null"/> where it is not known.</summary>
+    /// <summary>The web server's address, or <see langword="null"/> if unknown.</summary>
     public abstract EndPoint? RemoteEndPoint { get; }
 
-    /// <summary>Describes the web server's end for the log.</summary>
     public virtual string DescribePeer() => RemoteEndPoint?.ToString() is { Length: > 0 } address ? address : "an unknown peer";
 
-    /// <summary>Whether the peer sees a reset as an error, and not as the end: so it is with TCP.</summary>
+    /// <summary>Whether the peer sees a reset as an error, not as the end, as with TCP.</summary>
     public abstract bool CanReset { get; }
 
-    /// <summary>
-    /// The bytes that were sent and that a reset would take back, because the system has not delivered them; <see langword="null"/> where that is
-    /// not known.
-    /// </summary>
+    /// <summary>The sent bytes that a reset would destroy, because they are not delivered yet; <see langword="null"/> if unknown.</summary>
     public virtual long? UndeliveredLength => null;
 
-    /// <summary>Continues to receive, after the connection said that receiving must pause.</summary>
     public abstract void ResumeReceiving();
 
     /// <summary>
-    /// Sends all bytes of a chain, in order. At most one send is under way at a time; the blocks stay the caller's, who takes them
-    /// back when the send is over.
+    /// Sends all bytes of a chain, in order. Only one send is in progress at a time. The blocks belong to the caller, who takes them back after the send.
     /// </summary>
     /// <returns>
-    /// <see langword="true"/> if all is sent, or lost because the connection is; otherwise <see cref="RecordOutput.OnSent"/> is called
-    /// once when that is so.
+    /// <see langword="true"/> if all is sent, or lost with the connection. Otherwise <see cref="RecordOutput.OnSent"/> is called once that is so.
     /// </returns>
     public abstract bool Send(BufferBlock chain);
 
-    /// <summary>
-    /// Ends the connection, as its lifetime decides: the transport asks, and obeys. Any thread may call it, at any time, and more than once.
-    /// </summary>
+    /// <summary>Ends the connection as its lifetime decides. Any thread may call it, at any time, and more than once.</summary>
     public abstract void End();
 }

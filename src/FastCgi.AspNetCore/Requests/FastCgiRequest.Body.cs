@@ -7,7 +7,7 @@ using Microsoft.Net.Http.Headers;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>The request body as its features show it; <see cref="RequestInput"/> is where it is read. Middleware may replace it.</content>
+/// <content>The features of the request body, which middleware may replace. <see cref="RequestInput"/> reads it.</content>
 internal abstract partial class FastCgiRequest :
     IHttpRequestBodyDetectionFeature,
     IRequestBodyPipeFeature,
@@ -15,17 +15,17 @@ internal abstract partial class FastCgiRequest :
     IHttpMaxRequestBodySizeFeature,
     IHttpMinRequestBodyDataRateFeature
 {
-    /// <summary>What comes behind the params; from when all of them have come.</summary>
+    /// <summary>What follows the params. Set when they are complete.</summary>
     public RequestInput Input { get; private set; } = null!;
 
-    /// <summary>The application has completed the response, and may go on: no more of the body comes.</summary>
+    /// <summary>The application has completed the response, but may continue: no more of the body arrives.</summary>
     public void EndInput()
     {
         using var scope = Connection.EnterLock();
         Input.End(scope);
     }
 
-    // While the end of STDIN is still to come: front-ends that stream tell of a body by the header, HTTP/2 clients not at all.
+    // If the end of STDIN has not arrived: front-ends that stream announce a body by the header, but not for HTTP/2 clients.
     bool IHttpRequestBodyDetectionFeature.CanHaveBody => Input.HasBody
         ?? (!string.IsNullOrEmpty(Parameters.GetHeader(HeaderNames.TransferEncoding)) || IsMethodWithBody(_head.Method));
 
@@ -74,7 +74,6 @@ internal abstract partial class FastCgiRequest :
         set => Lazy.MinBodyDataRate = new(value);
     }
 
-    /// <summary>How fast the body must come, if it must.</summary>
     public MinDataRate? MinBodyDataRate => _lazy?.MinBodyDataRate is { } set ? set.Value : Server.Options.Limits.MinRequestBodyDataRate;
 
     public TimeProvider Clock => Server.Time;

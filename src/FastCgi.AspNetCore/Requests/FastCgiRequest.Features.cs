@@ -10,8 +10,8 @@ using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>
-/// The request as <see cref="IFeatureCollection"/>. What it implements itself is found by type; what the framework sets on nearly
-/// every request has a field; everything else, and whatever replaces a feature of the request's own, is in a short list.
+/// The request as <see cref="IFeatureCollection"/>. Its own features are found by type; those that the framework sets on nearly every request have
+/// fields; all others, and replacements, are in a short list.
 /// </content>
 internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesFeature
 {
@@ -24,13 +24,10 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     private RouteValueDictionary? _routeValues;
     private int _revision;
 
-    /// <inheritdoc/>
     public bool IsReadOnly => false;
 
-    /// <inheritdoc/>
     public int Revision => Volatile.Read(ref _revision);
 
-    /// <inheritdoc/>
     public object? this[Type key]
     {
         get
@@ -60,7 +57,6 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         set => _routeValues = value;
     }
 
-    /// <inheritdoc/>
     public TFeature? Get<TFeature>()
     {
         // The JIT keeps one branch per feature type.
@@ -84,23 +80,8 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         return (TFeature?)GetOwn(typeof(TFeature));
     }
 
-    /// <inheritdoc/>
-    public void Set<TFeature>(TFeature? instance)
-    {
-        if (typeof(TFeature) == typeof(IItemsFeature))
-            _items = As<IItemsFeature>(instance);
-        else if (typeof(TFeature) == typeof(IServiceProvidersFeature))
-            _serviceProviders = As<IServiceProvidersFeature>(instance);
-        else if (typeof(TFeature) == typeof(IQueryFeature))
-            _query = As<IQueryFeature>(instance);
-        else if (typeof(TFeature) == typeof(IHttpAuthenticationFeature))
-            _authentication = As<IHttpAuthenticationFeature>(instance);
-        else
-            Others.Set(typeof(TFeature), instance);
-        OnChanged();
-    }
+    public void Set<TFeature>(TFeature? instance) => this[typeof(TFeature)] = instance;
 
-    /// <inheritdoc/>
     public IEnumerator<KeyValuePair<Type, object>> GetEnumerator()
     {
         foreach (var other in _others?.Enumerate() ?? [])
@@ -137,34 +118,21 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     ];
 
     /// <summary>
-    /// The features of the request's own. Absent on purpose: upgrade and extended CONNECT, for no front-end can carry them (SignalR
-    /// would offer WebSockets if they were there); trailers and reset; items and persistent state of the connection, which unrelated
-    /// clients share.
+    /// The request's own features. Absent on purpose: upgrade and extended CONNECT, which no front-end supports (SignalR would offer WebSockets);
+    /// trailers and reset; connection items and persistent state, which unrelated clients would share.
     /// </summary>
     private object? GetOwn(Type key)
-    {
-        if (key == typeof(IHttpResponseFeature) || key == typeof(IHttpResponseBodyFeature))
-            return Response;
-        if (key == typeof(ITlsConnectionFeature))
-            return TlsConnection;
-        if (key == typeof(ITlsHandshakeFeature))
-            return TlsHandshake;
-        if (key == typeof(IFastCgiFilterFeature))
-            return Role == FastCgiRole.Filter ? this : null;
-
-        return Array.IndexOf(s_ownTypes, key) >= 0 ? this : null;
-    }
+        => key == typeof(IHttpResponseFeature) || key == typeof(IHttpResponseBodyFeature) ? Response
+            : key == typeof(ITlsConnectionFeature) ? TlsConnection
+            : key == typeof(ITlsHandshakeFeature) ? TlsHandshake
+            : key == typeof(IFastCgiFilterFeature) && Role != FastCgiRole.Filter ? null
+            : Array.IndexOf(s_ownTypes, key) >= 0 ? this : null;
 
     private object? GetField(Type key)
-    {
-        if (key == typeof(IItemsFeature))
-            return _items;
-        if (key == typeof(IServiceProvidersFeature))
-            return _serviceProviders;
-        if (key == typeof(IQueryFeature))
-            return _query;
-        return key == typeof(IHttpAuthenticationFeature) ? _authentication : null;
-    }
+        => key == typeof(IItemsFeature) ? _items
+            : key == typeof(IServiceProvidersFeature) ? _serviceProviders
+            : key == typeof(IQueryFeature) ? _query
+            : key == typeof(IHttpAuthenticationFeature) ? _authentication : null;
 
     private bool SetField(Type key, object? value)
     {
@@ -182,10 +150,79 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
         return true;
     }
 
-    /// <summary>After the change, so that nobody caches the feature of before under the new revision.</summary>
+    /// <summary>Called after the change, so that no caller caches the old feature under the new revision.</summary>
     private void OnChanged() => Interlocked.Increment(ref _revision);
 
     private FeatureList Others => _others ?? Keep(ref _others, new FeatureList());
 
     private static T? As<T>(object? feature) => Unsafe.As<object?, T?>(ref feature);
+}
+
+/// <summary>
+/// Features by type, in the order in which they were first set: few, so a linear search is enough. Threads use it concurrently without a lock: an
+/// entry never moves.
+/// </summary>
+internal sealed class FeatureList
+{
+    private static readonly object s_removed = new();
+
+    private Entry? _first;
+
+    public bool TryFind(Type key, out object? value)
+    {
+        for (var entry = Volatile.Read(ref _first); entry is not null; entry = Volatile.Read(ref entry.Next))
+        {
+            if (entry.Key == key)
+                return entry.TryGet(out value);
+        }
+
+        value = null;
+        return false;
+    }
+
+    public void Set(Type key, object? value) => Volatile.Write(ref GetEntry(key).Value, value ?? s_removed);
+
+    public IEnumerable<KeyValuePair<Type, object>> Enumerate()
+    {
+        for (var entry = Volatile.Read(ref _first); entry is not null; entry = Volatile.Read(ref entry.Next))
+        {
+            if (entry.TryGet(out var value) && value is not null)
+                yield return new(entry.Key, value);
+        }
+    }
+
+    private Entry GetEntry(Type key)
+    {
+        Entry? made = null;
+        ref var link = ref _first;
+        while (true)
+        {
+            var entry = Volatile.Read(ref link);
+            if (entry is null)
+            {
+                made ??= new Entry(key);
+                entry = Interlocked.CompareExchange(ref link, made, null) ?? made;
+            }
+
+            if (entry.Key == key)
+                return entry;
+
+            link = ref entry.Next;
+        }
+    }
+
+    private sealed class Entry(Type key)
+    {
+        public Type Key => key;
+
+        public Entry? Next;
+        public object? Value;
+
+        public bool TryGet(out object? value)
+        {
+            var stored = Volatile.Read(ref Value);
+            value = stored == s_removed ? null : stored;
+            return stored is not null;
+        }
+    }
 }

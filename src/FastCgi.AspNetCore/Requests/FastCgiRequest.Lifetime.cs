@@ -1,3 +1,4 @@
+using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Http;
@@ -6,14 +7,13 @@ using Microsoft.AspNetCore.Http.Features;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>
-/// How a request is aborted: by the web server (ABORT_REQUEST, or the connection is closed), or by the application. Once the end of
-/// the response is queued nothing aborts it: a front-end that closes its connection then is no reason to cancel anything. Nor does an
-/// abort cancel anything once all bytes of the Content-Length are written.
+/// The phases of a request, its abort by the web server (ABORT_REQUEST or a closed connection) or the application, and its errors. After the end of
+/// the response is queued, or all bytes of its Content-Length are written, an abort cancels nothing: front-ends close connections then.
 /// </content>
 internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 {
-    // Of a request that was aborted, and of one whose answer is written, so that nothing is cancelled any more: whichever comes first.
-    private static readonly CancellationTokenSource s_canceled = CreateCanceled();
+    // The first of the two counts: the request is aborted, or its response is written so that nothing may be cancelled any more.
+    private static readonly CancellationTokenSource s_canceled = new(TimeSpan.Zero);
     private static readonly CancellationTokenSource s_answered = new();
 
     private int _phase;
@@ -25,34 +25,29 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         set => Lazy.AbortedToken = new(value);
     }
 
-    /// <summary>How far the request has come.</summary>
     public RequestPhase Phase => (RequestPhase)Volatile.Read(ref _phase);
 
-    /// <summary>Whether all params have come.</summary>
     public bool HasAllParameters => Phase != RequestPhase.Receiving;
 
-    /// <summary>Whether the request has left its connection: nothing more of its response is taken.</summary>
+    /// <summary>Whether the request has left its connection, which then takes no more of the response.</summary>
     public bool HasLeft => Phase >= RequestPhase.Ended;
 
-    /// <summary>Whether the request was aborted before its response was complete.</summary>
     public bool IsAborted => Phase is RequestPhase.Dropped or RequestPhase.Aborted;
 
-    /// <summary>Whether nothing can be read or written any more.</summary>
     public bool IsOver => Phase == RequestPhase.Over;
 
-    /// <summary>Whether the application has written all that the client waits for.</summary>
+    /// <summary>Whether the application has written everything that the client waits for.</summary>
     public bool IsAnswered => Volatile.Read(ref _abortedSource) == s_answered;
 
-    /// <summary>Whether the end of what the web server sends of the request has come.</summary>
+    /// <summary>Whether the end of the web server's input has arrived.</summary>
     public bool IsInputOver => Input is { IsOver: true };
 
-    /// <summary>The bytes of the body that the application has not examined, while there are more to come.</summary>
+    /// <summary>The bytes of the body that the application has not examined, while more may arrive.</summary>
     public long UnreadBodyLength => Input is { } input ? input.UnreadLength : 0;
 
-    /// <summary>Whether the application has waited for the body, and it must come at some rate.</summary>
+    /// <summary>Whether the application has waited for the body, which must arrive at some rate.</summary>
     public bool IsBodyTimed => Input is { IsTimed: true };
 
-    /// <inheritdoc/>
     public void Abort()
     {
         var reason = new ConnectionAbortedException("The connection was aborted by the application via HttpContext.Abort().");
@@ -60,33 +55,20 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
             Log.ApplicationAborted(Connection.Id, TraceIdentifier);
     }
 
-    /// <summary>All that the client waits for is written: an abort cancels nothing any more.</summary>
-    public void OnAnswered()
-    {
-        CancellationTokenSource? source;
-        do
-        {
-            source = Volatile.Read(ref _abortedSource);
-            if (source == s_canceled || source == s_answered)
-                return;
-        }
-        while (Interlocked.CompareExchange(ref _abortedSource, s_answered, source) != source);
-    }
+    /// <summary>Everything that the client waits for is written, so an abort cancels nothing any more.</summary>
+    public void OnAnswered() => TrySettle(s_answered, out _);
 
-    /// <summary>Takes the request to execute it.</summary>
-    /// <returns>Whether this call did it: only one does, and none if the request is aborted before.</returns>
+    /// <returns>Whether this call claimed it. At most one does; none if the request was aborted before.</returns>
     public bool TryClaim() => TryMove(RequestPhase.Waiting, RequestPhase.Running);
 
-    /// <summary>Completes a request that was aborted before a thread had taken it, unless another thread has done so.</summary>
+    /// <summary>Completes a request that was aborted before a thread had claimed it, unless another thread has done so.</summary>
     public void CompleteIfDropped()
     {
         if (TryMove(RequestPhase.Dropped, RequestPhase.Aborted))
             RequestCompletion.Complete(this, exception: null);
     }
 
-    /// <summary>The request leaves its connection.</summary>
-    /// <param name="how">How.</param>
-    /// <returns>Whether this call did it; if not, it has left before.</returns>
+    /// <returns>Whether this call made the request leave its connection.</returns>
     public bool TryLeave(ConnectionScope connection, RequestPhase how)
     {
         RequestPhase before;
@@ -101,15 +83,14 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         return true;
     }
 
-    /// <summary>The request was aborted: reads fail, what is written is dropped, and the application is told.</summary>
-    /// <param name="reason">What reads fail with.</param>
+    /// <summary>The request was aborted: reads fail, output is dropped, and the token fires.</summary>
     public void OnAborted(ConnectionScope connection, Exception reason)
     {
         Input.Fail(connection, reason);
         Response.Output.Drop(connection);
         if (Phase == RequestPhase.Dropped)
         {
-            // Whoever has it in a queue may come to it when handlers that block return: until then it would keep what the client has sent, and its place.
+            // Queues may hold it until blocked handlers return. Until then it would keep the client's data and its slot.
             Input.Close(connection);
             Parameters = new RequestParameters(Server.Mapping);
             _head = default;
@@ -121,7 +102,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         CancelToken();
     }
 
-    /// <summary>The application has returned, or was not called: from now on nothing can be read or written.</summary>
+    /// <summary>The application has returned, or was not called: nothing can be read or written from now on.</summary>
     public void Close()
     {
         using var scope = EnterLock();
@@ -134,16 +115,7 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         Input.Close(connection);
     }
 
-    private static CancellationTokenSource CreateCanceled()
-    {
-        var source = new CancellationTokenSource();
-        source.Cancel();
-        return source;
-    }
-
     private bool TryMove(RequestPhase from, RequestPhase to) => Interlocked.CompareExchange(ref _phase, (int)to, (int)from) == (int)from;
-
-    private void BecomeReady(ConnectionScope connection) => Volatile.Write(ref _phase, (int)RequestPhase.Waiting);
 
     private CancellationToken GetAbortedToken()
     {
@@ -155,20 +127,24 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
 
     private void CancelToken()
     {
-        CancellationTokenSource? source;
-        do
-        {
-            source = Volatile.Read(ref _abortedSource);
-            if (source == s_answered)
-                return;
-        }
-        while (Interlocked.CompareExchange(ref _abortedSource, s_canceled, source) != source);
-
-        if (source is not null)
+        if (TrySettle(s_canceled, out var source) && source is not null)
             Cancel(source);
     }
 
-    /// <summary>What is registered with the token is code of the application: it runs on the thread pool, with none of our locks held.</summary>
+    private bool TrySettle(CancellationTokenSource outcome, out CancellationTokenSource? before)
+    {
+        do
+        {
+            before = Volatile.Read(ref _abortedSource);
+            if (before == s_canceled || before == s_answered)
+                return false;
+        }
+        while (Interlocked.CompareExchange(ref _abortedSource, outcome, before) != before);
+
+        return true;
+    }
+
+    /// <summary>Registered callbacks are application code, so they run on the thread pool, without our locks.</summary>
     private void Cancel(CancellationTokenSource source) => ThreadRoot.Queue(
         (source, log: Log),
         static state =>
@@ -183,4 +159,88 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
             }
         },
         Log);
+
+    /// <summary>What the application or its callbacks failed with.</summary>
+    public Exception? ApplicationError { get; private set; }
+
+    /// <summary>The status if the application has failed: always an error, whatever a bad-request exception says.</summary>
+    public int ErrorStatusCode
+        => _lazy?.BadRequest is { StatusCode: >= 400 and <= 599 and var statusCode } ? statusCode : StatusCodes.Status500InternalServerError;
+
+    /// <returns>The action that logs the error, for a call without the lock.</returns>
+    public Action RecordApplicationError(RequestScope scope, Exception exception)
+    {
+        var (log, connectionId, traceIdentifier) = (Log, Connection.Id, TraceIdentifier);
+        // A handler that awaits a disconnected client gets this exception, which is not an application error.
+        if (IsAborted && exception is OperationCanceledException or IOException)
+            return () => log.RequestAborted(connectionId, traceIdentifier);
+
+        ApplicationError = ApplicationError is null ? exception : new AggregateException(ApplicationError, exception).Flatten();
+        return () => log.ApplicationError(connectionId, traceIdentifier, exception);
+    }
+
+    public void ReportApplicationError(Exception exception)
+    {
+        Action log;
+        using (var scope = EnterLock())
+            log = RecordApplicationError(scope, exception);
+        log();
+    }
+
+    /// <summary>Records what the application threw, which may determine the status.</summary>
+    public void TakeApplicationException(Exception exception)
+    {
+        if (exception is BadHttpRequestException badRequest && !IsAborted)
+        {
+            Lazy.BadRequest = badRequest;
+            Log.BadRequest(Connection.Id, TraceIdentifier, badRequest.StatusCode, badRequest);
+        }
+
+        ReportApplicationError(exception);
+    }
+
+    public void ReportRejection(int statusCode)
+    {
+        Server.Counters.OnRequestRejected(statusCode, Rejection.ToString());
+        Log.RequestRejected(Connection.Id, Id, statusCode, Rejection.GetReason());
+    }
+
+    /// <summary>Counts a request whose body the server refuses to receive.</summary>
+    public void CountRefusedBody(RequestRejection reason) => Server.Counters.OnRequestRejected(reason.GetStatusCode(), reason.ToString());
+
+    public abstract void DisposeContext();
 }
+
+/// <summary>
+/// The state of a request. It determines whether the request is over and which thread executes it: the one that makes it <see cref="Running"/>, or
+/// completes it after <see cref="Dropped"/>.
+/// </summary>
+internal enum RequestPhase
+{
+    /// <summary>Its params are arriving.</summary>
+    Receiving,
+
+    /// <summary>It is ready and waits for a thread.</summary>
+    Waiting,
+
+    /// <summary>A thread has claimed it: the application runs it, or the server answers it.</summary>
+    Running,
+
+    /// <summary>It has left its connection with a complete response.</summary>
+    Ended,
+
+    /// <summary>It was aborted before a thread had claimed it. The first thread that finds it completes it, without the application.</summary>
+    Dropped,
+
+    /// <summary>It has left its connection because the web server, the application or this server aborted it.</summary>
+    Aborted,
+
+    /// <summary>It has left its connection with a response that the client sees is incomplete.</summary>
+    Cut,
+
+    /// <summary>The application has also returned, or was not called: nothing can be read or written.</summary>
+    Over,
+}
+
+/// <summary>The content of BEGIN_REQUEST, its number on the connection, and when it came by the clock of the server.</summary>
+internal readonly record struct RequestStart(ushort Id, FastCgiRole Role, bool KeepConnection, uint Sequence, long BeganAt);

@@ -5,7 +5,7 @@ using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>What came with the request, as its features show it. Middleware may set most of it; the server keeps what it needs apart.</content>
+/// <content>The features of the request line, headers and addresses. Middleware may set most of them; the server keeps its own copies.</content>
 internal abstract partial class FastCgiRequest :
     IHttpRequestFeature,
     IHttpRequestIdentifierFeature,
@@ -103,10 +103,9 @@ internal abstract partial class FastCgiRequest :
 
     Exception? IBadRequestExceptionFeature.Error => _lazy?.BadRequest;
 
-    /// <summary>The request's name in logs.</summary>
     public string TraceIdentifier => _traceIdentifier ?? Keep(ref _traceIdentifier, GetFrontEndIdentifier() ?? $"{Connection.Id}:{Sequence:X8}");
 
-    /// <summary>Absent when the client does not talk TLS to the front-end.</summary>
+    /// <summary>Null unless the client uses TLS to the front-end.</summary>
     private TlsConnection? TlsConnection => _head.IsHttps
         ? _lazy?.TlsConnection ?? Keep(ref Lazy.TlsConnection, new TlsConnection(Parameters, Server.Options.AllowUnverifiedClientCertificate, Log))
         : null;
@@ -133,12 +132,12 @@ internal abstract partial class FastCgiRequest :
         }
     }
 
-    /// <summary>Stores what was made when it was asked for: all threads get the one that was stored first.</summary>
+    /// <summary>Stores a lazily created value: all threads get the one that was stored first.</summary>
     private static T Keep<T>(ref T? kept, T made)
         where T : class
         => Interlocked.CompareExchange(ref kept, made, null) ?? made;
 
-    /// <summary>The id that the front-end has given the request, if it is asked for and fit for logs.</summary>
+    /// <summary>Gets the front-end's id of the request, if configured and safe to log.</summary>
     private string? GetFrontEndIdentifier()
     {
         if (string.IsNullOrEmpty(Server.Options.TraceIdentifierParameter))
@@ -148,7 +147,6 @@ internal abstract partial class FastCgiRequest :
         return HttpCharacters.IsTraceIdentifier(identifier) ? identifier : null;
     }
 
-    /// <summary>The Host header as it came.</summary>
     public string? GetHostAsSent() => _head.HostOffset < 0 ? null : Parameters.GetHost(_head.HostOffset);
 
     void IUserObserver.ReportUserNotTaken(string userParameter, string typeParameter)

@@ -3,28 +3,33 @@ using Microsoft.AspNetCore.Http;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>What is different about requests in the other roles than Responder.</content>
-internal abstract partial class FastCgiRequest : IFastCgiFilterFeature
+/// <content>Features that only FastCGI has: the parameters, the web server's error log, and the roles Authorizer and Filter.</content>
+internal abstract partial class FastCgiRequest : IFastCgiRequestFeature, IFastCgiFilterFeature
 {
-    // The request whose authorizer this flow of execution is in: what else the application does meanwhile must not answer for it.
+    // The request whose authorizer this execution flow is in. Other work of the application must not answer for it.
     private static readonly AsyncLocal<FastCgiRequest?> s_asked = new();
 
     /// <summary>
-    /// Whether an answer of this status may be sent to a request in the role Authorizer, where any status below 400 could allow it: only the
-    /// authorizer that was asked first may give one, while it is asked.
+    /// Whether a response with this status may be sent to an Authorizer request. Any status below 400 could allow access, so only the first
+    /// authorizer may send one, and only while it runs.
     /// </summary>
     public bool MayAnswerAuthorizer(int statusCode)
         => statusCode >= StatusCodes.Status400BadRequest || (s_asked.Value == this && _lazy is { Authorization: AuthorizationPhase.Asked });
 
-    /// <summary>An authorizer is asked. A second one cannot allow the request: it is asked about another path, such as that of an error page.</summary>
+    /// <summary>Begins an authorizer. A second one cannot allow the request: it checks another path, such as that of an error page.</summary>
     public void BeginAuthorization()
     {
         Lazy.Authorization = Lazy.Authorization == AuthorizationPhase.NotAsked ? AuthorizationPhase.Asked : AuthorizationPhase.Over;
         s_asked.Value = this;
     }
 
-    /// <summary>The authorizer has answered: what it allows has been sent, and nothing that follows can allow the request.</summary>
+    /// <summary>Ends the authorizer. Its permission has been sent, and nothing later can allow the request.</summary>
     public void EndAuthorization() => Lazy.Authorization = AuthorizationPhase.Over;
+
+    IReadOnlyList<KeyValuePair<string, string>> IFastCgiRequestFeature.Parameters
+        => _lazy?.ParameterList ?? Keep(ref Lazy.ParameterList, Parameters.GetVariables());
+
+    TextWriter IFastCgiRequestFeature.StandardError => Response.OpenStandardError();
 
     Stream IFastCgiFilterFeature.Data => _lazy?.Data ?? Keep(ref Lazy.Data, new FilterData(Input));
 
@@ -37,7 +42,7 @@ internal abstract partial class FastCgiRequest : IFastCgiFilterFeature
 
     private RequestInput CreateInput()
     {
-        // The body goes to whoever answers the request; an authorizer gets none, whatever its params say.
+        // The body belongs to the handler of the request. An authorizer gets none, whatever its params say.
         if (Role == FastCgiRole.Authorizer)
             _head.ContentLength = null;
 

@@ -2,10 +2,10 @@ using FastCgi.AspNetCore.Diagnostics;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>What is shown of the request. Only who looks at the status pays for it.</content>
+/// <content>The request as the status shows it. It costs nothing until the status is read.</content>
 internal abstract partial class FastCgiRequest
 {
-    // All of it is a client's, and may be as long as all params together.
+    // Clients control this text, which may be as long as all params together.
     private const int MaxPath = 500;
     private const int MaxShortText = 50;
 
@@ -15,7 +15,7 @@ internal abstract partial class FastCgiRequest
         if (!HasAllParameters)
             return new RequestDescription(Connection.Id, Id, Sequence, string.Empty, string.Empty, null, age, RequestActivity.ReceivingParameters, 0, 0);
 
-        // The path without the query, in which there may be a secret.
+        // Without the query, which may contain a secret.
         return new RequestDescription(
             Connection.Id,
             Id,
@@ -29,13 +29,42 @@ internal abstract partial class FastCgiRequest
             Response.BytesWritten);
     }
 
-    private RequestActivity GetActivity(ConnectionScope connection)
-    {
-        if (Place == RequestPlace.Queued)
-            return RequestActivity.Queued;
-        if (Response.Output.IsFlushWaiting(connection))
-            return RequestActivity.WaitingForClient;
-
-        return Input.IsReading ? RequestActivity.WaitingForBody : RequestActivity.Running;
-    }
+    private RequestActivity GetActivity(ConnectionScope connection) => Place == RequestPlace.Queued ? RequestActivity.Queued
+        : Response.Output.IsFlushWaiting(connection) ? RequestActivity.WaitingForClient
+        : Input.IsReading ? RequestActivity.WaitingForBody : RequestActivity.Running;
 }
+
+internal enum RequestActivity : byte
+{
+    /// <summary>Its params are arriving.</summary>
+    ReceivingParameters,
+
+    /// <summary>It waits for a slot.</summary>
+    Queued,
+
+    /// <summary>The application runs it, or awaits something of its own.</summary>
+    Running,
+
+    /// <summary>The application waits for more of the body.</summary>
+    WaitingForBody,
+
+    /// <summary>The application waits until the web server takes what it has written.</summary>
+    WaitingForClient,
+}
+
+internal static class RequestActivities
+{
+    public static string GetText(this RequestActivity activity) => activity switch
+    {
+        RequestActivity.ReceivingParameters => "receiving parameters",
+        RequestActivity.Queued => "in the queue",
+        RequestActivity.WaitingForBody => "waiting for the body",
+        RequestActivity.WaitingForClient => "waiting for the web server to take the answer",
+        _ => "in the application",
+    };
+}
+
+/// <summary>A request as the status shows it.</summary>
+internal sealed record RequestDescription(
+    string ConnectionId, ushort Id, uint Sequence, string Method, string Path, string? Client, TimeSpan Age, RequestActivity Activity,
+    long BytesRead, long BytesWritten);

@@ -6,9 +6,8 @@ using Microsoft.Extensions.Logging;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// One request: the params while they come, then the feature collection that the application works with, and the lock of all that belongs to it.
-/// Its parts: <c>.Features</c> is the collection, <c>.Request</c> what came, <c>.Body</c> the request body as features,
-/// <c>.Lifetime</c> its phases and how it is aborted; <see cref="FastCgiRequest{TContext}"/> runs the application.
+/// One request: first its params, then the feature collection for the application, and the lock of everything that belongs to it. Parts:
+/// <c>.Features</c> (the collection), <c>.Request</c>, <c>.Body</c> and <c>.Lifetime</c>. <see cref="FastCgiRequest{TContext}"/> runs the application.
 /// </summary>
 internal abstract partial class FastCgiRequest(ServerContext server, RequestConnection connection, in RequestStart start) : RequestLock, IFeatureCollection
 {
@@ -19,48 +18,39 @@ internal abstract partial class FastCgiRequest(ServerContext server, RequestConn
 
     public RequestConnection Connection => connection;
 
-    /// <summary>The request id on that connection.</summary>
     public ushort Id { get; } = start.Id;
 
-    /// <summary>What the web server wants.</summary>
     public FastCgiRole Role { get; } = start.Role;
 
-    /// <summary>Whether the web server keeps the connection after this request.</summary>
     public bool KeepConnection { get; } = start.KeepConnection;
 
-    /// <summary>Which request of its connection it is.</summary>
+    /// <summary>The number of the request on its connection.</summary>
     public uint Sequence { get; } = start.Sequence;
 
-    /// <summary>When BEGIN_REQUEST came, by the clock of the server.</summary>
     public long BeganAt { get; } = start.BeganAt;
 
     public RequestParameters Parameters { get; private set; } = new(server.Mapping);
 
-    /// <summary>The headers as they came.</summary>
+    /// <summary>The headers as received.</summary>
     public IHeaderDictionary Headers => _headers ?? Keep(ref _headers, new RequestHeaders(this));
 
-    /// <summary>The response; from when all params have come.</summary>
+    /// <summary>Set when the params are complete.</summary>
     public FastCgiResponse Response { get; private set; } = null!;
 
-    /// <summary>Why the server answers the request itself, if it does.</summary>
+    /// <summary>Why the server answers the request itself, if so.</summary>
     public RequestRejection Rejection { get; private set; }
 
-    /// <summary>The request that is started after this one, while both wait to be.</summary>
     public FastCgiRequest? NextReady { get; set; }
 
-    /// <summary>How the request counts against the limit of concurrent requests. Of <see cref="RequestAdmission"/>.</summary>
     public RequestPlace Place { get; set; }
 
-    /// <summary>What the params say.</summary>
     public ref readonly RequestHead Head => ref _head;
 
-    /// <summary>The path behind the base; <see langword="null"/> if the request is rejected.</summary>
+    /// <summary>The path after the base; <see langword="null"/> if the request is rejected.</summary>
     public string? Path => _head.Path;
 
     public ILogger Log => server.Log;
 
-    /// <summary>Takes a piece of the params.</summary>
-    /// <param name="content">The piece.</param>
     /// <param name="isWhole">Whether it is the whole content of its record.</param>
     public void AppendParameters(ReadOnlySpan<byte> content, bool isWhole)
     {
@@ -73,14 +63,14 @@ internal abstract partial class FastCgiRequest(ServerContext server, RequestConn
             Parameters.Append(content, isWhole);
     }
 
-    /// <summary>The server answers the request itself. The first reason counts.</summary>
+    /// <summary>Makes the server answer the request itself. The first reason counts.</summary>
     public void Reject(RequestRejection rejection)
     {
         if (Rejection == RequestRejection.None)
             Rejection = rejection;
     }
 
-    /// <summary>The params are complete, or all that will be looked at: maps them and gets ready to be executed.</summary>
+    /// <summary>Maps the params, which are complete or rejected, and makes the request ready.</summary>
     public void Prepare(ConnectionScope scope)
     {
         Parameters.Complete();
@@ -91,20 +81,17 @@ internal abstract partial class FastCgiRequest(ServerContext server, RequestConn
 
         Response = new FastCgiResponse(this, isHead: ReferenceEquals(_head.Method, HttpMethods.Head));
         Input = CreateInput();
-        BecomeReady(scope);
+        Volatile.Write(ref _phase, (int)RequestPhase.Waiting);
     }
 
-    /// <summary>
-    /// Calls the application, or answers a request that is rejected, unless another thread does or the request is aborted. It never throws.
-    /// </summary>
-    /// <returns>Whether there is nothing left to do; if not, the application awaits something, and goes on later.</returns>
+    /// <summary>Calls the application, or answers a rejected request, unless another thread does or the request is aborted. Never throws.</summary>
+    /// <returns>Whether the request is finished. If not, the application awaits something.</returns>
     public abstract bool Execute();
 
-    /// <summary>Executes the request on a thread that nobody waits for.</summary>
     public void RunLater() => server.Runner.Run(this);
 
-    /// <summary>Lets the application choose how headers beyond ASCII are decoded.</summary>
-    /// <returns>Whether the request can be given to it.</returns>
+    /// <summary>Lets the application choose how non-ASCII headers are decoded.</summary>
+    /// <returns>Whether the request can be passed to it.</returns>
     protected bool TryDecodeHeaders()
     {
         if (server.Mapping.RequestHeaderEncodingSelector is not null)
@@ -113,5 +100,6 @@ internal abstract partial class FastCgiRequest(ServerContext server, RequestConn
     }
 
     private bool IsPing(string path)
-        => Rejection == RequestRejection.None && _head.Path == path && Role == FastCgiRole.Responder && (HttpMethods.IsGet(_head.Method) || HttpMethods.IsHead(_head.Method));
+        => Rejection == RequestRejection.None && _head.Path == path && Role == FastCgiRole.Responder
+            && (HttpMethods.IsGet(_head.Method) || HttpMethods.IsHead(_head.Method));
 }

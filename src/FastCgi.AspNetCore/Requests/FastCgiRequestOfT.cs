@@ -4,17 +4,17 @@ using Microsoft.AspNetCore.Hosting.Server;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>Runs the application for a request, and ends it.</summary>
+/// <summary>Runs the application for a request.</summary>
 /// <remarks>
-/// It is no <c>IHostContextContainer</c>: hosting would keep its <c>HttpContext</c> for the next request, where an application that has kept it
-/// would read and change what belongs to another client.
+/// It does not implement <c>IHostContextContainer</c>: hosting would reuse its <c>HttpContext</c> for the next request, so an application that has
+/// kept it could read and change another client's data.
 /// </remarks>
 internal sealed class FastCgiRequest<TContext>(
     ServerContext server, IHttpApplication<TContext> application, RequestConnection connection, in RequestStart start)
     : FastCgiRequest(server, connection, in start)
     where TContext : notnull
 {
-    // Of hosting, and so a class: where another one's is a value, it is boxed.
+    // Hosting's context is a class; a value of another host is boxed.
     private object? _context;
 
     public override bool Execute()
@@ -45,7 +45,7 @@ internal sealed class FastCgiRequest<TContext>(
             return true;
         }
 
-        // Middleware may return no task at all.
+        // Middleware may return null.
         if (task is null || task.IsCompleted)
         {
             RequestCompletion.Complete(this, GetException(task));
@@ -84,7 +84,7 @@ internal sealed class FastCgiRequest<TContext>(
 
         try
         {
-            // Of a task that was cancelled, only this has the exception that did it, which says where.
+            // For a cancelled task, only this gives the original exception with its stack trace.
             task.GetAwaiter().GetResult();
             return null;
         }
@@ -94,7 +94,7 @@ internal sealed class FastCgiRequest<TContext>(
         }
     }
 
-    /// <summary>The rest runs in the application's execution context, where its log scopes and its activity are.</summary>
+    /// <summary>Continues in the application's execution context, which has its log scopes and activity.</summary>
     private async Task AwaitAsync(Task task)
     {
         await task.ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing | ConfigureAwaitOptions.ContinueOnCapturedContext);

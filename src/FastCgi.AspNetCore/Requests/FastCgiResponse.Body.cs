@@ -6,27 +6,22 @@ using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>What the application writes, through <c>Response.Body</c> and <c>Response.BodyWriter</c> alike.</content>
+/// <content>The response body, written through <c>Response.Body</c> and <c>Response.BodyWriter</c> alike.</content>
 internal sealed partial class FastCgiResponse
 {
     private ResponseBodyWriter? _writer;
     private ResponseBodyStream? _stream;
-    private long _bytesWritten;
 
-    /// <inheritdoc/>
     public PipeWriter Writer => _writer ??= new ResponseBodyWriter(this);
 
-    /// <inheritdoc/>
     public Stream Stream => _stream ??= new ResponseBodyStream(this);
 
-    /// <summary>Whether the application may use synchronous writes.</summary>
     public bool AllowSynchronousIO { get; set; }
 
-    /// <summary>What the application has written, be it sent or not.</summary>
-    public long BytesWritten => _bytesWritten;
+    /// <summary>The bytes that the application has written, sent or not.</summary>
+    public long BytesWritten { get; private set; }
 
-#pragma warning disable CS0618 // IHttpResponseFeature.Body is obsolete for applications, yet a server must have it.
-    /// <inheritdoc/>
+#pragma warning disable CS0618 // IHttpResponseFeature.Body is obsolete for applications, but a server must implement it.
     Stream IHttpResponseFeature.Body
     {
         get => _lazy?.ReplacedBody ?? Stream;
@@ -36,83 +31,63 @@ internal sealed partial class FastCgiResponse
 
     public Memory<byte> GetMemory(int sizeHint)
     {
-        using (var scope = _request.EnterLock())
-        {
-            ThrowIfNotWritable();
-            return _output.GetMemory(scope, sizeHint);
-        }
+        using var scope = _request.EnterLock();
+        ThrowIfNotWritable();
+        return _output.GetMemory(scope, sizeHint);
     }
 
-    /// <summary>Takes what was written to memory. It does not start the response.</summary>
+    /// <summary>Takes what was written to the memory. Does not start the response.</summary>
     public void Advance(int count)
     {
         var declared = DeclaredLength;
-        using (var scope = _request.EnterLock())
-        {
-            ThrowIfOver();
-            _output.CheckAdvance(scope, count);
-            CountWrite(count, declared);
-            if (HasStarted && !CanWriteBody)
-                RefuseBody();
-            else
-                _output.Advance(scope, count);
-        }
+        using var scope = _request.EnterLock();
+        ThrowIfOver();
+        _output.CheckAdvance(scope, count);
+        CountWrite(count, declared);
+        if (HasStarted && !CanWriteBody)
+            RefuseBody();
+        else
+            _output.Advance(scope, count);
     }
 
-    /// <summary>The bytes that were written and not flushed.</summary>
     public long GetUnflushedBytes()
     {
-        using (var scope = _request.EnterLock())
-        {
-            ThrowIfOver();
-            return _output.GetUnflushedLength(scope);
-        }
+        using var scope = _request.EnterLock();
+        ThrowIfOver();
+        return _output.GetUnflushedLength(scope);
     }
 
     public ValueTask<FlushResult> WriteAsync(ReadOnlyMemory<byte> source, CancellationToken cancellationToken)
-    {
-        if (cancellationToken.IsCancellationRequested)
-            return ValueTask.FromCanceled<FlushResult>(cancellationToken);
+        => WriteAsync(source, isWrite: true, cancellationToken);
 
-        return HasOnStarting && !HasStarted
-            ? WriteSlowAsync(source, cancellationToken)
-            : Write(source.Span, isWrite: true, cancellationToken);
-    }
+    /// <summary>Sends what was written, and the header block if necessary.</summary>
+    public ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken) => WriteAsync(default, isWrite: false, cancellationToken);
 
-    /// <summary>Sends what was written, and the header block if it was not sent.</summary>
-    public ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken)
-    {
-        if (cancellationToken.IsCancellationRequested)
-            return ValueTask.FromCanceled<FlushResult>(cancellationToken);
-
-        return HasOnStarting && !HasStarted
-            ? FlushSlowAsync(cancellationToken)
-            : Write(default, isWrite: false, cancellationToken);
-    }
-
-    /// <summary>Makes the pending or the next flush return as cancelled.</summary>
+    /// <summary>Makes the pending flush, or the next one, return as cancelled.</summary>
     public void CancelPendingFlush()
     {
-        using (var scope = _request.EnterLock())
-        {
-            ThrowIfOver();
-            _output.CancelPendingFlush(scope);
-        }
+        using var scope = _request.EnterLock();
+        ThrowIfOver();
+        _output.CancelPendingFlush(scope);
     }
 
-    private async ValueTask<FlushResult> WriteSlowAsync(ReadOnlyMemory<byte> source, CancellationToken cancellationToken)
+    private ValueTask<FlushResult> WriteAsync(ReadOnlyMemory<byte> source, bool isWrite, CancellationToken cancellationToken)
+    {
+        if (cancellationToken.IsCancellationRequested)
+            return ValueTask.FromCanceled<FlushResult>(cancellationToken);
+
+        return HasOnStarting && !HasStarted
+            ? WriteSlowAsync(source, isWrite, cancellationToken)
+            : Write(source.Span, isWrite, cancellationToken);
+    }
+
+    private async ValueTask<FlushResult> WriteSlowAsync(ReadOnlyMemory<byte> source, bool isWrite, CancellationToken cancellationToken)
     {
         await FireOnStartingAsync();
-        return await Write(source.Span, isWrite: true, cancellationToken);
+        return await Write(source.Span, isWrite, cancellationToken);
     }
 
-    private async ValueTask<FlushResult> FlushSlowAsync(CancellationToken cancellationToken)
-    {
-        await FireOnStartingAsync();
-        return await Write(default, isWrite: false, cancellationToken);
-    }
-
-    /// <summary>Starts the response if need be, stages what is written, and flushes: under one lock.</summary>
+    /// <summary>Starts the response if necessary, stages the bytes, and flushes, under one lock.</summary>
     private ValueTask<FlushResult> Write(ReadOnlySpan<byte> source, bool isWrite, CancellationToken cancellationToken)
     {
         ResponseOutput.FlushOutcome outcome;
@@ -147,10 +122,10 @@ internal sealed partial class FastCgiResponse
         if (length is null)
         {
             // Without a Content-Length, most responses are written at once.
-            return _bytesWritten > 0 && !_isBufferingDisabled && _output.NeedsHeaderBlock;
+            return BytesWritten > 0 && !_isBufferingDisabled && _output.NeedsHeaderBlock;
         }
 
-        if (length != _bytesWritten)
+        if (length != BytesWritten)
             return false;
 
         _request.OnAnswered();
@@ -158,30 +133,29 @@ internal sealed partial class FastCgiResponse
     }
 
     /// <summary>
-    /// What the application has declared so far. Asked for without the lock, because before the response starts the headers may be the
-    /// application's own.
+    /// The length that is declared so far. Read without the lock, because the headers may be the application's own until the response starts.
     /// </summary>
-    private long? DeclaredLength => HasStarted ? _headers.DeclaredLength : _applicationHeaders.ContentLength;
+    private long? DeclaredLength => HasStarted ? _headers.DeclaredLength : Headers.ContentLength;
 
-    /// <summary>Counts bytes against the declared length; those past it are refused before any of them is taken.</summary>
+    /// <summary>Counts bytes against the declared length. Excess bytes are refused before any is taken.</summary>
     private void CountWrite(long length, long? declared)
     {
         CheckWrite(length, declared);
-        _bytesWritten += length;
+        BytesWritten += length;
     }
 
     private void CheckWrite(long length, long? declared)
     {
-        if (_bytesWritten + length > declared && (length > 0 || CanWriteBody))
+        if (BytesWritten + length > declared && (length > 0 || CanWriteBody))
         {
             throw new InvalidOperationException(
-                $"Response Content-Length mismatch: too many bytes written ({_bytesWritten + length} of {declared}).");
+                $"Response Content-Length mismatch: too many bytes written ({BytesWritten + length} of {declared}).");
         }
     }
 
     private void RefuseBody()
     {
-        // An answer to HEAD is written like any other; how much is noted at its end.
+        // A response to HEAD is written like any other. The end logs how much.
         if (!_isHead)
             throw new InvalidOperationException($"Writing to the response body is invalid for responses with status code {_statusCode}.");
     }

@@ -7,13 +7,11 @@ using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>How the response ends: as the application made it, or as an error of the server's own.</content>
+/// <content>The end of the response: the application's, or an error of the server.</content>
 internal sealed partial class FastCgiResponse
 {
-    /// <inheritdoc/>
     public Task CompleteAsync() => CompleteAsync(exception: null).AsTask();
 
-    /// <summary>Completes the response while the application may go on.</summary>
     public async ValueTask CompleteAsync(Exception? exception)
     {
         using (_request.EnterLock())
@@ -35,8 +33,8 @@ internal sealed partial class FastCgiResponse
         _request.EndInput();
     }
 
-    /// <summary>Ends the response when the application has returned, unless that has been done: the end is queued and sent.</summary>
-    /// <exception cref="InvalidOperationException">The application has written less than its Content-Length, or what cannot be sent.</exception>
+    /// <summary>Queues and sends the end after the application has returned, unless the response is already complete.</summary>
+    /// <exception cref="InvalidOperationException">The body is shorter than its Content-Length, or the response cannot be sent.</exception>
     public void Finish()
     {
         SetZeroLengthOfReplacedHeaders();
@@ -53,7 +51,7 @@ internal sealed partial class FastCgiResponse
         OnEnded(ended);
     }
 
-    /// <summary>Ends the response so that the client sees that the rest is missing.</summary>
+    /// <summary>Ends the response so that the client sees that it is incomplete.</summary>
     public void Cut()
     {
         EndedRequest ended;
@@ -63,12 +61,11 @@ internal sealed partial class FastCgiResponse
     }
 
     /// <summary>
-    /// Makes another response of one that has not started, and ends it: an answer of the server's own, without a body unless one is given.
-    /// In one step, so that nothing of it is an application's that goes on in another thread.
+    /// Replaces a response that has not started with one of the server, and ends it. In one step, so that no other thread of the application can
+    /// change it.
     /// </summary>
-    /// <param name="statusCode">Its status.</param>
-    /// <param name="body">Its body, in ASCII.</param>
-    /// <param name="status">What END_REQUEST says.</param>
+    /// <param name="body">An ASCII body, if any.</param>
+    /// <param name="status">The protocol status of END_REQUEST.</param>
     /// <returns>Whether the response had not started.</returns>
     public bool TryFinishAsError(int statusCode, string? body = null, ProtocolStatus status = ProtocolStatus.RequestComplete)
     {
@@ -111,7 +108,7 @@ internal sealed partial class FastCgiResponse
         var hasFailed = _request.ApplicationError is not null;
         using var scope = EnterToStart(out var head, isPrepared: !hasFailed);
         ThrowIfOver();
-        // What was started and failed cannot be completed: the end of the request cuts it.
+        // A response that has started and failed cannot be completed: the end of the request cuts it.
         if (IsCompleted || (hasFailed && HasStarted))
             return false;
 
@@ -123,28 +120,28 @@ internal sealed partial class FastCgiResponse
         return true;
     }
 
-    // Under the lock, because another thread may have declared a length since anybody looked.
+    // Under the lock, because another thread may have changed the length.
     private void ThrowIfTooShort(RequestScope scope, in PreparedHead head)
     {
         var declared = HasStarted ? _headers.DeclaredLength : (head.Headers ?? _headers).DeclaredLength;
-        if (_bytesWritten < declared && !_isHead && _statusCode != StatusCodes.Status304NotModified)
-            throw new InvalidOperationException($"Response Content-Length mismatch: too few bytes written ({_bytesWritten} of {declared}).");
+        if (BytesWritten < declared && !_isHead && _statusCode != StatusCodes.Status304NotModified)
+            throw new InvalidOperationException($"Response Content-Length mismatch: too few bytes written ({BytesWritten} of {declared}).");
     }
 
     private void OnEnded(in EndedRequest ended)
     {
         ended.Send();
         AdviseOnStart();
-        if (_bytesWritten > 0 && _isHead)
-            _request.Log.HeadBodyWritten(_request.Connection.Id, _request.TraceIdentifier, _bytesWritten);
+        if (BytesWritten > 0 && _isHead)
+            _request.Log.HeadBodyWritten(_request.Connection.Id, _request.TraceIdentifier, BytesWritten);
     }
 
     private EndedRequest End(RequestScope scope, in PreparedHead head, ProtocolStatus status)
     {
         if (!HasStarted)
         {
-            // In the headers, for what looks at them later: the request log.
-            if (_bytesWritten == 0 && head.Headers is null && _headers.DeclaredLength is null && CanHaveContentLength)
+            // In the headers, so that the request log sees it later.
+            if (BytesWritten == 0 && head.Headers is null && _headers.DeclaredLength is null && CanHaveContentLength)
                 _headers.ContentLength = 0;
             Start(scope, in head, writeLength: 0);
         }
@@ -154,10 +151,10 @@ internal sealed partial class FastCgiResponse
 
     private void SetZeroLengthOfReplacedHeaders()
     {
-        if (!ReferenceEquals(_applicationHeaders, _headers) && !HasStarted && _bytesWritten == 0
-            && _applicationHeaders.ContentLength is null && CanHaveContentLength)
+        if (!ReferenceEquals(Headers, _headers) && !HasStarted && BytesWritten == 0
+            && Headers.ContentLength is null && CanHaveContentLength)
         {
-            _applicationHeaders.ContentLength = 0;
+            Headers.ContentLength = 0;
         }
     }
 
@@ -166,15 +163,15 @@ internal sealed partial class FastCgiResponse
         _lazy?.OnStarting.Clear();
         _output.ClearStaged(scope);
         _headers.Restart(scope);
-        // The application's may have been what failed.
+        // The application's selector may be what failed.
         _headers.EncodingSelector = null;
-        _applicationHeaders = _headers;
+        Headers = _headers;
         _isBufferingDisabled = false;
         _isOffloaded = false;
         if (_lazy is not null)
             _lazy.ReasonPhrase = null;
         _statusCode = statusCode;
-        _bytesWritten = 0;
+        BytesWritten = 0;
         if (statusCode == StatusCodes.Status405MethodNotAllowed)
             _headers[Known.Allow] = HttpMethods.Options;
         if (statusCode == StatusCodes.Status503ServiceUnavailable)

@@ -6,13 +6,12 @@ using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>Files as bodies: sent by the web server where it can, else read and written in turns.</content>
+/// <content>Files as bodies: the web server sends them if it can; otherwise the server reads and writes them.</content>
 internal sealed partial class FastCgiResponse
 {
-    // The web server sends the file, so that the response that it gets is a 200, whatever range it makes of it.
+    // The web server sends the file. It gets a 200, whatever range it makes of it.
     private bool _isOffloaded;
 
-    /// <inheritdoc/>
     public async Task SendFileAsync(string path, long offset, long? count, CancellationToken cancellationToken = default)
     {
         var part = FilePart.Check(path, offset, count);
@@ -29,25 +28,25 @@ internal sealed partial class FastCgiResponse
         if (Settings.SendFileOffload is not { } offload || IsAuthorizer || HasStarted)
             return false;
 
-        // They have the last word on status and headers.
+        // Callbacks may still change status and headers.
         await FireOnStartingAsync();
         var (statusCode, version) = (_statusCode, _headers.Version);
-        if (!offload.TryGetHeader(part, statusCode, _request.Headers, _applicationHeaders, out var header, out var obstacle))
+        if (!offload.TryGetHeader(part, statusCode, _request.Headers, Headers, out var header, out var obstacle))
         {
             _request.Log.FileStreamed(_request.Connection.Id, _request.TraceIdentifier, part.File.FullName, obstacle);
             return false;
         }
 
-        // A dictionary that the application has put in place of ours is its own: no lock is held when it is called.
-        var headers = _applicationHeaders;
+        // A header dictionary of the application is called without the lock.
+        var headers = Headers;
         var isReplaced = !ReferenceEquals(headers, _headers);
         var declared = headers.ContentLength;
         using (var scope = _request.EnterLock())
         {
             ThrowIfOver();
-            if (HasStarted || _isOffloaded || _bytesWritten > 0 || _request.ApplicationError is not null)
+            if (HasStarted || _isOffloaded || BytesWritten > 0 || _request.ApplicationError is not null)
                 return false;
-            // Another thread has changed what it was decided by.
+            // Another thread has changed what the decision was based on.
             if (_statusCode != statusCode || _headers.Version != version)
                 return false;
 
@@ -55,14 +54,14 @@ internal sealed partial class FastCgiResponse
             _isOffloaded = true;
             if (!isReplaced)
                 _headers.SetOffload(scope, header);
-            // From here on they are final, as those of a response that has started.
+            // From here on they are final, as if the response had started.
             _headers.MakeReadOnly(scope);
         }
 
         if (isReplaced)
             SetOffload(headers, header);
         _request.Log.FileOffloaded(_request.Connection.Id, _request.TraceIdentifier, part.File.FullName, header.Value);
-        // The end goes with the header block: nginx closes the connection as soon as it has read that.
+        // The end is sent with the header block, after which nginx closes the connection.
         await CompleteAsync(exception: null);
         return true;
     }
@@ -76,10 +75,10 @@ internal sealed partial class FastCgiResponse
 
     private async Task StreamFileAsync(string path, long offset, long? count, CancellationToken cancellationToken)
     {
-        // Not asynchronously: on Unix that is a read on another thread, for each of these that the cache answers in microseconds.
+        // Synchronously: on Unix, an asynchronous read blocks another thread, while the cache answers most in microseconds.
         using var file = File.OpenHandle(path, FileMode.Open, FileAccess.Read, FileShare.ReadWrite, FileOptions.SequentialScan);
         ThrowIfForThreads(file, path);
-        // Not memory of the response: a read that an application does not wait for could outlive it.
+        // Not the response's memory: if the application does not await this, a read could outlive the response.
         var buffer = ArrayPool<byte>.Shared.Rent(ResponseStaging.MaxLeaseLength);
         try
         {
@@ -107,19 +106,20 @@ internal sealed partial class FastCgiResponse
         }
     }
 
-    /// <summary>Clients that take files slowly keep them open, in any number: without the last descriptors .NET would end the process.</summary>
+    /// <summary>Slow clients keep any number of files open. Without the last descriptors, .NET would end the process.</summary>
     private void ThrowIfForThreads(SafeFileHandle file, string path)
     {
         if (Settings.GetMaxDescriptors?.Invoke() is { } limit && file.DangerousGetHandle() >= DescriptorHeadroom.CountForFiles(limit))
             throw new IOException(string.Create(
                 CultureInfo.InvariantCulture,
-                $"The file '{path}' is not sent: Too many open files. The last of the {limit} descriptors that the process may have are left to threads. Raise LimitNOFILE= of the systemd unit, or ulimit -n."));
+                $"The file '{path}' is not sent: Too many open files. The last of the {limit} descriptors of the process are reserved for threads. "
+                    + $"Raise LimitNOFILE= of the systemd unit, or ulimit -n."));
     }
 
-    /// <summary>Without a count the end of the file is the end, wherever it is by now.</summary>
+    /// <summary>Without a count, the current end of the file counts.</summary>
     private static void ThrowIfCounted(string path, long? count, long rest)
     {
         if (count is not null)
-            throw new IOException($"The file '{path}' has become shorter while it was sent: {rest} of {count} bytes are missing.");
+            throw new IOException($"The file '{path}' was truncated while it was sent: {rest} of {count} bytes are missing.");
     }
 }

@@ -4,13 +4,12 @@ using Microsoft.AspNetCore.Http;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <content>How status and headers become final: at the first flush or write, or when the application says so, or at its end.</content>
+/// <content>How status and headers become final: at the first flush or write, on request, or at the end.</content>
 internal sealed partial class FastCgiResponse
 {
-    // Of an application that changes its headers each time it is asked for their encoding.
+    // Bounds retries if the application changes its headers whenever it is asked for their encoding.
     private const int MaxPreparations = 8;
 
-    /// <inheritdoc/>
     public Task StartAsync(CancellationToken cancellationToken = default)
     {
         cancellationToken.ThrowIfCancellationRequested();
@@ -28,10 +27,10 @@ internal sealed partial class FastCgiResponse
         }
     }
 
-    /// <summary>The calls of OnStarting callbacks that are under way, though the application may not wait for them.</summary>
+    /// <summary>The OnStarting callbacks that are running, although the application may not await them.</summary>
     public Task? Starting => _lazy is { } lazy ? Volatile.Read(ref lazy.Starting) : null;
 
-    /// <summary>Calls the OnStarting callbacks. The first that throws is an error of the application, and those behind it are not called.</summary>
+    /// <summary>Calls the OnStarting callbacks. If one throws, that is an application error, and the rest are skipped.</summary>
     public Task FireOnStartingAsync()
     {
         var calls = CallOnStartingAsync();
@@ -69,15 +68,12 @@ internal sealed partial class FastCgiResponse
 
     private bool TryPopOnStarting(out (Func<object, Task> Callback, object State) callback)
     {
-        using (_request.EnterLock())
-        {
-            ThrowIfOver();
-            callback = HasOnStarting ? _lazy!.OnStarting.Pop() : default;
-            return callback.Callback is not null;
-        }
+        using var scope = _request.EnterLock();
+        ThrowIfOver();
+        callback = HasOnStarting ? _lazy!.OnStarting.Pop() : default;
+        return callback.Callback is not null;
     }
 
-    /// <inheritdoc/>
     public void DisableBuffering() => _isBufferingDisabled = true;
 
     private async Task FireAndStartAsync()
@@ -98,16 +94,16 @@ internal sealed partial class FastCgiResponse
         AdviseOnStart();
     }
 
-    /// <summary>Takes the lock, to start the response if it has not started.</summary>
-    /// <param name="head">What was asked of the application before.</param>
-    /// <param name="isPrepared">Whether it is asked.</param>
+    /// <summary>Takes the lock in order to start the response.</summary>
+    /// <param name="head">What was prepared before.</param>
+    /// <param name="isPrepared">Whether to prepare it.</param>
     private RequestScope EnterToStart(out PreparedHead head, bool isPrepared = true)
     {
         for (var attempt = 1; ; attempt++)
         {
             head = isPrepared ? PrepareHead() : default;
             var scope = _request.EnterLock();
-            // What another thread has changed since is sent too.
+            // Another thread's later changes must be sent too.
             if (head.Headers is null || head.Version == _headers.Version || attempt == MaxPreparations)
                 return scope;
 
@@ -116,19 +112,19 @@ internal sealed partial class FastCgiResponse
     }
 
     /// <summary>
-    /// Calls what the application has put in place of the server's own: its header dictionary, its choice of encodings. Without the lock, and
-    /// without a change to anything, so that a thread that comes late does no harm.
+    /// Calls the application's replacements for the header dictionary and the encodings. Without the lock, and without changing anything, so that a
+    /// late thread does no harm.
     /// </summary>
     private PreparedHead PrepareHead()
     {
-        var isReplaced = !ReferenceEquals(_applicationHeaders, _headers);
+        var isReplaced = !ReferenceEquals(Headers, _headers);
         if (HasStarted || (!isReplaced && _headers.EncodingSelector is null))
             return default;
 
         var version = _headers.Version;
         var copyLock = new RequestLock();
         var headers = new ResponseHeaders(copyLock) { EncodingSelector = _headers.EncodingSelector };
-        foreach (var (name, value) in isReplaced ? _applicationHeaders.ToArray() : _headers.ToArray())
+        foreach (var (name, value) in isReplaced ? Headers.ToArray() : _headers.ToArray())
             headers[name] = value;
         bool isEventStream;
         using (var scope = copyLock.EnterLock())
@@ -137,7 +133,7 @@ internal sealed partial class FastCgiResponse
         return new PreparedHead(headers, encodedFields, isEventStream, version);
     }
 
-    /// <summary>Starts the response because the application wants to.</summary>
+    /// <summary>Starts the response on request of the application.</summary>
     private void StartByApplication(RequestScope scope, in PreparedHead head, int writeLength)
     {
         if (_request.ApplicationError is { } error)
@@ -146,18 +142,18 @@ internal sealed partial class FastCgiResponse
         Start(scope, in head, writeLength);
     }
 
-    /// <summary>Makes status and headers final.</summary>
-    /// <param name="head">What was prepared without it.</param>
-    /// <param name="writeLength">The bytes of the write that starts the response.</param>
+    /// <param name="head">What was prepared without the lock.</param>
+    /// <param name="writeLength">The length of the write that starts the response.</param>
     private void Start(RequestScope scope, in PreparedHead head, int writeLength)
     {
         if (_statusCode is < 200 or > 999)
             throw new InvalidOperationException($"A FastCGI response cannot have the status code {_statusCode}.");
-        // Some web servers allow access for any status of success, and none of these was meant as a permission.
+        // Some web servers allow access for any success status, but this response was not meant as a permission.
         if (IsAuthorizer && !_request.MayAnswerAuthorizer(SentStatusCode))
         {
             throw new InvalidOperationException(
-                $"A request in the role Authorizer was answered {SentStatusCode}, which could allow it, by something that is no authorizer. Use MapFastCgiAuthorizer.");
+                $"An Authorizer request was answered with status {SentStatusCode}, which could allow access, by something that is no authorizer. "
+                    + "Use MapFastCgiAuthorizer.");
         }
 
         var isEventStream = head.IsEventStream;
@@ -174,8 +170,8 @@ internal sealed partial class FastCgiResponse
             isEventStream = CompleteHeaders(scope, _headers);
         }
 
-        // Not before: of a response that could not start nothing was taken.
-        _bytesWritten += writeLength;
+        // Only now: if the response cannot start, nothing was taken.
+        BytesWritten += writeLength;
         if (isEventStream)
             Lazy.IsEventStream = true;
         _headers.MakeReadOnly(scope);
@@ -183,26 +179,26 @@ internal sealed partial class FastCgiResponse
         if (!CanWriteBody)
         {
             _output.ClearStaged(scope);
-            // nginx closes the connection as soon as it has the headers that answer HEAD.
+            // nginx closes the connection as soon as it has the headers of the response to HEAD.
             _request.OnAnswered();
         }
 
-        _hasStarted = true;
+        HasStarted = true;
     }
 
-    /// <summary>Adds what the server adds, and removes what the status does not allow.</summary>
-    /// <returns>Whether it is a stream of events.</returns>
+    /// <summary>Adds the server's headers and removes those that the status forbids.</summary>
+    /// <returns>Whether the response is an event stream.</returns>
     private bool CompleteHeaders(RequestScope scope, ResponseHeaders headers)
     {
         DropZeroLengthWithoutBody(headers);
-        // nginx would hold an event stream back until its buffers are full.
+        // nginx would buffer an event stream.
         var isEventStream = headers.AreOfEventStream;
         if (_isBufferingDisabled || isEventStream)
             headers.TryAppend(scope, "X-Accel-Buffering", "no");
         return isEventStream;
     }
 
-    /// <summary>Answers of some statuses have no body, so that a length other than 0 is a mistake, and 0 is left out of a 204.</summary>
+    /// <summary>Responses without a body must not declare a length other than 0, and a 204 none at all.</summary>
     private void DropZeroLengthWithoutBody(ResponseHeaders headers)
     {
         if (_statusCode is not (204 or 205) || headers.ContentLength is not { } contentLength)
@@ -219,17 +215,17 @@ internal sealed partial class FastCgiResponse
             headers.ContentLength = null;
     }
 
-    /// <summary>Tells that a stream of events has started. No lock is held.</summary>
+    /// <summary>Reports that an event stream has started. No lock is held.</summary>
     private void AdviseOnStart()
     {
         if (_lazy is { IsEventStream: true } lazy && Interlocked.Exchange(ref lazy.IsEventStream, false))
             _request.Server.Advise(_request, static (advisor, request) => advisor.OnEventStreamStarted(request));
     }
 
-    /// <summary>What was asked of the application before the response starts.</summary>
-    /// <param name="Headers">The headers, checked, where they are not the server's own collection as it is.</param>
-    /// <param name="EncodedFields">The header fields as bytes, where the application chooses encodings.</param>
-    /// <param name="IsEventStream">Whether the headers are those of a stream of events.</param>
-    /// <param name="Version">The version of the server's own collection that was seen.</param>
+    /// <summary>What the application supplied before the response starts; see <see cref="PrepareHead"/>.</summary>
+    /// <param name="Headers">The checked headers, unless they are the server's own collection.</param>
+    /// <param name="EncodedFields">The encoded header fields, if the application chooses encodings.</param>
+    /// <param name="IsEventStream">Whether they declare an event stream.</param>
+    /// <param name="Version">The version of the server's own collection.</param>
     private readonly record struct PreparedHead(ResponseHeaders? Headers, byte[]? EncodedFields, bool IsEventStream, int Version);
 }

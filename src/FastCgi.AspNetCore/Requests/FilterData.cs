@@ -2,7 +2,7 @@ using System.IO.Pipelines;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The stream FCGI_DATA of one request: the connection puts in what comes, the application reads.</summary>
+/// <summary>The FCGI_DATA stream of one request.</summary>
 internal sealed class FilterData(RequestInput input) : ReceivedStream
 {
     protected override ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken) => input.ReadDataAsync(cancellationToken);

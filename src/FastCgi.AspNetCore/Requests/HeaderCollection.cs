@@ -8,21 +8,17 @@ using Known = Microsoft.Net.Http.Headers.HeaderNames;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// Headers in the order they were added: an array that is searched from its start, which is fast for a dozen entries; a dictionary
-/// helps where there are more than <see cref="IndexThreshold"/>. Names compare ordinal and without regard to case. <c>Content-Length</c> as text and
-/// <see cref="ContentLength"/> are one value.
+/// Headers in the order they were added. A linear search is fast for a dozen entries; above <see cref="IndexThreshold"/>, a dictionary helps. Names
+/// are case-insensitive. The text of <c>Content-Length</c> and <see cref="ContentLength"/> are one value.
 /// </summary>
 /// <remarks>
-/// Every member takes the lock, because even an application of one thread at a time changes headers from two: for a handler that returns
-/// <c>Task&lt;string&gt;</c>, a minimal API sets the content type when the handler awaits for the first time, while what follows the await
-/// runs elsewhere.
+/// Every member takes the lock, because even an application that uses one thread at a time changes headers from two. If a handler returns
+/// <c>Task&lt;string&gt;</c>, a minimal API sets the content type at its first await, while the continuation runs on another thread.
 /// </remarks>
-/// <param name="requestLock">The lock of the request.</param>
 internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDictionary
 {
     private const int IndexThreshold = 24;
 
-    /// <summary>Of a body whose length nobody has told.</summary>
     protected const long UnknownLength = -1;
 
     private KeyValuePair<string, StringValues>[] _entries = [];
@@ -50,13 +46,12 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
 
     public ICollection<StringValues> Values => [.. ToArray().Select(static entry => entry.Value)];
 
-    /// <inheritdoc/>
     public virtual long? ContentLength
     {
         get
         {
             using (EnterToRead())
-                return StoredContentLength;
+                return DeclaredLength;
         }
 
         set
@@ -73,11 +68,13 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
         }
     }
 
-    protected int Version { get; private set; }
+    public int Version { get; private set; }
 
-    protected long? StoredContentLength => _contentLength == UnknownLength ? null : _contentLength;
+    /// <summary>The declared length. Once the headers are read-only, it needs no lock.</summary>
+    public long? DeclaredLength => _contentLength == UnknownLength ? null : _contentLength;
 
-    protected ReadOnlySpan<KeyValuePair<string, StringValues>> StoredEntries => _entries.AsSpan(0, _count);
+    /// <summary>The entries, in order. Once the headers are read-only, they need no lock.</summary>
+    public ReadOnlySpan<KeyValuePair<string, StringValues>> Entries => _entries.AsSpan(0, _count);
 
     public StringValues this[string key]
     {
@@ -91,7 +88,7 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
                 return;
             }
 
-            // Without the lock, because it may ask the application.
+            // Without the lock, because it may call the application.
             ThrowIfReadOnly();
             Validate(key, value);
             using var scope = EnterToChange();
@@ -101,7 +98,7 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
 
     StringValues IDictionary<string, StringValues>.this[string key]
     {
-        get => TryGetValue(key, out var value) ? value : throw new KeyNotFoundException($"The header '{key}' is not there.");
+        get => TryGetValue(key, out var value) ? value : throw new KeyNotFoundException($"The header '{key}' does not exist.");
         set => this[key] = value;
     }
 
@@ -114,7 +111,7 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
 
         using var scope = EnterToChange();
         if (Find(key) >= 0)
-            throw new ArgumentException($"The header '{key}' is there already.", nameof(key));
+            throw new ArgumentException($"The header '{key}' already exists.", nameof(key));
 
         if (value.Count > 0)
             Assign(scope, key, value);
@@ -122,21 +119,19 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
 
     public bool Remove(string key)
     {
-        using (EnterToChange())
-        {
-            var position = Find(key);
-            if (position < 0)
-                return false;
+        using var scope = EnterToChange();
+        var position = Find(key);
+        if (position < 0)
+            return false;
 
-            Version++;
-            _count--;
-            Array.Copy(_entries, position + 1, _entries, position, _count - position);
-            _entries[_count] = default;
-            _index = null;
-            if (IsContentLength(key))
-                _contentLength = UnknownLength;
-            return true;
-        }
+        Version++;
+        _count--;
+        Array.Copy(_entries, position + 1, _entries, position, _count - position);
+        _entries[_count] = default;
+        _index = null;
+        if (IsContentLength(key))
+            _contentLength = UnknownLength;
+        return true;
     }
 
     public void Clear()
@@ -149,12 +144,10 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
 
     public virtual bool TryGetValue(string key, [MaybeNullWhen(false)] out StringValues value)
     {
-        using (EnterToRead())
-        {
-            var position = key is null ? -1 : Find(key);
-            value = position < 0 ? default : _entries[position].Value;
-            return position >= 0;
-        }
+        using var scope = EnterToRead();
+        var position = key is null ? -1 : Find(key);
+        value = position < 0 ? default : _entries[position].Value;
+        return position >= 0;
     }
 
     public void Add(KeyValuePair<string, StringValues> item) => Add(item.Key, item.Value);
@@ -170,14 +163,14 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
     public void CopyTo(KeyValuePair<string, StringValues>[] array, int arrayIndex)
     {
         using (EnterToRead())
-            StoredEntries.CopyTo(array.AsSpan(arrayIndex));
+            Entries.CopyTo(array.AsSpan(arrayIndex));
     }
 
-    /// <summary>The entries at one moment, in order.</summary>
+    /// <summary>Takes a snapshot of the entries, in order.</summary>
     public KeyValuePair<string, StringValues>[] ToArray()
     {
         using (EnterToRead())
-            return StoredEntries.ToArray();
+            return Entries.ToArray();
     }
 
     public IEnumerator<KeyValuePair<string, StringValues>> GetEnumerator()
@@ -188,22 +181,22 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
 
     IEnumerator IEnumerable.GetEnumerator() => GetEnumerator();
 
-    /// <summary>Fills a collection that is made when it is asked for. Without the lock.</summary>
+    /// <summary>Fills a lazy collection. Called without the lock.</summary>
     protected virtual void Load()
     {
     }
 
     protected RequestScope EnterLock() => requestLock.EnterLock();
 
-    /// <summary>Refuses a header that must not be set. Without the lock.</summary>
+    /// <summary>Throws if a header must not be set. Called without the lock.</summary>
     protected virtual void Validate(string name, StringValues value)
     {
     }
 
-    /// <summary>The exception for a <c>Content-Length</c> that is not a number.</summary>
+    /// <summary>Creates the exception for a <c>Content-Length</c> that is not a number.</summary>
     protected abstract Exception InvalidContentLength(string value);
 
-    /// <summary>Adds a header without validation; a name that is there gets a further value.</summary>
+    /// <summary>Adds a header, or a value to an existing one, without validation.</summary>
     protected void Append(RequestScope scope, string name, string value, string? separator = null)
     {
         var position = Find(name);
@@ -215,18 +208,17 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
             Store(scope, name, string.Concat(_entries[position].Value.ToString(), separator, value));
     }
 
-    /// <summary>Stores a length, as the number and as its text.</summary>
     protected void StoreContentLength(RequestScope scope, long value)
     {
         Store(scope, Known.ContentLength, value.ToString(CultureInfo.InvariantCulture));
         _contentLength = value;
     }
 
-    /// <summary>Takes over the headers of another collection, without validation.</summary>
-    protected void CopyFrom(RequestScope scope, HeaderCollection other)
+    /// <summary>Takes the headers of a collection that has already validated them.</summary>
+    public void TakeFrom(RequestScope scope, HeaderCollection other)
     {
         Reset(scope);
-        foreach (var (name, value) in other.StoredEntries)
+        foreach (var (name, value) in other.Entries)
             Store(scope, name, value);
         _contentLength = other._contentLength;
     }
@@ -253,7 +245,7 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
         Store(scope, name, value);
     }
 
-    /// <summary>Stores a header without validation; one that is there gets the new value.</summary>
+    /// <summary>Sets a header without validation.</summary>
     protected void Store(RequestScope scope, string name, StringValues value)
     {
         Version++;
@@ -272,8 +264,7 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
         _entries[_count++] = new(name, value);
     }
 
-    /// <summary>Finds an entry.</summary>
-    /// <returns>Its position in <see cref="StoredEntries"/>; negative if there is none.</returns>
+    /// <returns>The index in <see cref="Entries"/>; negative if the header does not exist.</returns>
     protected int Find(string name)
     {
         if (_count > IndexThreshold)
@@ -308,11 +299,9 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
 
     private bool TryGetAt(int position, out KeyValuePair<string, StringValues> entry)
     {
-        using (EnterToRead())
-        {
-            entry = position < _count ? _entries[position] : default;
-            return position < _count;
-        }
+        using var scope = EnterToRead();
+        entry = position < _count ? _entries[position] : default;
+        return position < _count;
     }
 
     private RequestScope EnterToRead()

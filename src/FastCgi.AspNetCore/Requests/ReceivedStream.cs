@@ -3,7 +3,7 @@ using System.IO.Pipelines;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>A stream of what the web server sends: a body that is read only, forward only, and arrives as it likes.</summary>
+/// <summary>A stream of the web server's input: read-only and forward-only.</summary>
 internal abstract class ReceivedStream : Stream
 {
     public override bool CanRead => true;
@@ -83,9 +83,8 @@ internal abstract class ReceivedStream : Stream
 
     public override void SetLength(long value) => throw new NotSupportedException();
 
-    /// <summary>Copies what comes to the end, or until its destination takes no more.</summary>
-    /// <param name="writeAsync">Writes to the destination, and says whether it takes more.</param>
-    /// <param name="cancellationToken">Ends it.</param>
+    /// <summary>Copies to the end, or until the destination accepts no more.</summary>
+    /// <param name="writeAsync">Writes to the destination and returns whether it accepts more.</param>
     protected async Task CopyAsync(Func<ReadOnlyMemory<byte>, ValueTask<bool>> writeAsync, CancellationToken cancellationToken)
     {
         while (true)
@@ -98,10 +97,10 @@ internal abstract class ReceivedStream : Stream
                 var next = consumed;
                 while (result.Buffer.TryGet(ref next, out var segment))
                 {
-                    // A write of nothing would start a response.
-                    var goesOn = segment.IsEmpty || await writeAsync(segment).ConfigureAwait(false);
+                    // An empty write would start a response.
+                    var continues = segment.IsEmpty || await writeAsync(segment).ConfigureAwait(false);
                     consumed = next;
-                    if (!goesOn)
+                    if (!continues)
                         return;
                 }
 
@@ -109,7 +108,7 @@ internal abstract class ReceivedStream : Stream
             }
             finally
             {
-                // Where the destination fails, the rest can be read again.
+                // If the destination fails, the rest can be read again.
                 Advance(consumed);
             }
 
@@ -142,4 +141,23 @@ internal abstract class ReceivedStream : Stream
         Advance(result.Buffer.Start);
         throw new OperationCanceledException("The read was canceled");
     }
+}
+
+/// <summary>The application's <c>Request.Body</c>: another view of what <see cref="RequestBodyReader"/> reads.</summary>
+internal sealed class RequestBodyStream(RequestInput input) : ReceivedStream
+{
+    /// <summary>Copies the rest of the body, until the destination is completed.</summary>
+    public Task CopyToAsync(PipeWriter destination, CancellationToken cancellationToken) => CopyAsync(
+        async segment =>
+        {
+            var flush = await destination.WriteAsync(segment, cancellationToken).ConfigureAwait(false);
+            return flush.IsCanceled ? throw new OperationCanceledException("The flush was canceled") : !flush.IsCompleted;
+        },
+        cancellationToken);
+
+    protected override ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken) => input.ReadAsync(cancellationToken);
+
+    protected override void Advance(SequencePosition consumed) => input.AdvanceTo(consumed, consumed);
+
+    protected override void ThrowIfSynchronousIONotAllowed() => input.ThrowIfSynchronousIONotAllowed();
 }

@@ -5,18 +5,18 @@ using FastCgi.AspNetCore.Protocol;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// The one outlet of a connection, shared by its requests. It takes whole records only, gives the queued responses turns of one
-/// large record, and keeps one send under way, which carries all that was queued meanwhile. Any thread may use it.
+/// The output of a connection, shared by its requests. It takes only whole records, gives queued responses turns of one large record, and keeps at
+/// most one send in progress, which carries everything queued meanwhile. Any thread may use it.
 /// </summary>
 internal sealed class RecordOutput(BufferPool pool, RequestConnection connection, ConnectionTransport transport)
 {
-    // What one send carries at most: enough for the system to work on, little enough to hold for a peer that is slow.
+    // The maximum of one send: enough to keep the system busy, but little to hold for a slow peer.
     private const int MaxSendLength = 4 * BufferPool.LargeBlockSize;
 
     private readonly Lock _lock = new();
     private BufferChain _control;
 
-    // The queue is a ring: the last response knows the first.
+    // The queue is a ring: the last response refers to the first.
     private ResponseOutput? _lastQueued;
     private BufferBlock? _sending;
     private int _sendingLength;
@@ -27,43 +27,42 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
     private long _sentLength;
     private long _sendNumber;
 
-    // Up to where the bytes that were given to the transport are complete answers.
+    // How many of the bytes that were given to the transport are complete responses.
     private long _answersEnd;
 
-    // The responses whose application waits until more is sent.
+    // The responses whose application waits for a send.
     private List<ResponseOutput>? _waiters;
 
-    // Changes with each send that begins, or goes on.
+    // Changes with each send that begins or makes progress.
     private int _sendSteps;
     private int _seenSteps;
     private long _lastStepSeenAt;
 
     public BufferPool Pool { get; } = pool;
 
-    /// <summary>Whether the connection is gone, so that what is written is dropped.</summary>
+    /// <summary>Whether the connection is gone, so that output is dropped.</summary>
     public bool IsClosed => Volatile.Read(ref _isClosed);
 
-    /// <summary>Logs the records that are sent; <see langword="null"/> while that log is switched off.</summary>
+    /// <summary>Logs the records that are sent; <see langword="null"/> if that log is off.</summary>
     public RecordDescriber? SentRecords { get; init; }
 
     public ConnectionScope EnterLock() => new(_lock);
 
-    /// <summary>The bytes of queued records that belong to no response.</summary>
+    /// <summary>The length of queued records that belong to no response.</summary>
     public int GetControlLength(ConnectionScope scope) => _control.Length;
 
     public long GetSentLength(ConnectionScope scope) => _sentLength;
 
-    /// <summary>Whether nothing is queued or being sent.</summary>
     public bool IsIdle(ConnectionScope scope) => !_isSending && _lastQueued is null && _control.Head is null;
 
     /// <summary>
-    /// Whether answers, complete or to other requests, may not have reached the peer, so that a reset would destroy them: those that are queued,
-    /// those that are being sent, and those that the system holds.
+    /// Whether a reset would destroy responses, complete or to other requests, that may not have reached the peer: queued, being sent, or held by the
+    /// system.
     /// </summary>
     /// <param name="response">The response that does not count.</param>
     /// <param name="isShared">
-    /// Whether requests have lived on the connection at the same time: if not, the peer has read the answer before, and else it is not known, where
-    /// the system does not tell.
+    /// Whether the connection was multiplexed. If not, the peer has read earlier responses. If so, they may be undelivered where the system cannot
+    /// report that.
     /// </param>
     public bool HasOtherAnswers(ConnectionScope scope, ResponseOutput response, bool isShared)
     {
@@ -78,7 +77,7 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
             : isShared;
     }
 
-    /// <summary>The complete answers that wait to be sent.</summary>
+    /// <summary>The complete responses that wait to be sent.</summary>
     public int CountAnswers(ConnectionScope scope)
     {
         var count = 0;
@@ -95,18 +94,17 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
         return count;
     }
 
-    /// <summary>Queues a record that belongs to no response: of management, or an END_REQUEST alone.</summary>
+    /// <summary>Queues a record that belongs to no response: a management record, or only END_REQUEST.</summary>
     public Span<byte> WriteControl(ConnectionScope scope, int length)
     {
         Volatile.Write(ref _hasWork, true);
         return _control.Write(Pool, length);
     }
 
-    /// <summary>Queues an END_REQUEST for a request that has no response.</summary>
     public void WriteEndRequest(ConnectionScope scope, ushort requestId, uint appStatus, ProtocolStatus protocolStatus)
         => RecordWriter.WriteEndRequest(WriteControl(scope, RecordWriter.FixedRecordLength), requestId, appStatus, protocolStatus);
 
-    /// <summary>Has the transport end the connection as soon as all is sent.</summary>
+    /// <summary>Makes the transport end the connection as soon as everything is sent.</summary>
     public void EndWhenSent(ConnectionScope scope)
     {
         _endsWhenSent = true;
@@ -125,10 +123,9 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
         Volatile.Write(ref _hasWork, true);
     }
 
-    /// <summary>Whether the send of a number is under way.</summary>
     public bool IsSending(ConnectionScope scope, long sendNumber) => _isSending && _sendNumber == sendNumber;
 
-    /// <summary>Has <see cref="ResponseOutput.EndWait"/> called when a send has begun or ended.</summary>
+    /// <summary>Calls <see cref="ResponseOutput.EndWait"/> whenever a send begins or ends.</summary>
     public void AddWaiter(ConnectionScope scope, ResponseOutput response) => (_waiters ??= []).Add(response);
 
     public void RemoveWaiter(ConnectionScope scope, ResponseOutput response) => _waiters?.Remove(response);
@@ -144,22 +141,20 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
         RemoveAfter(before);
     }
 
-    /// <summary>Sends what is queued, unless a send is under way, which goes on with it.</summary>
+    /// <summary>Sends what is queued, unless a send is in progress, which continues with it.</summary>
     public void FlushNow()
     {
-        // Each thread that queues anything calls this afterwards, so nothing that others queue now is missed.
+        // Each thread calls this after it has queued something, so nothing that others queue now is missed.
         if (Volatile.Read(ref _hasWork))
             SendCollected(CollectNext(isSendOver: false));
     }
 
-    /// <summary>A send that did not end at once has ended.</summary>
     public void OnSent() => SendCollected(CollectNext(isSendOver: true));
 
-    /// <summary>A send that did not end at once has gone on, but has not ended.</summary>
+    /// <summary>An asynchronous send has made progress.</summary>
     public void OnSendProgress() => Interlocked.Increment(ref _sendSteps);
 
-    /// <summary>Whether the send that is under way has not gone on for a time. Call it every second or so.</summary>
-    /// <param name="limit">The time; <see langword="null"/> for none.</param>
+    /// <summary>Whether the current send has made no progress for the limit, if any. Call it every second.</summary>
     public bool IsSendOverdue(ConnectionScope scope, TimeProvider time, long now, TimeSpan? limit)
     {
         var steps = Volatile.Read(ref _sendSteps);
@@ -173,7 +168,7 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
         return time.GetElapsedTime(_lastStepSeenAt, now) >= limit;
     }
 
-    /// <summary>The connection is gone: drops what is queued and completes the flushes that wait for it.</summary>
+    /// <summary>The connection is gone: drops what is queued and completes waiting flushes.</summary>
     public void Abandon(ConnectionScope scope)
     {
         if (_isClosed)
@@ -185,7 +180,7 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
             RemoveAfter(last).DropQueued(scope);
     }
 
-    /// <summary>Takes what the next send carries, unless one is under way. <see cref="SendCollected"/> follows without the lock.</summary>
+    /// <summary>Takes the content of the next send, unless one is in progress. The caller then calls <see cref="SendCollected"/> without the lock.</summary>
     public BufferBlock? Collect(ConnectionScope scope)
     {
         if (_isSending || _isClosed)
@@ -196,29 +191,23 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
         _isSending = _sending is not null;
         _sendSteps++;
         EndWaits(scope);
-        // What is left of the queue is sent by the send that begins here.
+        // The send that begins here also sends the rest of the queue.
         Volatile.Write(ref _hasWork, _endsWhenSent);
         return _sending;
     }
 
-    /// <summary>Sends what was collected, and all that was queued meanwhile.</summary>
+    /// <summary>Sends what was collected, and everything queued meanwhile.</summary>
     public void SendCollected(BufferBlock? chain)
     {
         while (chain is not null)
         {
-            if (SentRecords is not null)
-                Describe(chain, SentRecords);
+            for (var block = chain; block is not null && SentRecords is not null; block = block.Next)
+                SentRecords.Take(block.UsedSpan);
             chain = transport.Send(chain) ? CollectNext(isSendOver: true) : null;
         }
     }
 
-    private static void Describe(BufferBlock chain, RecordDescriber records)
-    {
-        for (var block = chain; block is not null; block = block.Next)
-            records.Take(block.UsedSpan);
-    }
-
-    /// <summary>Takes the blocks of the last send back, and what the next one carries.</summary>
+    /// <summary>Takes back the blocks of the last send, and takes the content of the next.</summary>
     private BufferBlock? CollectNext(bool isSendOver)
     {
         BufferBlock? sent = null;

@@ -4,10 +4,7 @@ using FastCgi.AspNetCore.Cgi;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// Who talks to the front-end, and where it was reached: REMOTE_ADDR and REMOTE_PORT, SERVER_ADDR and SERVER_PORT (RFC 3875,
-/// section 4.1). Made when first asked for.
-/// </summary>
+/// <summary>The addresses of the client and of the front-end: REMOTE_ADDR and REMOTE_PORT, SERVER_ADDR and SERVER_PORT (RFC 3875, section 4.1).</summary>
 internal sealed class RequestAddresses(RequestParameters parameters)
 {
     public IPAddress? RemoteAddress { get; set; } = ParseAddress(parameters.GetVariable("REMOTE_ADDR"));
@@ -18,7 +15,7 @@ internal sealed class RequestAddresses(RequestParameters parameters)
 
     public int LocalPort { get; set; } = ParsePort(parameters.GetVariable("SERVER_PORT"));
 
-    /// <summary>nginx says <c>unix:</c> for a client of a unix socket: there is no address then.</summary>
+    /// <summary>Null for a client of a unix socket, for which nginx sends <c>unix:</c>.</summary>
     private static IPAddress? ParseAddress(string? text) => IPAddress.TryParse(text, out var address) ? address : null;
 
     private static int ParsePort(string? text)

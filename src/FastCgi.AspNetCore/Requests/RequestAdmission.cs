@@ -2,42 +2,33 @@ using FastCgi.AspNetCore.Cgi;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>How a request was taken.</summary>
 internal enum AdmissionResult : byte
 {
-    /// <summary>It can be executed.</summary>
     Admitted,
-
-    /// <summary>It is executed when another one ends.</summary>
     Queued,
-
-    /// <summary>There is no place for it.</summary>
     Refused,
 }
 
-/// <summary>What a request holds of <see cref="RequestAdmission"/>.</summary>
+/// <summary>The slot that a request holds.</summary>
 internal enum RequestPlace : byte
 {
-    /// <summary>Nothing: there is no limit, or the request was refused or is over.</summary>
+    /// <summary>None: there is no limit, or the request was refused or is over.</summary>
     None,
 
-    /// <summary>One of the places of the application.</summary>
     Ordinary,
 
-    /// <summary>One of those for reserved paths.</summary>
+    /// <summary>A slot for reserved paths.</summary>
     Reserved,
 
-    /// <summary>One in the queue.</summary>
+    /// <summary>A place in the queue.</summary>
     Queued,
 }
 
 /// <summary>
-/// Counts the requests that the application works on, and lets those beyond the limit wait in a queue that is bounded too, in number and
-/// in time. Reserved paths have a few places of their own.
+/// Limits the requests that the application works on. Requests beyond the limit wait in a queue, which is limited in length and time. Reserved paths
+/// have slots of their own.
 /// </summary>
-/// <param name="options">The options.</param>
-/// <param name="time">The clock of the server.</param>
-/// <param name="statusPaths">The paths of the status, which are reserved without being listed.</param>
+/// <param name="statusPaths">The paths of the status, which are always reserved.</param>
 internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvider time, IEnumerable<string> statusPaths)
 {
     private readonly Lock _lock = new();
@@ -46,10 +37,10 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
     private readonly TimeSpan _queueTimeout = options.Limits.RequestQueueTimeout ?? TimeSpan.MaxValue;
     private readonly int _reservedLimit = options.Limits.MaxReservedRequests;
     private readonly string[] _reservedPaths = [.. options.ReservedPaths, .. statusPaths];
-    private readonly LinkedList<QueuedRequest> _queue = new();
+    private readonly LinkedList<(FastCgiRequest Request, long Since)> _queue = new();
 
-    // Here and not in the requests: few of them ever wait, and each that is held would pay for it.
-    private readonly Dictionary<FastCgiRequest, LinkedListNode<QueuedRequest>> _nodes = new(ReferenceEqualityComparer.Instance);
+    // Not in the requests: few of them ever wait, and every request would pay for the field.
+    private readonly Dictionary<FastCgiRequest, LinkedListNode<(FastCgiRequest Request, long Since)>> _nodes = new(ReferenceEqualityComparer.Instance);
     private long _ordinaryCount;
     private int _reservedCount;
 
@@ -62,10 +53,7 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         }
     }
 
-    /// <summary>
-    /// The requests that have an ordinary place, and those that have a reserved one. An aborted request has its place until its application
-    /// returns.
-    /// </summary>
+    /// <summary>The slots in use. An aborted request keeps its slot until its application returns.</summary>
     public (long Ordinary, int Reserved) TakenCount
     {
         get
@@ -75,7 +63,7 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         }
     }
 
-    /// <summary>Asks for a place. Those who have waited for too long make room in a full queue.</summary>
+    /// <summary>Tries to acquire a slot. Evicts requests that timed out if the queue is full.</summary>
     public AdmissionResult Admit(FastCgiRequest request)
     {
         if (_limit is null)
@@ -102,8 +90,7 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
     }
 
     /// <summary>
-    /// Gives a place back: the request that has waited longest is executed, unless that was too long. A reserved place is for one that waits
-    /// for a reserved path.
+    /// Releases a slot: the request that has waited longest is executed, unless it timed out. A reserved slot goes to a request with a reserved path.
     /// </summary>
     public void Release(FastCgiRequest request)
     {
@@ -129,10 +116,9 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         RunLater(overdue);
     }
 
-    /// <summary>A request is aborted: if it waits, it does no longer, and its place in the queue is free.</summary>
     public void LeaveQueue(FastCgiRequest request)
     {
-        // Read without the lock: it becomes that with the lock of the connection held, as now.
+        // Read without the lock: it becomes Queued under the lock of the connection, which is held now.
         if (request.Place != RequestPlace.Queued)
             return;
 
@@ -143,7 +129,6 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         }
     }
 
-    /// <summary>Answers the requests that have waited for too long. Called every second or so.</summary>
     public void EndOverdue()
     {
         if (_queueLimit == 0)
@@ -181,7 +166,7 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
             return false;
 
         request.Place = RequestPlace.Queued;
-        _nodes.Add(request, _queue.AddLast(new QueuedRequest(request, time.GetTimestamp())));
+        _nodes.Add(request, _queue.AddLast((request, time.GetTimestamp())));
         return true;
     }
 
@@ -204,7 +189,7 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         return overdue;
     }
 
-    private FastCgiRequest Take(LinkedListNode<QueuedRequest> node, RequestPlace place)
+    private FastCgiRequest Take(LinkedListNode<(FastCgiRequest Request, long Since)> node, RequestPlace place)
     {
         var request = node.Value.Request;
         _queue.Remove(node);
@@ -213,7 +198,7 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         return request;
     }
 
-    private LinkedListNode<QueuedRequest>? FindReserved()
+    private LinkedListNode<(FastCgiRequest Request, long Since)>? FindReserved()
     {
         var node = _queue.First;
         while (node is not null && !IsReserved(node.Value.Request.Path))
@@ -236,7 +221,12 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
     }
 }
 
-/// <summary>A request that waits.</summary>
-/// <param name="Request">The request.</param>
-/// <param name="Since">Since when, by the clock of the server.</param>
-internal readonly record struct QueuedRequest(FastCgiRequest Request, long Since);
+/// <summary>Executes requests that have waited for a slot. A base class, so that references go in one direction.</summary>
+internal abstract class RequestRunner
+{
+    /// <summary>Makes another thread execute a request. Returns at once.</summary>
+    public abstract void Run(FastCgiRequest request);
+
+    /// <summary>A request was aborted: if it waits for a thread, it is removed, to free its memory.</summary>
+    public abstract void Leave(FastCgiRequest request);
+}

@@ -1,4 +1,5 @@
 using System.Buffers;
+using System.Diagnostics;
 using System.IO.Pipelines;
 using FastCgi.AspNetCore.Buffers;
 using Microsoft.AspNetCore.Http;
@@ -7,63 +8,50 @@ using MinDataRate = Microsoft.AspNetCore.Server.Kestrel.Core.MinDataRate;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// The body of a request between the connection, which puts in what STDIN brings, and the application, which reads. The connection
-/// never waits: what is not read is counted, and beyond the window receiving pauses.
+/// The request body: the connection appends what STDIN brings, and the application reads it. The connection never waits: unread bytes are counted,
+/// and receiving pauses above the limit.
 /// </summary>
-/// <remarks>The connection's side takes its scope; the application's side is for one reader at a time, as with any pipe.</remarks>
-internal sealed class RequestBody
+/// <remarks>Members for the connection take its scope. As with any pipe, only one reader may use the others at a time.</remarks>
+/// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if the end of STDIN decides.</param>
+internal sealed class RequestBody(BodyMemory memory, long? declaredLength)
 {
-    private readonly Pipe _pipe;
-    private readonly BodyMemory _memory;
-    private readonly long? _declaredLength;
+    private readonly Pipe _pipe = new(new PipeOptions(
+        memory, readerScheduler: PipeScheduler.ThreadPool, writerScheduler: PipeScheduler.Inline,
+        pauseWriterThreshold: 0, resumeWriterThreshold: 0, minimumSegmentSize: BufferPool.SmallBlockSize, useSynchronizationContext: false));
+
     private long? _maxLength;
     private long _receivedLength;
     private long _consumedLength;
     private long _examinedLength;
 
-    // How much a read waits for, counted from the start of the body; 0 while none waits.
+    // How much a pending read waits for, counted from the start of the body; 0 if there is none.
     private long _wantedLength;
 
-    // What was read and not advanced.
+    // The result of the last read, until it is advanced.
     private ReadOnlySequence<byte>? _result;
-    private bool _isInputOver;
     private bool _isReaderOver;
     private BodyDataRate? _rate;
-
-    /// <param name="memory">Where memory comes from.</param>
-    /// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if only the end of STDIN tells.</param>
-    public RequestBody(BodyMemory memory, long? declaredLength)
-    {
-        _declaredLength = declaredLength;
-        _memory = memory;
-        _pipe = new Pipe(new PipeOptions(
-            memory, readerScheduler: PipeScheduler.ThreadPool, writerScheduler: PipeScheduler.Inline,
-            pauseWriterThreshold: 0, resumeWriterThreshold: 0, minimumSegmentSize: BufferPool.SmallBlockSize, useSynchronizationContext: false));
-    }
 
     public long ReceivedLength => Volatile.Read(ref _receivedLength);
 
     /// <summary>
-    /// The bytes that the reader has not examined, while there are more to come. What it has examined and not consumed, such as one
-    /// string of two megabytes, does not count, because it waits for more (as in .NET's own pipes, and so in Kestrel); nor does what a
-    /// read waits for that wants a number of bytes.
+    /// The bytes that the reader has not examined, while more may arrive. Bytes that it has examined but not consumed, such as one string of two
+    /// megabytes, do not count, because it waits for more (as in .NET's pipes, and so in Kestrel). Nor do those that a pending read waits for.
     /// </summary>
-    public long UnreadLength => _isInputOver || IsReaderOver
+    public long UnreadLength => IsInputOver || IsReaderOver
         ? 0
         : Math.Max(0, ReceivedLength - Math.Max(Volatile.Read(ref _examinedLength), Volatile.Read(ref _wantedLength)));
 
-    public bool IsInputOver => _isInputOver;
+    public bool IsInputOver { get; private set; }
 
     public bool IsReaderOver => Volatile.Read(ref _isReaderOver);
 
-    /// <summary>Whether a read waits for more, so that its reader may come back at any time.</summary>
+    /// <summary>Whether a read is pending, so that its reader may resume at any time.</summary>
     public bool IsReading => Volatile.Read(ref _wantedLength) > 0;
 
-    /// <summary>Whether it must come at some rate.</summary>
-    public bool IsTimed => !_isInputOver && Volatile.Read(ref _rate) is not null;
+    public bool IsTimed => !IsInputOver && Volatile.Read(ref _rate) is not null;
 
-    /// <summary>A read waits: from now on the body must come at a rate. The first rate counts.</summary>
-    /// <param name="rate">The rate.</param>
+    /// <summary>A read is pending, so the body must arrive at the rate from now on. The first rate counts.</summary>
     public void Time(MinDataRate rate, long now)
     {
         if (_rate is null)
@@ -71,19 +59,19 @@ internal sealed class RequestBody
         _rate.OnWaiting();
     }
 
-    /// <summary>Counts the time that the application has waited. Called every second or so.</summary>
-    /// <param name="isPaused">Whether nothing is received, so that the time does not count.</param>
-    /// <returns>The rate, if the body comes too slowly.</returns>
+    /// <summary>Counts the time that the application has waited. Called every second.</summary>
+    /// <param name="isPaused">Whether receiving is paused, so that the time does not count.</param>
+    /// <returns>The rate, if the body arrives too slowly.</returns>
     public MinDataRate? FindRateMissed(TimeProvider time, long now, bool isPaused)
         => IsTimed && _rate!.IsMissed(time, now, isPaused, IsReading, _receivedLength) ? _rate.Required : null;
 
-    /// <summary>Puts content of STDIN in. What is more than the declared length is not handed on.</summary>
+    /// <summary>Appends content of STDIN. Bytes beyond the declared length are dropped.</summary>
     public void Append(ConnectionScope connection, ReadOnlySpan<byte> content)
     {
-        if (_isInputOver || content.IsEmpty)
+        if (IsInputOver || content.IsEmpty)
             return;
 
-        var left = _declaredLength - _receivedLength;
+        var left = declaredLength - _receivedLength;
         if (content.Length > left)
             content = content[..(int)left.Value];
 
@@ -94,35 +82,34 @@ internal sealed class RequestBody
         }
 
         Volatile.Write(ref _receivedLength, _receivedLength + content.Length);
-        if (_receivedLength == _declaredLength)
+        if (_receivedLength == declaredLength)
             CompleteInput(connection, exception: null);
         else
             Flush();
     }
 
-    /// <summary>STDIN has ended. With fewer bytes than declared the client has failed, and so does the read.</summary>
+    /// <summary>STDIN has ended. If bytes are missing, the client has failed, so reads fail too.</summary>
     public void EndInput(ConnectionScope connection)
-        => CompleteInput(connection, _receivedLength < _declaredLength ? UnexpectedEnd() : null);
+        => CompleteInput(connection, _receivedLength < declaredLength ? UnexpectedEnd() : null);
 
-    /// <summary>Nothing more will come: a read that waits, and each later one, ends, with the exception if there is one.</summary>
+    /// <summary>Nothing more arrives: pending and later reads end, with the exception if there is one.</summary>
     public void CompleteInput(ConnectionScope connection, Exception? exception)
     {
-        if (_isInputOver)
+        if (IsInputOver)
             return;
 
-        _isInputOver = true;
+        IsInputOver = true;
         _pipe.Writer.Complete(exception);
     }
 
-    /// <summary>Gets ready for a read: throws if another one waits, or if more is declared than may be read.</summary>
-    /// <param name="maxLength">The most bytes that may be read, or <see langword="null"/>.</param>
+    /// <summary>Prepares a read. Throws if another one is pending, or if the body is too large.</summary>
     public void BeginRead(long? maxLength)
     {
-        // The pipe would throw too, but lose the read that waits.
+        // The pipe would throw too, but lose the pending read.
         if (IsReading)
             throw new InvalidOperationException("Reading is already in progress.");
 
-        if (_declaredLength > maxLength)
+        if (declaredLength > maxLength)
             throw TooLarge(maxLength.Value);
         _maxLength = maxLength;
     }
@@ -132,7 +119,7 @@ internal sealed class RequestBody
 
     public ValueTask<ReadResult> ReadAtLeastAsync(int minimumSize, CancellationToken cancellationToken)
     {
-        // No more is waited for than what shows that the body is too large. Not limit + 1, which may be too large for a number.
+        // Waits for no more than what shows that the body is too large. limit + 1 may overflow.
         if (_maxLength is { } limit && limit - _consumedLength < minimumSize)
             minimumSize = (int)(limit - _consumedLength) + 1;
         return NoteAsync(_pipe.Reader.ReadAtLeastAsync(minimumSize, cancellationToken), minimumSize);
@@ -147,11 +134,10 @@ internal sealed class RequestBody
         return true;
     }
 
-    /// <summary>Says how far the result of the last read was used. After it, a thread that asks whether receiving is paused sees it the right way.</summary>
+    /// <summary>Advances the last read. A thread that checks afterwards whether receiving is paused sees the new lengths.</summary>
     public void AdvanceTo(SequencePosition consumed, SequencePosition examined)
     {
-        // The pipe looks whether there is a result when it has given segments back already: with a position in one that it has used again
-        // since, those of other requests too.
+        // The pipe checks for a result only after it has returned segments. With a position in a reused segment, it would return those of other requests.
         if (_result is not { } result)
             throw new InvalidOperationException("No reading operation to complete.");
 
@@ -163,25 +149,22 @@ internal sealed class RequestBody
         _consumedLength += consumedLength;
     }
 
-    /// <summary>Lets the read that waits, or else the next one, return as cancelled.</summary>
     public void CancelPendingRead() => _pipe.Reader.CancelPendingRead();
 
-    /// <summary>Nothing more will be read. What was read and not advanced stays what it is: the application may still look at it.</summary>
+    /// <summary>Nothing more is read. The result of the last read stays intact, because the application may still use it.</summary>
     public void CompleteReader()
     {
         if (_isReaderOver)
             return;
 
         Interlocked.Exchange(ref _isReaderOver, true);
-        _memory.IsLeased = IsReading || _result is { IsEmpty: false };
+        memory.IsLeased = IsReading || _result is { IsEmpty: false };
         _pipe.Reader.Complete();
     }
 
-    /// <summary>The error of a body that is longer than the limit.</summary>
     public static BadHttpRequestException TooLarge(long limit)
         => new($"Request body too large. The max request body size is {limit} bytes.", StatusCodes.Status413PayloadTooLarge);
 
-    /// <summary>The error of a body that ended before its declared length.</summary>
     public static BadHttpRequestException UnexpectedEnd() => new("Unexpected end of request content.", StatusCodes.Status400BadRequest);
 
     private async ValueTask<ReadResult> NoteAsync(ValueTask<ReadResult> read, int minimumSize)
@@ -189,7 +172,7 @@ internal sealed class RequestBody
         if (read.IsCompletedSuccessfully)
             return Note(read.Result);
 
-        // The pipe counts from what was examined. A reader that wants nothing waits for a byte all the same.
+        // The pipe counts from the examined position, and waits for at least one byte.
         Interlocked.Exchange(ref _wantedLength, _examinedLength + Math.Max(minimumSize, 1));
         try
         {
@@ -201,9 +184,9 @@ internal sealed class RequestBody
         }
     }
 
-    /// <summary>How much of the result is in front of a position.</summary>
+    /// <summary>The length of the result before a position.</summary>
     /// <exception cref="ArgumentOutOfRangeException">
-    /// The position is not in the result. The pipe would accept it, and write to memory that it has returned.
+    /// The position is not in the result. The pipe would accept it, and write to memory that it has already returned.
     /// </exception>
     private static long GetReadLength(in ReadOnlySequence<byte> result, SequencePosition position)
     {
@@ -231,9 +214,66 @@ internal sealed class RequestBody
 
     private void Flush()
     {
-        // Without a threshold the pipe takes whatever comes, so this is complete at once; it wakes the reader on the thread pool.
+        // Without a threshold the pipe never waits, so this completes at once. It wakes the reader on the thread pool.
         var flush = _pipe.Writer.FlushAsync();
         if (flush.IsCompleted)
             flush.GetAwaiter().GetResult();
+    }
+}
+
+/// <summary>
+/// Whether a body arrives fast enough, by Kestrel's rules (its TimeoutControl): the mean rate over the time that the application has waited for it.
+/// An interval between two samples counts for one second at most, because a longer one is the fault of this machine.
+/// </summary>
+internal sealed class BodyDataRate(MinDataRate required, long now)
+{
+    private static readonly TimeSpan s_longestInterval = TimeSpan.FromSeconds(1);
+
+    private TimeSpan _waited;
+    private long _lastSample = now;
+    private bool _hasWaited;
+
+    public MinDataRate Required => required;
+
+    /// <summary>Called on the application's thread when it begins to wait.</summary>
+    public void OnWaiting() => Volatile.Write(ref _hasWaited, true);
+
+    /// <summary>Counts the time since the last sample if the application has waited, then compares.</summary>
+    public bool IsMissed(TimeProvider time, long now, bool isPaused, bool isWaiting, long receivedLength)
+    {
+        var elapsed = time.GetElapsedTime(_lastSample, now);
+        _lastSample = now;
+        if ((!isWaiting & !_hasWaited) | isPaused)
+            return false;
+
+        Volatile.Write(ref _hasWaited, false);
+        _waited += elapsed < s_longestInterval ? elapsed : s_longestInterval;
+        return _waited > required.GracePeriod && receivedLength / _waited.TotalSeconds < required.BytesPerSecond && !Debugger.IsAttached;
+    }
+}
+
+/// <summary>The memory of one body. Blocks that the application may still read when the request ends are not reused.</summary>
+internal sealed class BodyMemory(BufferPool pool) : MemoryPool<byte>
+{
+    /// <summary>Whether the application holds a part of it, so that all of it is left to the garbage collector.</summary>
+    public bool IsLeased { get; set; }
+
+    public override int MaxBufferSize => pool.MaxBufferSize;
+
+    public override IMemoryOwner<byte> Rent(int minBufferSize = -1) => new Owner(this, pool.RentBlock(minBufferSize));
+
+    protected override void Dispose(bool disposing)
+    {
+    }
+
+    private sealed class Owner(BodyMemory body, BufferBlock block) : IMemoryOwner<byte>
+    {
+        public Memory<byte> Memory => block.Memory;
+
+        public void Dispose()
+        {
+            block.IsLeased = body.IsLeased;
+            block.Return();
+        }
     }
 }

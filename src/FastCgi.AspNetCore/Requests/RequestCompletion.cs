@@ -6,18 +6,15 @@ using Microsoft.AspNetCore.Connections;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// The one way from "the application was called" to the end. Whatever the application did or threw, the request gives its place to another one
-/// and leaves its connection exactly once: ended, aborted or cut; then its callbacks are called, reports are made, and its context is disposed of.
-/// Whatever fails in a step, the next is taken.
+/// The only way from the call of the application to the end. Whatever it did or threw, the request releases its slot and leaves its connection exactly
+/// once: ended, aborted or cut. Then callbacks run, reports are made, and the context is disposed. A failed step does not prevent the next.
 /// </summary>
 internal static class RequestCompletion
 {
-    /// <summary>Completes a request whose application has returned, or was not called. It never throws.</summary>
-    /// <param name="request">The request.</param>
-    /// <param name="exception">What the application threw.</param>
+    /// <summary>Completes a request whose application has returned or thrown, or was not called. Never throws.</summary>
     public static void Complete(FastCgiRequest request, Exception? exception)
     {
-        // Most requests end here, without a state machine.
+        // Most requests take this path, without a state machine.
         if (exception is not null || HasUnfinishedWork(request.Response))
         {
             _ = CompleteAsync(request, exception);
@@ -43,13 +40,13 @@ internal static class RequestCompletion
 
     private static async Task RetireAsync(FastCgiRequest request)
     {
-        // The client need not wait for the callbacks.
+        // The client must not wait for the callbacks.
         Attempt(request, static request => request.Connection.Output.FlushNow());
         await AttemptAsync(request, new ValueTask(request.Response.FireOnCompletedAsync()));
         Retire(request);
     }
 
-    /// <summary>Callbacks that the application has registered, or begun and not awaited, are its work too; what they fail with is recorded.</summary>
+    /// <summary>Runs callbacks that are registered, and awaits those that the application did not; their errors are the application's.</summary>
     private static async ValueTask FinishWorkAsync(FastCgiRequest request, Exception? exception)
     {
         if (exception is not null)
@@ -61,21 +58,24 @@ internal static class RequestCompletion
     }
 
     /// <summary>
-    /// Gives the request's place to another one, ends its response, and takes it off its connection. The place first: the client's next request may
-    /// come as soon as the end is sent, and must find it free, and a client that reads nothing must not keep it.
+    /// Releases the slot, ends the response, and leaves the connection. The slot comes first: the client's next request may arrive as soon as the end
+    /// is sent, and must find the slot free; and a client that does not read must not keep it.
     /// </summary>
     private static void End(FastCgiRequest request)
     {
         Attempt(request, static request => request.Server.Admission.Release(request));
         Attempt(request, static request => EndResponse(request));
-        // The last resort of a request that is still in the table, whatever has failed: what is left of it is dropped.
+        // The last resort if a step failed and the request is still in the table: drop it.
         if (!request.HasLeft)
-            Attempt(request, static request => request.Connection.TryAbort(request, new ConnectionAbortedException("The server failed to end the request.")));
+        {
+            Attempt(request, static request
+                => request.Connection.TryAbort(request, new ConnectionAbortedException("The server failed to end the request.")));
+        }
+
         Attempt(request, static request => request.Close());
         request.Connection.OnApplicationReturned();
     }
 
-    /// <summary>Ends the response: as it is, as an error, or cut.</summary>
     private static void EndResponse(FastCgiRequest request)
     {
         var response = request.Response;
@@ -101,7 +101,7 @@ internal static class RequestCompletion
             }
             catch (Exception exception)
             {
-                // The application has made it so that it cannot be ended.
+                // The application has put the response into a state in which it cannot end.
                 request.ReportApplicationError(exception);
             }
         }
@@ -116,7 +116,7 @@ internal static class RequestCompletion
         if (response.TryFinishAsError(request.ErrorStatusCode))
             return;
 
-        // Where all of it is written, what fails after that does not make it a wrong response.
+        // If everything is written, a later error does not make the response wrong.
         if (request.IsAnswered)
             response.Finish();
         else
@@ -131,13 +131,14 @@ internal static class RequestCompletion
             request.ReportRejection(statusCode);
         request.Response.TryFinishAsError(statusCode, rejection.GetReason() + "\n", rejection switch
         {
-            RequestRejection.TooManyRequests or RequestRejection.RequestQueueTimeout or RequestRejection.TooManyRequestsOnConnection => ProtocolStatus.Overloaded,
+            RequestRejection.TooManyRequests or RequestRejection.RequestQueueTimeout or RequestRejection.TooManyRequestsOnConnection
+                => ProtocolStatus.Overloaded,
             RequestRejection.CannotMultiplex => ProtocolStatus.CantMultiplexConnection,
             _ => ProtocolStatus.RequestComplete,
         });
     }
 
-    /// <summary>Nobody waits for the request any longer.</summary>
+    /// <summary>Finishes a request that no client waits for any more.</summary>
     private static void Retire(FastCgiRequest request)
     {
         request.Server.Advise(request, static (advisor, request) => advisor.OnEnded(request));

@@ -8,10 +8,7 @@ using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// The headers of a request. A single one is looked up in the params; all are made into strings when they are enumerated or
-/// changed.
-/// </summary>
+/// <summary>The headers of a request. A single header is looked up in the params. All become strings if they are enumerated or changed.</summary>
 internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(request)
 {
     private const int MaxSharedHostLength = 128;
@@ -62,18 +59,10 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
     protected override Exception InvalidContentLength(string value) => new BadHttpRequestException($"Invalid content length: {value}");
 
     private StringValues LookUp(string name)
-    {
-        if (name.Equals(Known.ContentLength, StringComparison.OrdinalIgnoreCase))
-            return request.Head.ContentLength?.ToString(CultureInfo.InvariantCulture);
-
-        if (name.Equals(Known.Host, StringComparison.OrdinalIgnoreCase))
-            return GetHost();
-
-        if (name.Equals(Known.Authorization, StringComparison.OrdinalIgnoreCase))
-            return GetAuthorization();
-
-        return IsHidden(name) ? StringValues.Empty : Parameters.GetHeader(name);
-    }
+        => name.Equals(Known.ContentLength, StringComparison.OrdinalIgnoreCase) ? request.Head.ContentLength?.ToString(CultureInfo.InvariantCulture)
+            : name.Equals(Known.Host, StringComparison.OrdinalIgnoreCase) ? GetHost()
+            : name.Equals(Known.Authorization, StringComparison.OrdinalIgnoreCase) ? GetAuthorization()
+            : IsHidden(name) ? StringValues.Empty : Parameters.GetHeader(name);
 
     private void Supplement(RequestScope scope, string name, StringValues value)
     {
@@ -81,10 +70,11 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
             Store(scope, name, value);
     }
 
-    /// <summary>The body was de-chunked by the front-end; a length beside Transfer-Encoding would look like an attack.</summary>
-    private bool IsHidden(string name) => request.Head.ContentLength is not null && name.Equals(Known.TransferEncoding, StringComparison.OrdinalIgnoreCase);
+    /// <summary>The front-end has decoded the chunked body. A length beside Transfer-Encoding would look like an attack.</summary>
+    private bool IsHidden(string name)
+        => request.Head.ContentLength is not null && name.Equals(Known.TransferEncoding, StringComparison.OrdinalIgnoreCase);
 
-    /// <summary>HTTP/1.0 clients send no Host, and nginx before 1.29.4 forgets HTTP_HOST over HTTP/3: then it is the server's own name.</summary>
+    /// <summary>HTTP/1.0 clients send no Host, and nginx before 1.29.4 omits HTTP_HOST for HTTP/3. The server's own name is used then.</summary>
     private StringValues GetHost()
     {
         if (_host is not null)
@@ -98,8 +88,8 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
     }
 
     /// <summary>
-    /// Without the port that the scheme has anyway, which configurations that name the port add: else it would stand in each absolute
-    /// redirect, and a redirect URI with it is not the one that was registered.
+    /// Removes the scheme's default port, which some configurations add. Otherwise it would appear in every absolute redirect, and would not match a
+    /// registered redirect URI.
     /// </summary>
     private string WithoutDefaultPort(string host)
     {
@@ -107,7 +97,7 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
         if (!host.EndsWith(port, StringComparison.Ordinal) || !IsName(host.AsSpan(0, host.Length - port.Length)))
             return host;
 
-        // Its strings are shared, as those of all headers.
+        // Shared, like the strings of all headers.
         var name = host.AsSpan(0, host.Length - port.Length);
         Span<byte> bytes = stackalloc byte[MaxSharedHostLength];
         return name.Length <= bytes.Length && Ascii.FromUtf16(name, bytes, out var length) == OperationStatus.Done
@@ -115,7 +105,7 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
             : name.ToString();
     }
 
-    /// <summary>Whether this is a name or an address, and so what follows is its port.</summary>
+    /// <summary>Whether this is a complete name or address, so that a port follows it.</summary>
     private static bool IsName(ReadOnlySpan<char> host) => !host.IsEmpty && (!host.Contains(':') || host[^1] == ']');
 
     private string? MakeUpHost()

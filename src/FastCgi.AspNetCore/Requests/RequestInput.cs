@@ -1,14 +1,16 @@
 using System.Buffers;
 using System.IO.Pipelines;
+using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Http;
 
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// What the web server sends of a request after its params: STDIN, which is the request body, and DATA in the role Filter. The
-/// connection puts it in with its own lock; what the application calls takes the lock of the request, and that of the connection inside it.
+/// What follows the params: STDIN, which is the request body, and DATA in the role Filter. The connection appends under its own lock. Members for the
+/// application take the lock of the request, and inside it that of the connection.
 /// </summary>
-internal sealed partial class RequestInput
+internal sealed class RequestInput
 {
     private const long UnknownLength = -1;
 
@@ -21,73 +23,58 @@ internal sealed partial class RequestInput
     private Exception? _error;
     private long _maxBodySize;
     private bool _isStdinOver;
-    private bool _hasStartedReading;
 
-    /// <param name="request">The request.</param>
-    /// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if only the end of STDIN tells.</param>
-    /// <param name="maxBodySize">The most bytes of the body that may be read, unless the application changes it.</param>
-    /// <param name="dataLength">FCGI_DATA_LENGTH, if it is known.</param>
+    /// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if the end of STDIN decides.</param>
+    /// <param name="maxBodySize">The maximum body size, unless the application changes it.</param>
+    /// <param name="dataLength">FCGI_DATA_LENGTH, if known.</param>
     public RequestInput(FastCgiRequest request, long? declaredLength, long? maxBodySize, long? dataLength)
     {
         _request = request;
         _declaredLength = declaredLength ?? UnknownLength;
         _maxBodySize = maxBodySize ?? UnknownLength;
-        // No web server sends STDIN to an authorizer, and most not even its end.
+        // Web servers send no STDIN to an authorizer, and most do not even end it.
         _isStdinOver = request.Role == FastCgiRole.Authorizer;
         if (request.Role == FastCgiRole.Filter)
             _data = CreateBody(dataLength);
     }
 
-    /// <summary>Whether the end of the streams has come, or none is to come.</summary>
     public bool IsOver => _isStdinOver && _data is null or { IsInputOver: true };
 
     public long UnreadLength => Math.Max(Body?.UnreadLength ?? 0, _data?.UnreadLength ?? 0);
 
-    /// <summary>The bytes of the body that have come.</summary>
     public long ReceivedLength => Body?.ReceivedLength ?? 0;
 
-    /// <summary>Whether the application waits for more of the body.</summary>
     public bool IsReading => Body is { IsReading: true };
 
-    /// <summary>Whether there is a body, as far as is known; <see langword="null"/> while nothing of STDIN has come.</summary>
-    public bool? HasBody
-    {
-        get
-        {
-            if (_declaredLength != UnknownLength)
-                return _declaredLength > 0;
+    /// <summary>Whether there is a body; <see langword="null"/> while that is unknown.</summary>
+    public bool? HasBody => _declaredLength != UnknownLength ? _declaredLength > 0
+        : _isStdinOver ? Body is { ReceivedLength: > 0 }
+        : Body is null ? null : true;
 
-            if (_isStdinOver)
-                return Body is { ReceivedLength: > 0 };
+    public bool HasStartedReading { get; private set; }
 
-            return Body is null ? null : true;
-        }
-    }
-
-    /// <summary>Whether the application has read from the body.</summary>
-    public bool HasStartedReading => _hasStartedReading;
-
-    /// <summary>The most bytes of the body that may be read.</summary>
     public long? MaxBodySize
     {
         get => _maxBodySize == UnknownLength ? null : _maxBodySize;
         set
         {
-            if (_hasStartedReading)
-                throw new InvalidOperationException("The maximum request body size cannot be modified after the app has already started reading from the request body.");
+            if (HasStartedReading)
+            {
+                throw new InvalidOperationException(
+                    "The maximum request body size cannot be modified after the app has already started reading from the request body.");
+            }
+
             if (value is not null)
                 ArgumentOutOfRangeException.ThrowIfNegative(value.Value);
             _maxBodySize = value ?? UnknownLength;
         }
     }
 
-    /// <summary>The body, to read from.</summary>
     public RequestBodyReader Reader => _reader ?? Interlocked.CompareExchange(ref _reader, new RequestBodyReader(this), null) ?? _reader;
 
-    /// <inheritdoc cref="Reader"/>
     public RequestBodyStream Stream => _stream ?? Interlocked.CompareExchange(ref _stream, new RequestBodyStream(this), null) ?? _stream;
 
-    // The application's side looks without the lock of the connection.
+    // The application's side reads it without the lock of the connection.
     private RequestBody? Body => Volatile.Read(ref _body);
 
     private RequestConnection Connection => _request.Connection;
@@ -113,14 +100,14 @@ internal sealed partial class RequestInput
 
     public void EndData(ConnectionScope connection) => _data?.EndInput(connection);
 
-    /// <summary>The response is complete: the web server sends no more, so that reads of a body that is not whole fail instead of waiting.</summary>
+    /// <summary>The response is complete, so the web server sends no more. Reads of an incomplete body fail instead of waiting.</summary>
     public void End(ConnectionScope connection)
     {
         EndStdin(connection);
         EndData(connection);
     }
 
-    /// <summary>The rest will not come: reads fail.</summary>
+    /// <summary>Makes reads fail, because the rest does not arrive.</summary>
     public void Fail(ConnectionScope connection, Exception exception)
     {
         _error = exception;
@@ -128,7 +115,7 @@ internal sealed partial class RequestInput
         _data?.CompleteInput(connection, exception);
     }
 
-    /// <summary>Nothing more will be read: the application has returned, or will not be called. Reads fail from now on, and memory is returned.</summary>
+    /// <summary>The application has returned, or will not be called: reads fail from now on, and memory is returned.</summary>
     public void Close(ConnectionScope connection)
     {
         Fail(connection, new ObjectDisposedException(nameof(HttpRequest)));
@@ -141,7 +128,11 @@ internal sealed partial class RequestInput
     public void ThrowIfSynchronousIONotAllowed()
     {
         if (!_request.Response.AllowSynchronousIO)
-            throw new InvalidOperationException("Synchronous operations are disallowed. Call ReadAsync or set AllowSynchronousIO to true instead. It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in UseFastCgi.");
+        {
+            throw new InvalidOperationException(
+                "Synchronous operations are disallowed. Call ReadAsync or set AllowSynchronousIO to true instead. "
+                    + "It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in UseFastCgi.");
+        }
     }
 
     public ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken)
@@ -186,10 +177,10 @@ internal sealed partial class RequestInput
             body.AdvanceTo(consumed, examined);
         }
 
-        OnExamined();
+        Connection.ResumeReceiving();
     }
 
-    /// <summary>Reads of the file that a web server gives to a filter.</summary>
+    /// <summary>Reads the file that the web server passes to a filter.</summary>
     public ValueTask<ReadResult> ReadDataAsync(CancellationToken cancellationToken)
     {
         ValueTask<ReadResult> read;
@@ -203,7 +194,6 @@ internal sealed partial class RequestInput
         return Examined(read);
     }
 
-    /// <summary>Says how far the result of the last read of that file was used.</summary>
     public void AdvanceData(SequencePosition consumed)
     {
         using (_request.EnterLock())
@@ -212,20 +202,16 @@ internal sealed partial class RequestInput
             _data!.AdvanceTo(consumed, consumed);
         }
 
-        OnExamined();
+        Connection.ResumeReceiving();
     }
 
-    /// <summary>Lets the read that waits, or else the next one, return as cancelled.</summary>
     public void CancelPendingRead()
     {
-        using (_request.EnterLock())
-        {
-            ThrowIfOver();
-            GetBody()?.CancelPendingRead();
-        }
+        using var scope = _request.EnterLock();
+        ThrowIfOver();
+        GetBody()?.CancelPendingRead();
     }
 
-    /// <summary>The application says that it will not read any more.</summary>
     public void CompleteReader(Exception? exception)
     {
         Action? log = null;
@@ -242,17 +228,13 @@ internal sealed partial class RequestInput
         }
 
         log?.Invoke();
-        OnExamined();
+        Connection.ResumeReceiving();
     }
 
-    /// <summary>The application has looked at what has come: receiving may go on.</summary>
-    public void OnExamined() => Connection.ResumeReceiving();
-
-    /// <summary>A reader that waits for more has examined what is there: receiving goes on.</summary>
     private ValueTask<ReadResult> Examined(ValueTask<ReadResult> read)
     {
         if (!read.IsCompleted)
-            OnExamined();
+            Connection.ResumeReceiving();
         return read;
     }
 
@@ -267,11 +249,11 @@ internal sealed partial class RequestInput
             return null;
 
         body.BeginRead(MaxBodySize);
-        _hasStartedReading = true;
+        HasStartedReading = true;
         return body;
     }
 
-    /// <returns>The body, or <see langword="null"/> where there is none.</returns>
+    /// <returns>The body, or <see langword="null"/> if there is none.</returns>
     private RequestBody? GetBody()
     {
         if (Body is { } body)
@@ -302,4 +284,76 @@ internal sealed partial class RequestInput
         if (_request.IsOver)
             throw new ObjectDisposedException(nameof(HttpRequest), "The request body cannot be used after the request has ended.");
     }
+
+    /// <summary>Whether the application has waited for the body, which must arrive at some rate.</summary>
+    public bool IsTimed => Body is { IsTimed: true };
+
+    /// <summary>Refuses a body that has blocked other requests for too long.</summary>
+    /// <returns>The report, for a call without the lock.</returns>
+    public Action Refuse(ConnectionScope connection)
+    {
+        const RequestRejection Reason = RequestRejection.RequestBodyBacklog;
+        var (log, connectionId, traceIdentifier, length) = (_request.Log, _request.Connection.Id, _request.TraceIdentifier, UnreadLength);
+        Fail(connection, new BadHttpRequestException(Reason.GetReason(), Reason.GetStatusCode()));
+        _request.CountRefusedBody(Reason);
+        return () => log.RequestBodyRefused(connectionId, traceIdentifier, length);
+    }
+
+    /// <summary>Fails the body if it arrives too slowly. Called every second.</summary>
+    /// <param name="isPaused">Whether receiving is paused, which is not the client's fault.</param>
+    /// <returns>The report, for a call without the lock; <see langword="null"/> if the body is fast enough.</returns>
+    public Action? FailIfSlow(ConnectionScope connection, long now, bool isPaused)
+    {
+        const RequestRejection Reason = RequestRejection.RequestBodyTimeout;
+        if (Body?.FindRateMissed(_request.Clock, now, isPaused) is not { } rate)
+            return null;
+
+        var (log, connectionId, traceIdentifier) = (_request.Log, _request.Connection.Id, _request.TraceIdentifier);
+        Fail(connection, new BadHttpRequestException(Reason.GetReason(), Reason.GetStatusCode()));
+        _request.CountRefusedBody(Reason);
+        return () => log.RequestBodyTooSlow(connectionId, traceIdentifier, rate.BytesPerSecond);
+    }
+
+    /// <summary>Applies the minimum data rate, if any, while a read is pending.</summary>
+    private ValueTask<ReadResult> Time(RequestBody body, ValueTask<ReadResult> read)
+    {
+        if (!read.IsCompleted && _request.MinBodyDataRate is { } rate)
+            body.Time(rate, _request.Clock.GetTimestamp());
+        return read;
+    }
+}
+
+/// <summary>The application's <c>Request.BodyReader</c>.</summary>
+internal sealed class RequestBodyReader(RequestInput input) : PipeReader
+{
+    public override ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken = default) => input.ReadAsync(cancellationToken);
+
+    public override bool TryRead(out ReadResult result) => input.TryRead(out result);
+
+    public override void AdvanceTo(SequencePosition consumed) => input.AdvanceTo(consumed, consumed);
+
+    public override void AdvanceTo(SequencePosition consumed, SequencePosition examined) => input.AdvanceTo(consumed, examined);
+
+    public override void CancelPendingRead() => input.CancelPendingRead();
+
+    public override void Complete(Exception? exception = null) => input.CompleteReader(exception);
+
+    public override Task CopyToAsync(PipeWriter destination, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(destination);
+        return cancellationToken.IsCancellationRequested
+            ? Task.FromCanceled(cancellationToken)
+            : input.Stream.CopyToAsync(destination, cancellationToken);
+    }
+
+    public override Task CopyToAsync(Stream destination, CancellationToken cancellationToken = default)
+    {
+        ArgumentNullException.ThrowIfNull(destination);
+        return cancellationToken.IsCancellationRequested
+            ? Task.FromCanceled(cancellationToken)
+            : input.Stream.CopyToAsync(destination, cancellationToken);
+    }
+
+    protected override ValueTask<ReadResult> ReadAtLeastAsyncCore(int minimumSize, CancellationToken cancellationToken)
+        => input.ReadAtLeastAsync(minimumSize, cancellationToken);
 }

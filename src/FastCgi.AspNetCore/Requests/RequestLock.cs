@@ -2,16 +2,13 @@ using FastCgi.AspNetCore.Diagnostics;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// The lock of one request and its response (<see cref="LockRank.Request"/>). A base class, because one more object would be one for
-/// each request that waits.
-/// </summary>
+/// <summary>The lock of one request and its response (<see cref="LockRank.Request"/>). A base class, to save one object per waiting request.</summary>
 internal class RequestLock
 {
     public RequestScope EnterLock() => new(this);
 }
 
-/// <summary>The lock of a request, held until this is disposed of. A method that has it as a parameter needs the lock.</summary>
+/// <summary>The held lock of a request. A method that takes it as a parameter needs the lock.</summary>
 internal readonly ref struct RequestScope
 {
     private readonly RequestLock _lock;
@@ -28,6 +25,28 @@ internal readonly ref struct RequestScope
     public void Dispose()
     {
         Monitor.Exit(_lock);
+        if (Invariants.AreChecked)
+            LockOrder.OnExited(_before);
+    }
+}
+
+/// <summary>The held lock of a connection. A method that takes it as a parameter needs the lock.</summary>
+internal readonly ref struct ConnectionScope
+{
+    private readonly Lock _lock;
+    private readonly LockRank _before;
+
+    internal ConnectionScope(Lock connectionLock)
+    {
+        _lock = connectionLock;
+        if (Invariants.AreChecked)
+            _before = LockOrder.OnEntering(LockRank.Connection, connectionLock.IsHeldByCurrentThread);
+        connectionLock.Enter();
+    }
+
+    public void Dispose()
+    {
+        _lock.Exit();
         if (Invariants.AreChecked)
             LockOrder.OnExited(_before);
     }

@@ -8,8 +8,8 @@ using Known = Microsoft.Net.Http.Headers.HeaderNames;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// The params of one request, as the bytes that came: strings are made of them when they are asked for. When all have come, they are one array
-/// of the exact size and never change, so that any thread may look them up, at any time.
+/// The params of one request as received; strings are created on demand. Once complete, they are one array of the exact size and never change, so
+/// any thread may read them at any time.
 /// </summary>
 internal sealed class RequestParameters(CgiMapping mapping)
 {
@@ -22,15 +22,14 @@ internal sealed class RequestParameters(CgiMapping mapping)
 
     public ReadOnlySpan<byte> Span => _bytes.AsSpan(0, Length);
 
-    /// <summary>Adds what came in a record.</summary>
     /// <param name="content">A piece of the record's content.</param>
-    /// <param name="isWhole">Whether the piece is the whole content, and so, with nearly every front-end, the whole stream.</param>
+    /// <param name="isWhole">Whether the piece is the whole record and so, with nearly every front-end, the whole stream.</param>
     public void Append(ReadOnlySpan<byte> content, bool isWhole)
     {
         var needed = Length + content.Length;
         if (needed > _bytes.Length)
         {
-            // By doubling, for what arrives in many pieces; the length that a record claims is not allocated before it is there.
+            // Doubles for many pieces. The length in a record's header is not allocated before the content arrives.
             Resize(isWhole && Length == 0 ? needed : Math.Max(Math.Max(needed, 2 * _bytes.Length), MinCapacity));
         }
 
@@ -38,21 +37,21 @@ internal sealed class RequestParameters(CgiMapping mapping)
         Length = needed;
     }
 
-    /// <summary>All have come: a request that waits for minutes has no byte more.</summary>
+    /// <summary>Frees unused capacity, because a request may run for minutes.</summary>
     public void Complete()
     {
         if (_bytes.Length != Length)
             Resize(Length);
     }
 
-    /// <summary>Decodes what is beyond ASCII with the encodings that the application chooses, before it is called.</summary>
+    /// <summary>Decodes non-ASCII headers with the application's encodings, before it is called.</summary>
     public RequestRejection DecodeByApplication()
     {
         LockOrder.RequireNone(nameof(CgiMapping.RequestHeaderEncodingSelector));
         return mapping.DecodeByApplication(Span, out _decoded);
     }
 
-    /// <summary>Finds the last variable of a name, compared without regard to case as on IIS.</summary>
+    /// <summary>Gets the last variable with a name, which is case-insensitive as on IIS.</summary>
     public string? GetVariable(string name)
     {
         var reader = new NameValuePairReader(Span);
@@ -70,11 +69,10 @@ internal sealed class RequestParameters(CgiMapping mapping)
         return foundName.IsEmpty ? null : mapping.DecodeVariable(foundName, found);
     }
 
-    /// <summary>The target as the front-end received it.</summary>
+    /// <summary>Gets the target as the front-end received it.</summary>
     public string GetRawTarget()
         => CgiRequestMapper.TryGetRawTarget(Span, mapping, out var path, out var query) ?? CgiRequestMapper.MakeUpRawTarget(path, query);
 
-    /// <summary>All variables in the order they came.</summary>
     public List<KeyValuePair<string, string>> GetVariables()
     {
         var variables = new List<KeyValuePair<string, string>>();
@@ -84,7 +82,6 @@ internal sealed class RequestParameters(CgiMapping mapping)
         return variables;
     }
 
-    /// <summary>Finds the values of a header.</summary>
     public StringValues GetHeader(string name)
     {
         var isContentType = name.Equals(Known.ContentType, StringComparison.OrdinalIgnoreCase);
@@ -104,18 +101,17 @@ internal sealed class RequestParameters(CgiMapping mapping)
         return values;
     }
 
-    /// <summary>The value of the Host header.</summary>
-    /// <param name="offset">Where <see cref="RequestHead.HostOffset"/> says that it is.</param>
+    /// <param name="offset">The <see cref="RequestHead.HostOffset"/>.</param>
     public string GetHost(int offset)
     {
         new NameValuePairReader(Span[offset..]).TryRead(out _, out var value);
         return Decode(offset, Known.Host, value);
     }
 
-    /// <summary>Authorization as Apache names it when it rewrites internally.</summary>
+    /// <summary>Gets Authorization under the name that Apache gives it in an internal redirect.</summary>
     public string? GetRenamedAuthorization() => GetVariable(HeaderNames.RenamedAuthorization);
 
-    /// <summary>All headers in the order they came, repeated ones repeated; without Content-Length and Content-Type, which cannot be.</summary>
+    /// <summary>Gets all headers in order of arrival, including repeated ones, but not Content-Length and Content-Type.</summary>
     public List<KeyValuePair<string, string>> GetHeaders()
     {
         var headers = new List<KeyValuePair<string, string>>();
@@ -139,7 +135,7 @@ internal sealed class RequestParameters(CgiMapping mapping)
     private string Decode(int offset, string name, ReadOnlySpan<byte> value)
         => _decoded is not null && _decoded.TryGetValue(offset, out var text) ? text : mapping.DecodeHeader(name, value);
 
-    /// <summary>Repeated variables are a repeated header; cookies become one (RFC 9113, section 8.2.3).</summary>
+    /// <summary>Repeated variables are a repeated header. Cookies are joined (RFC 9113, section 8.2.3).</summary>
     private static StringValues Join(StringValues values, string name, string value)
     {
         if (values.Count == 0)

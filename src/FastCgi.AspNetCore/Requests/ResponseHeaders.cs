@@ -5,41 +5,26 @@ using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>The headers of a response, checked when they are set, as Kestrel does, and read-only once it has started.</summary>
-/// <param name="requestLock">The lock of the request.</param>
+/// <summary>The headers of a response, validated when they are set, as in Kestrel, and read-only once it has started.</summary>
 internal sealed class ResponseHeaders(RequestLock requestLock) : HeaderCollection(requestLock)
 {
-    /// <summary>Chooses the encoding of a header by its name; ASCII where there is none.</summary>
+    /// <summary>Chooses the encoding of a header by its name; null means ASCII.</summary>
     public Func<string, Encoding?>? EncodingSelector { get; set; }
 
-    /// <summary>The entries, in order. Once they are read-only, for a caller without the lock too.</summary>
-    public ReadOnlySpan<KeyValuePair<string, StringValues>> Entries => StoredEntries;
-
-    /// <summary>The length that the application has declared. Once it is read-only, for a caller without the lock too.</summary>
-    public long? DeclaredLength => StoredContentLength;
-
-    /// <summary>How often they have changed.</summary>
-    public new int Version => base.Version;
-
-    /// <summary>Whether they are those of a stream of events.</summary>
     public bool AreOfEventStream
         => Find(Known.ContentType) is >= 0 and var position
             && Entries[position].Value.ToString().StartsWith("text/event-stream", StringComparison.OrdinalIgnoreCase);
 
-    /// <summary>Refuses changes from now on.</summary>
     public void MakeReadOnly(RequestScope scope) => IsReadOnly = true;
 
-    /// <summary>Begins anew, for another response to the same request.</summary>
+    /// <summary>Clears the headers for another response to the same request.</summary>
     public void Restart(RequestScope scope)
     {
         Reset(scope);
         IsReadOnly = false;
     }
 
-    /// <summary>Takes over headers that were checked when they were set there.</summary>
-    public void TakeFrom(RequestScope scope, ResponseHeaders other) => CopyFrom(scope, other);
-
-    /// <summary>Sets the header that makes the web server send a file, whose value is plain ASCII.</summary>
+    /// <summary>Sets the header that makes the web server send a file. Its value is ASCII.</summary>
     public void SetOffload(RequestScope scope, KeyValuePair<string, string> header)
     {
         foreach (var name in SendFileOffload.GetReplacedHeaders(header.Key))
@@ -47,7 +32,7 @@ internal sealed class ResponseHeaders(RequestLock requestLock) : HeaderCollectio
         Store(scope, header.Key, header.Value);
     }
 
-    /// <summary>Adds a header of the server's own, unless the application has set it.</summary>
+    /// <summary>Adds a header of the server, unless the application has set it.</summary>
     public void TryAppend(RequestScope scope, string name, string value)
     {
         if (Find(name) < 0)

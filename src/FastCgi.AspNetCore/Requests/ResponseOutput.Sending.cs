@@ -5,8 +5,8 @@ using FastCgi.AspNetCore.Protocol;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>
-/// The send queue of the response. It holds whole records, is guarded by the lock of the connection, and goes on without the request: what is
-/// queued when the request leaves is still sent.
+/// The send queue of the response. It holds whole records under the lock of the connection, and outlives the request: records that are queued when
+/// the request leaves are still sent.
 /// </content>
 internal sealed partial class ResponseOutput
 {
@@ -14,30 +14,32 @@ internal sealed partial class ResponseOutput
     private FlushWait? _waiter;
     private bool _isFlushCanceled;
 
-    // The memory that the send under way, of that number, carries for this response.
+    // The memory that the current send, with this number, carries for this response.
     private long _sendingLength;
     private long _sendNumber;
 
-    /// <summary>The next response in the outlet's queue.</summary>
     public ResponseOutput? NextQueued { get; set; }
 
-    /// <summary>Whether the request has left its connection, so that the end of its records is queued, or they are dropped.</summary>
+    /// <summary>Whether the request has left its connection, so that its end is queued, or its records are dropped.</summary>
     public bool HasLeft => request.HasLeft;
 
-    /// <summary>Whether the application waits until more is sent.</summary>
+    /// <summary>Whether the application waits for a send.</summary>
     public bool IsFlushWaiting(ConnectionScope connection) => _waiter is not null;
 
     /// <summary>Sends what a flush has queued. Waits while more than the limit is queued or being sent.</summary>
     public ValueTask<FlushResult> SendAsync(FlushOutcome outcome, CancellationToken cancellationToken)
     {
         if (outcome != FlushOutcome.Queued)
-            return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: outcome == FlushOutcome.Dropped || Outlet.IsClosed));
+        {
+            var isCompleted = outcome == FlushOutcome.Dropped || Outlet.IsClosed;
+            return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted));
+        }
 
         Outlet.FlushNow();
         FlushWait wait;
         using (var connection = Outlet.EnterLock())
         {
-            // It has been completed, or aborted, by another thread.
+            // Another thread has completed or aborted it.
             if (request.HasLeft)
                 return new ValueTask<FlushResult>(new FlushResult(isCanceled: false, isCompleted: true));
 
@@ -54,7 +56,7 @@ internal sealed partial class ResponseOutput
         return new ValueTask<FlushResult>(cancellationToken.CanBeCanceled ? WaitAsync(wait, cancellationToken) : wait.Task);
     }
 
-    /// <summary>Makes a flush that waits, or else the next one, return as cancelled.</summary>
+    /// <summary>Makes the pending flush, or the next one, return as cancelled.</summary>
     public void CancelPendingFlush(RequestScope scope)
     {
         using var connection = Outlet.EnterLock();
@@ -68,39 +70,31 @@ internal sealed partial class ResponseOutput
     }
 
     /// <summary>
-    /// Ends the request with this response. A complete one is all that is staged; of one that is cut, so that the client sees that the rest is
-    /// missing, it is what was flushed.
+    /// Ends the request with this response. A complete response consists of everything staged. One that is cut, so that the client sees that it is
+    /// incomplete, consists of what was flushed.
     /// </summary>
-    /// <param name="status">What END_REQUEST says; <see langword="null"/> to cut the response.</param>
-    /// <returns>What is left to do without the lock.</returns>
+    /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
+    /// <returns>The work that remains without the lock.</returns>
     public EndedRequest End(RequestScope scope, ProtocolStatus? status)
     {
         _staging.EndLease();
         _errorWriter?.EndLine(scope);
-        BufferChain records;
-        if (status is not null || IsHolding)
-        {
-            records = TakeRecords(scope, isEnd: status is not null);
-        }
-        else
-        {
+        if (status is null && !IsHolding)
             ClearStaged(scope);
-            records = default;
-        }
+        var records = status is not null || IsHolding ? TakeRecords(scope, isEnd: status is not null) : default;
 
         if (status is null)
             records.Append(_errorWriter?.Staging.Take(isEnd: true));
         return request.Connection.End(request, records, status, sends: status is null || _cork.SendsAtEnd);
     }
 
-    /// <summary>The request is over: returns the memory of what was not sent.</summary>
+    /// <summary>The request is over: returns the memory of unsent bytes.</summary>
     public void Close(RequestScope scope)
     {
         ClearStaged(scope);
         BufferBlock.ReturnChain(_errorWriter?.Staging.Take(isEnd: false));
     }
 
-    /// <summary>Queues records.</summary>
     public void Queue(ConnectionScope connection, BufferBlock? records)
     {
         if (records is null)
@@ -110,28 +104,28 @@ internal sealed partial class ResponseOutput
         Outlet.Enqueue(connection, this);
     }
 
-    /// <summary>Queues the end. A flush that another thread waits for need not wait: nothing follows it.</summary>
+    /// <summary>Queues the end. Another thread's flush need not wait, because nothing follows.</summary>
     public void QueueEnd(ConnectionScope connection, BufferBlock? records)
     {
         Queue(connection, records);
         CompleteWaiter(connection, new FlushResult(isCanceled: false, isCompleted: true));
     }
 
-    /// <summary>The response is aborted: drops what has not been sent.</summary>
+    /// <summary>The response is aborted: drops what is not sent yet.</summary>
     public void Drop(ConnectionScope connection)
     {
         Outlet.Remove(connection, this);
         DropQueued(connection);
     }
 
-    /// <summary>Drops what is queued. Called by the outlet, which has taken the response out of its queue.</summary>
+    /// <summary>Drops what is queued. Called by the output, which has removed the response from its queue.</summary>
     public void DropQueued(ConnectionScope connection)
     {
         BufferBlock.ReturnChain(_wire.Clear());
         CompleteWaiter(connection, new FlushResult(isCanceled: false, isCompleted: true));
     }
 
-    /// <summary>Takes the records of one turn: one large record, or several that fit one together.</summary>
+    /// <summary>Takes the records of one turn: one large record, or several that fit the length of one.</summary>
     /// <returns>Whether nothing is left.</returns>
     public bool TakeTurn(ConnectionScope connection, long sendNumber, ref BufferChain batch)
     {
@@ -163,7 +157,7 @@ internal sealed partial class ResponseOutput
             return;
 
         using var connection = Outlet.EnterLock();
-        // Aborted by another thread: nobody takes these.
+        // If another thread has aborted the request, the records are not needed.
         if (request.HasLeft)
             BufferBlock.ReturnChain(records);
         else
@@ -181,7 +175,7 @@ internal sealed partial class ResponseOutput
         }
         catch (OperationCanceledException)
         {
-            // If nobody waits any longer, what cancels a flush from now on is meant for the next one.
+            // If no flush waits any longer, a later cancellation is meant for the next one.
             using var connection = Outlet.EnterLock();
             if (--wait.Count == 0 && _waiter == wait)
                 CompleteWaiter(connection, default);
@@ -211,10 +205,8 @@ internal sealed partial class ResponseOutput
         waiter.SetResult(result);
     }
 
-    /// <summary>What flushes wait for, of one thread or of several.</summary>
     private sealed class FlushWait() : TaskCompletionSource<FlushResult>(TaskCreationOptions.RunContinuationsAsynchronously)
     {
-        /// <summary>How many wait.</summary>
         public int Count { get; set; }
     }
 }

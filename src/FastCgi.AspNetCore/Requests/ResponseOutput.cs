@@ -4,8 +4,8 @@ using FastCgi.AspNetCore.Buffers;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// The bytes of one response on their way out: a flush makes records of what is staged and moves them to the send queue, from which
-/// the connection's outlet takes them in turns. <c>.Sending</c> has the queue.
+/// The bytes of one response on their way out: a flush turns what is staged into records and moves them to the send queue (<c>.Sending</c>), from
+/// which the connection's output takes them in turns.
 /// </summary>
 internal sealed partial class ResponseOutput(FastCgiRequest request)
 {
@@ -14,20 +14,14 @@ internal sealed partial class ResponseOutput(FastCgiRequest request)
     private ResponseStaging _staging = new(request.Connection.Output.Pool, request.Id);
     private OutputCork _cork;
 
-    // How much of what is staged is a flush that is held.
+    // The length of the held flush within what is staged.
     private int _heldLength = NotHeld;
     private StandardErrorWriter? _errorWriter;
 
-    /// <summary>What a flush has done.</summary>
     public enum FlushOutcome : byte
     {
-        /// <summary>The request has left its connection.</summary>
         Dropped,
-
-        /// <summary>The flush is held for a moment.</summary>
         Held,
-
-        /// <summary>Its records are queued.</summary>
         Queued,
     }
 
@@ -62,17 +56,17 @@ internal sealed partial class ResponseOutput(FastCgiRequest request)
             _staging.Append(bytes);
     }
 
-    /// <summary>Memory that was leased before may not be advanced any more.</summary>
+    /// <summary>Invalidates memory that was leased before.</summary>
     public void EndLease(RequestScope scope) => _staging.EndLease();
 
-    /// <summary>Drops what is staged: the response becomes another one, or is over.</summary>
+    /// <summary>Drops what is staged: another response replaces it, or it is over.</summary>
     public void ClearStaged(RequestScope scope)
     {
         _heldLength = NotHeld;
         _staging.Clear();
     }
 
-    /// <summary>Queues what is staged, with the header block if it was not queued; or holds it. <see cref="SendAsync"/> follows without the lock.</summary>
+    /// <summary>Queues or holds what is staged, with the header block if necessary. The caller then calls <see cref="SendAsync"/> without the lock.</summary>
     /// <param name="isLikelyLast">Whether the end of the response is likely to follow at once.</param>
     public FlushOutcome Flush(RequestScope scope, bool isLikelyLast)
     {
@@ -91,13 +85,10 @@ internal sealed partial class ResponseOutput(FastCgiRequest request)
         return FlushOutcome.Queued;
     }
 
-    /// <summary>
-    /// The application is about to be called, by a thread that sends what is queued when it comes back: flushes are held meanwhile.
-    /// </summary>
-    /// <param name="sendsAtEnd">Whether the end of the response is sent at once all the same, because nothing follows it.</param>
+    /// <inheritdoc cref="OutputCork.Cork"/>
     public void Cork(bool sendsAtEnd) => _cork.Cork(sendsAtEnd);
 
-    /// <summary>The application has come back from its first call without an end: queues what is held, for the caller to send.</summary>
+    /// <summary>The application has returned from its first call before the end: queues what is held, for the caller to send.</summary>
     public void Yield()
     {
         using var scope = EnterLock();
@@ -105,7 +96,7 @@ internal sealed partial class ResponseOutput(FastCgiRequest request)
         QueueHeld(scope);
     }
 
-    /// <summary>From now on each flush is sent at once; what is held is sent now.</summary>
+    /// <summary>Sends what is held, and from now on each flush at once.</summary>
     public void Uncork()
     {
         using (var scope = EnterLock())
@@ -117,11 +108,10 @@ internal sealed partial class ResponseOutput(FastCgiRequest request)
         Outlet.FlushNow();
     }
 
-    /// <summary>The web server's error log, as text.</summary>
     public StandardErrorWriter OpenErrorWriter(RequestScope scope)
         => _errorWriter ??= new StandardErrorWriter(this, new StandardErrorStaging(Outlet.Pool, request.Id, Settings.MaxStandardErrorSize));
 
-    /// <summary>Writes to the web server's error log: with the header block or behind it, and not behind the end of the response.</summary>
+    /// <summary>Writes to the web server's error log, not before the header block, and not after the end of the response.</summary>
     public void WriteError(RequestScope scope, ReadOnlySpan<byte> line)
     {
         if (request.HasLeft)
@@ -132,10 +122,10 @@ internal sealed partial class ResponseOutput(FastCgiRequest request)
             Queue(scope, _errorWriter.Staging.Take(isEnd: false));
     }
 
-    /// <summary>Sends what was written to the web server's error log, as far as it is queued.</summary>
+    /// <summary>Sends what is queued for the web server's error log.</summary>
     public void SendErrors()
     {
-        // Whoever has corked the response sends later, and sees what was queued before this.
+        // The thread that has corked the response sends later, and includes what was queued before.
         if (!_cork.IsCorked)
             Outlet.FlushNow();
     }
@@ -146,10 +136,66 @@ internal sealed partial class ResponseOutput(FastCgiRequest request)
             Queue(scope, TakeRecords(scope, isEnd: false).Head);
     }
 
-    /// <summary>Makes records of what is staged.</summary>
     private BufferChain TakeRecords(RequestScope scope, bool isEnd)
     {
         _heldLength = NotHeld;
         return _staging.TakeRecords(request.Response, _errorWriter?.Staging, isEnd);
     }
+}
+
+/// <summary>
+/// Decides whether to hold a flush of one response, so that one send carries more: the end of the response, or other responses of the batch. A held
+/// flush leaves when the handler yields, ends or loses its thread, or after a few milliseconds. A mutable struct: keep it in a field.
+/// </summary>
+internal struct OutputCork
+{
+    private State _state;
+
+    private enum State : byte
+    {
+        /// <summary>Only the flushing thread sends. It holds a flush only if that is likely the last.</summary>
+        Released,
+
+        /// <summary>The application is in its first call. The calling thread sends afterwards, including the end of the response.</summary>
+        Corked,
+
+        /// <summary>The same, but the end of the response is sent at once, because nothing follows it.</summary>
+        CorkedUntilEnd,
+
+        /// <summary>Final: every flush is sent at once.</summary>
+        Uncorked,
+    }
+
+    /// <summary>Whether the thread that called the application sends what is queued.</summary>
+    public readonly bool IsCorked => _state is State.Corked or State.CorkedUntilEnd;
+
+    /// <summary>Whether the thread that ends the response sends it.</summary>
+    public readonly bool SendsAtEnd => _state != State.Corked;
+
+    /// <summary>Called before the application, by a thread that sends when it returns.</summary>
+    /// <param name="sendsAtEnd">Whether the end of the response is still sent at once, because nothing follows it.</param>
+    public void Cork(bool sendsAtEnd)
+    {
+        if (_state == State.Released)
+            _state = sendsAtEnd ? State.CorkedUntilEnd : State.Corked;
+    }
+
+    /// <summary>The application has returned from its first call before the end.</summary>
+    public void Yield()
+    {
+        if (IsCorked)
+            _state = State.Released;
+    }
+
+    public void Uncork() => _state = State.Uncorked;
+
+    /// <param name="isHolding">Whether a flush is already held.</param>
+    /// <param name="isLikelyLast">Whether the end of the response is likely to follow at once.</param>
+    /// <param name="trySetDeadline">Schedules <see cref="ResponseOutput.Uncork"/> and returns whether it could; <see langword="null"/> if never.</param>
+    public readonly bool CanHold(bool isHolding, bool isLikelyLast, ResponseOutput response, Func<ResponseOutput, bool>? trySetDeadline) => _state switch
+    {
+        State.Uncorked => false,
+        State.Released => isLikelyLast && (isHolding || trySetDeadline?.Invoke(response) == true),
+        _ => true,
+    };
 }

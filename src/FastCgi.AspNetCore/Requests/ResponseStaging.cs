@@ -4,36 +4,33 @@ using FastCgi.AspNetCore.Protocol;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// What the application has written and not flushed: blocks that leave room for a record header in front, and in the first one
-/// for the header block too, so that they become records in place. Not thread-safe. A mutable struct: keep it in a field, do not copy it.
+/// What the application has written and not flushed. The blocks leave room for a record header, and the first one also for the header block, so they
+/// become records in place. Not thread-safe. A mutable struct: keep it in a field, do not copy it.
 /// </summary>
 internal struct ResponseStaging(BufferPool pool, ushort requestId)
 {
-    // Room in front of the first block for a usual header block; a longer one gets a block of its own.
+    // Room before the first block for a usual header block. A longer one gets blocks of its own.
     private const int HeadReserve = 512;
 
-    // Room behind the last record for what ends the request.
+    // Room after the last record for the end of the request.
     private const int EndReserve = (2 * ProtocolConstants.HeaderLength) + RecordWriter.FixedRecordLength;
 
-    /// <summary>The most bytes that are staged in one block, and become one record.</summary>
+    /// <summary>The maximum length of one block, which becomes one record.</summary>
     public const int MaxLeaseLength = ProtocolConstants.MaxAlignedContentLength;
 
     private BufferChain _blocks;
     private byte[]? _scratch;
     private int _leasedLength;
 
-    /// <summary>Whether the header block is still to be written.</summary>
     public bool NeedsHeaderBlock { get; private set; } = true;
 
-    /// <summary>The bytes that are staged, the header block not counted.</summary>
+    /// <summary>The staged bytes, without the header block.</summary>
     public int Length { get; private set; }
 
-    /// <summary>The memory that is held for them.</summary>
     public readonly long HeldLength => _blocks.HeldLength;
 
-    /// <summary>Memory to write to, of at least <paramref name="sizeHint"/> bytes.</summary>
-    /// <param name="sizeHint">The bytes that are wanted; 0 for any.</param>
-    /// <param name="isDropped">Whether what is written is of no interest any more.</param>
+    /// <param name="sizeHint">The minimum length; 0 for any.</param>
+    /// <param name="isDropped">Whether the bytes are not needed any more.</param>
     public Memory<byte> Lease(int sizeHint, bool isDropped)
     {
         ArgumentOutOfRangeException.ThrowIfNegative(sizeHint);
@@ -53,8 +50,8 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
     }
 
     /// <summary>
-    /// Ends the lease if it was advanced. One that was not stays, for its holder may be about to: a writer over the body that
-    /// somebody else flushes.
+    /// Ends the lease if it was advanced. Otherwise it stays, because its holder may still advance it: for example a writer over a body that other
+    /// code flushes.
     /// </summary>
     public void EndUsedLease()
     {
@@ -62,7 +59,7 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
             EndLease();
     }
 
-    /// <summary>Ends the lease: memory that was handed out may not be advanced any more.</summary>
+    /// <summary>Ends the lease: its memory may not be advanced any more.</summary>
     public void EndLease()
     {
         _scratch = null;
@@ -117,10 +114,9 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
         EndLease();
     }
 
-    /// <summary>Makes records of what is staged.</summary>
-    /// <param name="response">Writes the header block, if that was not done before.</param>
-    /// <param name="errors">What goes to the web server's error log, behind the header block.</param>
-    /// <param name="isEnd">Whether the response is complete with them.</param>
+    /// <param name="response">Writes the header block, if necessary.</param>
+    /// <param name="errors">Records for the web server's error log, which follow the header block.</param>
+    /// <param name="isEnd">Whether they complete the response.</param>
     public BufferChain TakeRecords(FastCgiResponse response, StandardErrorStaging? errors, bool isEnd)
     {
         if (NeedsHeaderBlock)
@@ -155,7 +151,7 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
         return records;
     }
 
-    /// <summary>Gets the last block, or another one, with that much room.</summary>
+    /// <summary>Gets the last block, or a new one, with at least this much room.</summary>
     private BufferBlock GetBlock(int length)
     {
         if (_blocks.Tail is { } tail && tail.FreeLength >= length)
@@ -163,7 +159,7 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
 
         var hasHeadRoom = NeedsHeaderBlock && _blocks.Tail is null && length <= BufferPool.LargeBlockSize - HeadReserve;
         var reserve = hasHeadRoom ? HeadReserve : ProtocolConstants.HeaderLength;
-        // Whoever has filled a small block is likely to fill a large one.
+        // A response that fills a small block is likely to fill a large one.
         return AppendBlock(_blocks.Tail is null ? reserve + length : BufferPool.LargeBlockSize, reserve);
     }
 
@@ -192,7 +188,7 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
         PutBefore(head.AsSpan(0, response.WriteHead(head, contentLength)));
     }
 
-    /// <summary>Puts a header block that does not fit the room in front of the body into blocks of its own.</summary>
+    /// <summary>Puts a long header block into blocks of its own, before the body.</summary>
     private void PutBefore(ReadOnlySpan<byte> head)
     {
         var body = _blocks.Clear();
@@ -222,7 +218,7 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
         RecordWriter.WriteHeader(block.UsedSpan, RecordType.Stdout, requestId, contentLength);
     }
 
-    /// <summary>The application is writing to the rest of this block: what is in it goes out as a copy.</summary>
+    /// <summary>The application is writing to the rest of this block, so its content is sent as a copy.</summary>
     private BufferBlock SplitLeased(BufferBlock block)
     {
         var copy = pool.RentBlock(ProtocolConstants.HeaderLength + block.Length);

@@ -5,8 +5,8 @@ using Microsoft.Net.Http.Headers;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// Decides whether the web server can send a file in the application's place: only if the client gets the same answer, or one that is
-/// as right. <c>docs/decisions/send-file.md</c> has the reasons.
+/// Decides whether the web server can send a file instead of the application: only if the client gets the same response, or an equally correct one.
+/// <c>docs/decisions/send-file.md</c> has the reasons.
 /// </summary>
 internal sealed class SendFileOffload
 {
@@ -14,7 +14,7 @@ internal sealed class SendFileOffload
 
     private const string XSendfile = "X-Sendfile";
 
-    /// <summary>What nginx keeps of a response with X-Accel-Redirect, and what it makes itself of the file.</summary>
+    /// <summary>The headers that nginx keeps with X-Accel-Redirect, or derives from the file.</summary>
     private static readonly string[] s_headersOfNginx =
     [
         HeaderNames.ContentType, HeaderNames.ContentDisposition, HeaderNames.AcceptRanges, HeaderNames.SetCookie, HeaderNames.CacheControl,
@@ -22,7 +22,7 @@ internal sealed class SendFileOffload
         HeaderNames.Server,
     ];
 
-    /// <summary>Conditions that the application has answered; the web server would answer them anew, by its own validators.</summary>
+    /// <summary>Conditions that the application has evaluated. The web server would evaluate them again, with its own validators.</summary>
     private static readonly string[] s_conditions =
         [HeaderNames.IfMatch, HeaderNames.IfNoneMatch, HeaderNames.IfModifiedSince, HeaderNames.IfUnmodifiedSince];
 
@@ -33,29 +33,20 @@ internal sealed class SendFileOffload
 
     public SendFileOffload(FastCgiSendFileOptions options)
     {
-        // Of roots within each other, the inner one counts.
+        // If roots are nested, the inner one counts.
         _roots = [.. options.Roots.OrderByDescending(static root => root.Folder.Length)];
         _keptHeaders = new(s_headersOfNginx.Concat(options.PassedHeaders), StringComparer.OrdinalIgnoreCase);
     }
 
-    /// <summary>The headers that the web server makes itself of the file; nginx would repeat Accept-Ranges.</summary>
+    /// <summary>The headers that the web server derives from the file. nginx would repeat Accept-Ranges.</summary>
     public static ReadOnlySpan<string> GetReplacedHeaders(string header)
         => header == XAccelRedirect ? s_replacedByNginx : s_replacedByNginx.AsSpan(0, 1);
 
-    /// <summary>Finds the header that makes the web server send the file.</summary>
-    /// <param name="part">What is to be sent.</param>
-    /// <param name="statusCode">The status of the response.</param>
-    /// <param name="request">The headers of the request.</param>
-    /// <param name="response">The headers of the response.</param>
-    /// <param name="header">The header.</param>
+    /// <param name="header">The header that makes the web server send the file.</param>
     /// <param name="obstacle">Why there is none.</param>
     public bool TryGetHeader(
-        FilePart part,
-        int statusCode,
-        IHeaderDictionary request,
-        IHeaderDictionary response,
-        out KeyValuePair<string, string> header,
-        [NotNullWhen(false)] out string? obstacle)
+        FilePart part, int statusCode, IHeaderDictionary request, IHeaderDictionary response,
+        out KeyValuePair<string, string> header, [NotNullWhen(false)] out string? obstacle)
     {
         header = default;
         obstacle = FindRoot(part.File, out var root, out var path) ?? FindObstacle(part, statusCode, request, response);
@@ -83,13 +74,13 @@ internal sealed class SendFileOffload
         return s_conditions.FirstOrDefault(request.ContainsKey) is { } condition ? $"the request has {condition}" : null;
     }
 
-    /// <summary>nginx drops what it does not know; Apache's mod_xsendfile drops Content-Encoding, and nothing else.</summary>
-    private bool IsDropped(string name, SendFileRoot root)
-        => !_keptHeaders.Contains(name) && (root.Location is not null || name.Equals(HeaderNames.ContentEncoding, StringComparison.OrdinalIgnoreCase));
+    /// <summary>nginx drops unknown headers. Apache's mod_xsendfile drops only Content-Encoding.</summary>
+    private bool IsDropped(string name, SendFileRoot root) => !_keptHeaders.Contains(name)
+        && (root.Location is not null || name.Equals(HeaderNames.ContentEncoding, StringComparison.OrdinalIgnoreCase));
 
     private string? FindRoot(FileInfo file, out SendFileRoot root, out string path)
     {
-        // Not the path as FileInfo tidies it: .. behind a link leads elsewhere than it seems to.
+        // Not the normalized path of FileInfo: after a link, .. leads to another folder than it seems to.
         var isPlain = !file.ToString().Split('/', '\\').Contains("..");
         root = isPlain ? Array.Find(_roots, root => file.FullName.StartsWith(root.Folder, StringComparison.Ordinal)) : default;
         if (root.Folder is null)
@@ -116,7 +107,7 @@ internal sealed class SendFileOffload
 
     private static DirectoryInfo? GetFolder(FileSystemInfo part) => part is FileInfo file ? file.Directory : ((DirectoryInfo)part).Parent;
 
-    /// <summary>Whether the web server, which sees the same Range, will send the same part.</summary>
+    /// <summary>Whether the web server, which gets the same Range, will send the same part.</summary>
     private static bool IsRangeOf(IHeaderDictionary request, FilePart part)
     {
         if (!RangeHeaderValue.TryParse(request.Range.ToString(), out var range) || range.Unit != "bytes" || range.Ranges.Count != 1)
@@ -129,8 +120,26 @@ internal sealed class SendFileOffload
         return (part.Offset, part.Length) == (start, end - start);
     }
 
-    /// <summary>Whether a path means the same escaped and not: lighttpd unescapes it, Apache's mod_xsendfile does not.</summary>
+    /// <summary>Whether escaping does not change the path: lighttpd unescapes it, Apache's mod_xsendfile does not.</summary>
     private static bool IsPlain(string path) => path.All(static c => c is >= ' ' and <= '~' and not '%') && path[^1] != ' ';
 
     private static string Escape(string path) => string.Join('/', path.Split('/', Path.DirectorySeparatorChar).Select(Uri.EscapeDataString));
+}
+
+/// <summary>The part of a file that an application sends.</summary>
+internal readonly record struct FilePart(FileInfo File, long Offset, long Length)
+{
+    /// <summary>Checks the arguments of SendFileAsync as Kestrel does.</summary>
+    /// <exception cref="FileNotFoundException">The file does not exist.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">The part is not in the file.</exception>
+    public static FilePart Check(string path, long offset, long? count)
+    {
+        var file = new FileInfo(path);
+        if (offset < 0 || offset > file.Length)
+            throw new ArgumentOutOfRangeException(nameof(offset), offset, string.Empty);
+        if (count < 0 || count > file.Length - offset)
+            throw new ArgumentOutOfRangeException(nameof(count), count, string.Empty);
+
+        return new FilePart(file, offset, count ?? file.Length - offset);
+    }
 }

@@ -1,12 +1,11 @@
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// The clock of all timeouts. It stands still while the process does (SIGSTOP, <c>docker pause</c>, a virtual machine that is paused): between two
-/// ticks it moves on by one interval at most, so that a process that resumes does not time out what it could not receive or send meanwhile.
+/// The clock of all timeouts. Between two ticks it advances by at most one interval. So it stops while the process does (SIGSTOP, <c>docker pause</c>,
+/// a paused virtual machine), and a resumed process does not time out what it could not receive or send meanwhile.
 /// </summary>
 internal sealed class ServerClock(TimeProvider time) : TimeProvider
 {
-    /// <summary>The time between two ticks.</summary>
     public static readonly TimeSpan Interval = TimeSpan.FromSeconds(1);
 
     private readonly Lock _lock = new();
@@ -14,28 +13,24 @@ internal sealed class ServerClock(TimeProvider time) : TimeProvider
     private long _lastTick = time.GetTimestamp();
     private long _skipped;
 
-    /// <inheritdoc/>
     public override long TimestampFrequency => time.TimestampFrequency;
 
-    /// <summary>The time of the last tick: near enough for what is counted in seconds, and free.</summary>
+    /// <summary>The time of the last tick, which is precise enough for seconds, and free.</summary>
     public long LastTick => Volatile.Read(ref _lastTick);
 
-    /// <inheritdoc/>
     public override long GetTimestamp()
     {
-        // Read first: with the tick that comes meanwhile, this would run ahead, and go back.
+        // Read this first. After a concurrent tick the result could run ahead, then go back.
         var latest = LastTick + _interval;
         return Math.Min(time.GetTimestamp() - Volatile.Read(ref _skipped), latest);
     }
 
-    /// <inheritdoc/>
     public override DateTimeOffset GetUtcNow() => time.GetUtcNow();
 
-    /// <inheritdoc/>
     public override ITimer CreateTimer(TimerCallback callback, object? state, TimeSpan dueTime, TimeSpan period)
         => time.CreateTimer(callback, state, dueTime, period);
 
-    /// <summary>Moves on: called once in each <see cref="Interval"/>, or more often.</summary>
+    /// <summary>Advances the clock. Call it at least once per <see cref="Interval"/>.</summary>
     public void Tick()
     {
         lock (_lock)

@@ -1,3 +1,4 @@
+using System.Text;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
@@ -11,16 +12,7 @@ internal sealed class ServerContext
 {
     private readonly uint _roles;
 
-    /// <summary>Makes what a server needs to run an application.</summary>
-    /// <param name="options">The options.</param>
-    /// <param name="application">The application.</param>
-    /// <param name="log">The log of the server.</param>
-    /// <param name="runner">Executes requests that have waited for their turn.</param>
-    /// <param name="trySetDeadline">See <see cref="ResponseSettings.TrySetDeadline"/>.</param>
-    /// <param name="records">Where records are logged; <see langword="null"/> for nowhere.</param>
-    /// <param name="getMaxDescriptors">How many descriptors the process can have now; <see langword="null"/> for any number.</param>
-    /// <param name="advisor">Who tells the operator what to fix; <see langword="null"/> for nobody.</param>
-    /// <param name="statusPaths">The paths that show the status.</param>
+    /// <param name="getMaxDescriptors">Gets the current descriptor limit of the process; <see langword="null"/> for no limit.</param>
     public static ServerContext Create<TContext>(
         FastCgiServerOptions options,
         IHttpApplication<TContext> application,
@@ -79,7 +71,6 @@ internal sealed class ServerContext
         }
     }
 
-    /// <summary>Whether requests of a role are served.</summary>
     public bool IsServed(FastCgiRole role) => (_roles & GetBit(role)) != 0;
 
     public required CgiMapping Mapping { get; init; }
@@ -96,45 +87,62 @@ internal sealed class ServerContext
 
     public required RequestStatistics Statistics { get; init; }
 
-    /// <summary>Whether somebody measures requests: else the clock of the connections is near enough, which lags by up to a second.</summary>
+    /// <summary>Whether requests are measured. Otherwise the clock of the connections is enough, which lags by up to a second.</summary>
     public bool NeedsExactTimes => Statistics.IsWatched || (Advisor is not null && Options.SlowRequestThreshold is not null);
 
-    /// <summary>Who tells the operator what to fix; <see langword="null"/> for nobody. Called through <see cref="Advise"/> only.</summary>
+    /// <summary>Called only through <see cref="Advise"/>; <see langword="null"/> if advice is off.</summary>
     public required Advisor? Advisor { get; init; }
 
-    /// <summary>Asks for advice, if there is somebody to give it. What that throws is logged, and reaches nobody.</summary>
+    /// <summary>Calls the advisor, if any. Its exceptions are logged and ignored.</summary>
     public void Advise<T>(T subject, Action<Advisor, T> advise)
     {
         LockOrder.RequireNone(nameof(Advisor));
-        if (Advisor is not { } advisor)
-            return;
-
-        try
-        {
-            advise(advisor, subject);
-        }
-        catch (Exception exception)
-        {
-            Log.ServerFailed(exception);
-        }
+        if (Advisor is { } advisor)
+            ThreadRoot.Run((advisor, subject, advise), static call => call.advise(call.advisor, call.subject), Log);
     }
 
-    /// <summary>Where records are logged; <see langword="null"/> for nowhere.</summary>
+    /// <summary>The record log; <see langword="null"/> for none.</summary>
     public required RecordLog? Records { get; init; }
 
     public required RequestAdmission Admission { get; init; }
 
-    /// <summary>Executes requests that have waited for their turn.</summary>
+    /// <summary>Executes requests that have waited for a slot.</summary>
     public required RequestRunner Runner { get; init; }
 
-    /// <summary>How many descriptors the process can have now: prlimit(1) may raise or lower it.</summary>
+    /// <summary>Gets the current descriptor limit of the process, which prlimit(1) may change.</summary>
     public required Func<long> GetMaxDescriptors { get; init; }
 
-    /// <summary>How many connections it can have with these, for lack of a limit of its own.</summary>
+    /// <summary>The limit of connections that follows from the descriptors.</summary>
     public long MaxConnections => OperatingSystem.IsLinux() ? DescriptorHeadroom.CountForConnections(GetMaxDescriptors()) : GetMaxDescriptors();
 
     public required ServerClock Time { get; init; }
 
-    /// <returns>0 for a number that is no role.</returns>
+    /// <returns>0 if the number is not a role.</returns>
     private static uint GetBit(FastCgiRole role) => (uint)role < 32 ? 1u << (int)role : 0;
+}
+
+/// <summary>Settings that all responses of a server share.</summary>
+internal sealed class ResponseSettings
+{
+    public bool AllowSynchronousIO { get; init; }
+
+    /// <summary>How many bytes may be queued before a write waits.</summary>
+    public long MaxBufferSize { get; init; } = long.MaxValue;
+
+    /// <summary>How many bytes a request may write to the web server's error log; <see langword="null"/> for no limit.</summary>
+    public long? MaxStandardErrorSize { get; init; }
+
+    public Func<string, Encoding?>? EncodingSelector { get; init; }
+
+    /// <summary>The files that the web server sends itself, if any.</summary>
+    public SendFileOffload? SendFileOffload { get; init; }
+
+    /// <summary>Gets the descriptor limit of the process; <see langword="null"/> if it does not matter.</summary>
+    public Func<long>? GetMaxDescriptors { get; init; }
+
+    /// <summary>
+    /// Schedules <see cref="ResponseOutput.Uncork"/> in a few milliseconds, and returns whether it could; if not, nothing may be held.
+    /// <see langword="null"/> if it never can.
+    /// </summary>
+    public Func<ResponseOutput, bool>? TrySetDeadline { get; init; }
 }

@@ -6,9 +6,8 @@ using FastCgi.AspNetCore.Protocol;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// The STDERR records of one response until they are queued, which is never before its header block: nginx reads both into
-/// one buffer of a page, and answers 502 when they do not fit it together. Bounded in all, for the web server's log is on somebody's
-/// disk; what is more is dropped, and a note says so.
+/// The STDERR records of one response until they are queued, which never happens before its header block: nginx reads both into one buffer of a page,
+/// and answers 502 if they do not fit. Limited in total, because the web server's log is on disk. Excess lines are dropped with a note.
 /// </summary>
 internal sealed class StandardErrorStaging(BufferPool pool, ushort requestId, long? maxLength)
 {
@@ -23,7 +22,7 @@ internal sealed class StandardErrorStaging(BufferPool pool, ushort requestId, lo
         if (_isFull)
             return;
 
-        // The text counts; but the memory of short lines is that of their records, which may take one block more.
+        // The text counts, but short lines need more memory for their records, so that is limited too.
         _isFull = _textLength + line.Length > maxLength
             || _recordLength + ProtocolConstants.HeaderLength + line.Length > maxLength + BufferPool.LargeBlockSize;
         _textLength += line.Length;
@@ -33,8 +32,7 @@ internal sealed class StandardErrorStaging(BufferPool pool, ushort requestId, lo
             : line);
     }
 
-    /// <summary>Takes the records that are staged.</summary>
-    /// <param name="isEnd">Whether END_REQUEST follows, so that the stream ends with them, if there is one.</param>
+    /// <param name="isEnd">Whether END_REQUEST follows, so that the stream, if any, must end.</param>
     public BufferBlock? Take(bool isEnd)
     {
         if (isEnd && _recordLength > 0)

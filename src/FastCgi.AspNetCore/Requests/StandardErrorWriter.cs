@@ -4,12 +4,12 @@ using System.Text;
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
-/// Text for the web server's error log: a record for each line, so that the web server puts its own prefix before each. Any thread may write,
-/// because errors are logged from any thread.
+/// Text for the web server's error log: one record per line, so that the web server prefixes each. Any thread may write, because errors are logged
+/// from any thread.
 /// </summary>
 internal sealed class StandardErrorWriter : TextWriter
 {
-    // A longer line becomes several: nginx cuts what it logs at 2,048 bytes.
+    // A longer line is split: nginx truncates log lines at 2,048 bytes.
     private const int MaxLineLength = 2_000;
 
     private readonly ResponseOutput _output;
@@ -25,7 +25,6 @@ internal sealed class StandardErrorWriter : TextWriter
 
     public override Encoding Encoding => Encoding.UTF8;
 
-    /// <summary>The records that were written and are not queued.</summary>
     public StandardErrorStaging Staging { get; }
 
     public override void Write(char value) => Write([value], endsLine: false);
@@ -47,7 +46,6 @@ internal sealed class StandardErrorWriter : TextWriter
         _output.SendErrors();
     }
 
-    /// <summary>Ends a line that is not complete.</summary>
     public void EndLine(RequestScope scope)
     {
         if (_line.Length == 0)
@@ -57,7 +55,7 @@ internal sealed class StandardErrorWriter : TextWriter
         _line.Clear();
     }
 
-    /// <summary>The writer belongs to the request: disposing it only sends what is there.</summary>
+    /// <summary>The writer belongs to the request, so disposing it only flushes.</summary>
     protected override void Dispose(bool disposing)
     {
         Flush();
@@ -87,7 +85,7 @@ internal sealed class StandardErrorWriter : TextWriter
         else
             _line.Append(c);
 
-        // Not between the halves of a surrogate pair; of first halves alone, no more than one waits for its second.
+        // Never between the halves of a surrogate pair. Of unpaired first halves, at most one waits for its second.
         if (_line.Length > MaxLineLength || (_line.Length == MaxLineLength && !char.IsHighSurrogate(c)))
             EndLine(scope);
     }

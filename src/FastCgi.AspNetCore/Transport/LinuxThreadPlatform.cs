@@ -4,7 +4,7 @@ using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>Threads on Linux, which tells what they are doing.</summary>
+/// <summary>Threads on Linux, which reports what they are doing.</summary>
 internal sealed class LinuxThreadPlatform(ILogger log) : SystemThreadPlatform(log)
 {
     [ThreadStatic]
@@ -15,23 +15,18 @@ internal sealed class LinuxThreadPlatform(ILogger log) : SystemThreadPlatform(lo
 
     private readonly ThreadHeadroom _headroom = new("/proc", "/sys/fs/cgroup", ResourceLimits.GetThreadsOfUser, TimeProvider.System);
 
-    /// <inheritdoc/>
     public override bool AreThreadsScarce => _headroom.IsReached();
 
-    /// <summary>What the room needs of the threads of this system.</summary>
     public static ThreadPlatform Create(ILogger log) => OperatingSystem.IsLinux() ? new LinuxThreadPlatform(log) : new SystemThreadPlatform(log);
 
-    /// <inheritdoc/>
     public override ThreadProbe ProbeThisThread() => t_probe ??= CreateProbe();
 
-    /// <inheritdoc/>
     public override ThreadUsage GetUsageOfThisThread()
     {
         var (microseconds, switches) = ThreadClock.GetUsageOfThisThread();
         return new ThreadUsage(microseconds, switches);
     }
 
-    /// <inheritdoc/>
     protected override void OnEnding()
     {
         t_state?.Dispose();
@@ -42,7 +37,7 @@ internal sealed class LinuxThreadPlatform(ILogger log) : SystemThreadPlatform(lo
     private static ThreadProbe CreateProbe()
     {
         var threadId = ThreadClock.GetThreadId();
-        // Not for a thread of the pool, whose end is not reported to us.
+        // Not for a pool thread, whose end is not reported to us.
         var state = Thread.CurrentThread.IsThreadPoolThread ? null : new ThreadStateFile(threadId);
         t_state = state;
         return new ThreadProbe(() => ThreadClock.GetProcessorTime(threadId), () => state is null ? IsSleeping(threadId) : state.IsSleeping);

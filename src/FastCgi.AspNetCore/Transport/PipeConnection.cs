@@ -13,13 +13,13 @@ using Microsoft.AspNetCore.Connections.Features;
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>
-/// A connection over a pair of pipes: Kestrel's sockets where epoll is not available, named pipes, connection middleware, or a transport of
-/// the user's. The application runs on other threads, so that this one always receives.
+/// A connection over a pair of pipes: Kestrel's sockets where epoll is not available, named pipes, connection middleware, or a custom transport.
+/// The application runs on other threads, so that this one always receives.
 /// </summary>
 internal sealed class PipeConnection : ConnectionTransport
 {
-    // Who is in the writer of the pipe, which is for one thread at a time: a thread that ends the connection must not take memory away
-    // that another one is writing to. A thread that wants to complete it while a send is under way leaves that to the send.
+    // The state of the pipe writer, which only one thread may use at a time: ending the connection must not take away memory that a send is
+    // writing to. A thread that wants to complete the writer during a send leaves that to the send.
     private const int Idle = 0;
     private const int Sending = 1;
     private const int Ending = 2;
@@ -27,9 +27,8 @@ internal sealed class PipeConnection : ConnectionTransport
 
     private readonly ConnectionContext _context;
 
-    // What pipes cannot do, the socket behind them can: half-close, reset, and tell what is undelivered.
+    // Does what pipes cannot: half-close, reset, and report undelivered bytes.
     private readonly Socket? _socket;
-    private readonly FastCgiConnection _connection;
     private readonly RequestScheduler _scheduler;
     private readonly SemaphoreSlim _resume = new(0);
     private readonly TaskCompletionSource _outputEnded = new(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -43,13 +42,11 @@ internal sealed class PipeConnection : ConnectionTransport
         _scheduler = scheduler;
         _context = context;
         _socket = context.Features.Get<IConnectionSocketFeature>()?.Socket;
-        _connection = new FastCgiConnection(manager, this);
+        Connection = new FastCgiConnection(manager, this);
     }
 
-    /// <inheritdoc/>
     public override bool CanReset => _socket is { AddressFamily: not AddressFamily.Unix };
 
-    /// <inheritdoc/>
     public override long? UndeliveredLength => _socket switch
     {
         null => null,
@@ -58,16 +55,12 @@ internal sealed class PipeConnection : ConnectionTransport
         _ => OperatingSystem.IsLinux() ? AskSocket(static socket => Libc.GetUndeliveredLength(socket.SafeHandle), 0) : null,
     };
 
-    /// <inheritdoc/>
     public override EndPoint? RemoteEndPoint => _context.RemoteEndPoint;
 
-    /// <inheritdoc/>
     public override string DescribePeer() => AskSocket(PeerAddress.DescribeProcess, null) ?? base.DescribePeer();
 
-    /// <summary>The connection whose bytes these are.</summary>
-    public FastCgiConnection Connection => _connection;
+    public FastCgiConnection Connection { get; }
 
-    /// <summary>Receives until the connection is closed.</summary>
     public async Task RunAsync()
     {
         Exception error = new ConnectionResetException("The web server closed the connection.");
@@ -80,11 +73,11 @@ internal sealed class PipeConnection : ConnectionTransport
             error = exception;
         }
 
-        _connection.OnClosed(error);
+        Connection.OnClosed(error);
         if (!TryEndOutput())
         {
             AbortTransport("The connection is closed while a send is under way.");
-            // A peer that takes nothing keeps the send for ever, if the transport does not end it by itself.
+            // If the peer takes nothing, the send never ends unless the transport ends it.
             _context.Transport.Output.CancelPendingFlush();
         }
 
@@ -93,13 +86,11 @@ internal sealed class PipeConnection : ConnectionTransport
         await _context.DisposeAsync().ConfigureAwait(false);
     }
 
-    /// <inheritdoc/>
     public override void ResumeReceiving() => _resume.Release();
 
-    /// <inheritdoc/>
     public override bool Send(BufferBlock chain)
     {
-        // Behind bytes that were lost, the peer would take others for them.
+        // Bytes were lost, so the peer would misread any that follow.
         if (Volatile.Read(ref _isLost) || Interlocked.CompareExchange(ref _writer, Sending, Idle) != Idle)
             return true;
 
@@ -118,19 +109,18 @@ internal sealed class PipeConnection : ConnectionTransport
         }
         catch (Exception)
         {
-            // It may be anybody's pipe. Whatever it was, the bytes are lost, and so is the connection.
+            // A custom pipe may throw anything. The bytes are lost, and so is the connection.
             Volatile.Write(ref _isLost, true);
-            _connection.Reset();
+            Connection.Reset();
         }
 
         EndSend();
         return true;
     }
 
-    /// <inheritdoc/>
     public override void End()
     {
-        switch (_connection.DecideEnd())
+        switch (Connection.DecideEnd())
         {
             case EndAction.None:
                 return;
@@ -141,7 +131,7 @@ internal sealed class PipeConnection : ConnectionTransport
                 TryEndOutput();
                 break;
             case EndAction.ResetUnlessInput:
-                // The read that is under way comes back with what there is, if anything.
+                // The pending read returns what there is, if anything.
                 Volatile.Write(ref _isLeaving, true);
                 _context.Transport.Input.CancelPendingRead();
                 break;
@@ -166,7 +156,7 @@ internal sealed class PipeConnection : ConnectionTransport
         return true;
     }
 
-    /// <summary>Uses the socket, which the transport may have closed.</summary>
+    /// <summary>Queries the socket, which the transport may have closed.</summary>
     private T AskSocket<T>(Func<Socket, T> ask, T without)
     {
         try
@@ -187,7 +177,7 @@ internal sealed class PipeConnection : ConnectionTransport
         }
         catch (Exception)
         {
-            // It may be anybody's transport: what it throws must not keep the connection from its end.
+            // A custom transport may throw anything. It must not prevent the connection from ending.
         }
     }
 
@@ -200,38 +190,38 @@ internal sealed class PipeConnection : ConnectionTransport
             if (result.Buffer.IsEmpty && MustEnd(in result))
                 return;
 
-            var goOn = Take(result.Buffer);
+            var canReceive = Take(result.Buffer);
             input.AdvanceTo(result.Buffer.End);
             if (Volatile.Read(ref _isEnding))
                 return;
-            if (!goOn)
+            if (!canReceive)
                 await _resume.WaitAsync().ConfigureAwait(false);
         }
     }
 
-    /// <summary>Whether a read that brought nothing is the last.</summary>
+    /// <summary>Whether an empty read is the last.</summary>
     private bool MustEnd(in ReadResult result)
     {
         if (result.IsCompleted || Volatile.Read(ref _isEnding))
             return true;
 
-        if (!Volatile.Read(ref _isLeaving) || AskSocket(static socket => socket.Available, 0) > 0 || !_connection.TryEndLeaving())
+        if (!Volatile.Read(ref _isLeaving) || AskSocket(static socket => socket.Available, 0) > 0 || !Connection.TryEndLeaving())
             return false;
 
         if (CanReset)
-            AbortTransport("The connection was idle for too long, or the server stops.");
+            AbortTransport("The connection was idle for too long, or the server is stopping.");
         return true;
     }
 
     private bool Take(ReadOnlySequence<byte> data)
     {
         var ready = new ReadyRequests();
-        var goOn = true;
+        var canReceive = true;
         foreach (var segment in data)
-            goOn = _connection.OnReceived(segment.Span, ref ready);
-        // Elsewhere, because the end of the connection must be noticed while a handler works.
-        _scheduler.RunElsewhere(ref ready, _connection.Output);
-        return goOn;
+            canReceive = Connection.OnReceived(segment.Span, ref ready);
+        // On other threads, because the end of the connection must be noticed while a handler works.
+        _scheduler.RunElsewhere(ref ready, Connection.Output);
+        return canReceive;
     }
 
     private async Task AwaitFlushAsync(ValueTask<FlushResult> flush)
@@ -242,13 +232,13 @@ internal sealed class PipeConnection : ConnectionTransport
         }
         catch (Exception)
         {
-            // The read may fail likewise, or not.
+            // The read may still succeed.
             Volatile.Write(ref _isLost, true);
-            _connection.Reset();
+            Connection.Reset();
         }
 
         EndSend();
-        _connection.Output.OnSent();
+        Connection.Output.OnSent();
     }
 
     private void EndSend()
@@ -257,8 +247,8 @@ internal sealed class PipeConnection : ConnectionTransport
             CompleteOutput();
     }
 
-    /// <summary>Completes the writer, now or behind the send that is under way.</summary>
-    /// <returns>Whether no send is.</returns>
+    /// <summary>Completes the writer, now or after the current send.</summary>
+    /// <returns>Whether there is no current send.</returns>
     private bool TryEndOutput()
     {
         while (true)
@@ -286,7 +276,7 @@ internal sealed class PipeConnection : ConnectionTransport
         }
         catch (Exception)
         {
-            // Nobody is left who could be told.
+            // Nothing is left to report to.
         }
 
         _outputEnded.TrySetResult();

@@ -6,26 +6,21 @@ using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>Accepts connections of any transport that is registered as <see cref="IConnectionListenerFactory"/>.</summary>
+/// <summary>Accepts connections from any registered <see cref="IConnectionListenerFactory"/>.</summary>
 internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peers, ConnectionManager manager, RequestScheduler scheduler)
 {
     private readonly LogThrottle _refused = new(manager.Server.Time);
     private Task _accepting = Task.CompletedTask;
 
-    /// <summary>Accepts connections as soon as the result is started.</summary>
     public static TransportListener Create(IConnectionListener listener, PeerPolicy peers, ConnectionManager manager, RequestScheduler scheduler)
     {
         var accepting = new PipeListener(listener, peers, manager, scheduler);
         return new TransportListener(listener.EndPoint, accepting.Start, accepting.StopAsync);
     }
 
-    /// <summary>Begins to accept connections.</summary>
-    public void Start()
-    {
-        _accepting = ThreadRoot.Start(AcceptAsync, manager.Server.Log);
-    }
+    public void Start() => _accepting = ThreadRoot.Start(AcceptAsync, manager.Server.Log);
 
-    /// <summary>Stops to accept connections and releases the endpoint. It is called once.</summary>
+    /// <summary>Stops accepting and releases the endpoint. Called once.</summary>
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         try
@@ -35,12 +30,12 @@ internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peer
         }
         finally
         {
-            // Also of one that fails or has no end: nobody stops it a second time.
+            // Even if that failed or timed out, because nothing stops the listener a second time.
             await listener.DisposeAsync().AsTask().WaitAsync(cancellationToken).ConfigureAwait(false);
         }
     }
 
-    // On another thread: a log provider that blocks does not hold up those who may connect.
+    // On another thread: a log provider that blocks must not delay other connections.
     private void Report(long count, EndPoint? peer) => ThreadRoot.Report(
         manager.Server.Log, log => log.PeerRefused(listener.EndPoint, count, PeerPolicy.Describe(peer), peers.GetSetting(isUnix: false)));
 

@@ -11,13 +11,10 @@ using Microsoft.Extensions.Logging.Abstractions;
 
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>Accepts connections where epoll is not available, and gives them to the pipe engine through Kestrel's socket transport.</summary>
-/// <param name="listeningSocket">A socket that listens.</param>
-/// <param name="manager">The connections of the server.</param>
-/// <param name="scheduler">Runs the application.</param>
+/// <summary>Accepts connections where epoll is not available, for the pipe engine through Kestrel's socket transport.</summary>
 internal sealed class SocketListener(ListeningSocket listeningSocket, ConnectionManager manager, RequestScheduler scheduler)
 {
-    // More than any accept queue has: without the system's help to close it, new ones may come all the time.
+    // More than any accept queue holds. If the system cannot close the queue, new connections may keep coming.
     private const int MaxRest = 65_536;
 
     // A flush completes when the socket has taken everything: our own limit is the only buffer of a response.
@@ -35,23 +32,18 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
     private readonly CancellationTokenSource _stop = new();
     private Task? _accepting;
 
-    /// <summary>Accepts connections as soon as the result is started.</summary>
     public static TransportListener Create(ListeningSocket socket, ConnectionManager manager, RequestScheduler scheduler)
     {
         var accepting = new SocketListener(socket, manager, scheduler);
         return new TransportListener(socket.EndPoint, accepting.Start, accepting.StopAsync);
     }
 
-    /// <summary>Makes a connection of Kestrel's transport of a connected socket, which belongs to it from then on.</summary>
+    /// <summary>Creates a connection of Kestrel's transport, which owns the connected socket from then on.</summary>
     public static ConnectionContext CreateContext(Socket socket) => s_contexts.Create(socket);
 
-    /// <summary>Begins to accept connections.</summary>
-    public void Start()
-    {
-        _accepting = ThreadRoot.Start(AcceptAsync, manager.Server.Log);
-    }
+    public void Start() => _accepting = ThreadRoot.Start(AcceptAsync, manager.Server.Log);
 
-    /// <summary>Stops to accept connections and releases the endpoint. It is called once.</summary>
+    /// <summary>Stops accepting and releases the endpoint. Called once.</summary>
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         await _stop.CancelAsync().ConfigureAwait(false);
@@ -74,7 +66,7 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
         }
         catch (SocketException)
         {
-            // There is no more.
+            // The queue is empty.
         }
     }
 
@@ -123,7 +115,7 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
     private async Task BackOffAsync()
         => await Task.Delay(AcceptFailures.RetryDelay, manager.Server.Time, _stop.Token).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
 
-    /// <exception cref="SocketException">No descriptor is left for connections, and another process may have some.</exception>
+    /// <exception cref="SocketException">No descriptor is left for connections. Another process may have some.</exception>
     private void OnAccepted(Socket accepted)
     {
         if (_failures.IsBeyondLimit(accepted.Handle))
@@ -167,7 +159,7 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
         _ => exception.NativeErrorCode,
     };
 
-    /// <summary>Errors of the connection that was to be accepted, which says nothing about the next.</summary>
+    /// <summary>Whether an error concerns only the connection that was to be accepted.</summary>
     private static bool IsOfOneConnection(SocketError error)
         => error is SocketError.ConnectionReset or SocketError.ConnectionAborted or SocketError.Interrupted or SocketError.NetworkDown
             or SocketError.HostUnreachable or SocketError.NetworkUnreachable or SocketError.TimedOut;

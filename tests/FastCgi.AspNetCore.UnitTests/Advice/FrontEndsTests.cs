@@ -22,16 +22,16 @@ public sealed class FrontEndsTests
     [InlineData("samples lacking-scheme lacking-host", "SERVER_PORT=443", "HTTP_X_FORWARDED_PROTO=HTTPS", "SERVER_PORT=443 HTTP_X_FORWARDED_PROTO=https")]
     [InlineData("samples lacking-scheme lacking-host", "HTTP_X_FORWARDED_PROTO=https SERVER_PORT=443", "HTTP_X_FORWARDED_PROTO=https SERVER_PORT=80")]
     [InlineData("samples lacking-scheme lacking-host", "SERVER_PORT=443 HTTP_X_FORWARDED_PROTO=http")]
-    public void Look_Parameters_EachIsCounted(string counted, params string[] texts) => Assert.All(texts, parameters =>
+    public void Sample_Parameters_EachIsCounted(string counted, params string[] texts) => Assert.All(texts, parameters =>
     {
         var frontEnds = new FrontEnds(_time);
         var keeps = counted.Contains("kept", StringComparison.Ordinal);
-        frontEnds.Look(Pairs(parameters + " SERVER_SOFTWARE=nginx"), keeps);
+        frontEnds.Sample(Pairs(parameters + " SERVER_SOFTWARE=nginx"), keeps);
 
         var seen = Assert.Single(frontEnds.GetAll());
         Assert.Equal(("nginx", _time.GetUtcNow()), (seen.Software, seen.LastSeen));
         Assert.Equal(counted, Describe(seen, 1));
-        frontEnds.Look(Pairs(parameters + " SERVER_SOFTWARE=nginx"), keeps);
+        frontEnds.Sample(Pairs(parameters + " SERVER_SOFTWARE=nginx"), keeps);
         Assert.Equal(counted, Describe(Assert.Single(frontEnds.GetAll()), 2));
         // It was a copy.
         Assert.Equal(1, seen.Samples);

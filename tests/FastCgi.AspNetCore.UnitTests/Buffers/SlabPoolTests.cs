@@ -1,3 +1,5 @@
+using System.Runtime.InteropServices;
+
 namespace FastCgi.AspNetCore.UnitTests.Buffers;
 
 public sealed class SlabPoolTests

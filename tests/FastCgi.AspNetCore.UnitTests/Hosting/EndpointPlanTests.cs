@@ -52,7 +52,7 @@ public sealed class EndpointPlanTests : IDisposable
         }
 
         var plan = configuration == "none"
-            ? EndpointPlan.Make(_options, Split(addresses), configuration: null, hasHttpEndpoints: false, _inherited, _logs.CreateLogger(""))
+            ? EndpointPlan.Make(_options, Split(addresses), configuration: null, hasHttpEndpoints: false, isDevelopment: true, _inherited, _logs.CreateLogger(""))
             : Make(Split(addresses), hasHttpEndpoints: configuration == "Kestrel");
 
         AssertPlan(plan, Split(fastCgi), Split(http));
@@ -60,6 +60,18 @@ public sealed class EndpointPlanTests : IDisposable
         var dropped = Split(addresses).Except(Split(http)).Where(static address => !address.StartsWith("fastcgi:", StringComparison.Ordinal));
         var text = logged switch { "PortsDropped" => string.Join(", ", dropped), "OnlyHttp" => Default, _ => "LISTEN_PID is 1" };
         Assert.All(_logs.All, log => Assert.Contains(text, log.Message, StringComparison.Ordinal));
+    }
+
+    [Theory]
+    [InlineData(true, LogLevel.Information)]
+    [InlineData(false, LogLevel.Warning)]
+    public void Make_OnlyHttp_IsAWarningOutsideDevelopment(bool isDevelopment, LogLevel level)
+    {
+        _configuration["urls"] = "http://localhost:5000";
+
+        AssertPlan(Make(["http://localhost:5000"], isDevelopment: isDevelopment), [], ["http://localhost:5000"]);
+
+        Assert.Equal(("OnlyHttp", level), Assert.Single(_logs.All.Select(static log => (log.EventName, log.Level))));
     }
 
     [Fact]

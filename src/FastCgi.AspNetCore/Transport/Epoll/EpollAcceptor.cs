@@ -3,10 +3,10 @@ using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>What one loop does for one listener. It can be stopped without the thread of the loop, which the application may keep.</summary>
+/// <summary>Accepts for one listener on one loop. It can be stopped without the loop's thread, which the application may keep.</summary>
 internal sealed class EpollAcceptor : IEpollSource
 {
-    // Connections accepted at once; more have their turn behind the requests of those that are there.
+    // How many connections are accepted at once. The others follow after the requests of existing connections.
     private const int MaxAcceptsInARow = 64;
 
     private readonly Func<AcceptOutcome> _accept;
@@ -17,10 +17,7 @@ internal sealed class EpollAcceptor : IEpollSource
     private bool _isAccepting;
     private TaskCompletionSource? _stopped;
 
-    /// <param name="accept">Accepts a connection, on any thread, and does not throw.</param>
-    /// <param name="loop">The loop.</param>
-    /// <param name="descriptor">The listening socket.</param>
-    /// <param name="time">The clock.</param>
+    /// <param name="accept">Accepts a connection on any thread. It must not throw.</param>
     public EpollAcceptor(Func<AcceptOutcome> accept, EpollLoop loop, int descriptor, TimeProvider time)
     {
         _accept = accept;
@@ -29,19 +26,14 @@ internal sealed class EpollAcceptor : IEpollSource
         _retry = ThreadRoot.StartTimer(time, this, static acceptor => acceptor.OnRetry(), Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan, loop.Log);
     }
 
-    /// <inheritdoc/>
     public ulong Key { get; set; }
 
-    /// <summary>Begins to wait for connections.</summary>
-    /// <returns>Whether the system can; if not, <see cref="Libc.LastError"/> says why.</returns>
+    /// <returns>Whether the system can watch the socket. If not, <see cref="Libc.LastError"/> has the reason.</returns>
     public bool TryStart()
-    {
         // A system that does not know the flag wakes all loops for each connection.
-        return _loop.Add(this, _descriptor, Libc.EpollIn | Libc.EpollExclusive)
+        => _loop.Add(this, _descriptor, Libc.EpollIn | Libc.EpollExclusive)
             || (Libc.LastError == Libc.ErrorInvalid && _loop.Add(this, _descriptor, Libc.EpollIn));
-    }
 
-    /// <inheritdoc/>
     public void OnEvent(uint events)
     {
         for (var i = 0; i < MaxAcceptsInARow && TryBegin(); i++)
@@ -58,8 +50,8 @@ internal sealed class EpollAcceptor : IEpollSource
         }
     }
 
-    /// <summary>Accepts no more. Any thread may call it.</summary>
-    /// <returns>Completed when the connection that is being accepted, if there is one, has begun.</returns>
+    /// <summary>Stops accepting. Any thread may call it.</summary>
+    /// <returns>Completes when the connection that is being accepted, if any, has started.</returns>
     public Task StopAsync()
     {
         lock (_lock)
@@ -91,7 +83,7 @@ internal sealed class EpollAcceptor : IEpollSource
         }
     }
 
-    /// <summary>Waits for no connection until some time has passed: with one that cannot be accepted, the event would come again and again.</summary>
+    /// <summary>Pauses accepting: a connection that cannot be accepted would raise the event again and again.</summary>
     private void BackOff()
     {
         lock (_lock)
@@ -112,4 +104,12 @@ internal sealed class EpollAcceptor : IEpollSource
                 _retry.Change(AcceptFailures.RetryDelay, Timeout.InfiniteTimeSpan);
         }
     }
+}
+
+/// <summary>The result of an attempt to accept a connection.</summary>
+internal enum AcceptOutcome
+{
+    Taken,
+    Empty,
+    Failed,
 }

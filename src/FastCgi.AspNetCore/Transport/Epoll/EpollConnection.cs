@@ -9,18 +9,18 @@ using Microsoft.AspNetCore.Connections;
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>
-/// A connection of the epoll engine. It owns no buffer: what is received lies in the loop's, what is sent in the blocks of the
-/// responses. Only the thread that runs the loop receives and closes; any thread sends, one at a time.
+/// A connection of the epoll engine. It owns no buffers: it receives into the loop's buffer and sends from the blocks of the responses. Only the
+/// thread that runs the loop receives and closes. Any thread may send, one at a time.
 /// </summary>
 internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 {
     private const uint Interest = Libc.EpollIn | Libc.EpollPeerHangUp | Libc.EpollEdgeTriggered;
     private const uint PeerIsGone = Libc.EpollPeerHangUp | Libc.EpollHangUp | Libc.EpollError;
 
-    // Receives in a row of a peer that fills the buffer each time, before others have their turn.
+    // Limits receives in a row if the peer fills the buffer each time, so that others get their turn.
     private const int MaxReceivesInARow = 16;
 
-    // How far the thread that accepts has come, which is not that of the loop. Until it is done, the connection is its own.
+    // The progress of the accepting thread, which is not the loop's. It owns the connection until it is done.
     private const int New = 0;
     private const int EndWaits = 1;
     private const int Started = 2;
@@ -30,6 +30,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     private readonly bool _isTcp;
     private BufferBlock? _unsent;
     private int _unsentOffset;
+
+    // While the descriptor is in use it is not closed, so its number cannot mean another connection.
     private UseCount _uses;
     private int _start;
     private int _isQueuedToEnd;
@@ -46,25 +48,21 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         Connection = new FastCgiConnection(manager, this);
     }
 
-    /// <summary>The connection whose bytes these are.</summary>
     public FastCgiConnection Connection { get; }
 
-    /// <inheritdoc/>
     public ulong Key { get; set; }
 
-    /// <summary>The next connection that waits for the loop to end it.</summary>
+    /// <summary>The next connection that the loop must end.</summary>
     public EpollConnection? NextToEnd { get; set; }
 
-    /// <inheritdoc/>
     public override bool CanReset => _isTcp;
 
-    /// <inheritdoc/>
     public override long? UndeliveredLength
     {
         get
         {
-            // What a unix socket has taken lies with the peer already.
-            if (!_isTcp || !BeginUse())
+            // The peer already has what a unix socket has taken.
+            if (!_isTcp || !_uses.TryBegin())
                 return 0;
 
             var length = Libc.GetUndeliveredLength(_socket);
@@ -73,14 +71,12 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         }
     }
 
-    /// <inheritdoc/>
     public override EndPoint? RemoteEndPoint => AskSocket(PeerAddress.Get);
 
-    /// <inheritdoc/>
     public override string DescribePeer() => AskSocket(PeerAddress.DescribeProcess) ?? base.DescribePeer();
 
-    /// <summary>Begins to receive. On the thread that accepts, once.</summary>
-    /// <param name="error">Why the system could not take the connection on, which is closed then.</param>
+    /// <summary>Begins to receive. Called once, on the accepting thread.</summary>
+    /// <param name="error">Why the system could not watch the connection, which is closed then.</param>
     public bool TryStart(out int error)
     {
         error = 0;
@@ -92,13 +88,13 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             return false;
         }
 
-        // A server that stops, for one, ends what it finds.
+        // It may have been ended meanwhile, for example because the server stops.
         if (Interlocked.Exchange(ref _start, Started) == EndWaits)
             _loop.QueueToEnd(this);
         return true;
     }
 
-    /// <summary>Ends a connection that the server failed to start. On the thread that accepts.</summary>
+    /// <summary>Ends a connection that the server failed to start. Called on the accepting thread.</summary>
     public void GiveUp()
     {
         Connection.Reset();
@@ -106,7 +102,6 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             CloseNow();
     }
 
-    /// <inheritdoc/>
     public void OnEvent(uint events)
     {
         if ((events & Libc.EpollOut) != 0)
@@ -114,33 +109,31 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         if ((events & (Libc.EpollIn | PeerIsGone)) == 0)
             return;
 
-        // A front-end that is gone will not take an answer, so what it has sent before and we have not received does not matter.
+        // A web server that has gone will not take a response, so its unreceived input does not matter.
         var mustPause = Connection.IsReceivePaused && !_isDraining;
         if ((!mustPause && !Receive()) || (events & PeerIsGone) != 0)
             _loop.CloseAfterBatch(this);
     }
 
-    /// <inheritdoc/>
     public override void ResumeReceiving()
     {
-        if (!BeginUse())
+        if (!_uses.TryBegin())
             return;
 
         var isResumed = _loop.Modify(this, _socket, Interest);
-        // A thread that meets a full socket in this instant has asked for the event before it was taken back.
+        // A thread that found the socket full at this moment has requested the event before it was cancelled here.
         if (Volatile.Read(ref _unsent) is not null)
             isResumed &= _loop.Modify(this, _socket, Interest | Libc.EpollOut);
         EndUse();
-        // What has come would never be received, and nobody would know.
+        // Otherwise, input would never be received, and nothing would report it.
         if (!isResumed)
             Connection.Reset();
     }
 
-    /// <inheritdoc/>
     public override bool Send(BufferBlock chain)
     {
-        // Behind bytes that were lost, the peer would take others for them.
-        if (Volatile.Read(ref _isLost) || !BeginUse())
+        // Bytes were lost, so the peer would misread any that follow.
+        if (Volatile.Read(ref _isLost) || !_uses.TryBegin())
             return true;
 
         var isSent = Send(chain, offset: 0, out var isLost);
@@ -150,17 +143,16 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         return isSent;
     }
 
-    /// <inheritdoc/>
     public override void End()
     {
         if (Interlocked.Exchange(ref _isQueuedToEnd, 1) == 0)
             _loop.QueueToEnd(this);
     }
 
-    /// <summary>Does what <see cref="End"/> asked for. On the thread that runs the loop.</summary>
+    /// <summary>Does what <see cref="End"/> requested. Called on the loop's thread.</summary>
     public void EndNow()
     {
-        // The descriptor is about to be given to epoll: closed now, its number could mean another connection by then.
+        // The descriptor is about to be added to epoll. If we closed it now, its number could mean another connection by then.
         if (Volatile.Read(ref _start) != Started && Interlocked.CompareExchange(ref _start, EndWaits, New) != Started)
             return;
 
@@ -184,7 +176,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         }
     }
 
-    /// <summary>Closes the connection. On the thread that runs the loop, or, before it has started, on the one that accepts.</summary>
+    /// <summary>Closes the connection. Called on the loop's thread or, before the connection has started, on the accepting thread.</summary>
     public void CloseNow()
     {
         if (_isClosed)
@@ -207,11 +199,11 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         for (var i = 0; i < MaxReceivesInARow; i++)
         {
             var length = (int)Libc.Receive(_socket, _loop.ReceiveBuffer, EpollLoop.ReceiveBufferLength, 0);
-            if (length <= 0)
-            {
-                if (length == 0)
-                    return false;
+            if (length == 0)
+                return false;
 
+            if (length < 0)
+            {
                 var error = Libc.LastError;
                 if (error == Libc.ErrorInterrupted)
                     continue;
@@ -223,7 +215,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             if (!Connection.OnReceived(new ReadOnlySpan<byte>(_loop.ReceiveBuffer, length), ref _loop.BeginReady(this)))
                 return true;
 
-            // A short receive has emptied the socket, and what comes later makes another event.
+            // A short receive has emptied the socket. Later input raises another event.
             if (length < EpollLoop.ReceiveBufferLength)
                 return true;
         }
@@ -244,7 +236,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
     private void ContinueSend()
     {
-        if (Volatile.Read(ref _unsent) is null || !BeginUse())
+        if (Volatile.Read(ref _unsent) is null || !_uses.TryBegin())
             return;
 
         var isSent = false;
@@ -265,8 +257,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
             Connection.Output.OnSent();
     }
 
-    /// <summary>Sends what the socket takes, and has the loop send the rest. In a use of the descriptor.</summary>
-    /// <returns>Whether all is sent, or lost; if not, the chain belongs to whoever takes it out of its field.</returns>
+    /// <summary>Sends what the socket takes and leaves the rest to the loop. The caller has begun a use of the descriptor.</summary>
+    /// <returns>Whether all is sent or lost. If not, the chain belongs to the thread that takes it from its field.</returns>
     private bool Send(BufferBlock chain, int offset, out bool isLost)
     {
         var rest = SocketSend.Send(_socket, chain, ref offset, out isLost);
@@ -274,7 +266,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         {
             _unsentOffset = offset;
             Volatile.Write(ref _unsent, rest);
-            // Without the event, the rest would wait for ever; unless the loop has met an earlier one, and taken it.
+            // Without the event, the rest would never be sent, unless the loop has taken it on an earlier one.
             if (_loop.Modify(this, _socket, Interest | Libc.EpollOut) || Interlocked.Exchange(ref _unsent, null) is null)
                 return false;
             isLost = true;
@@ -285,11 +277,11 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         return true;
     }
 
-    /// <summary>Asks the system about the descriptor; from any thread, such as one that looks at the status while the connection goes.</summary>
+    /// <summary>Queries the descriptor. Any thread may call it, such as one that reads the status while the connection closes.</summary>
     private T? AskSocket<T>(Func<int, T?> ask)
         where T : class
     {
-        if (!BeginUse())
+        if (!_uses.TryBegin())
             return null;
 
         try
@@ -302,21 +294,49 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
         }
     }
 
-    /// <summary>Begins to use the descriptor: it is not closed meanwhile, and its number does not come to mean another connection.</summary>
-    /// <returns>Whether the connection is still open.</returns>
-    private bool BeginUse() => _uses.TryBegin();
-
     private void EndUse()
     {
         if (_uses.End())
             CloseSocket();
     }
 
-    /// <summary>Exactly once, when the last use has ended and none can begin: nobody else has the descriptor, nor the chain.</summary>
+    /// <summary>Runs exactly once, when the last use has ended and none can begin: no other thread has the descriptor or the chain.</summary>
     private void CloseSocket()
     {
         Libc.Close(_socket);
         if (Interlocked.Exchange(ref _unsent, null) is not null)
             Connection.Output.OnSent();
     }
+}
+
+/// <summary>
+/// Counts the uses of a resource that any thread may use and any thread may close. Exactly one thread releases it: the one that ends the last use
+/// after the close, or closes it while it is unused. A mutable struct: keep it in a field, do not copy it.
+/// </summary>
+internal struct UseCount
+{
+    private const int IsClosing = 1 << 30;
+
+    private int _uses;
+
+    /// <returns>Whether it is still open.</returns>
+    public bool TryBegin()
+    {
+        var uses = Volatile.Read(ref _uses);
+        while ((uses & IsClosing) == 0)
+        {
+            var before = Interlocked.CompareExchange(ref _uses, uses + 1, uses);
+            if (before == uses)
+                return true;
+            uses = before;
+        }
+
+        return false;
+    }
+
+    /// <returns>Whether the caller must release the resource: it is closed and unused.</returns>
+    public bool End() => Interlocked.Decrement(ref _uses) == IsClosing;
+
+    /// <inheritdoc cref="End"/>
+    public bool Close() => Interlocked.Or(ref _uses, IsClosing) == 0;
 }

@@ -1,10 +1,9 @@
-using System.Net.Sockets;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Execution;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>The engine for Linux: a few loops over epoll.</summary>
+/// <summary>The engine for Linux: loops over epoll.</summary>
 internal sealed class EpollEngine
 {
     private readonly RequestScheduler _scheduler;
@@ -30,13 +29,10 @@ internal sealed class EpollEngine
         Loops = loops;
     }
 
-    /// <summary>The connections of the server.</summary>
     public ConnectionManager Manager { get; }
 
-    /// <summary>The loops.</summary>
     public IReadOnlyList<EpollLoop> Loops { get; }
 
-    /// <summary>Starts the loops.</summary>
     public void Start()
     {
         _isStarted = true;
@@ -47,27 +43,13 @@ internal sealed class EpollEngine
         }
     }
 
-    /// <summary>Makes a listener of a socket that listens.</summary>
     public TransportListener Listen(ListeningSocket socket)
     {
         var listener = new EpollListener(this, socket);
         return new TransportListener(socket.EndPoint, listener.Start, listener.StopAsync);
     }
 
-    /// <summary>The loop that has the fewest connections.</summary>
-    public EpollLoop GetLeastLoaded()
-    {
-        var least = Loops[0];
-        for (var i = 1; i < Loops.Count; i++)
-        {
-            if (Loops[i].SourceCount < least.SourceCount)
-                least = Loops[i];
-        }
-
-        return least;
-    }
-
-    /// <summary>Stops the loops, when the connections are closed.</summary>
+    /// <summary>Stops the loops after the connections are closed.</summary>
     public void Stop()
     {
         foreach (var loop in Loops)

@@ -6,10 +6,10 @@ using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>Accepts connections for the epoll engine: all loops wait for them, and each goes to the loop that has the fewest.</summary>
+/// <summary>Accepts connections for the epoll engine: all loops wait for them, and the loop with the fewest gets each.</summary>
 internal sealed class EpollListener
 {
-    // More than any accept queue has: without the system's help to close it, new ones may come all the time.
+    // More than any accept queue holds. If the system cannot close the queue, new connections may keep coming.
     private const int MaxRest = 65_536;
 
     private readonly EpollEngine _engine;
@@ -21,7 +21,7 @@ internal sealed class EpollListener
     private readonly List<EpollAcceptor> _acceptors = [];
     private bool _isWithdrawn;
 
-    // Whether there was none since the last connection. Loops may set it at once, which costs a question more or less.
+    // Whether the queue has been empty since the last connection. Loops may race to set it, which costs at most one extra query.
     private bool _isEmpty;
 
     public EpollListener(EpollEngine engine, ListeningSocket listeningSocket)
@@ -38,7 +38,6 @@ internal sealed class EpollListener
 
     private EndPoint EndPoint => _listeningSocket.EndPoint;
 
-    /// <summary>Begins to accept connections.</summary>
     public void Start()
     {
         var descriptor = (int)_socket.Handle;
@@ -51,7 +50,7 @@ internal sealed class EpollListener
         }
     }
 
-    /// <summary>Stops to accept connections and releases the endpoint. It is called once.</summary>
+    /// <summary>Stops accepting and releases the endpoint. Called once.</summary>
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         Volatile.Write(ref _isWithdrawn, true);
@@ -60,8 +59,8 @@ internal sealed class EpollListener
         await stopped.WaitAsync(cancellationToken).ConfigureAwait(ConfigureAwaitOptions.SuppressThrowing);
         if (!stopped.IsCompleted)
         {
-            // The patience is over, and not the accept, which needs the socket: it would fail, and be told as an error of ours.
-            _ = ThreadRoot.Start(() => EndBehindAsync(stopped), _server.Log);
+            // The stop timed out while an accept is in progress. Close the socket after it, so that it does not log a spurious error.
+            _ = ThreadRoot.Start(() => EndAfterAsync(stopped), _server.Log);
             return;
         }
 
@@ -70,7 +69,7 @@ internal sealed class EpollListener
         End();
     }
 
-    private async Task EndBehindAsync(Task stopped)
+    private async Task EndAfterAsync(Task stopped)
     {
         await stopped.ConfigureAwait(false);
         End();
@@ -82,7 +81,7 @@ internal sealed class EpollListener
         _failures.Dispose();
     }
 
-    /// <summary>Accepts a connection. Any thread may call it. Whatever fails is told here: without descriptors or memory, that can be anything.</summary>
+    /// <summary>Accepts a connection. Any thread may call it. Without descriptors or memory anything can fail, so it logs every exception.</summary>
     private AcceptOutcome AcceptOne()
     {
         try
@@ -106,11 +105,11 @@ internal sealed class EpollListener
         }
 
         var error = Libc.LastError;
-        // A unix socket that another process has shut down says that there is none, and has an event all the same, again and again.
+        // A unix socket that another process has shut down reports an empty queue, yet raises the event again and again.
         if (error == Libc.ErrorAgain && _isEmpty && Libc.IsShutDown((int)_socket.Handle))
             error = Libc.ErrorInvalid;
-        // A socket that refuses connections says that it is invalid when it has no more. One that another process has shut down says so too,
-        // and would be asked again and again.
+        // A socket that refuses connections reports this error if its queue is empty. So does one that another process has shut down, which would
+        // be retried without end.
         if (error == Libc.ErrorAgain || (error == Libc.ErrorInvalid && Volatile.Read(ref _isWithdrawn)))
         {
             _isEmpty = true;
@@ -151,7 +150,7 @@ internal sealed class EpollListener
             return AcceptOutcome.Taken;
         }
 
-        // Another process may have room: it is to be asked next.
+        // Another process may have room, and must get the next connection.
         _failures.OnFailed(Libc.ErrorTooManyOpenFiles);
         return AcceptOutcome.Failed;
     }
@@ -167,7 +166,8 @@ internal sealed class EpollListener
                 return;
             }
 
-            connection = new EpollConnection(_engine.GetLeastLoaded(), descriptor, _isTcp, _engine.Manager);
+            var loop = _engine.Loops.MinBy(static loop => loop.SourceCount)!;
+            connection = new EpollConnection(loop, descriptor, _isTcp, _engine.Manager);
             if (!_engine.Manager.TryAdd(connection.Connection))
                 Libc.Close(descriptor);
             else if (!connection.TryStart(out var error))

@@ -8,27 +8,26 @@ using Microsoft.Extensions.Logging;
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>
-/// One loop over epoll: receives, parses, and hands over what became ready. Its events, like the batch of requests, belong to the
-/// loop and not to a thread: when the application keeps a thread, another one goes on with the loop.
+/// One loop over epoll: it receives, parses, and passes on what became ready. Its events and its batch belong to the loop, not to a thread: if
+/// the application keeps the thread, another one continues with the loop.
 /// </summary>
 internal sealed unsafe class EpollLoop : IDisposable
 {
-    /// <summary>The bytes of one receive: those of the largest record and its header.</summary>
+    /// <summary>The largest record and its header.</summary>
     public const int ReceiveBufferLength = 64 * 1024;
 
     private const int MaxEvents = 256;
 
-    // A system that refuses to wait would refuse at once again and again.
+    // If waiting fails, it would fail at once again and again.
     private static readonly TimeSpan s_pauseAfterFailure = TimeSpan.FromMilliseconds(10);
 
-    private readonly ILogger _log;
     private readonly LogThrottle _waitsFailed = new(TimeProvider.System);
     private readonly EpollSources _sources = new();
     private readonly WakeUp _wakeUp = new();
     private readonly EpollHandle _epoll = new();
     private readonly EpollEvent* _events = (EpollEvent*)NativeMemory.AllocZeroed(MaxEvents + 1, (nuint)sizeof(EpollEvent));
 
-    // What the thread that owns the loop works on.
+    // Used only by the thread that owns the loop.
     private int _eventCount;
     private int _nextEvent;
     private ReadyRequests _ready;
@@ -43,7 +42,7 @@ internal sealed unsafe class EpollLoop : IDisposable
     {
         Number = number;
         Queue = new RunQueue(TryBeginBatch);
-        _log = log;
+        Log = log;
         ReceiveBuffer = (byte*)NativeMemory.Alloc(ReceiveBufferLength);
         if (Add(_wakeUp, _wakeUp.Descriptor, Libc.EpollIn))
             return;
@@ -53,19 +52,17 @@ internal sealed unsafe class EpollLoop : IDisposable
         throw failure;
     }
 
-    /// <summary>Which loop of the engine it is, from 0.</summary>
     public int Number { get; }
 
-    /// <summary>The log of the server.</summary>
-    public ILogger Log => _log;
+    public ILogger Log { get; }
 
-    /// <summary>Where received bytes lie until they are parsed.</summary>
+    /// <summary>Holds received bytes until they are parsed.</summary>
     public byte* ReceiveBuffer { get; }
 
     /// <summary>The connections, listeners and so on that the loop waits for.</summary>
     public int SourceCount => _sources.Count;
 
-    /// <summary>The requests that became ready, and the thread that owns the loop.</summary>
+    /// <summary>The batch, and the thread that owns the loop.</summary>
     public RunQueue Queue { get; }
 
     private bool TryBeginBatch()
@@ -84,8 +81,7 @@ internal sealed unsafe class EpollLoop : IDisposable
         return true;
     }
 
-    /// <summary>Waits for a source from now on. Any thread may call it.</summary>
-    /// <returns>Whether the system could.</returns>
+    /// <returns>Whether the system can watch the source. Any thread may call it.</returns>
     public bool Add(IEpollSource source, int descriptor, uint events)
     {
         _sources.Add(source);
@@ -96,31 +92,31 @@ internal sealed unsafe class EpollLoop : IDisposable
         return false;
     }
 
-    /// <summary>Changes what is waited for, and looks anew whether it is so already. Any thread may call it.</summary>
-    /// <returns>Whether the system could; if not, an event that was to come may not come.</returns>
+    /// <summary>Changes the awaited events and raises those that are already due. Any thread may call it.</summary>
+    /// <returns>Whether the system did so. If not, an expected event may not come.</returns>
     public bool Modify(IEpollSource source, int descriptor, uint events) => _epoll.Modify(descriptor, events, source.Key);
 
-    /// <summary>Forgets a source, whose descriptor is about to be closed.</summary>
+    /// <summary>Removes a source whose descriptor is about to be closed.</summary>
     public void Remove(IEpollSource source) => _sources.Remove(source);
 
-    /// <summary>Forgets a source whose descriptor lives on.</summary>
+    /// <summary>Removes a source whose descriptor stays open.</summary>
     public void Forget(IEpollSource source, int descriptor)
     {
         _epoll.Delete(descriptor);
         _sources.Remove(source);
     }
 
-    /// <summary>The requests that become ready now are of this connection.</summary>
+    /// <summary>Gets where to put the requests that become ready now, all from this connection.</summary>
     public ref ReadyRequests BeginReady(EpollConnection connection)
     {
         _received = connection;
         return ref _ready;
     }
 
-    /// <summary>Closes a connection when the requests that its last bytes made ready were executed.</summary>
+    /// <summary>Closes a connection after the requests that its last bytes made ready.</summary>
     public void CloseAfterBatch(EpollConnection connection) => _closing = connection;
 
-    /// <summary>Has the thread of the loop end a connection. Any thread may call it.</summary>
+    /// <summary>Makes the loop's thread end a connection. Any thread may call it.</summary>
     public void QueueToEnd(EpollConnection connection)
     {
         EpollConnection? first;
@@ -131,12 +127,11 @@ internal sealed unsafe class EpollLoop : IDisposable
         }
         while (Interlocked.CompareExchange(ref _firstToEnd, connection, first) != first);
 
-        // A loop that does not wait looks before it waits. Which thread asks says nothing: its loop may have been taken.
+        // A running loop checks before it waits. The calling thread is no criterion: the loop may have been taken from it.
         if (Volatile.Read(ref _isWaiting) != 0 && Interlocked.Exchange(ref _isWaiting, 0) != 0)
             Wake();
     }
 
-    /// <summary>Makes the loop look at what was queued.</summary>
     public void Wake() => _wakeUp.Call();
 
     /// <summary>Ends the loop. Its connections must be closed.</summary>
@@ -146,7 +141,7 @@ internal sealed unsafe class EpollLoop : IDisposable
         Wake();
     }
 
-    /// <summary>Frees what the loop owns, when no thread runs it: not any more, or never.</summary>
+    /// <summary>Frees what the loop owns. No thread may run it, now or later.</summary>
     public void Dispose()
     {
         _epoll.Dispose();
@@ -159,7 +154,7 @@ internal sealed unsafe class EpollLoop : IDisposable
     {
         _nextEvent = 0;
         _eventCount = 0;
-        // Either whoever queues a connection sees that we wait, or we see the connection.
+        // Either a thread that queues a connection sees that we wait, or we see the connection.
         Interlocked.Exchange(ref _isWaiting, 1);
         if (Volatile.Read(ref _firstToEnd) is null)
             _eventCount = _epoll.Wait(_events, MaxEvents, timeoutMilliseconds: -1);
@@ -172,11 +167,11 @@ internal sealed unsafe class EpollLoop : IDisposable
     {
         _eventCount = 0;
         if (_waitsFailed.TryAcquire(out var count))
-            ThreadRoot.Report(_log, log => log.WaitFailed(Libc.GetMessage(error), count));
+            ThreadRoot.Report(Log, log => log.WaitFailed(Libc.GetMessage(error), count));
         Thread.Sleep(s_pauseAfterFailure);
     }
 
-    /// <returns>Whether one of the events has begun a batch; if not, all of them are done.</returns>
+    /// <returns>Whether an event has begun a batch. If not, all events are done.</returns>
     private bool TryFinishEvents(RunQueue queue)
     {
         while (true)
@@ -203,18 +198,9 @@ internal sealed unsafe class EpollLoop : IDisposable
         }
     }
 
-    /// <summary>What fails in the event of one connection ends that connection.</summary>
-    private void OnEvent(IEpollSource source, uint events)
-    {
-        try
-        {
-            source.OnEvent(events);
-        }
-        catch (Exception exception)
-        {
-            OnFailed(source as EpollConnection, exception);
-        }
-    }
+    /// <summary>A failure while handling an event ends its connection.</summary>
+    private void OnEvent(IEpollSource source, uint events) => ThreadRoot.Run(
+        (source, events, Log), static next => next.source.OnEvent(next.events), Log, static next => Fail(next.source as EpollConnection, next.Log));
 
     private void CloseClosing()
     {
@@ -222,14 +208,7 @@ internal sealed unsafe class EpollLoop : IDisposable
             return;
 
         _closing = null;
-        try
-        {
-            closing.CloseNow();
-        }
-        catch (Exception exception)
-        {
-            _log.ServerFailed(exception);
-        }
+        ThreadRoot.Run(closing, static closing => closing.CloseNow(), Log);
     }
 
     private void EndQueued()
@@ -241,38 +220,14 @@ internal sealed unsafe class EpollLoop : IDisposable
         {
             var next = connection.NextToEnd;
             connection.NextToEnd = null;
-            try
-            {
-                connection.EndNow();
-            }
-            catch (Exception exception)
-            {
-                OnFailed(connection, exception);
-            }
-
+            ThreadRoot.Run((connection, Log), static ending => ending.connection.EndNow(), Log, static ending => Fail(ending.connection, ending.Log));
             connection = next;
         }
     }
 
-    private void OnFailed(EpollConnection? connection, Exception exception)
+    private static void Fail(EpollConnection? connection, ILogger log)
     {
-        try
-        {
-            _log.ServerFailed(exception);
-            connection?.Connection.Reset();
-        }
-        catch (Exception failure)
-        {
-            _log.ServerFailed(failure);
-        }
-
-        try
-        {
-            connection?.CloseNow();
-        }
-        catch (Exception failure)
-        {
-            _log.ServerFailed(failure);
-        }
+        ThreadRoot.Run(connection, static connection => connection?.Connection.Reset(), log);
+        ThreadRoot.Run(connection, static connection => connection?.CloseNow(), log);
     }
 }

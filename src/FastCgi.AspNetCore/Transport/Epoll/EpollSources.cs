@@ -1,8 +1,36 @@
+using FastCgi.AspNetCore.Linux;
+
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
+/// <summary>A listener, a connection, or a wake-up that a loop waits for. Its events are raised on the thread that runs the loop.</summary>
+internal interface IEpollSource
+{
+    /// <summary>Identifies the source in its loop. Set by <see cref="EpollSources"/>.</summary>
+    ulong Key { get; set; }
+
+    void OnEvent(uint events);
+}
+
+/// <summary>Ends a loop's wait, so that it checks what was queued.</summary>
+internal sealed class WakeUp : IEpollSource, IDisposable
+{
+    private readonly EventHandle _event = new();
+
+    public int Descriptor => _event.Descriptor;
+
+    public ulong Key { get; set; }
+
+    /// <summary>Ends the wait. Harmless after the loop has ended, because a handler may outlive it.</summary>
+    public void Call() => _event.Signal();
+
+    public void OnEvent(uint events) => _event.Reset();
+
+    public void Dispose() => _event.Dispose();
+}
+
 /// <summary>
-/// The sources of a loop by the number that stands in their events. A number is used again, and so says which use it is: an event
-/// of a source that was removed meanwhile finds nothing.
+/// The sources of a loop by the key in their events. An index is reused, so the key includes a generation: an event of a source that was removed
+/// meanwhile finds nothing.
 /// </summary>
 internal sealed class EpollSources
 {
@@ -11,10 +39,9 @@ internal sealed class EpollSources
     private int _firstFree = -1;
     private int _used;
 
-    /// <summary>The sources that are there.</summary>
     public int Count { get; private set; }
 
-    /// <summary>Adds a source and gives it its key. Any thread may call it.</summary>
+    /// <summary>Adds a source and sets its key. Any thread may call it.</summary>
     public void Add(IEpollSource source)
     {
         lock (_lock)
@@ -29,8 +56,8 @@ internal sealed class EpollSources
             {
                 if (_used == _entries.Length)
                 {
-                    var larger = new Entry[2 * _used];
-                    Array.Copy(_entries, larger, _used);
+                    var larger = _entries;
+                    Array.Resize(ref larger, 2 * _used);
                     Volatile.Write(ref _entries, larger);
                 }
 
@@ -43,7 +70,7 @@ internal sealed class EpollSources
         }
     }
 
-    /// <summary>Removes a source. One that was never added, or is removed a second time, has no number of its own, and changes nothing.</summary>
+    /// <summary>Removes a source. Does nothing if it was never added or is already removed.</summary>
     public void Remove(IEpollSource source)
     {
         lock (_lock)
@@ -61,7 +88,6 @@ internal sealed class EpollSources
         }
     }
 
-    /// <summary>Finds the source of an event.</summary>
     public IEpollSource? Find(ulong key)
     {
         var entries = Volatile.Read(ref _entries);

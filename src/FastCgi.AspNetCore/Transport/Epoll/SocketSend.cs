@@ -3,18 +3,14 @@ using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>Sends chains of blocks over a socket that does not block.</summary>
+/// <summary>Sends chains of blocks over a non-blocking socket.</summary>
 internal static unsafe class SocketSend
 {
-    // The vectors of one call: a send of the outlet has no more blocks than this, unless they are nearly empty.
+    // Vectors per call. A send of the output has no more blocks, unless they are nearly empty.
     private const int MaxVectors = 64;
 
-    /// <summary>Sends what the socket takes.</summary>
-    /// <param name="socket">The socket.</param>
-    /// <param name="block">Where to begin.</param>
-    /// <param name="offset">The bytes of the first block that were sent before; afterwards those of the block that is returned.</param>
-    /// <param name="isLost">Whether the connection is broken, so that nothing can be sent any more.</param>
-    /// <returns>The block where the socket was full, or <see langword="null"/> if nothing is left to send.</returns>
+    /// <param name="offset">The bytes of the first block that were sent earlier; on return, those of the returned block.</param>
+    /// <returns>The block at which the socket was full, or <see langword="null"/> if nothing is left to send.</returns>
     public static BufferBlock? Send(int socket, BufferBlock block, ref int offset, out bool isLost)
     {
         isLost = false;
