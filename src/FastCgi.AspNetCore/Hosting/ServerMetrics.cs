@@ -11,91 +11,85 @@ internal static class ServerMetrics
 {
     public const string MeterName = "FastCgi.AspNetCore";
 
-    // Instruments that share a walk over the connections.
-    private const int OpenedConnections = 1;
-    private const int ReceivedBytes = 2;
-    private const int SentBytes = 4;
-    private const int BegunRequests = 8;
-    private const int ActiveRequests = 16;
+    private const string Prefix = "fastcgi.server.";
 
-    // Measured in whole seconds; web servers keep connections for a minute to hours.
+    // Web servers keep connections for a minute to hours.
     private static readonly InstrumentAdvice<double> s_durations = new() { HistogramBucketBoundaries = [1, 2, 5, 10, 30, 60, 120, 300, 600, 1_800, 3_600] };
 
-    /// <summary>The meter factory disposes the instruments.</summary>
+    private static readonly Dictionary<string, (string Unit, string Description)> s_instruments = new()
+    {
+        ["active_connections"] = ("{connection}", "Open connections of web servers."),
+        ["connections"] = ("{connection}", "Connections opened by web servers."),
+        ["rejected_connections"] = ("{connection}", "Connections closed because of a limit."),
+        ["refused_connections"] = ("{connection}", "Connections of peers that are not allowed."),
+        ["received"] = ("By", "Bytes received from web servers."),
+        ["sent"] = ("By", "Bytes sent to web servers."),
+        ["active_requests"] = ("{request}", "Requests that the application is handling."),
+        ["requests"] = ("{request}", "Requests started."),
+        ["queued_requests"] = ("{request}", "Requests that wait because MaxConcurrentRequests are active."),
+        ["rejected_requests"] = ("{request}", "Requests that the server answered itself, or whose body it refused."),
+        ["aborted_requests"] = ("{request}", "Requests that ended before their response was complete."),
+        ["protocol_errors"] = ("{error}", "Connections closed because of a protocol error."),
+        ["buffer_memory"] = ("By", "Memory of pooled buffers, in use or free."),
+        ["hand_overs"] = ("{hand_over}", "Loops moved from a blocked thread to another."),
+        ["threads"] = ("{thread}", "Threads of the server that run loops and handlers, or are idle."),
+        ["kept_threads"] = ("{thread}", "Threads blocked by handlers."),
+        ["requests_without_thread"] = ("{request}", "Requests that wait because MaxBlockingThreads are blocked."),
+    };
+
+    /// <summary>Describes an instrument, for the meter and for the OpenMetrics text.</summary>
+    /// <param name="name">Its name without the prefix.</param>
+    public static string Describe(string name) => s_instruments[name].Description;
+
     public static Histogram<double> CreateDurations(Meter meter)
-        => meter.CreateHistogram<double>("fastcgi.server.connection.duration", "s", "Duration of connections of web servers.", tags: null, s_durations);
+        => meter.CreateHistogram<double>(Prefix + "connection.duration", "s", "Duration of connections of web servers.", tags: null, s_durations);
 
     public static void Observe(Meter meter, ConnectionManager connections, RequestScheduler scheduler)
     {
-        var totals = CollectedTotals.Of(connections);
-        ObserveConnections(meter, connections, totals);
-        ObserveRequests(meter, connections.Server, totals);
-        ObserveResources(meter, connections, scheduler);
-        ObserveLimits(meter, connections.Server.Options);
-    }
-
-    private static void ObserveConnections(Meter meter, ConnectionManager connections, CollectedTotals totals)
-    {
-        var counters = connections.Server.Counters;
-        meter.CreateObservableUpDownCounter(
-            "fastcgi.server.active_connections", () => (long)connections.Count, "{connection}", "Open connections of web servers.");
-        meter.CreateObservableCounter(
-            "fastcgi.server.connections", () => totals.Read(OpenedConnections).Totals.Connections, "{connection}", "Connections opened by web servers.");
-        meter.CreateObservableCounter(
-            "fastcgi.server.rejected_connections", () => counters.RejectedConnections, "{connection}", "Connections closed because of a limit.");
-        meter.CreateObservableCounter(
-            "fastcgi.server.refused_connections", () => counters.RefusedPeers, "{connection}", "Connections of peers that are not allowed.");
-        meter.CreateObservableCounter(
-            "fastcgi.server.received", () => totals.Read(ReceivedBytes).Totals.BytesReceived, "By", "Bytes received from web servers.");
-        meter.CreateObservableCounter(
-            "fastcgi.server.sent", () => totals.Read(SentBytes).Totals.BytesSent, "By", "Bytes sent to web servers.");
-    }
-
-    private static void ObserveRequests(Meter meter, ServerContext server, CollectedTotals totals)
-    {
-        var counters = server.Counters;
-        meter.CreateObservableUpDownCounter(
-            "fastcgi.server.active_requests", () => totals.Read(ActiveRequests).ActiveRequests, "{request}", "Requests that the application is handling.");
-        meter.CreateObservableCounter(
-            "fastcgi.server.requests", () => totals.Read(BegunRequests).Totals.Requests, "{request}", "Requests started.");
-        meter.CreateObservableUpDownCounter(
-            "fastcgi.server.queued_requests", () => (long)server.Admission.QueuedCount, "{request}", "Requests that wait because MaxConcurrentRequests are active.");
-        meter.CreateObservableCounter(
-            "fastcgi.server.rejected_requests", () => TagRejections(counters), "{request}", "Requests that the server answered itself, or whose body it refused.");
-        meter.CreateObservableCounter(
-            "fastcgi.server.aborted_requests", () => Tag("fastcgi.abort.cause", counters.AbortedRequests), "{request}", "Requests that ended before their response was complete.");
-        meter.CreateObservableCounter(
-            "fastcgi.server.protocol_errors", () => Tag("error.type", counters.ProtocolErrors), "{error}", "Connections closed because of a protocol error.");
-    }
-
-    private static void ObserveResources(Meter meter, ConnectionManager connections, RequestScheduler scheduler)
-    {
         var server = connections.Server;
-        meter.CreateObservableUpDownCounter(
-            "fastcgi.server.buffer_memory", () => server.Buffers.AllocatedBytes, "By", "Memory of pooled buffers, in use or free.");
-        meter.CreateObservableCounter(
-            "fastcgi.server.hand_overs", () => scheduler.Watchdog.HandOverCount, "{hand_over}", "Loops and batches moved from a blocked thread to another.");
-        meter.CreateObservableUpDownCounter(
-            "fastcgi.server.threads", () => (long)scheduler.Workers.Count, "{thread}", "Threads of the server that run loops and handlers, or are idle.");
-        meter.CreateObservableUpDownCounter(
-            "fastcgi.server.kept_threads", () => (long)scheduler.Workers.ReservedCount, "{thread}", "Threads blocked by handlers.");
-        meter.CreateObservableUpDownCounter(
-            "fastcgi.server.requests_without_thread", () => (long)scheduler.Workers.WaitingCount, "{request}", "Requests that wait because MaxBlockingThreads are blocked.");
+        var counters = server.Counters;
+        Gauge(meter, "active_connections", () => connections.Count);
+        Counter(meter, "connections", () => connections.GetTotals().Connections);
+        Counter(meter, "rejected_connections", () => counters.RejectedConnections);
+        Counter(meter, "refused_connections", () => counters.RefusedPeers);
+        Counter(meter, "received", () => connections.GetTotals().BytesReceived);
+        Counter(meter, "sent", () => connections.GetTotals().BytesSent);
+        Counter(meter, "protocol_errors", () => Tag("error.type", counters.ProtocolErrors));
+        Gauge(meter, "active_requests", () => Math.Max(0, connections.CountRequests() - server.Admission.QueuedCount));
+        Counter(meter, "requests", () => connections.GetTotals().Requests);
+        Gauge(meter, "queued_requests", () => server.Admission.QueuedCount);
+        Counter(meter, "rejected_requests", () => TagRejections(counters));
+        Counter(meter, "aborted_requests", () => Tag("fastcgi.abort.cause", counters.AbortedRequests));
+        Gauge(meter, "buffer_memory", () => server.Buffers.AllocatedBytes);
+        Counter(meter, "hand_overs", () => scheduler.Watchdog.HandOverCount);
+        Gauge(meter, "threads", () => scheduler.Workers.Count);
+        Gauge(meter, "kept_threads", () => scheduler.Workers.ReservedCount);
+        Gauge(meter, "requests_without_thread", () => scheduler.Workers.WaitingCount);
+        ObserveLimits(meter, server.Options);
     }
 
     private static void ObserveLimits(Meter meter, FastCgiServerOptions options)
     {
         var limits = options.Limits;
-        ObserveLimit("active_connections", limits.MaxConcurrentConnections, "{connection}");
-        ObserveLimit("active_requests", limits.MaxConcurrentRequests, "{request}");
-        ObserveLimit("queued_requests", limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit, "{request}");
-        ObserveLimit("kept_threads", options.Transport.MaxBlockingThreads, "{thread}");
+        Limit(meter, "active_connections", limits.MaxConcurrentConnections);
+        Limit(meter, "active_requests", limits.MaxConcurrentRequests);
+        Limit(meter, "queued_requests", limits.MaxConcurrentRequests is null ? null : limits.RequestQueueLimit);
+        Limit(meter, "kept_threads", options.Transport.MaxBlockingThreads);
+    }
 
-        void ObserveLimit(string name, long? limit, string unit)
-        {
-            if (limit is { } value)
-                meter.CreateObservableUpDownCounter($"fastcgi.server.{name}.limit", () => value, unit, $"The limit of fastcgi.server.{name}.");
-        }
+    private static void Gauge(Meter meter, string name, Func<long> read)
+        => meter.CreateObservableUpDownCounter(Prefix + name, read, s_instruments[name].Unit, Describe(name));
+
+    private static void Counter(Meter meter, string name, Func<long> read)
+        => meter.CreateObservableCounter(Prefix + name, read, s_instruments[name].Unit, Describe(name));
+
+    private static void Counter(Meter meter, string name, Func<IEnumerable<Measurement<long>>> read)
+        => meter.CreateObservableCounter(Prefix + name, read, s_instruments[name].Unit, Describe(name));
+
+    private static void Limit(Meter meter, string name, long? limit)
+    {
+        if (limit is { } value)
+            meter.CreateObservableUpDownCounter($"{Prefix}{name}.limit", () => value, s_instruments[name].Unit, $"The limit of {Prefix}{name}.");
     }
 
     private static IEnumerable<Measurement<long>> TagRejections(ServerCounters counters) => counters.RejectedRequests.Select(static count => new Measurement<long>(

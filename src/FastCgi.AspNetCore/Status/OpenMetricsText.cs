@@ -1,5 +1,6 @@
 using System.Globalization;
 using System.Text;
+using FastCgi.AspNetCore.Hosting;
 
 namespace FastCgi.AspNetCore.Status;
 
@@ -11,43 +12,43 @@ internal static class OpenMetricsText
     public static string Write(StatusSnapshot status)
     {
         var text = new StringBuilder();
-        Gauge("uptime_seconds", "Time since the server started.", status.Uptime);
-        Gauge("active_connections", "Open connections of web servers.", status.Connections.Active);
-        Counter("connections", "Connections opened by web servers.", status.Connections.Total);
-        Counter("rejected_connections", "Connections closed because of a limit.", status.Connections.Rejected);
-        Counter("refused_connections", "Connections of peers that are not allowed.", status.Connections.Refused);
-        Counter("received_bytes", "Bytes received from web servers.", status.Connections.BytesReceived);
-        Counter("sent_bytes", "Bytes sent to web servers.", status.Connections.BytesSent);
-        Counters("protocol_errors", "Connections closed because of a protocol error.", "error_type", status.Connections.ProtocolErrors);
-        Gauge("active_requests", "Requests that the application is handling.", status.Requests.Active);
-        Gauge("queued_requests", "Requests that wait because MaxConcurrentRequests are active.", status.Requests.Queued);
-        Counter("requests", "Requests started.", status.Requests.Total);
-        Counters("rejected_requests", "Requests that the server answered itself.", "reason", status.Requests.Rejected);
-        Counters("aborted_requests", "Requests that ended before their response was complete.", "fastcgi_abort_cause", status.Requests.Aborted);
-        Gauge("buffer_memory_bytes", "Memory of pooled buffers, in use or free.", status.Resources.BufferMemory);
-        Counter("hand_overs", "Loops and batches moved from a blocked thread to another.", status.Resources.HandOvers);
-        Gauge("threads", "Threads of the server.", status.Resources.Threads);
-        Gauge("kept_threads", "Threads blocked by handlers.", status.Resources.KeptThreads);
-        Gauge("requests_without_thread", "Requests that wait because MaxBlockingThreads are blocked.", status.Resources.RequestsWithoutThread);
-        Gauge("recommendations", "Warnings that an operator can fix.", status.Recommendations.Count);
+        Gauge("uptime_seconds", status.Uptime, "Time since the server started.");
+        Gauge("active_connections", status.Connections.Active);
+        Counter("connections", status.Connections.Total);
+        Counter("rejected_connections", status.Connections.Rejected);
+        Counter("refused_connections", status.Connections.Refused);
+        Counter("received_bytes", status.Connections.BytesReceived);
+        Counter("sent_bytes", status.Connections.BytesSent);
+        Counters("protocol_errors", "error_type", status.Connections.ProtocolErrors);
+        Gauge("active_requests", status.Requests.Active);
+        Gauge("queued_requests", status.Requests.Queued);
+        Counter("requests", status.Requests.Total);
+        Counters("rejected_requests", "reason", status.Requests.Rejected);
+        Counters("aborted_requests", "fastcgi_abort_cause", status.Requests.Aborted);
+        Gauge("buffer_memory_bytes", status.Resources.BufferMemory);
+        Counter("hand_overs", status.Resources.HandOvers);
+        Gauge("threads", status.Resources.Threads);
+        Gauge("kept_threads", status.Resources.KeptThreads);
+        Gauge("requests_without_thread", status.Resources.RequestsWithoutThread);
+        Gauge("recommendations", status.Recommendations.Count, "Warnings that an operator can fix.");
         WriteLatencies(text, status.Recent);
         return text.Append("# EOF\n").ToString();
 
-        void Gauge(string name, string help, double value)
+        void Gauge(string name, double value, string? help = null)
         {
-            WriteHead(text, name, help, "gauge");
+            WriteHead(text, name, "gauge", help);
             Line(text, name, string.Empty, value);
         }
 
-        void Counter(string name, string help, double value)
+        void Counter(string name, double value)
         {
-            WriteHead(text, name, help, "counter");
+            WriteHead(text, name, "counter");
             Line(text, name + "_total", string.Empty, value);
         }
 
-        void Counters(string name, string help, string label, IReadOnlyDictionary<string, long> values)
+        void Counters(string name, string label, IReadOnlyDictionary<string, long> values)
         {
-            WriteHead(text, name, help, "counter");
+            WriteHead(text, name, "counter");
             foreach (var (key, value) in values)
                 Line(text, name + "_total", $"{{{label}=\"{key}\"}}", value);
         }
@@ -56,7 +57,7 @@ internal static class OpenMetricsText
     private static void WriteLatencies(StringBuilder text, RecentStatus recent)
     {
         const string Name = "recent_latency_seconds";
-        WriteHead(text, Name, "Latency of the requests of the last minute.", "gauge");
+        WriteHead(text, Name, "gauge", "Latency of the requests of the last minute.");
         foreach (var (part, value) in new[] { ("0.5", recent.P50), ("0.9", recent.P90), ("0.99", recent.P99), ("1", recent.Max) })
         {
             if (value is { } seconds)
@@ -64,8 +65,12 @@ internal static class OpenMetricsText
         }
     }
 
-    private static void WriteHead(StringBuilder text, string name, string help, string type)
-        => text.Append(CultureInfo.InvariantCulture, $"# TYPE fastcgi_server_{name} {type}\n# HELP fastcgi_server_{name} {help}\n");
+    private static void WriteHead(StringBuilder text, string name, string type, string? help = null)
+    {
+        // The unit is part of the name here, and a property of the meter's instrument.
+        help ??= ServerMetrics.Describe(name.Replace("_bytes", "", StringComparison.Ordinal));
+        text.Append(CultureInfo.InvariantCulture, $"# TYPE fastcgi_server_{name} {type}\n# HELP fastcgi_server_{name} {help}\n");
+    }
 
     private static void Line(StringBuilder text, string name, string labels, double value)
         => text.Append(CultureInfo.InvariantCulture, $"fastcgi_server_{name}{labels} {value}\n");
