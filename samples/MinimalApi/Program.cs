@@ -1,9 +1,13 @@
 using System.Globalization;
 using System.Runtime.CompilerServices;
 using System.Security.Cryptography;
+using Microsoft.AspNetCore.DataProtection;
 
 var builder = WebApplication.CreateBuilder(args);
 builder.WebHost.UseFastCgi(); // The one line that differs from the Kestrel version.
+if (builder.Configuration["KeyFolder"] is { } folder) // Shared by all instances, so that each reads the cookies of the others.
+    builder.Services.AddDataProtection().SetApplicationName("app").PersistKeysToFileSystem(new DirectoryInfo(folder));
+
 var app = builder.Build();
 
 app.MapGet("/", () => "An ASP.NET Core application behind FastCGI. Try /whoami, /orders, /upload, /download/1000000 and /ticks.\n");

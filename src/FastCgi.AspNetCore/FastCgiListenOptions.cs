@@ -83,5 +83,5 @@ public sealed class FastCgiListenOptions
     }
 
     /// <inheritdoc/>
-    public override string ToString() => Hosting.EndpointAddress.Format(EndPoint);
+    public override string ToString() => Hosting.Endpoints.EndpointAddress.Format(EndPoint);
 }

@@ -184,7 +184,7 @@ public sealed class FastCgiServerOptions
     /// <exception cref="FormatException">The address has none of these forms.</exception>
     public void Listen(string address, Action<FastCgiListenOptions>? configure = null)
     {
-        foreach (var options in Hosting.EndpointAddress.ParseWithOptions(address))
+        foreach (var options in Hosting.Endpoints.EndpointAddress.ParseWithOptions(address))
         {
             configure?.Invoke(options);
             ListenOptions.Add(options);
@@ -208,7 +208,7 @@ public sealed class FastCgiServerOptions
     public void ListenUnixSocket(string socketPath, Action<FastCgiListenOptions>? configure = null)
     {
         ArgumentException.ThrowIfNullOrEmpty(socketPath);
-        Listen(Hosting.EndpointAddress.ToUnixEndPoint(socketPath), configure);
+        Listen(Hosting.Endpoints.EndpointAddress.ToUnixEndPoint(socketPath), configure);
     }
 
     /// <summary>Listens on an inherited socket, by its file descriptor.</summary>
@@ -232,7 +232,7 @@ public sealed class FastCgiServerOptions
     public void ListenSystemdSocket(string name, Action<FastCgiListenOptions>? configure = null)
     {
         ArgumentException.ThrowIfNullOrEmpty(name);
-        Listen(new Hosting.InheritedSocketEndPoint(name), configure);
+        Listen(new Hosting.Endpoints.InheritedSocketEndPoint(name), configure);
     }
 
     private static TimeSpan? PositiveOrNull(TimeSpan? value)

@@ -15,7 +15,7 @@ public sealed partial class LayeringTests
     private const string Extensions = "Extensions";
 
     /// <summary>The stages, each above those it may refer to.</summary>
-    private static readonly string[] s_stages = ["Status", "Hosting", "Advice", "Transport/Epoll", "Transport", "Execution", "Connections", "Requests", "Cgi", "Protocol"];
+    private static readonly string[] s_stages = ["Status", "Hosting", "Hosting/Configuration", "Hosting/Endpoints", "Advice", "Transport/Epoll", "Transport", "Execution", "Connections", "Requests", "Cgi", "Protocol"];
 
     /// <summary>The abstract classes and interfaces through which a stage calls one above it; nothing else may be implemented there.</summary>
     private static readonly string[] s_upcalls =
@@ -32,6 +32,8 @@ public sealed partial class LayeringTests
         [Extensions] = [Root, "Status", "Hosting", "Authentication", "Diagnostics", "Requests"],
         ["Status"] = [.. Below("Status"), "Linux"],
         ["Hosting"] = [.. Below("Hosting"), "Linux"],
+        ["Hosting/Configuration"] = Below("Hosting/Configuration"),
+        ["Hosting/Endpoints"] = [.. Below("Hosting/Endpoints"), "Linux"],
         ["Advice"] = [.. Below("Advice"), "Accounts", "Linux"],
         ["Transport/Epoll"] = [.. Below("Transport/Epoll"), "Linux"],
         ["Transport"] = [.. Below("Transport"), "Linux"],

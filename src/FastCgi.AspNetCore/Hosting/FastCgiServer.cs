@@ -5,6 +5,8 @@ using FastCgi.AspNetCore.Advice;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Execution;
+using FastCgi.AspNetCore.Hosting.Configuration;
+using FastCgi.AspNetCore.Hosting.Endpoints;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Transport;

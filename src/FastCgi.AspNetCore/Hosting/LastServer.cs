@@ -1,4 +1,5 @@
 using FastCgi.AspNetCore.Diagnostics;
+using FastCgi.AspNetCore.Hosting.Endpoints;
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;

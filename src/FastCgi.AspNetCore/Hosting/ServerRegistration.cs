@@ -1,3 +1,4 @@
+using FastCgi.AspNetCore.Hosting.Configuration;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.HttpsPolicy;

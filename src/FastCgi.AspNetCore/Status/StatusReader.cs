@@ -7,6 +7,7 @@ using FastCgi.AspNetCore.Advice;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Hosting;
+using FastCgi.AspNetCore.Hosting.Endpoints;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Requests;
 using Microsoft.Extensions.Logging;

@@ -89,7 +89,7 @@ internal static partial class Faults
         => new("HTTP is sent to the FastCGI port", kind) { Wrong = wrong, Event = ("WrongProtocol", "fastcgi_pass"), Rule = ("http-to-fastcgi", line), Status = HttpStatusCode.BadRequest };
 
     private static Fault Tls(FrontEndKind kind, string line, params (string, string)[] wrong)
-        => new("TLS is sent to the FastCGI port", kind) { Wrong = wrong, Event = ("WrongProtocol", "TLS was spoken"), Rule = ("http-to-fastcgi", line) };
+        => new("TLS is sent to the FastCGI port", kind) { Wrong = wrong, Event = ("WrongProtocol", "received TLS"), Rule = ("http-to-fastcgi", line) };
 
     /// <summary>What the web server does not pass, or passes wrongly.</summary>
     private static IEnumerable<Fault> Parameters()

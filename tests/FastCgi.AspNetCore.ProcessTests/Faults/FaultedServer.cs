@@ -6,10 +6,11 @@ namespace FastCgi.AspNetCore.ProcessTests.Faults;
 /// <summary>An engine with a kind of socket.</summary>
 public sealed record ServerSetup(FastCgiTransportEngine Engine, bool IsUnix)
 {
-    public static TheoryData<ServerSetup> All =>
-    [
-        .. from engine in new[] { FastCgiTransportEngine.Epoll, FastCgiTransportEngine.Socket } from isUnix in new[] { false, true } select new ServerSetup(engine, isUnix),
-    ];
+    public static TheoryData<ServerSetup> All => [.. Epoll, .. Of(FastCgiTransportEngine.Socket)];
+
+    public static TheoryData<ServerSetup> Epoll => [.. Of(FastCgiTransportEngine.Epoll)];
+
+    private static IEnumerable<ServerSetup> Of(FastCgiTransportEngine engine) => [new(engine, IsUnix: false), new(engine, IsUnix: true)];
 
     public override string ToString() => $"{Engine} {(IsUnix ? "unix" : "TCP")}";
 }

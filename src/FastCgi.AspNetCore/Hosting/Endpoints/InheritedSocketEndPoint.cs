@@ -1,6 +1,6 @@
 using System.Net;
 
-namespace FastCgi.AspNetCore.Hosting;
+namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 internal sealed class InheritedSocketEndPoint(string name) : EndPoint
 {

@@ -6,7 +6,7 @@ using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
 using Microsoft.Extensions.Logging;
 
-namespace FastCgi.AspNetCore.Hosting;
+namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>Creates unix sockets, secured before clients can connect. Replaces only a socket that a killed process left behind.</summary>
 internal static class UnixSockets

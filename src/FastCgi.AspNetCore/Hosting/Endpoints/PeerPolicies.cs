@@ -3,7 +3,7 @@ using System.Net.Sockets;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
 
-namespace FastCgi.AspNetCore.Hosting;
+namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>Creates peer policies from endpoint options and from the addresses that a web server passes to the process.</summary>
 internal static class PeerPolicies

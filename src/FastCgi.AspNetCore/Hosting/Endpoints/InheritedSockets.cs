@@ -4,7 +4,7 @@ using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
 using Microsoft.AspNetCore.Connections;
 
-namespace FastCgi.AspNetCore.Hosting;
+namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>
 /// The listening sockets from the parent process: descriptor 0 from a web server or spawn-fcgi, descriptors from 3 on from systemd. They stay open until

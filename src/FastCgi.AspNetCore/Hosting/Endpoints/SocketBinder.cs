@@ -4,7 +4,7 @@ using FastCgi.AspNetCore.Transport;
 using Microsoft.AspNetCore.Connections;
 using Microsoft.Extensions.Logging;
 
-namespace FastCgi.AspNetCore.Hosting;
+namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>Binds endpoints to listening sockets.</summary>
 internal static class SocketBinder

@@ -1,9 +1,10 @@
 using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
+using FastCgi.AspNetCore.Hosting.Configuration;
 using Microsoft.AspNetCore.Connections;
 
-namespace FastCgi.AspNetCore.Hosting;
+namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>Parses and formats <c>fastcgi://</c> addresses.</summary>
 internal static class EndpointAddress

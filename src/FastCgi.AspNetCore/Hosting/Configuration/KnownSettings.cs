@@ -1,6 +1,6 @@
 using Microsoft.Extensions.Configuration;
 
-namespace FastCgi.AspNetCore.Hosting;
+namespace FastCgi.AspNetCore.Hosting.Configuration;
 
 using static SettingValues;
 

@@ -1,7 +1,7 @@
 using System.Collections.ObjectModel;
 using Microsoft.AspNetCore.Hosting.Server.Features;
 
-namespace FastCgi.AspNetCore.Hosting;
+namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>The configured addresses and, after the start, the bound addresses. Read-only then, as in Kestrel.</summary>
 internal sealed class ServerAddresses : Collection<string>, IServerAddressesFeature
