@@ -37,14 +37,22 @@ internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream bo
 
     public void WriteJson<T>(T value, JsonTypeInfo<T> type) => Out.WriteLine(JsonSerializer.Serialize(value, type));
 
-    /// <summary>Says what went wrong, as a line or as an object.</summary>
+    /// <summary>Writes one line on standard error, or with <c>--json</c> an object.</summary>
     /// <returns>The code, for the command to end with.</returns>
     public int Fail(int code, string message, bool isJson)
     {
-        if (isJson)
-            WriteJson(new ErrorDocument(message), ToolJson.Default.ErrorDocument);
-        else
-            Error.WriteLine($"fastcgi: {PlainText.Line(message)}");
+        try
+        {
+            if (isJson)
+                WriteJson(new ErrorDocument(message), ToolJson.Default.ErrorDocument);
+            else
+                Error.WriteLine($"fastcgi: {PlainText.Line(message)}");
+        }
+        catch (IOException)
+        {
+            // The output is full or closed: only the code is left.
+        }
+
         return code;
     }
 

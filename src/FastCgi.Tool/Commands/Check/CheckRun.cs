@@ -18,12 +18,13 @@ internal sealed class CheckRun(ToolConsole console, CheckSettings settings)
 
     public async Task<int> RunAsync(CancellationToken cancellationToken)
     {
-        var context = new CheckContext(settings.Address, settings.Path, [.. settings.Parameters.Select(static parameter => CommonOptions.Split(parameter, '='))], settings.Timeout);
+        var parameters = settings.Parameters.Select(static parameter => CommonOptions.Split(parameter, '=')).ToList();
+        var context = new CheckContext(settings.Address, settings.Path, parameters, settings.Timeout);
         try
         {
             var plain = await context.AskAsync(context.CreateGet(keepsConnection: false));
             if (!plain.IsWhole)
-                return console.Fail(ExitCode.Failure, $"A plain GET of {settings.Path} is not answered ({plain.Describe()}), so that nothing can be checked.", settings.IsJson);
+                throw new ToolException(ExitCode.Failure, $"Nothing can be checked: a plain GET of {settings.Path} has no response ({plain.Describe()}).");
 
             context.Status = plain.Status;
             var results = new List<(CheckCase Case, CheckResult Result)>();
@@ -37,11 +38,7 @@ internal sealed class CheckRun(ToolConsole console, CheckSettings settings)
         }
         catch (SocketException exception)
         {
-            return console.Fail(ExitCode.CannotConnect, $"No connection to {settings.Address}: {exception.Message}", settings.IsJson);
-        }
-        catch (OperationCanceledException)
-        {
-            return console.Fail(ExitCode.Failure, "Interrupted.", settings.IsJson);
+            throw ToolException.NoConnection(settings.Address, exception);
         }
     }
 

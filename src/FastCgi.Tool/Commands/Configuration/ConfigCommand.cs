@@ -29,7 +29,6 @@ internal static partial class ConfigCommand
         var kind = new Argument<string>("KIND") { Description = "Whose configuration: " + string.Join(", ", ConfigurationTemplate.Kinds), HelpName = "KIND" };
         kind.AcceptOnlyFromAmong(ConfigurationTemplate.Kinds);
         var address = CommonOptions.AddressOption("--address", "Where the application listens; as in the documents if not given");
-        address.Required = false;
         var name = new Option<string>("--name") { Description = "The host name of the site", HelpName = "HOST" };
         var pathBase = new Option<string>("--path-base") { Description = "The path below which the application is too; with --tls", HelpName = "/PATH" };
         var tls = new Option<bool>("--tls") { Description = "The full configuration, with TLS" };

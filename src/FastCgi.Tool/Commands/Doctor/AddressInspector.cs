@@ -156,7 +156,7 @@ internal sealed class AddressInspector(DoctorReport report, DoctorSettings setti
         }
         else if (error == SocketError.AccessDenied)
         {
-            throw new DoctorException($"{where}: you may not connect to it yourself. Run this as root, or as the web server's user.");
+            throw new ToolException(ExitCode.CannotRun, $"{where}: you may not connect to it yourself. Run this as root, or as the web server's user.");
         }
         else
         {

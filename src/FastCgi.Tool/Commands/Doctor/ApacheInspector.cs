@@ -1,5 +1,6 @@
 using System.Globalization;
 using FastCgi.Client;
+using FastCgi.Tool.Terminal;
 using static FastCgi.Tool.Commands.Doctor.UsualLimits;
 
 namespace FastCgi.Tool.Commands.Doctor;
@@ -13,13 +14,13 @@ internal sealed class ApacheInspector(DoctorReport report, AddressInspector addr
 
     private List<ApacheDirective> _all = [];
 
-    /// <exception cref="DoctorException">Nothing in it passes requests on.</exception>
+    /// <exception cref="ToolException">Nothing in it passes requests on.</exception>
     public async Task InspectAsync(string file, string text, CancellationToken cancellationToken)
     {
         _all = ApacheReader.Read(file, text);
         var places = _all.Select(ApachePlace.TryCreate).OfType<ApachePlace>().ToList();
         if (places.Count == 0)
-            throw new DoctorException("The configuration has no ProxyPass and no SetHandler that passes requests on. Includes are followed; what mod_macro makes is not seen.");
+            throw new ToolException(ExitCode.CannotRun, "The configuration has no ProxyPass and no SetHandler that passes requests on. Includes are followed; what mod_macro makes is not seen.");
 
         foreach (var place in places)
         {

@@ -1,4 +1,5 @@
 using System.Text.RegularExpressions;
+using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Commands.Doctor;
 
@@ -67,7 +68,7 @@ internal sealed partial class ApacheReader
             if (words.Length == 0)
                 continue;
             if (line[0] == '<' && _sections.Count == DeepestSection)
-                throw new DoctorException($"{file}:{number}: this is no configuration of Apache: more than {DeepestSection} sections stand in one another.");
+                throw new ToolException(ExitCode.CannotRun, $"{file}:{number}: this is no configuration of Apache: more than {DeepestSection} sections stand in one another.");
             if (line[0] == '<')
                 _sections.Push(new ApacheSection(words[0].ToLowerInvariant(), words.Length > 1 ? words[^1] : "", file, number));
             else

@@ -11,27 +11,11 @@ internal sealed class DoctorRun(ToolConsole console, DoctorSettings settings)
     public async Task<int> RunAsync(CancellationToken cancellationToken)
     {
         var inspector = new AddressInspector(_report, settings);
-        try
-        {
-            // A socket is no regular file, so File.Exists cannot tell: what can be read as text is a configuration.
-            if (IsConfiguration(settings.Target))
-                await InspectFileAsync(inspector, cancellationToken);
-            else
-                await inspector.InspectAsync(FastCgiAddress.Parse(settings.Target), users: null, HeadBuffer.OfNginx(4096), cancellationToken);
-        }
-        catch (DoctorException exception)
-        {
-            return console.Fail(ExitCode.CannotConnect, exception.Message, settings.IsJson);
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            return console.Fail(ExitCode.CannotConnect, exception.Message, settings.IsJson);
-        }
-        catch (OperationCanceledException)
-        {
-            return console.Fail(ExitCode.Failure, "Interrupted.", settings.IsJson);
-        }
-
+        // A socket is not a regular file: anything readable as text is a configuration.
+        if (IsConfiguration(settings.Target))
+            await InspectFileAsync(inspector, cancellationToken);
+        else
+            await inspector.InspectAsync(FastCgiAddress.Parse(settings.Target), users: null, HeadBuffer.OfNginx(4096), cancellationToken);
         return Write();
     }
 
@@ -97,6 +81,3 @@ internal sealed class DoctorRun(ToolConsole console, DoctorSettings settings)
         return code;
     }
 }
-
-/// <summary>Why nothing can be said.</summary>
-internal sealed class DoctorException(string message) : Exception(message);

@@ -1,5 +1,6 @@
 using System.Globalization;
 using FastCgi.Client;
+using FastCgi.Tool.Terminal;
 using static FastCgi.Tool.Commands.Doctor.UsualLimits;
 
 namespace FastCgi.Tool.Commands.Doctor;
@@ -14,14 +15,14 @@ internal sealed class HaProxyInspector(DoctorReport report, AddressInspector add
 
     private List<HaProxySection> _all = [];
 
-    /// <exception cref="DoctorException">Nothing in it passes requests on.</exception>
+    /// <exception cref="ToolException">Nothing in it passes requests on.</exception>
     public async Task InspectAsync(List<HaProxySection> sections, CancellationToken cancellationToken)
     {
         _all = sections;
         var backends = _all.Where(static section => section.Kind is "backend" or "listen").ToList();
         var servers = backends.SelectMany(static backend => backend.Lines.Where(static line => line.Is("server") && line.Words.Length > 2).Select(line => new HaProxyServer(backend, line))).ToList();
         if (servers.Count == 0)
-            throw new DoctorException("The configuration has no backend with a server. Each file of a folder that HAProxy reads is looked at by itself.");
+            throw new ToolException(ExitCode.CannotRun, "The configuration has no backend with a server. Each file of a folder that HAProxy reads is looked at by itself.");
 
         foreach (var backend in servers.Where(static server => server.IsFastCgi).Select(static server => server.Backend).Distinct())
         {

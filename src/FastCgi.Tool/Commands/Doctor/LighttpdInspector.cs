@@ -1,5 +1,6 @@
 using System.Globalization;
 using FastCgi.Client;
+using FastCgi.Tool.Terminal;
 using static FastCgi.Tool.Commands.Doctor.UsualLimits;
 
 namespace FastCgi.Tool.Commands.Doctor;
@@ -11,14 +12,14 @@ internal sealed class LighttpdInspector(DoctorReport report, AddressInspector ad
 
     private List<LighttpdDirective> _all = [];
 
-    /// <exception cref="DoctorException">Nothing in it passes requests on.</exception>
+    /// <exception cref="ToolException">Nothing in it passes requests on.</exception>
     public async Task InspectAsync(List<LighttpdDirective> directives, CancellationToken cancellationToken)
     {
         _all = directives;
         var places = Find("fastcgi.server");
         var proxies = Find("proxy.server");
         if (places.Count == 0 && proxies.Count == 0)
-            throw new DoctorException("The configuration has no fastcgi.server. Includes are followed, but not include_shell.");
+            throw new ToolException(ExitCode.CannotRun, "The configuration has no fastcgi.server. Includes are followed, but not include_shell.");
 
         foreach (var place in places)
         {

@@ -1,4 +1,5 @@
 using System.Text.RegularExpressions;
+using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Commands.Doctor;
 
@@ -129,7 +130,7 @@ internal sealed partial class LighttpdReader
             return !isQuoted && _variables.TryGetValue(text, out var variable) ? variable : new LighttpdValue(text, []);
 
         if (_lists++ == DeepestList)
-            throw new DoctorException($"{_file}: this is no configuration of lighttpd: more than {DeepestList} lists stand in one another.");
+            throw new ToolException(ExitCode.CannotRun, $"{_file}: this is no configuration of lighttpd: more than {DeepestList} lists stand in one another.");
         var items = new List<(string?, LighttpdValue)>();
         while (_position < _tokens.Count && !Is(")"))
         {

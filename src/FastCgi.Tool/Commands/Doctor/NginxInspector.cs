@@ -1,5 +1,6 @@
 using System.Globalization;
 using FastCgi.Client;
+using FastCgi.Tool.Terminal;
 using static FastCgi.Tool.Commands.Doctor.UsualLimits;
 
 namespace FastCgi.Tool.Commands.Doctor;
@@ -11,13 +12,13 @@ internal sealed class NginxInspector(DoctorReport report, AddressInspector addre
     private const long LargeBody = 100L << 20;
     private const string Page = "front-ends/nginx.md";
 
-    /// <exception cref="DoctorException">Nothing in it passes requests on.</exception>
+    /// <exception cref="ToolException">Nothing in it passes requests on.</exception>
     public async Task InspectAsync(List<NginxDirective> root, CancellationToken cancellationToken)
     {
         var places = NginxPlace.Find(root, "fastcgi_pass").ToList();
         var proxies = NginxPlace.Find(root, "proxy_pass").ToList();
         if (places.Count == 0 && proxies.Count == 0)
-            throw new DoctorException("The configuration has no fastcgi_pass. A file that others are included into shows it, or 'nginx -T > FILE' and that file.");
+            throw new ToolException(ExitCode.CannotRun, "The configuration has no fastcgi_pass. A file that others are included into shows it, or 'nginx -T > FILE' and that file.");
 
         var upstreams = FindUpstreams(root);
         var users = root.FirstOrDefault(static directive => directive.Name == "user")?.First is { } user && OperatingSystem.IsLinux() ? AddressInspector.FindAccounts([user]) : null;

@@ -1,5 +1,6 @@
 using System.Text;
 using System.Text.RegularExpressions;
+using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Commands.Doctor;
 
@@ -80,7 +81,7 @@ internal sealed partial class NginxReader
             if (text == "}")
                 break;
             if (text == "{" && level == DeepestBlock)
-                throw new DoctorException($"{file}:{line}: this is no configuration of nginx: more than {DeepestBlock} blocks stand in one another.");
+                throw new ToolException(ExitCode.CannotRun, $"{file}:{line}: this is no configuration of nginx: more than {DeepestBlock} blocks stand in one another.");
             var block = text == "{" ? ParseBlock(tokens, ref position, file, depth, level + 1) : null;
             if (words.Count == 0)
                 continue;
