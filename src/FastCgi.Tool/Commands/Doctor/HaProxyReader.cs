@@ -1,5 +1,4 @@
 using System.Text;
-using System.Text.RegularExpressions;
 
 namespace FastCgi.Tool.Commands.Doctor;
 
@@ -12,23 +11,20 @@ internal sealed record HaProxyLine(string[] Words, string File, int Number)
     public bool Is(params string[] words) => Words.Length >= words.Length && words.Zip(Words).All(static pair => pair.First.Equals(pair.Second, StringComparison.OrdinalIgnoreCase));
 }
 
-/// <summary>A section of HAProxy, with the defaults that count in it.</summary>
+/// <summary>A section of HAProxy, with the defaults that apply to it.</summary>
 internal sealed record HaProxySection(string Kind, string Name, string Where, HaProxySection? Defaults)
 {
     public List<HaProxyLine> Lines { get; } = [];
 
-    /// <summary>The line that counts: the last of the section, or of its defaults.</summary>
+    /// <summary>The line in effect: the last of the section, or of its defaults.</summary>
     public HaProxyLine? Get(params string[] words) => Lines.LastOrDefault(line => line.Is(words)) ?? Defaults?.Get(words);
 }
 
 /// <summary>Reads HAProxy's sections.</summary>
-internal static partial class HaProxyReader
+internal static class HaProxyReader
 {
     private static readonly string[] s_kinds =
         ["global", "defaults", "frontend", "backend", "listen", "fcgi-app", "peers", "resolvers", "mailers", "userlist", "cache", "program", "http-errors", "ring", "log-forward"];
-
-    /// <summary>Whether a text looks like a configuration of HAProxy.</summary>
-    public static bool IsLike(string text) => SectionLine().IsMatch(text);
 
     public static List<HaProxySection> Read(string file, string text)
     {
@@ -88,7 +84,4 @@ internal static partial class HaProxyReader
             word.Clear();
         }
     }
-
-    [GeneratedRegex(@"^((global|defaults)(\s+\w+)?|(frontend|backend|listen|fcgi-app)\s+[^\s;{]+)[ \t]*(#.*)?\r?$", RegexOptions.Multiline)]
-    private static partial Regex SectionLine();
 }
