@@ -138,7 +138,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
         await process.WaitForExitAsync(Waiting.Patience);
 
         Assert.Contains("connections wait", process.Output, StringComparison.Ordinal);
-        Assert.True(isSeen == process.Output.Contains($"net.core.somaxconn is {limit}, and cuts the queue to that", StringComparison.Ordinal), process.Output);
+        Assert.True(isSeen == process.Output.Contains($"net.core.somaxconn limits the queue to {limit}", StringComparison.Ordinal), process.Output);
         Assert.Equal(isSeen, process.Output.Contains("note backlog-cut  ", StringComparison.Ordinal));
     }
 
@@ -242,7 +242,7 @@ public sealed class DoctorAddressTests : IAsyncLifetime, IDisposable
 
         var (_, output, _) = await ToolRun.RunAsync("doctor", _server.Address, "--status", "/fastcgi-status");
         Assert.Contains($"{_server.Address}: WrongProtocol (21): HTTP was spoken to the FastCGI endpoint", output, StringComparison.Ordinal);
-        Assert.Contains("/other is no status: ", (await ToolRun.RunAsync("doctor", _server.Address, "--status", "/other")).Out, StringComparison.Ordinal);
+        Assert.Contains("/other is not a status: ", (await ToolRun.RunAsync("doctor", _server.Address, "--status", "/other")).Out, StringComparison.Ordinal);
     }
 
     private static void OpenToAll(string path)

@@ -72,7 +72,7 @@ public sealed class DoctorConfigurationTests : IDisposable
         var output = await RunAsync($"ServerRoot {_folder.Path}\nInclude sites/*.conf\n");
 
         Assert.Contains($"problem authorization-dropped  {_folder.GetPath("sites/b.conf")}:2\n", output, StringComparison.Ordinal);
-        Assert.Contains(": 1 problems, ", output, StringComparison.Ordinal);
+        Assert.Contains(": 1 problem, ", output, StringComparison.Ordinal);
     }
 
     [Theory]
@@ -97,7 +97,7 @@ public sealed class DoctorConfigurationTests : IDisposable
 
         Assert.Contains($"{_folder.GetPath("conf-enabled/50-hello.conf")}:1: / to /run/hello/app.sock\n", output, StringComparison.Ordinal);
         Assert.Contains($"problem check-local  {_folder.GetPath("conf-enabled/50-hello.conf")}:1\n", output, StringComparison.Ordinal);
-        Assert.Contains(": 1 problems, ", output, StringComparison.Ordinal);
+        Assert.Contains(": 1 problem, ", output, StringComparison.Ordinal);
     }
 
     [Theory]

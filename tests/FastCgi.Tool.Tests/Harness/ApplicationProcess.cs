@@ -1,3 +1,5 @@
+using System.Net.Sockets;
+
 namespace FastCgi.Tool.Tests.Harness;
 
 /// <summary>An application in a process of its own.</summary>
@@ -12,7 +14,21 @@ internal static class ApplicationProcess
     public static async Task<ServerProcess> StartAsync(string socket, string prefix = "")
     {
         var process = ServerProcess.Start("bash", ["-c", $"{prefix} exec dotnet {Application} --urls 'fastcgi://unix:{socket}?mode=0666'"]);
-        await Waiting.UntilAsync(() => Task.FromResult(File.Exists(socket)), () => process.HasExited ? process.Output : null, socket);
+        await Waiting.UntilAsync(() => Task.FromResult(IsListening(socket)), () => process.HasExited ? process.Output : null, socket);
         return process;
+    }
+
+    private static bool IsListening(string path)
+    {
+        using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        try
+        {
+            socket.Connect(new UnixDomainSocketEndPoint(path));
+            return true;
+        }
+        catch (SocketException)
+        {
+            return false;
+        }
     }
 }

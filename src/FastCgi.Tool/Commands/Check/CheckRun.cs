@@ -76,7 +76,7 @@ internal sealed class CheckRun(ToolConsole console, CheckSettings settings)
         }
         else
         {
-            var table = new TextTable("result", "check", "statement, its source, and what was seen");
+            var table = new TextTable("result", "check", "statement, source, and result");
             foreach (var (check, result) in results)
             {
                 var detail = result.Detail.Length > 0 ? $" -- {result.Detail}" : "";

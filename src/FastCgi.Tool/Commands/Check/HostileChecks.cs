@@ -4,7 +4,7 @@ using static FastCgi.Tool.Commands.Check.CheckRecords;
 
 namespace FastCgi.Tool.Commands.Check;
 
-/// <summary>What no web server sends. Whatever becomes of it, the server goes on to serve, and serves none of it as a request.</summary>
+/// <summary>Input that no web server sends. The server must not serve it as a request, and must keep serving others.</summary>
 internal static class HostileChecks
 {
     private const int ManyConnections = 200;

@@ -12,7 +12,7 @@ internal static class RecordChecks
         new("stdout-end", "STDOUT is ended by an empty record before END_REQUEST", "3.3", StdoutEndAsync),
         new("stderr-end", "STDERR, if there is any, is ended by an empty record too", "3.3", StderrEndAsync),
         new("cgi-headers", "The header block has a Status of three digits or none, and no Transfer-Encoding; Content-Length is the length of the body", "RFC 3875 6", HeadersAsync),
-        new("padding", "Padding is skipped, also 255 bytes of it behind empty records", "3.3", context => context.ExpectSameAsync(
+        new("padding", "Padding is skipped, also 255 bytes of it after empty records", "3.3", context => context.ExpectSameAsync(
             [.. Begin(), .. Stream(RecordType.Params, 1, context.CreateParams(), padding: 255), .. Record(RecordType.Stdin, 1, padding: 255)])),
         new("reserved", "Reserved bytes are ignored", "3.3, 5.1", context => context.ExpectSameAsync(
             [.. Begin(reserved: 0xFF), .. Record(RecordType.Params, 1, context.CreateParams(), reserved: 0xFF), .. Record(RecordType.Params, 1, reserved: 1), .. Record(RecordType.Stdin, 1, reserved: 1)])),
@@ -96,7 +96,7 @@ internal static class RecordChecks
 
         await peer.SendAsync(Record(RecordType.Stdin, 1, "late"u8), Record(RecordType.AbortRequest, 1));
         var second = await context.ExpectNextAsync(peer);
-        return second.Verdict == CheckVerdict.Pass ? second : second with { Detail = $"behind its END_REQUEST: {second.Detail}" };
+        return second.Verdict == CheckVerdict.Pass ? second : second with { Detail = $"after its END_REQUEST: {second.Detail}" };
     }
 
     private static async Task<CheckResult> VersionAsync(CheckContext context)
@@ -118,13 +118,13 @@ internal static class RecordChecks
             {
                 null => "closes the connection",
                 { Type: RecordType.UnknownType } => "answers UNKNOWN_TYPE",
-                { Type: RecordType.Stdout or RecordType.Stderr, Id: 1 } => "ignores it and serves the request behind it",
+                { Type: RecordType.Stdout or RecordType.Stderr, Id: 1 } => "ignores it and serves the request after it",
                 _ => $"answers {RecordNames.Get(first.Type)}",
             });
         }
         catch (TimeoutException)
         {
-            return await context.ChooseAsync("says nothing, and does not serve the request behind it");
+            return await context.ChooseAsync("says nothing, and does not serve the request after it");
         }
         catch (InvalidDataException exception)
         {

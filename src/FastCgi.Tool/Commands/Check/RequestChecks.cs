@@ -14,14 +14,14 @@ internal static class RequestChecks
         new("unknown-role", "A role that does not exist is refused with UNKNOWN_ROLE", "5.5", UnknownRoleAsync),
         new("authorizer", "The role Authorizer may be served or refused with UNKNOWN_ROLE", "6.3", context => RoleAsync(context, 2)),
         new("filter", "The role Filter may be served or refused with UNKNOWN_ROLE", "6.4", context => RoleAsync(context, 3)),
-        new("abort-begun", "ABORT_REQUEST behind BEGIN_REQUEST is answered with END_REQUEST", "5.4", context => AbortAsync(context, Begin())),
+        new("abort-begun", "ABORT_REQUEST after BEGIN_REQUEST is answered with END_REQUEST", "5.4", context => AbortAsync(context, Begin())),
         new("abort-params", "ABORT_REQUEST within PARAMS is answered with END_REQUEST", "5.4", context => AbortAsync(context, [.. Begin(), .. Record(RecordType.Params, 1, context.CreateParams())])),
         new("abort-body", "ABORT_REQUEST within STDIN is answered with END_REQUEST", "5.4", context => AbortAsync(
             context, [.. Begin(), .. Stream(RecordType.Params, 1, context.CreateParams("POST", 100)), .. Record(RecordType.Stdin, 1, "half"u8)])),
         new("before-stdin", "The answer need not wait for the end of STDIN", "6.2", BeforeStdinAsync),
         new("stdin-early", "STDIN before the end of PARAMS is an error; nothing hangs", "6.2", StdinEarlyAsync),
         new("large-body", "A body of 1 MB in the largest records is taken, or refused with an answer", "3.3", LargeBodyAsync),
-        new("body-too-short", "A body shorter than its CONTENT_LENGTH has an answer, and the connection goes on", "6.2", context => BodyLengthAsync(context, 10, 20)),
+        new("body-too-short", "A body shorter than its CONTENT_LENGTH has an answer, and the connection stays usable", "6.2", context => BodyLengthAsync(context, 10, 20)),
         new("body-too-long", "A body longer than its CONTENT_LENGTH does not become the next request", "6.2", context => BodyLengthAsync(context, 20, 10)),
         new("head", "The answer to HEAD has no body", "RFC 3875 4.3.3", HeadAsync),
     ];
@@ -109,7 +109,7 @@ internal static class RequestChecks
 
         var next = await context.ExpectNextAsync(peer);
         return next.Verdict == CheckVerdict.Pass ? CheckResult.Pass(answer.Describe())
-            : next.Detail == "closed without an answer" ? await context.ChooseAsync($"{answer.Describe()}, and the connection is closed behind it")
+            : next.Detail == "closed without an answer" ? await context.ChooseAsync($"{answer.Describe()}, and the connection is closed after it")
             : CheckResult.Fail($"{answer.Describe()}, and then: {next.Detail}");
     }
 

@@ -4,7 +4,7 @@ using FastCgi.Client;
 
 namespace FastCgi.Tool.Commands.Configuration;
 
-/// <summary>A block of a document, which the tool carries with it, and what stands in it for address, host and path.</summary>
+/// <summary>An embedded block of a document, in which address, host and path are replaced.</summary>
 internal sealed partial class ConfigurationTemplate
 {
     public const string Systemd = "systemd";
@@ -39,7 +39,7 @@ internal sealed partial class ConfigurationTemplate
         return new ConfigurationTemplate(kind, $"docs/front-ends/{kind}.md#{heading.ToLowerInvariant().Replace(' ', '-')}", block.Groups["text"].Value);
     }
 
-    /// <summary>Puts what was asked for in place of what the document has.</summary>
+    /// <summary>Replaces what the command line names.</summary>
     /// <returns><see langword="null"/> if the address does not fit.</returns>
     public string? TryFill(ConfigSettings settings)
     {

@@ -23,7 +23,7 @@ internal sealed class HaProxyInspector(DoctorReport report, AddressInspector add
             from line in section.Lines
             where line.Is("server") && line.Words.Length > 2
             select new HaProxyServer(section, line)).ToList();
-        if (servers.Count == 0)
+        if (servers.Count == 0 && report.Problems == 0)
             throw new ToolException(ExitCode.CannotRun, "The configuration has no backend with a server. Check each file of a folder by itself.");
 
         foreach (var backend in servers.Where(static server => server.IsFastCgi).GroupBy(static server => server.Backend))

@@ -11,7 +11,7 @@ internal sealed class LighttpdInspector(DoctorReport report, AddressInspector ad
     {
         var places = Find(all, "fastcgi.server");
         var proxies = Find(all, "proxy.server");
-        if (places.Count == 0 && proxies.Count == 0)
+        if (places.Count == 0 && proxies.Count == 0 && report.Problems == 0)
             throw new ToolException(ExitCode.CannotRun, "The configuration has no fastcgi.server. Includes are followed; include_shell is not.");
 
         foreach (var place in places)

@@ -13,7 +13,7 @@ internal sealed class NginxInspector(DoctorReport report, AddressInspector addre
         var places = NginxPlace.Find(root, "fastcgi_pass", servers).ToList();
         var proxies = NginxPlace.Find(root, "proxy_pass", servers).ToList();
         if (places.Count == 0 && proxies.Count == 0 && report.Problems == 0)
-            throw new ToolException(ExitCode.CannotRun, "The configuration has no fastcgi_pass. Check nginx.conf itself, or the output of 'nginx -T' in a file.");
+            throw new ToolException(ExitCode.CannotRun, "The configuration has no fastcgi_pass. If other files include it, check them, or the output of 'nginx -T' in a file.");
 
         var users = AddressInspector.FindAccounts(root.FirstOrDefault(static directive => directive.Name == "user")?.First);
         foreach (var place in places)

@@ -23,7 +23,7 @@ internal sealed partial record WebServer(string Name, string[] Files, Regex Look
         new("apache", ["/etc/apache2/apache2.conf", "/etc/httpd/conf/httpd.conf"], ApacheLine(), ApacheMain(),
             ["apachectl -t -f {file} -d {folder}", "apache2 -t -f {file} -d {folder}", "httpd -t -f {file} -d {folder}"]),
         new("lighttpd", ["/etc/lighttpd/lighttpd.conf"], LighttpdLine(), LighttpdMain(), ["lighttpd -tt -f {file}"]),
-        new("haproxy", ["/etc/haproxy/haproxy.cfg"], HaProxyLine(), Any(), ["haproxy -c -f {file}"]),
+        new("haproxy", ["/etc/haproxy/haproxy.cfg"], HaProxyLine(), HaProxyMain(), ["haproxy -c -f {file}"]),
         new("caddy", ["/etc/caddy/Caddyfile"], CaddyLine(), Any(), ["caddy validate --adapter caddyfile --config {file}"]),
         new("h2o", ["/etc/h2o/h2o.conf"], H2oLine(), Any(), ["h2o -t -c {file}"]),
         new("nginx", ["/etc/nginx/nginx.conf"], Any(), NginxMain(), ["nginx -t -q -c {file} -p {folder}"]),
@@ -72,7 +72,9 @@ internal sealed partial record WebServer(string Name, string[] Files, Regex Look
     private static string? FindError(string output)
     {
         var lines = output.Split('\n', StringSplitOptions.TrimEntries | StringSplitOptions.RemoveEmptyEntries);
-        return lines.FirstOrDefault(static line => ErrorLine().IsMatch(line)) ?? lines.FirstOrDefault();
+        var line = lines.FirstOrDefault(static line => ErrorLine().IsMatch(line)) ?? lines.FirstOrDefault();
+        // Apache names the place first, and the error in the next line.
+        return line?.EndsWith(':') == true && Array.IndexOf(lines, line) is var i && i + 1 < lines.Length ? $"{line} {lines[i + 1]}" : line;
     }
 
     /// <returns><see langword="null"/> if the command is not installed.</returns>
@@ -126,6 +128,9 @@ internal sealed partial record WebServer(string Name, string[] Files, Regex Look
 
     [GeneratedRegex(@"^((global|defaults)(\s+\w+)?|(frontend|backend|listen|fcgi-app)\s+[^\s;{]+)[ \t]*(#.*)?\r?$", RegexOptions.Multiline)]
     private static partial Regex HaProxyLine();
+
+    [GeneratedRegex("^(global|defaults)", RegexOptions.Multiline)]
+    private static partial Regex HaProxyMain();
 
     [GeneratedRegex(@"^\s*(reverse_proxy|php_fastcgi|transport\s+fastcgi|file_server|handle)\b[^;]*$", RegexOptions.Multiline)]
     private static partial Regex CaddyLine();
