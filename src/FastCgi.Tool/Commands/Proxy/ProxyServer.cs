@@ -27,7 +27,15 @@ internal sealed class ProxyServer(ToolConsole console, ProxySettings settings)
         var options = new FastCgiClientOptions { MaxConnections = settings.MaxConnections, ConnectTimeout = settings.Timeout };
         using var client = new FastCgiClient(relay?.Address ?? settings.Address, options);
         await using var app = Build(client);
-        await app.StartAsync(cancellationToken);
+        try
+        {
+            await app.StartAsync(cancellationToken);
+        }
+        catch (Exception exception) when (exception is IOException or System.Net.Sockets.SocketException)
+        {
+            throw new ToolException(ExitCode.CannotRun, $"Cannot listen on {string.Join(' ', settings.Urls)}: {exception.Message}");
+        }
+
         foreach (var url in app.Services.GetRequiredService<IServer>().Features.Get<IServerAddressesFeature>()!.Addresses)
             await console.Error.WriteLineAsync($"Listening on {url}, for {settings.Address}. Press Ctrl-C to stop.");
         await WaitAsync(cancellationToken);
