@@ -25,7 +25,8 @@ internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream bo
     public int Height => IsTerminal && Console.WindowHeight > 0 ? Console.WindowHeight : int.MaxValue;
 
     /// <summary>Whether colours are seen and wanted (https://no-color.org).</summary>
-    public bool UsesColour { get; } = ReferenceEquals(output, Console.Out) && !Console.IsOutputRedirected && string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR"));
+    public bool UsesColour { get; } = ReferenceEquals(output, Console.Out) && !Console.IsOutputRedirected
+        && string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR"));
 
     public string Bold(string text) => Colour(text, 1);
 

@@ -71,8 +71,10 @@ internal sealed class CheckRun(ToolConsole console, CheckSettings settings)
         var (passed, failed, chosen, skipped) = (Count(CheckVerdict.Pass), Count(CheckVerdict.Fail), Count(CheckVerdict.Choice), Count(CheckVerdict.Skipped));
         if (settings.IsJson)
         {
-            console.WriteJson(new CheckDocument(settings.Address.ToString(), status, passed, failed, chosen, skipped, [.. results.Select(static result => new CheckedStatement(
-                result.Case.Id, result.Result.Verdict.ToString().ToLowerInvariant(), result.Case.Statement, result.Case.Source, result.Result.Detail))]), ToolJson.Default.CheckDocument);
+            console.WriteJson(new CheckDocument(settings.Address.ToString(), status, passed, failed, chosen, skipped,
+                [.. results.Select(static result => new CheckedStatement(
+                result.Case.Id, result.Result.Verdict.ToString().ToLowerInvariant(), result.Case.Statement, result.Case.Source,
+                    result.Result.Detail))]), ToolJson.Default.CheckDocument);
         }
         else
         {

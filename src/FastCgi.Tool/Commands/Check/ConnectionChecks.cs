@@ -69,7 +69,8 @@ internal static class ConnectionChecks
         // A server that says so itself may take one at a time.
         first.Dispose();
         var (values, _) = await ManagementChecks.AskAsync(context, ManagementChecks.MaxConnections);
-        return values?.GetValueOrDefault(ManagementChecks.MaxConnections) == "1" ? CheckResult.Choice("one connection at a time, and FCGI_MAX_CONNS is 1") : second;
+        return values?.GetValueOrDefault(ManagementChecks.MaxConnections) == "1"
+            ? CheckResult.Choice("one connection at a time, and FCGI_MAX_CONNS is 1") : second;
     }
 
     private static async Task<CheckResult> ClosedEarlyAsync(CheckContext context)

@@ -60,7 +60,8 @@ internal static class ManagementChecks
 
         var text = string.Join(", ", values.Select(static value => $"{value.Key}={value.Value}"));
         // It is a single record, not a stream with an end.
-        return await context.ExpectNextAsync(peer) is { Verdict: CheckVerdict.Fail } next ? CheckResult.Fail($"{text}; and then: {next.Detail}") : CheckResult.Pass(text);
+        return await context.ExpectNextAsync(peer) is { Verdict: CheckVerdict.Fail } next ? CheckResult.Fail($"{text}; and then: {next.Detail}")
+            : CheckResult.Pass(text);
     }
 
     private static async Task<CheckResult> ValuesAsync(CheckContext context)

@@ -43,13 +43,15 @@ internal static partial class ConfigCommand
                 result.AddError("--tls and --behind-balancer exclude each other: the load balancer ends TLS.");
             if (result.GetValue(pathBase) is not null && !result.GetValue(tls))
                 result.AddError("--path-base needs --tls.");
-            if (result.GetValue(kind) == ConfigurationTemplate.Systemd && (result.GetValue(tls) || result.GetValue(balancer) || result.GetValue(name) is not null))
+            if (result.GetValue(kind) == ConfigurationTemplate.Systemd
+                && (result.GetValue(tls) || result.GetValue(balancer) || result.GetValue(name) is not null))
                 result.AddError("systemd does not support --name, --tls and --behind-balancer.");
             if (result.GetValue(address) is { EndPoint: System.Net.Sockets.UnixDomainSocketEndPoint unix } && !SocketPath().IsMatch(unix.ToString()!))
                 result.AddError($"'{unix}' is not supported: the path of the socket may have letters, digits and . _ - / only.");
         });
         command.SetAction(result => Write(console, new ConfigSettings(
-            result.GetValue(kind)!, result.GetValue(address), result.GetValue(name), result.GetValue(pathBase), result.GetValue(tls), result.GetValue(balancer), result.GetValue(json))));
+            result.GetValue(kind)!, result.GetValue(address), result.GetValue(name), result.GetValue(pathBase), result.GetValue(tls),
+                result.GetValue(balancer), result.GetValue(json))));
         return command;
     }
 
@@ -57,7 +59,8 @@ internal static partial class ConfigCommand
     {
         var template = ConfigurationTemplate.Read(settings.Kind, settings.UsesTls, settings.IsBehindBalancer);
         if (template.TryFill(settings) is not { } text)
-            return console.Fail(ExitCode.Usage, $"The unit creates the folder of a socket /run/NAME/FILE, but not that of {settings.Address}.", settings.IsJson);
+            return console.Fail(ExitCode.Usage, $"The unit creates the folder of a socket /run/NAME/FILE, but not that of {settings.Address}.",
+                settings.IsJson);
         if (settings.IsJson)
             console.WriteJson(new ConfigDocument(settings.Kind, template.Source, text), ToolJson.Default.ConfigDocument);
         else

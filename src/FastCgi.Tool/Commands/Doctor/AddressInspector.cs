@@ -28,7 +28,8 @@ internal sealed class AddressInspector(DoctorReport report, DoctorSettings setti
             return;
 
         var where = address.ToString();
-        if (OperatingSystem.IsLinux() && address.EndPoint is UnixDomainSocketEndPoint && address.EndPoint.ToString() is ['/', ..] path && !InspectFile(path, users))
+        if (OperatingSystem.IsLinux() && address.EndPoint is UnixDomainSocketEndPoint && address.EndPoint.ToString() is ['/', ..] path
+            && !InspectFile(path, users))
             return;
 
         var isNew = !_seen.ContainsKey(where);
@@ -68,7 +69,8 @@ internal sealed class AddressInspector(DoctorReport report, DoctorSettings setti
         report.AddNote(
             "keys-not-shared", where, $"{all.Count} addresses share the requests, but apparently no folder for Data Protection keys",
             "unless the application names one, each process refuses logins and forms of the others",
-            "builder.Services.AddDataProtection().SetApplicationName(\"hello\").PersistKeysToFileSystem(new DirectoryInfo(\"/var/lib/hello/keys\"));", "#ephemeral-key-repository");
+            "builder.Services.AddDataProtection().SetApplicationName(\"hello\").PersistKeysToFileSystem(new DirectoryInfo(\"/var/lib/hello/keys\"));",
+                "#ephemeral-key-repository");
     }
 
     /// <summary>Reads the status of the application, if the command line names it.</summary>
@@ -122,14 +124,16 @@ internal sealed class AddressInspector(DoctorReport report, DoctorSettings setti
         if (SocketFile.Read(path) is not { } socket)
         {
             report.AddProblem(
-                "no-socket", path, "it does not exist, or you cannot enter a folder above it", "nginx answers 502 and logs '(2: No such file or directory)'; others answer 503",
+                "no-socket", path, "it does not exist, or you cannot enter a folder above it",
+                    "nginx answers 502 and logs '(2: No such file or directory)'; others answer 503",
                 $"--urls fastcgi://unix:{path}", "#502-bad-gateway");
             return false;
         }
 
         if (!socket.IsSocket)
         {
-            report.AddProblem("not-a-socket", path, $"it is a {socket.Type}", "no web server can connect to it", $"--urls fastcgi://unix:{path}", "#502-bad-gateway");
+            report.AddProblem("not-a-socket", path, $"it is a {socket.Type}", "no web server can connect to it", $"--urls fastcgi://unix:{path}",
+                "#502-bad-gateway");
             return false;
         }
 
@@ -195,7 +199,8 @@ internal sealed class AddressInspector(DoctorReport report, DoctorSettings setti
         if (result.Spoken == Spoken.Nothing)
         {
             report.AddProblem(
-                "no-answer", where, string.Create(CultureInfo.InvariantCulture, $"it accepts connections, but sends nothing within {settings.Timeout.TotalSeconds} s ({result.Flaw})"),
+                "no-answer", where, string.Create(CultureInfo.InvariantCulture,
+                    $"it accepts connections, but sends nothing within {settings.Timeout.TotalSeconds} s ({result.Flaw})"),
                 "the web server answers 504 or 502", "dotnet-stack report -p PID", "#504-gateway-timeout");
             return false;
         }
@@ -207,23 +212,27 @@ internal sealed class AddressInspector(DoctorReport report, DoctorSettings setti
     {
         if (result.Flaw is { } flaw)
         {
-            report.AddProblem("bad-answer", where, $"GET {settings.Path}: {flaw}", "the web server answers 502", "fastcgi request ADDRESS / -v", "#502-bad-gateway");
+            report.AddProblem("bad-answer", where, $"GET {settings.Path}: {flaw}", "the web server answers 502", "fastcgi request ADDRESS / -v",
+                "#502-bad-gateway");
             return;
         }
 
         var time = result.Elapsed.TotalMilliseconds;
-        report.AddFact(string.Create(CultureInfo.InvariantCulture, $"{where}: GET {settings.Path} is answered with {result.Status} in {time:0} ms, {result.HeadSize} bytes of headers"));
+        report.AddFact(string.Create(CultureInfo.InvariantCulture,
+            $"{where}: GET {settings.Path} is answered with {result.Status} in {time:0} ms, {result.HeadSize} bytes of headers"));
         if (result.IsPhp)
         {
             report.AddNote(
-                "php-fpm", where, "php-fpm answers, 'Primary script unknown'", "if a .NET application should answer, both have the same address, and the page is 'File not found.'",
+                "php-fpm", where, "php-fpm answers, 'Primary script unknown'",
+                    "if a .NET application should answer, both have the same address, and the page is 'File not found.'",
                 "--urls fastcgi://127.0.0.1:9001", "#primary-script-unknown");
         }
 
         if (result.Status >= 500)
         {
             report.AddProblem(
-                "error-status", where, $"GET {settings.Path} is answered with {result.Status}", "clients get the same", "--Logging:LogLevel:FastCgi.AspNetCore Debug", "#still-no-idea");
+                "error-status", where, $"GET {settings.Path} is answered with {result.Status}", "clients get the same",
+                    "--Logging:LogLevel:FastCgi.AspNetCore Debug", "#still-no-idea");
         }
     }
 
@@ -236,7 +245,8 @@ internal sealed class AddressInspector(DoctorReport report, DoctorSettings setti
         var processes = addresses.Select(ListeningProcess.Find).ToList();
         if (processes.Any(static process => process?.ProcessId is null))
             return false;
-        return processes.DistinctBy(static process => process!.ProcessId).Count() == 1 || processes.Select(static process => process!.FindKeyFolder()).Distinct().ToList() is [not null];
+        return processes.DistinctBy(static process => process!.ProcessId).Count() == 1
+            || processes.Select(static process => process!.FindKeyFolder()).Distinct().ToList() is [not null];
     }
 
     /// <summary>Reports what the application recommends itself.</summary>
@@ -257,7 +267,8 @@ internal sealed class AddressInspector(DoctorReport report, DoctorSettings setti
         if (listener.Backlog > 0 && listener.Waiting > listener.Backlog * 0.8)
             report.AddProblem("backlog-full", where, waiting, "nginx answers 502 and logs '(11: Resource temporarily unavailable)'", MoreBacklog, Queue);
         else if (ListeningProcess.ReadLongestBacklog() is { } longest && longest == listener.Backlog && longest < 4096)
-            report.AddNote("backlog-cut", where, $"net.core.somaxconn limits the queue to {longest}", "with larger bursts of connections, nginx answers 502", MoreBacklog, Queue);
+            report.AddNote("backlog-cut", where, $"net.core.somaxconn limits the queue to {longest}",
+                "with larger bursts of connections, nginx answers 502", MoreBacklog, Queue);
         if (listener.ReadDescriptors() is var (open, limit))
             ReportDescriptors(where, open, limit);
         if (listener.FindMissingHome() is { } missing)
@@ -272,9 +283,11 @@ internal sealed class AddressInspector(DoctorReport report, DoctorSettings setti
     {
         report.AddFact($"{where}: the process has {open} of {limit} descriptors open");
         if (open > limit * 0.8)
-            report.AddProblem("descriptors", where, $"the process has {open} of {limit} descriptors open", "without any, it accepts no connection, and nginx answers 502", Descriptors, Queue);
+            report.AddProblem("descriptors", where, $"the process has {open} of {limit} descriptors open",
+                "without any, it accepts no connection, and nginx answers 502", Descriptors, Queue);
         else if (limit <= 1024)
-            report.AddNote("descriptors", where, $"the process may open {limit} descriptors", "it cannot have more connections and files together", Descriptors, Queue);
+            report.AddNote("descriptors", where, $"the process may open {limit} descriptors", "it cannot have more connections and files together",
+                Descriptors, Queue);
     }
 }
 

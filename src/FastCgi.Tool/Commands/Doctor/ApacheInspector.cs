@@ -8,7 +8,8 @@ internal sealed class ApacheInspector(DoctorReport report, AddressInspector addr
 {
     // HUGE_STRING_LEN without the end of the line; no directive changes it.
     private static readonly HeadBuffer s_headBuffer = new(
-        "Apache", 8_190, "Apache answers 500 and logs 'AH01070: Error parsing script headers'", "# no line of Apache: the application has to send a shorter header") { IsOfOneHeader = true };
+        "Apache", 8_190, "Apache answers 500 and logs 'AH01070: Error parsing script headers'",
+            "# no line of Apache: the application has to send a shorter header") { IsOfOneHeader = true };
 
     /// <exception cref="ToolException">Nothing in it passes requests on.</exception>
     public async Task InspectAsync(string file, string text, CancellationToken cancellationToken)
@@ -33,7 +34,8 @@ internal sealed class ApacheInspector(DoctorReport report, AddressInspector addr
         if (LacksModule(all, file))
         {
             report.AddProblem(
-                "module-missing", place.Where, "proxy_fcgi_module is not loaded", "Apache does not start, or answers 500", "a2enmod proxy_fcgi", "front-ends/apache.md#smallest-configuration");
+                "module-missing", place.Where, "proxy_fcgi_module is not loaded", "Apache does not start, or answers 500", "a2enmod proxy_fcgi",
+                    "front-ends/apache.md#smallest-configuration");
         }
 
         report.Apply(ApacheRules.All, place);

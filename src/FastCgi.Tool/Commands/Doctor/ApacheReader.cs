@@ -71,7 +71,8 @@ internal sealed partial class ApacheReader
                 continue;
             }
 
-            var words = Word().Matches(line.TrimStart('<').TrimEnd('>')).Select(match => Expand(match.Groups["quoted"].Success ? match.Groups["quoted"].Value : match.Value)).ToArray();
+            var words = Word().Matches(line.TrimStart('<').TrimEnd('>'))
+                .Select(match => Expand(match.Groups["quoted"].Success ? match.Groups["quoted"].Value : match.Value)).ToArray();
             if (words.Length == 0)
                 continue;
             if (line[0] == '<' && _sections.Count == DeepestSection)

@@ -14,7 +14,8 @@ internal sealed class ApplicationLimits(StatusSnapshot status)
 
         var text = limit.ToString("N0", CultureInfo.InvariantCulture);
         report.AddNote(
-            "body-size", where, $"{evidence}, and MaxRequestBodySize of the application is {text}", "uploads between the two are a 413, unless an endpoint has its own limit",
+            "body-size", where, $"{evidence}, and MaxRequestBodySize of the application is {text}",
+                "uploads between the two are a 413, unless an endpoint has its own limit",
             string.Create(CultureInfo.InvariantCulture, $"FastCgi:Limits:MaxRequestBodySize={(size > 0 ? size : limit * 4)}"), "#413-content-too-large");
     }
 
@@ -25,8 +26,10 @@ internal sealed class ApplicationLimits(StatusSnapshot status)
             return;
 
         report.AddNote(
-            "timeouts-differ", where, string.Create(CultureInfo.InvariantCulture, $"{name} is {seconds} s, and RequestQueueTimeout of the application is {limit} s"),
-            "the web server answers 504 while the request still waits in the queue", $"FastCgi:Limits:RequestQueueTimeout={TimeSpan.FromSeconds(Math.Max(1, Math.Floor(seconds / 2))):c}",
+            "timeouts-differ", where, string.Create(CultureInfo.InvariantCulture,
+                $"{name} is {seconds} s, and RequestQueueTimeout of the application is {limit} s"),
+            "the web server answers 504 while the request still waits in the queue",
+                $"FastCgi:Limits:RequestQueueTimeout={TimeSpan.FromSeconds(Math.Max(1, Math.Floor(seconds / 2))):c}",
             "#504-gateway-timeout");
     }
 

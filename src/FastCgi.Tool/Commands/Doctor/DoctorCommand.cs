@@ -38,8 +38,10 @@ internal static class DoctorCommand
         };
         var server = new Option<string>("--server") { Description = "The kind of web server, if it is not recognized", HelpName = "NAME" };
         server.AcceptOnlyFromAmong([.. WebServer.All.Select(static known => known.Name)]);
-        var path = new Option<string>("--path") { Description = "Path and query of the page to request", DefaultValueFactory = static _ => "/", HelpName = "PATH" };
-        var status = new Option<string>("--status") { Description = "Read the status of the application too, at the path of MapFastCgiStatus()", HelpName = "PATH" };
+        var path = new Option<string>("--path") { Description = "Path and query of the page to request", DefaultValueFactory = static _ => "/",
+            HelpName = "PATH" };
+        var status = new Option<string>("--status") { Description = "Read the status of the application too, at the path of MapFastCgiStatus()",
+            HelpName = "PATH" };
         var parameters = CommonOptions.Parameters();
         var offline = new Option<bool>("--no-connect") { Description = "Only read the configuration: run and send nothing" };
         var strict = new Option<bool>("--strict") { Description = "Notes are exit code 1 too" };
@@ -47,7 +49,8 @@ internal static class DoctorCommand
         var json = CommonOptions.Json();
         var command = new DescribedCommand("doctor", Description, Details) { target, server, path, status, parameters, offline, strict, timeout, json };
         command.SetAction((result, cancellationToken) => new DoctorRun(console, new DoctorSettings(
-            result.GetValue(target), result.GetValue(server), result.GetValue(path)!, result.GetValue(status), result.GetValue(parameters) ?? [], result.GetValue(offline),
+            result.GetValue(target), result.GetValue(server), result.GetValue(path)!, result.GetValue(status), result.GetValue(parameters) ?? [],
+                result.GetValue(offline),
             result.GetValue(strict), result.GetValue(timeout), result.GetValue(json))).RunAsync(cancellationToken));
         return command;
     }

@@ -48,8 +48,10 @@ internal sealed class DoctorReport
         "access-denied", "app-unknown", "authorization-dropped", "backlog-cut", "backlog-full", "bad-answer", "body-dropped", "body-size", "cache-cookies",
         "check-local", "chroot", "descriptors", "docroot-missing", "duplicate-server", "ephemeral-keys", "error-status", "errors-replaced", "exclusion-order",
         "head-buffer", "host-missing", "host-port", "http-to-fastcgi", "keep-conn-missing", "keepalive-missing", "keys-not-shared", "length-missing",
-        "module-missing", "no-answer", "no-socket", "nobody-listens", "nocanon", "not-a-socket", "only-root", "parameter-missing", "params-missing", "path-base",
-        "permission", "php-fpm", "proxy-directive", "read-timeout", "rewrite-proxy", "scheme-behind-balancer", "scheme-missing", "semicolon-missing", "speaks-http",
+        "module-missing", "no-answer", "no-socket", "nobody-listens", "nocanon", "not-a-socket", "only-root", "parameter-missing", "params-missing",
+            "path-base",
+        "permission", "php-fpm", "proxy-directive", "read-timeout", "rewrite-proxy", "scheme-behind-balancer", "scheme-missing", "semicolon-missing",
+            "speaks-http",
         "speaks-tls", "streaming-held", "target-missing", "target-rewritten", "target-slash", "tcp-mode", "timeouts-differ", "tls-missing", "try-files",
         "upload-held", "user-unverified", "web-server-check",
     ];
@@ -82,7 +84,8 @@ internal sealed class DoctorReport
         foreach (var rule in rules)
         {
             foreach (var seen in rule.Match(place))
-                Add(new DoctorFinding(rule.Id, rule.Level, seen.Where, seen.Evidence, seen.Consequence ?? rule.Consequence, seen.Line ?? rule.Line, rule.Document));
+                Add(new DoctorFinding(rule.Id, rule.Level, seen.Where, seen.Evidence, seen.Consequence ?? rule.Consequence, seen.Line ?? rule.Line,
+                    rule.Document));
         }
     }
 

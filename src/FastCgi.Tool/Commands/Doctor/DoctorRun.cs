@@ -42,7 +42,8 @@ internal sealed partial class DoctorRun(ToolConsole console, DoctorSettings sett
         else
             await addresses.InspectAsync(FastCgiAddress.Parse(target), users: null, HeadBuffer.OfNginx(4096), cancellationToken);
         if (settings.IsJson)
-            console.WriteJson(new DoctorDocument(target, report.Problems, report.Notes, report.Findings, report.Facts, report.NotUnderstood), ToolJson.Default.DoctorDocument);
+            console.WriteJson(new DoctorDocument(target, report.Problems, report.Notes, report.Findings, report.Facts, report.NotUnderstood),
+                ToolJson.Default.DoctorDocument);
         else
             report.Write(console, target);
         return report.Problems > 0 || (settings.IsStrict && report.Notes > 0) ? ExitCode.Failure : ExitCode.Ok;
@@ -79,10 +80,12 @@ internal sealed partial class DoctorRun(ToolConsole console, DoctorSettings sett
     }
 
     /// <summary>Configurations of Caddy and h2o are not understood, but their addresses are found.</summary>
-    private static async Task InspectAddressesAsync(string file, WebServer server, string text, DoctorReport report, AddressInspector addresses, CancellationToken cancellationToken)
+    private static async Task InspectAddressesAsync(string file, WebServer server, string text, DoctorReport report, AddressInspector addresses,
+        CancellationToken cancellationToken)
     {
         report.AddNotUnderstood($"{file}: the doctor does not read configurations of {server.Name}, except for addresses");
-        var found = text.Contains("fastcgi", StringComparison.Ordinal) ? (server.Name == "caddy" ? CaddyAddress() : H2oAddress()).Matches(text) : Enumerable.Empty<Match>();
+        var found = text.Contains("fastcgi", StringComparison.Ordinal) ? (server.Name == "caddy" ? CaddyAddress() : H2oAddress()).Matches(text)
+            : Enumerable.Empty<Match>();
         foreach (var match in found)
         {
             var host = match.Groups["host"];

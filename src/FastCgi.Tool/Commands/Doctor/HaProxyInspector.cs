@@ -32,7 +32,8 @@ internal sealed class HaProxyInspector(DoctorReport report, AddressInspector add
             report.Apply(HaProxyRules.All, place);
             foreach (var server in backend)
                 await InspectAsync(place, server, cancellationToken);
-            var active = backend.Where(static server => !server.Line.Words.Contains("backup")).Select(static server => server.Address).OfType<FastCgiAddress>().ToList();
+            var active = backend.Where(static server => !server.Line.Words.Contains("backup"))
+                .Select(static server => server.Address).OfType<FastCgiAddress>().ToList();
             if (active.Count > 1)
                 addresses.InspectKeys(backend.Key.Where, active);
         }
@@ -54,7 +55,8 @@ internal sealed class HaProxyInspector(DoctorReport report, AddressInspector add
         if (target is ['/', ..] && FindGlobal("chroot") is { Words: [_, var folder, ..] } chroot)
         {
             report.AddProblem(
-                "chroot", where, $"HAProxy runs in {folder} ({chroot.Where}), so {target} is {folder.TrimEnd('/')}{target}", "it does not reach the socket: 503",
+                "chroot", where, $"HAProxy runs in {folder} ({chroot.Where}), so {target} is {folder.TrimEnd('/')}{target}",
+                    "it does not reach the socket: 503",
                 $"server {server.Line.Words[1]} 127.0.0.1:9000 proto fcgi", "#permission-denied");
             return;
         }
@@ -78,11 +80,13 @@ internal sealed class HaProxyInspector(DoctorReport report, AddressInspector add
 
     private HeadBuffer GetHeadBuffer()
     {
-        var size = FindGlobal("tune.bufsize") is { Words: [_, var text, ..] } && int.TryParse(text, CultureInfo.InvariantCulture, out var value) ? value : UsualBuffer;
+        var size = FindGlobal("tune.bufsize") is { Words: [_, var text, ..] } && int.TryParse(text, CultureInfo.InvariantCulture, out var value)
+            ? value : UsualBuffer;
         return new HeadBuffer("HAProxy", size - RewriteReserve, "HAProxy answers 502", "tune.bufsize 32768");
     }
 
-    private HaProxyLine? FindGlobal(string name) => _all.Where(static section => section.Kind == "global").Select(section => section.Get(name)).OfType<HaProxyLine>().LastOrDefault();
+    private HaProxyLine? FindGlobal(string name) => _all.Where(static section => section.Kind == "global")
+        .Select(section => section.Get(name)).OfType<HaProxyLine>().LastOrDefault();
 }
 
 /// <summary>A server of a backend.</summary>
@@ -93,5 +97,6 @@ internal sealed record HaProxyServer(HaProxySection Backend, HaProxyLine Line)
     public bool IsFastCgi => string.Join(' ', Line.Words).Contains(" proto fcgi", StringComparison.Ordinal);
 
     public FastCgiAddress? Address
-        => FastCgiAddress.TryParse(Target.Replace("unix@", "unix:", StringComparison.Ordinal).Replace("ipv4@", "", StringComparison.Ordinal), out var address) ? address : null;
+        => FastCgiAddress.TryParse(Target.Replace("unix@", "unix:", StringComparison.Ordinal).Replace("ipv4@", "", StringComparison.Ordinal),
+            out var address) ? address : null;
 }

@@ -8,7 +8,8 @@ internal sealed record HaProxyLine(string[] Words, string File, int Number)
     public string Where => $"{File}:{Number}";
 
     /// <summary>Whether it begins with these words, in any case.</summary>
-    public bool Is(params string[] words) => Words.Length >= words.Length && words.Zip(Words).All(static pair => pair.First.Equals(pair.Second, StringComparison.OrdinalIgnoreCase));
+    public bool Is(params string[] words) => Words.Length >= words.Length
+        && words.Zip(Words).All(static pair => pair.First.Equals(pair.Second, StringComparison.OrdinalIgnoreCase));
 }
 
 /// <summary>A section of HAProxy, with the defaults that apply to it.</summary>
@@ -24,7 +25,8 @@ internal sealed record HaProxySection(string Kind, string Name, string Where, Ha
 internal static class HaProxyReader
 {
     private static readonly string[] s_kinds =
-        ["global", "defaults", "frontend", "backend", "listen", "fcgi-app", "peers", "resolvers", "mailers", "userlist", "cache", "program", "http-errors", "ring", "log-forward"];
+        ["global", "defaults", "frontend", "backend", "listen", "fcgi-app", "peers", "resolvers", "mailers", "userlist", "cache", "program",
+            "http-errors", "ring", "log-forward"];
 
     public static List<HaProxySection> Read(string file, string text)
     {
@@ -38,7 +40,8 @@ internal static class HaProxyReader
                 continue;
             if (!char.IsWhiteSpace(lines[i][0]) && s_kinds.Contains(words[0]))
             {
-                var section = new HaProxySection(words[0], words.Length > 1 ? words[1] : "", $"{file}:{i + 1}", words[0] is "frontend" or "backend" or "listen" ? defaults : null);
+                var section = new HaProxySection(words[0], words.Length > 1 ? words[1] : "", $"{file}:{i + 1}",
+                    words[0] is "frontend" or "backend" or "listen" ? defaults : null);
                 if (words[0] == "defaults")
                     defaults = section;
                 sections.Add(section);

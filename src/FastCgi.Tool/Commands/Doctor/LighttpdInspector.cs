@@ -42,7 +42,8 @@ internal sealed class LighttpdInspector(DoctorReport report, AddressInspector ad
                 continue;
 
             report.AddProblem(
-                "http-to-fastcgi", proxy.Where, $"proxy.server to {proxy.Target}, where an application speaks FastCGI", "the application answers 400, 'This port speaks FastCGI, not HTTP.'",
+                "http-to-fastcgi", proxy.Where, $"proxy.server to {proxy.Target}, where an application speaks FastCGI",
+                    "the application answers 400, 'This port speaks FastCGI, not HTTP.'",
                 $"fastcgi.server = (\"{proxy.Path}\" => (({proxy.Describe()}, \"check-local\" => \"disable\")))", "#400-bad-request");
         }
     }

@@ -121,7 +121,8 @@ internal sealed partial class LighttpdReader
         {
             _position++;
             var next = ReadTerm();
-            value = value.Text is not null || next.Text is not null ? new LighttpdValue(value.Text + next.Text, []) : new LighttpdValue(null, [.. value.Items, .. next.Items]);
+            value = value.Text is not null || next.Text is not null ? new LighttpdValue(value.Text + next.Text, [])
+                : new LighttpdValue(null, [.. value.Items, .. next.Items]);
         }
 
         return value;

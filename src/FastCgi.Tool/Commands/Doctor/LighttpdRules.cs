@@ -13,23 +13,29 @@ internal static class LighttpdRules
     [
         new("module-missing", Problem, static place => place.LacksModule ? [new(place.Where, "mod_fastcgi is not in server.modules")] : [],
             "lighttpd passes nothing to the application: 404 or 403", "server.modules += (\"mod_fastcgi\")", Page + "#smallest-configuration"),
-        new("check-local", Problem, static place => place.Backend["check-local"]?.Text == "disable" ? [] : [new(place.Where, $"{place.Path} has no \"check-local\" => \"disable\"")],
+        new("check-local", Problem, static place => place.Backend["check-local"]?.Text == "disable" ? []
+            : [new(place.Where, $"{place.Path} has no \"check-local\" => \"disable\"")],
             "lighttpd answers 404 to each path that is not a file", "\"check-local\" => \"disable\"", "#404-not-found"),
         new("streaming-held", Problem,
-            static place => place.Get("server.stream-response-body") is var set && set?.Value.Text is null or "0" ? [new(set?.Where ?? place.Where, "server.stream-response-body is 0, the default")] : [],
+            static place => place.Get("server.stream-response-body") is var set && set?.Value.Text is null or "0"
+                ? [new(set?.Where ?? place.Where, "server.stream-response-body is 0, the default")] : [],
             "server-sent events come when the response is complete", "server.stream-response-body = 1", "#late-events"),
         new("body-size", Note,
             static place => place.BodyLimit is > 0 and < UsualLimits.Body ? [new(place.Get("server.max-request-size")!.Where, place.DescribeBodyLimit())] : [],
             "larger uploads are a 413, although the application accepts 30,000,000 bytes", "server.max-request-size = 30000", "#413-content-too-large"),
         new("read-timeout", Note,
-            static place => place.ReadTimeout is > 0 and < UsualLimits.LongestPoll and var seconds ? [new(place.Where, string.Create(CultureInfo.InvariantCulture, $"read-timeout is {seconds} s"))] : [],
+            static place => place.ReadTimeout is > 0 and < UsualLimits.LongestPoll and var seconds
+                ? [new(place.Where, string.Create(CultureInfo.InvariantCulture, $"read-timeout is {seconds} s"))] : [],
             UsualLimits.ShortTimeout, "\"read-timeout\" => 120", "#504-gateway-timeout"),
         new("keys-not-shared", Note,
-            static place => place.Backend["bin-path"] is not null && place.Backend["max-procs"]?.Text != "1" ? [new(place.Where, "lighttpd starts several processes, because there is no \"max-procs\" => 1")] : [],
-            "unless the application names a folder for its keys, one process may refuse a login or form of another", "\"max-procs\" => 1", "#ephemeral-key-repository"),
+            static place => place.Backend["bin-path"] is not null && place.Backend["max-procs"]?.Text != "1"
+                ? [new(place.Where, "lighttpd starts several processes, because there is no \"max-procs\" => 1")] : [],
+            "unless the application names a folder for its keys, one process may refuse a login or form of another", "\"max-procs\" => 1",
+                "#ephemeral-key-repository"),
         new("path-base", Problem,
             static place => place.PathBases.Where(static set => set.Pattern is { } pattern && !pattern.StartsWith(set.Value, StringComparison.Ordinal))
-                .Select(static set => new Seen(set.Where, $"{set.Condition} passes PATH_BASE {set.Value}", $"setenv.add-environment = (\"PATH_BASE\" => \"{set.Pattern!.Split('(', '$')[0].TrimEnd('/')}\")")),
+                .Select(static set => new Seen(set.Where, $"{set.Condition} passes PATH_BASE {set.Value}",
+                    $"setenv.add-environment = (\"PATH_BASE\" => \"{set.Pattern!.Split('(', '$')[0].TrimEnd('/')}\")")),
             "the path base does not match the condition: 404", "", "#404-not-found"),
         new("path-base", Note,
             static place => place.PathBases.Where(set => set is { Condition: null, Value.Length: > 0 } && place.Path.TrimEnd('/') != set.Value)
@@ -37,7 +43,8 @@ internal static class LighttpdRules
             "paths that do not begin with it are a 404", "", "#404-not-found"),
         new("path-base", Note,
             static place => place.PathBases.Count == 0 && place.Path.TrimEnd('/') is ['/', ..] path
-                ? [new(place.Where, $"no PATH_BASE is passed for {path}", CreateCondition(path), $"the application sees paths that begin with {path}: 404, unless it expects them")]
+                ? [new(place.Where, $"no PATH_BASE is passed for {path}", CreateCondition(path),
+                    $"the application sees paths that begin with {path}: 404, unless it expects them")]
                 : [],
             "", "", "#404-not-found"),
     ];

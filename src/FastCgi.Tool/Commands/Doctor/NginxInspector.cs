@@ -40,7 +40,8 @@ internal sealed class NginxInspector(DoctorReport report, AddressInspector addre
     private List<FastCgiAddress> FindAddresses(NginxPlace place, string target)
     {
         var texts = place.Upstream is { } upstream
-            ? upstream.Block!.Where(static directive => directive is { Name: "server", First: not null } && !directive.Arguments.Contains("down")).Select(static server => server.First!)
+            ? upstream.Block!.Where(static directive => directive is { Name: "server", First: not null } && !directive.Arguments.Contains("down"))
+                .Select(static server => server.First!)
             : [target];
         var found = new List<FastCgiAddress>();
         foreach (var text in texts)
@@ -58,7 +59,8 @@ internal sealed class NginxInspector(DoctorReport report, AddressInspector addre
     {
         if (place.Get("client_max_body_size") is { } body)
             limits.CompareBodies(report, body.Where, body.Text, place.GetSize("client_max_body_size", 1 << 20));
-        limits.CompareTimes(report, (place.Get("fastcgi_read_timeout") ?? place.Pass).Where, "fastcgi_read_timeout", place.GetSeconds("fastcgi_read_timeout", 60));
+        limits.CompareTimes(report, (place.Get("fastcgi_read_timeout") ?? place.Pass).Where, "fastcgi_read_timeout",
+            place.GetSeconds("fastcgi_read_timeout", 60));
     }
 
     private async Task InspectProxyAsync(NginxPlace proxy, CancellationToken cancellationToken)

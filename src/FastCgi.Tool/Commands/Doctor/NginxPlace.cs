@@ -3,7 +3,8 @@ using System.Globalization;
 namespace FastCgi.Tool.Commands.Doctor;
 
 /// <summary>A block with <c>fastcgi_pass</c> or <c>proxy_pass</c>, and the blocks around it, the outermost first.</summary>
-internal sealed class NginxPlace(NginxDirective pass, IReadOnlyList<List<NginxDirective>> levels, NginxDirective? location, NginxDirective? server, NginxServers servers)
+internal sealed class NginxPlace(NginxDirective pass, IReadOnlyList<List<NginxDirective>> levels, NginxDirective? location, NginxDirective? server,
+    NginxServers servers)
 {
     private static readonly string[] s_checks = ["auth_basic", "auth_request", "auth_jwt"];
 
@@ -21,11 +22,13 @@ internal sealed class NginxPlace(NginxDirective pass, IReadOnlyList<List<NginxDi
 
     /// <summary>The parameters in effect: those of the innermost block that has any.</summary>
     public IReadOnlyList<NginxDirective> Parameters { get; } =
-        levels.Select(static level => level.Where(static directive => directive.Name == "fastcgi_param").ToList()).LastOrDefault(static list => list.Count > 0) ?? [];
+        levels.Select(static level => level.Where(static directive => directive.Name == "fastcgi_param").ToList())
+            .LastOrDefault(static list => list.Count > 0) ?? [];
 
     /// <summary>A parameter of an outer block, which those of an inner block disable.</summary>
     public NginxDirective? Disabled
-        => levels.SelectMany(static level => level).FirstOrDefault(directive => directive is { Name: "fastcgi_param", First: "REQUEST_METHOD" } && !Parameters.Contains(directive));
+        => levels.SelectMany(static level => level).FirstOrDefault(directive => directive is { Name: "fastcgi_param", First: "REQUEST_METHOD" }
+            && !Parameters.Contains(directive));
 
     public bool LacksParameters => GetParameter("REQUEST_METHOD").Count == 0;
 
@@ -78,7 +81,8 @@ internal sealed class NginxPlace(NginxDirective pass, IReadOnlyList<List<NginxDi
     public IEnumerable<Seen> Missing(string name) => LacksParameters || GetParameter(name).Count > 0 ? [] : [new(Pass.Where, $"{name} is not passed")];
 
     /// <summary>Matches if a directive has this value.</summary>
-    public IEnumerable<Seen> IfSet(string name, string value) => Get(name) is { } directive && directive.First == value ? [new(directive.Where, directive.Text)] : [];
+    public IEnumerable<Seen> IfSet(string name, string value) => Get(name) is { } directive && directive.First == value
+        ? [new(directive.Where, directive.Text)] : [];
 
     /// <summary>An earlier server with the same name and port.</summary>
     public (string Name, NginxDirective Other)? FindDuplicate()
@@ -119,12 +123,16 @@ internal sealed class NginxPlace(NginxDirective pass, IReadOnlyList<List<NginxDi
 
     private static IEnumerable<(string Listen, string Name)> Describe(NginxDirective server)
     {
-        var listens = server.Block!.Where(static directive => directive is { Name: "listen", First: not null }).Select(static listen => listen.First!).DefaultIfEmpty("80");
-        var names = server.Block!.Where(static directive => directive.Name == "server_name").SelectMany(static name => name.Arguments).DefaultIfEmpty("").ToList();
-        return listens.SelectMany(listen => names.Select(name => (listen.Replace("*:", "", StringComparison.Ordinal).Replace("0.0.0.0:", "", StringComparison.Ordinal), name)));
+        var listens = server.Block!.Where(static directive => directive is { Name: "listen", First: not null })
+            .Select(static listen => listen.First!).DefaultIfEmpty("80");
+        var names = server.Block!.Where(static directive => directive.Name == "server_name")
+            .SelectMany(static name => name.Arguments).DefaultIfEmpty("").ToList();
+        return listens.SelectMany(listen => names.Select(name => (listen.Replace("*:", "", StringComparison.Ordinal)
+            .Replace("0.0.0.0:", "", StringComparison.Ordinal), name)));
     }
 
-    private static IEnumerable<NginxPlace> Find(List<List<NginxDirective>> levels, string passName, NginxDirective? location, NginxDirective? server, NginxServers servers)
+    private static IEnumerable<NginxPlace> Find(List<List<NginxDirective>> levels, string passName, NginxDirective? location, NginxDirective? server,
+        NginxServers servers)
     {
         foreach (var directive in levels[^1])
         {
@@ -145,7 +153,8 @@ internal sealed record NginxServers(List<NginxDirective> All, Dictionary<string,
 {
     public static NginxServers Create(List<NginxDirective> root)
     {
-        var blocks = root.Concat(root.Where(static directive => directive is { Name: "http", Block: not null }).SelectMany(static http => http.Block!)).ToList();
+        var blocks = root.Concat(root.Where(static directive => directive is { Name: "http", Block: not null })
+            .SelectMany(static http => http.Block!)).ToList();
         var upstreams = new Dictionary<string, NginxDirective>(StringComparer.Ordinal);
         foreach (var upstream in blocks.Where(static directive => directive is { Name: "upstream", First: not null, Block: not null }))
             upstreams[upstream.First!] = upstream;

@@ -36,7 +36,8 @@ internal sealed partial record WebServer(string Name, string[] Files, Regex Look
     {
         var path = Path.GetFullPath(file);
         // A file that others include is checked with its main file.
-        var main = LooksMain.IsMatch(text) ? path : Files.FirstOrDefault(usual => File.Exists(usual) && path.StartsWith(Path.GetDirectoryName(usual) + "/", StringComparison.Ordinal));
+        var main = LooksMain.IsMatch(text) ? path : Files.FirstOrDefault(usual => File.Exists(usual)
+            && path.StartsWith(Path.GetDirectoryName(usual) + "/", StringComparison.Ordinal));
         if (main is null)
         {
             report.AddFact($"{file}: {Commands[^1].Split(' ')[0]} did not check it, because it is not a main configuration file");
@@ -47,7 +48,8 @@ internal sealed partial record WebServer(string Name, string[] Files, Regex Look
         var commands = Files.Contains(main) ? Commands.Select(static command => Regex.Replace(command, " -[pd] {folder}", "")) : Commands;
         foreach (var command in commands)
         {
-            var words = command.Split(' ').Select(word => word.Replace("{file}", main, StringComparison.Ordinal).Replace("{folder}", Path.GetDirectoryName(main), StringComparison.Ordinal)).ToArray();
+            var words = command.Split(' ').Select(word => word.Replace("{file}", main, StringComparison.Ordinal)
+                .Replace("{folder}", Path.GetDirectoryName(main), StringComparison.Ordinal)).ToArray();
             if (await RunAsync(words[0], words[1..], cancellationToken) is not var (code, output))
                 continue;
 
@@ -65,7 +67,8 @@ internal sealed partial record WebServer(string Name, string[] Files, Regex Look
         if (line.Contains("ermission denied", StringComparison.Ordinal))
             report.AddNotUnderstood($"{command}: {line}. Run this as root.");
         else
-            report.AddProblem("web-server-check", file, $"{command}: {line}", $"{Name} does not start, and a reload keeps the old configuration", "# correct the line that it names", "tool.md#doctor");
+            report.AddProblem("web-server-check", file, $"{command}: {line}", $"{Name} does not start, and a reload keeps the old configuration",
+                "# correct the line that it names", "tool.md#doctor");
     }
 
     /// <summary>The line with the error: the first one that is not a warning or a summary.</summary>
@@ -82,7 +85,8 @@ internal sealed partial record WebServer(string Name, string[] Files, Regex Look
     {
         foreach (var candidate in s_folders.Select(folder => Path.Combine(folder, command)))
         {
-            var start = new ProcessStartInfo(candidate, arguments) { RedirectStandardInput = true, RedirectStandardOutput = true, RedirectStandardError = true, Environment = { ["LC_ALL"] = "C" } };
+            var start = new ProcessStartInfo(candidate, arguments) { RedirectStandardInput = true, RedirectStandardOutput = true,
+                RedirectStandardError = true, Environment = { ["LC_ALL"] = "C" } };
             try
             {
                 using var process = Process.Start(start)!;

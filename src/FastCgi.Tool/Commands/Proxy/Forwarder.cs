@@ -125,7 +125,8 @@ internal sealed class Forwarder(FastCgiClient client, ProxySettings settings)
             context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase = response.ReasonPhrase;
         // Kestrel refuses the length of an answer that cannot have one (RFC 9110, section 8.6).
         var hasNoLength = response.StatusCode is 204 or 205;
-        var dropped = GetHopByHop(response.Headers.Where(static header => header.Key.Equals("Connection", StringComparison.OrdinalIgnoreCase)).Select(static header => header.Value));
+        var dropped = GetHopByHop(response.Headers.Where(static header => header.Key.Equals("Connection", StringComparison.OrdinalIgnoreCase))
+            .Select(static header => header.Value));
         if (hasNoLength)
             dropped.Add("Content-Length");
         foreach (var header in response.Headers.Where(header => !dropped.Contains(header.Key)))
@@ -134,7 +135,8 @@ internal sealed class Forwarder(FastCgiClient client, ProxySettings settings)
 
     /// <summary>The headers that are not passed on: those of the connection, and those that <c>Connection</c> names.</summary>
     private static HashSet<string> GetHopByHop(IEnumerable<string?> connection)
-        => new(s_hopByHop.Concat(connection.SelectMany(static value => (value ?? "").Split(',', StringSplitOptions.TrimEntries))), StringComparer.OrdinalIgnoreCase);
+        => new(s_hopByHop.Concat(connection.SelectMany(static value => (value ?? "").Split(',', StringSplitOptions.TrimEntries))),
+            StringComparer.OrdinalIgnoreCase);
 
     private async Task<FastCgiResponseMessage> SendAsync(FastCgiRequestMessage request, CancellationToken aborted)
     {
@@ -156,7 +158,8 @@ internal sealed class Forwarder(FastCgiClient client, ProxySettings settings)
         var hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()!.CanHaveBody;
         var request = new FastCgiRequestMessage { Body = hasBody ? http.Body : null };
         var target = context.Features.Get<IHttpRequestFeature>()!.RawTarget;
-        HttpParameters.AddTarget(request.Parameters, http.Method, target, http.ContentType ?? "", http.ContentLength?.ToString(CultureInfo.InvariantCulture) ?? "");
+        HttpParameters.AddTarget(request.Parameters, http.Method, target, http.ContentType ?? "",
+            http.ContentLength?.ToString(CultureInfo.InvariantCulture) ?? "");
         // Without dot segments, as nginx: an application opens the file that SCRIPT_FILENAME names.
         request.Parameters["SCRIPT_NAME"] = request.Parameters["DOCUMENT_URI"] = http.Path.HasValue ? http.Path.Value : "/";
         var connection = context.Connection;

@@ -42,7 +42,8 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
         SocketException => ToolException.NoConnection(settings.Address, exception),
         FastCgiProtocolException => new ToolException(ExitCode.Failure, exception.Message),
         OperationCanceledException when !cancellationToken.IsCancellationRequested
-            => new ToolException(ExitCode.Failure, string.Create(CultureInfo.InvariantCulture, $"No complete response within {settings.Timeout.TotalSeconds} s.")),
+            => new ToolException(ExitCode.Failure, string.Create(CultureInfo.InvariantCulture,
+                $"No complete response within {settings.Timeout.TotalSeconds} s.")),
         _ => null,
     };
 
@@ -63,7 +64,8 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
 
         times.Sort();
         var document = new RepeatDocument(
-            times.Count, Math.Round(_watch.Elapsed.TotalSeconds, 3), results, Percentile(times, 0), Percentile(times, 0.5), Percentile(times, 0.99), Percentile(times, 1));
+            times.Count, Math.Round(_watch.Elapsed.TotalSeconds, 3), results, Percentile(times, 0), Percentile(times, 0.5), Percentile(times, 0.99),
+                Percentile(times, 1));
         if (settings.IsJson)
         {
             console.WriteJson(document, ToolJson.Default.RepeatDocument);
@@ -118,7 +120,8 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
             await WriteErrorAsync(completion.StandardError);
         var time = _watch.Elapsed.TotalMilliseconds;
         if (settings.IsVerbose)
-            await console.Error.WriteLineAsync(string.Create(CultureInfo.InvariantCulture, $"* {completion.ProtocolStatus}, appStatus {completion.AppStatus}, {time:0.0} ms"));
+            await console.Error.WriteLineAsync(string.Create(CultureInfo.InvariantCulture,
+                $"* {completion.ProtocolStatus}, appStatus {completion.AppStatus}, {time:0.0} ms"));
         else if (completion.AppStatus != 0)
             await console.Error.WriteLineAsync($"fastcgi: The application ended the request with appStatus {completion.AppStatus}.");
         return GetCode(response, completion);
@@ -170,7 +173,8 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
 
 /// <summary>What <c>request --json</c> writes.</summary>
 internal sealed record RequestDocument(
-    int Status, string Reason, NamedValue[] Headers, string? Body, string? BodyBase64, string StandardError, int AppStatus, string ProtocolStatus, double Milliseconds,
+    int Status, string Reason, NamedValue[] Headers, string? Body, string? BodyBase64, string StandardError, int AppStatus, string ProtocolStatus,
+        double Milliseconds,
     NamedValue[]? Parameters, IReadOnlyList<string>? Records);
 
 /// <summary>What <c>request --repeat --json</c> writes. Times are in milliseconds.</summary>

@@ -30,7 +30,8 @@ internal sealed class RequestSender(FastCgiClient client, RequestSettings settin
         {
             CloseStreams();
             var response = await client.SendAsync(Create(method, url, hasBody), cancellationToken);
-            if (!settings.FollowsRedirects || response.StatusCode is not (301 or 302 or 303 or 307 or 308) || !response.TryGetHeader("Location", out var location))
+            if (!settings.FollowsRedirects || response.StatusCode is not (301 or 302 or 303 or 307 or 308)
+                || !response.TryGetHeader("Location", out var location))
                 return response;
 
             await response.DisposeAsync();

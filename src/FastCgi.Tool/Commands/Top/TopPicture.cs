@@ -63,7 +63,8 @@ internal sealed class TopPicture(StatusSnapshot status, TopRates rates, TopOrder
         var (rejected, aborted, errors) = (requests.Rejected.Values.Sum(), requests.Aborted.Values.Sum(), connections.ProtocolErrors.Values.Sum());
         var descriptors = resources.Descriptors?.ToString("N0", CultureInfo.InvariantCulture) ?? "?";
         var refused = connections.Rejected + connections.Refused;
-        Add($"{status.Application}  {status.State}, for {Age(status.Uptime)}, process {status.ProcessId}, {status.Engine}", console.Bold, status.Application.Length);
+        Add($"{status.Application}  {status.State}, for {Age(status.Uptime)}, process {status.ProcessId}, {status.Engine}", console.Bold,
+            status.Application.Length);
         Add(string.Join(' ', status.Endpoints));
         Add("");
         Add(Number($"requests     {requests.Active:N0} active, {requests.Queued:N0} queued, {requests.Total:N0} total, {rejected:N0} rejected, {aborted:N0} aborted"));
@@ -111,7 +112,8 @@ internal sealed class TopPicture(StatusSnapshot status, TopRates rates, TopOrder
 
         var rows = Sort().Select(static request => new[]
         {
-            Age(request.Age), request.State, Size(request.BytesRead), Size(request.BytesWritten), request.Client ?? "-", PlainText.Line($"{request.Method} {request.Path}"),
+            Age(request.Age), request.State, Size(request.BytesRead), Size(request.BytesWritten), request.Client ?? "-",
+                PlainText.Line($"{request.Method} {request.Path}"),
         }).Prepend(["AGE", "STATE", "IN", "OUT", "CLIENT", "REQUEST"]).ToList();
         bool[] isRight = [true, false, true, true, false, false];
         int[] most = [8, width < int.MaxValue ? MaxState : width, 9, 9, width >= WidthOfLongClients ? width : MaxClient, width];

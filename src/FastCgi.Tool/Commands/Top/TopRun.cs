@@ -77,7 +77,8 @@ internal sealed class TopRun(ToolConsole console, TopSettings settings)
         catch (HttpRequestException exception)
         {
             var isConnected = exception.InnerException is not System.Net.Sockets.SocketException;
-            throw new ToolException(isConnected ? ExitCode.Failure : ExitCode.CannotRun, $"{settings.Target}: {(exception.InnerException ?? exception).Message}");
+            throw new ToolException(isConnected ? ExitCode.Failure : ExitCode.CannotRun,
+                $"{settings.Target}: {(exception.InnerException ?? exception).Message}");
         }
     }
 
@@ -114,7 +115,8 @@ internal sealed record TopRates(double Requests, double Connections, double Byte
     {
         var seconds = before?.StartedAt == now.StartedAt ? now.Uptime - before.Uptime : 0;
         if (before is null || seconds <= 0)
-            return new TopRates(now.Recent.RequestsPerSecond, now.Recent.ConnectionsPerSecond, now.Recent.BytesReceivedPerSecond, now.Recent.BytesSentPerSecond);
+            return new TopRates(now.Recent.RequestsPerSecond, now.Recent.ConnectionsPerSecond, now.Recent.BytesReceivedPerSecond,
+                now.Recent.BytesSentPerSecond);
 
         var (first, last) = (before.Connections, now.Connections);
         return new TopRates(
