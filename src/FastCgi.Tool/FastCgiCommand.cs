@@ -6,53 +6,68 @@ using FastCgi.Tool.Commands.Check;
 using FastCgi.Tool.Commands.Configuration;
 using FastCgi.Tool.Commands.Doctor;
 using FastCgi.Tool.Commands.Proxy;
-using FastCgi.Tool.Commands.Recording;
-using FastCgi.Tool.Commands.Replay;
 using FastCgi.Tool.Commands.Request;
 using FastCgi.Tool.Commands.Top;
 using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool;
 
-/// <summary>The root: what every command has in common.</summary>
+/// <summary>The root of all commands.</summary>
 internal static class FastCgiCommand
 {
-    /// <summary>Runs one command.</summary>
+    private const string Description = "Sends requests to FastCGI applications, checks servers against the specification, and finds configuration problems.";
+
+    /// <summary>Runs one command. Every exception becomes one line and an exit code.</summary>
     /// <returns>One of <see cref="ExitCode"/>.</returns>
     public static async Task<int> RunAsync(string[] arguments, ToolConsole console, CancellationToken cancellationToken)
     {
-        var root = new RootCommand("Sends requests to FastCGI applications, checks them against the specification, and shows what goes over the wire.")
+        var root = new RootCommand(Description)
         {
-            RequestCommand.Create(console), CheckCommand.Create(console), ProxyCommand.Create(console), RecordCommand.Create(console), ReplayCommand.Create(console),
-            DoctorCommand.Create(console), ConfigCommand.Create(console), TopCommand.Create(console),
+            RequestCommand.Create(console),
+            CheckCommand.Create(console),
+            DoctorCommand.Create(console),
+            ConfigCommand.Create(console),
+            ProxyCommand.Create(console),
+            TopCommand.Create(console),
         };
         foreach (var option in root.Options.OfType<HelpOption>())
             option.Action = new DetailedHelp((HelpAction)option.Action!);
-        var result = root.Parse(arguments, new ParserConfiguration
-        {
-            // @FILE is a body here, not a file of arguments.
-            ResponseFileTokenReplacer = null,
-        });
+        // @FILE is a request body here, not a file of arguments.
+        var result = root.Parse(arguments, new ParserConfiguration { ResponseFileTokenReplacer = null });
         if (result.Action is ParseErrorAction)
         {
             foreach (var error in result.Errors)
-                await console.Error.WriteLineAsync(error.Message);
-            await console.Error.WriteLineAsync($"'{GetName(result)} --help' tells more.");
+                await console.Error.WriteLineAsync(PlainText.Line(error.Message));
+            await console.Error.WriteLineAsync($"Run '{GetName(result)} --help' for all options.");
             return ExitCode.Usage;
         }
 
+        var isJson = result.CommandResult.Command.Options.Any(static option => option.Name == "--json") && result.GetValue<bool>("--json");
         try
         {
-            var configuration = new InvocationConfiguration { Output = console.Out, Error = console.Error, EnableDefaultExceptionHandler = false, ProcessTerminationTimeout = null };
-            var code = await result.InvokeAsync(configuration, cancellationToken);
-            await console.Out.FlushAsync(CancellationToken.None);
-            return code;
+            return await InvokeAsync(result, console, cancellationToken);
         }
-        catch (IOException exception)
+        catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
         {
-            // Where the output goes is full, or gone.
-            return console.Fail(ExitCode.Usage, exception.Message, isJson: false);
+            return console.Fail(ExitCode.Interrupted, "Interrupted.", isJson: false);
         }
+        catch (Exception exception)
+        {
+            while (exception is AggregateException or System.Reflection.TargetInvocationException && exception.InnerException is { } inner)
+                exception = inner;
+            return console.Fail((exception as ToolException)?.Code ?? ExitCode.CannotRun, exception.Message, isJson);
+        }
+    }
+
+    private static async Task<int> InvokeAsync(ParseResult result, ToolConsole console, CancellationToken cancellationToken)
+    {
+        var configuration = new InvocationConfiguration { Output = console.Out, Error = console.Error, EnableDefaultExceptionHandler = false,
+            ProcessTerminationTimeout = null };
+        // On another thread: reading files or standard input must not delay Ctrl-C.
+        var running = Task.Run(() => result.InvokeAsync(configuration, cancellationToken), CancellationToken.None);
+        var code = result.CommandResult.Command is DescribedCommand { HandlesInterruption: true } ? await running : await running.WaitAsync(cancellationToken);
+        await console.Out.FlushAsync(CancellationToken.None);
+        return code;
     }
 
     private static string GetName(ParseResult result)

@@ -4,7 +4,7 @@ using System.Text.Json;
 
 namespace FastCgi.Tool.Tests;
 
-/// <summary>The usual mistakes of <c>docs/troubleshooting.md</c>: each is found with its line, and the documented configurations have none.</summary>
+/// <summary>The command, and what it finds at an address.</summary>
 public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
 {
     private const string Socket = "/run/hello/app.sock";
@@ -15,85 +15,11 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
 
     private string SocketPath => _server!.Address["fastcgi://unix:".Length..];
 
-    public static TheoryData<string, string> Documented => new()
-    {
-        { "nginx", FrontEndDocument.Smallest }, { "nginx", FrontEndDocument.Full }, { "nginx", FrontEndDocument.BehindBalancer },
-        { "apache", FrontEndDocument.Smallest }, { "apache", FrontEndDocument.Full }, { "apache", FrontEndDocument.BehindBalancer },
-        { "lighttpd", FrontEndDocument.Smallest }, { "lighttpd", FrontEndDocument.Full }, { "lighttpd", FrontEndDocument.BehindBalancer },
-        { "haproxy", FrontEndDocument.Smallest }, { "haproxy", FrontEndDocument.Full }, { "haproxy", FrontEndDocument.BehindBalancer },
-    };
-
     public async Task InitializeAsync() => _server = await SampleServer.StartAsync();
 
     public async Task DisposeAsync() => await _server!.DisposeAsync();
 
     public void Dispose() => _folder.Dispose();
-
-    [Theory, MemberData(nameof(Documented))]
-    public async Task Documented_Configuration_HasNoProblem(string server, string heading)
-    {
-        var text = GetConfiguration(server, heading);
-        var (code, output, _) = await RunAsync(text, "--no-connect");
-
-        Assert.True(code == 0, output);
-        Assert.Contains(": 0 problems, ", output, StringComparison.Ordinal);
-        if (heading == FrontEndDocument.Full)
-            Assert.Contains(": 0 problems, 0 notes", output, StringComparison.Ordinal);
-    }
-
-    [Theory]
-    [InlineData(FrontEndDocument.Smallest, "        include fastcgi_params;\n", "", "params-missing", "add   include fastcgi_params;", 7)]
-    [InlineData(FrontEndDocument.Smallest, Params, "fastcgi_param A b;", "params-missing", "add   include fastcgi_params;", 8)]
-    [InlineData(FrontEndDocument.Smallest, Params, "fastcgi_param REQUEST_METHOD GET; fastcgi_param CONTENT_LENGTH 0;", "target-missing", "add   fastcgi_param REQUEST_URI $request_uri;", 8)]
-    [InlineData(FrontEndDocument.Smallest, "listen 80;", "listen 8080;", "host-port", "add   fastcgi_param HTTP_HOST $host:$server_port;", 2)]
-    [InlineData(FrontEndDocument.Smallest, Params, Params + " fastcgi_pass_request_headers off;", "authorization-dropped", "add   fastcgi_pass_request_headers on;", 6)]
-    [InlineData(FrontEndDocument.Smallest, Params, Params + " fastcgi_param HTTP_AUTHORIZATION \"\";", "authorization-dropped", "add   fastcgi_param HTTP_AUTHORIZATION $http_authorization;", 6)]
-    [InlineData(FrontEndDocument.Smallest, Params, Params + " fastcgi_ignore_headers X-Accel-Buffering;", "streaming-held", "add   fastcgi_buffering off;", 6)]
-    [InlineData(FrontEndDocument.Smallest, Params, "fastcgi_param REQUEST_METHOD GET; fastcgi_param REQUEST_URI $request_uri; fastcgi_param CONTENT_LENGTH 0; fastcgi_param HTTP_HOST \"\";", "host-missing", "add   fastcgi_param HTTP_HOST $host:$server_port;", 6)]
-    [InlineData(FrontEndDocument.Smallest, Params, Params + " fastcgi_param AUTH_TYPE Basic;", "user-unverified", "add   auth_basic \"Members\";", 6)]
-    [InlineData(FrontEndDocument.Full, "    fastcgi_keep_conn on;\n", "", "keep-conn-missing", "add   fastcgi_keep_conn on;", 3)]
-    [InlineData(FrontEndDocument.Full, "PATH_BASE /app", "PATH_BASE /api", "path-base", "add   fastcgi_param PATH_BASE /app;", 37)]
-    [InlineData(FrontEndDocument.BehindBalancer, "        fastcgi_param HTTPS $forwarded_https if_not_empty;\n", "", "scheme-behind-balancer", "add   fastcgi_param HTTPS $forwarded_https if_not_empty;", 24)]
-    public async Task Nginx_Mistake_IsFound(string heading, string documented, string mistaken, string id, string line, int number)
-    {
-        var (code, output, _) = await RunAsync(Replace(GetConfiguration("nginx", heading), documented, mistaken), "--no-connect");
-
-        Assert.Equal(1, code);
-        Assert.Contains($"problem {id}  {_folder.GetPath("site.conf")}:{number}\n", output, StringComparison.Ordinal);
-        Assert.Contains(line, output, StringComparison.Ordinal);
-        Assert.Contains(": 1 problems, ", output, StringComparison.Ordinal);
-    }
-
-    [Fact]
-    public async Task Nginx_ParameterOfAnInnerBlock_SwitchesOffTheOthers()
-    {
-        var text = "server {\n  listen 443 ssl;\n  include fastcgi_params;\n  location / {\n    fastcgi_param A \"x;{y}\";\n    fastcgi_pass unix:/run/hello/app.sock;\n  }\n}\n";
-
-        var (_, output, _) = await RunAsync(text, "--no-connect");
-
-        Assert.Contains("seen  the fastcgi_param of line 5 switches off all those that stand above it (", output, StringComparison.Ordinal);
-    }
-
-    [Fact]
-    public async Task Nginx_TlsWithoutScheme_IsFound()
-    {
-        const string Text = "server { listen 443 ssl; location / { fastcgi_param REQUEST_METHOD $request_method; fastcgi_param REQUEST_URI ${request_uri}; fastcgi_param CONTENT_LENGTH $content_length; fastcgi_pass unix:/run/hello/app.sock; } }";
-
-        Assert.Contains("problem scheme-missing  ", (await RunAsync(Text, "--no-connect")).Output, StringComparison.Ordinal);
-    }
-
-    [Theory]
-    [InlineData("head-buffer", "add   fastcgi_buffer_size 16k;\n        fastcgi_buffers 8 16k;")]
-    [InlineData("body-size", "add   client_max_body_size 30m;")]
-    public async Task Nginx_Default_IsANote(string id, string line)
-    {
-        var text = GetConfiguration("nginx", FrontEndDocument.Smallest);
-        var (_, output, _) = await RunAsync(text, "--no-connect");
-
-        Assert.Contains($"note {id}  ", output, StringComparison.Ordinal);
-        Assert.Contains(line, output, StringComparison.Ordinal);
-        Assert.Equal(1, (await RunAsync(text, "--no-connect", "--strict")).Code);
-    }
 
     [Fact]
     public async Task Nginx_WholeConfiguration_IsReadWithItsFiles()
@@ -102,24 +28,6 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
             + "# configuration file /x/sites/a:\nserver {\n  listen 80;\n  location / { fastcgi_pass unix:/run/hello/app.sock; }\n}\n";
 
         Assert.Contains("problem params-missing  /x/sites/a:3\n", (await RunAsync(text, "--no-connect")).Output, StringComparison.Ordinal);
-    }
-
-    [Theory]
-    [InlineData(FrontEndDocument.Smallest, "        CGIPassAuth On\n", "", "authorization-dropped", "CGIPassAuth On")]
-    [InlineData(FrontEndDocument.Smallest, " flushpackets=on", "", "streaming-held", "add   flushpackets=on")]
-    [InlineData(FrontEndDocument.Full, "        ProxyFCGIBackendType GENERIC\n", "", "nocanon", "ProxyFCGIBackendType GENERIC")]
-    [InlineData(FrontEndDocument.Full, " nocanon ", " ", "nocanon", "add   nocanon")]
-    [InlineData(FrontEndDocument.Full, "SetEnv PATH_BASE /app", "SetEnv PATH_BASE /api", "path-base", "add   SetEnv PATH_BASE /app")]
-    [InlineData(FrontEndDocument.BehindBalancer, "    SetEnvIfExpr", "    # SetEnvIfExpr", "scheme-behind-balancer", "HTTPS=on")]
-    [InlineData(FrontEndDocument.Smallest, "<VirtualHost *:80>", "LoadModule proxy_module mod_proxy.so\n<VirtualHost *:80>", "module-missing", "add   a2enmod proxy_fcgi")]
-    public async Task Apache_Mistake_IsFound(string heading, string documented, string mistaken, string id, string line)
-    {
-        var (code, output, _) = await RunAsync(Replace(GetConfiguration("apache", heading), documented, mistaken), "--no-connect");
-
-        Assert.Equal(1, code);
-        Assert.Contains($"problem {id}  {_folder.GetPath("site.conf")}:", output, StringComparison.Ordinal);
-        Assert.Contains(line, output, StringComparison.Ordinal);
-        Assert.Contains(": 1 problems, ", output, StringComparison.Ordinal);
     }
 
     [UnixFact]
@@ -211,6 +119,52 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
         var finding = document.GetProperty("findings").EnumerateArray().First();
         Assert.Equal(("params-missing", "include fastcgi_params;", "docs/troubleshooting.md#400-bad-request"), (finding.GetProperty("id").GetString(), finding.GetProperty("line").GetString(), finding.GetProperty("document").GetString()));
     }
+
+    /// <summary>The web server's own check comes first.</summary>
+    [Theory]
+    [InlineData("nginx", "events {}\nhttp {\nserver { listen 80; location / { fastcgi_nothing on; fastcgi_pass 127.0.0.1:9000; } } }", "nginx -t -q -c ", "unknown directive \"fastcgi_nothing\"")]
+    [InlineData("haproxy", "global\nfrontend f\n bind :80\n mode nothing\n default_backend b\nbackend b\n server s 127.0.0.1:9000 proto fcgi\n", "haproxy -c -f ", "unknown proxy mode 'nothing'")]
+    [InlineData("lighttpd", "server.document-root = \"/tmp\"\nfastcgi.server = (\"/\" => ((\"port\" => 9000))\n", "lighttpd -tt -f ", "")]
+    [InlineData("apache", "ServerRoot /tmp\nLoadModule mpm_event_module /usr/lib/apache2/modules/mod_mpm_event.so\nNothing on\nProxyPass / fcgi://127.0.0.1:9000/\n", "apache2 -t -f ", "Invalid command 'Nothing'")]
+    [InlineData("caddy", "http://:8080 {\n\treverse_proxy 127.0.0.1:9000 {\n\t\ttransport nothing\n\t}\n}\n", "caddy validate ", "transport.nothing")]
+    [InlineData("h2o", "hosts:\n  \"a\":\n    nothing: 1\n", "h2o -t -c ", "unknown command: nothing")]
+    public async Task WebServer_ChecksItsFile(string server, string text, string command, string line)
+    {
+        var (code, output, error) = await RunAsync(text, "--server", server, "--timeout", "1");
+
+        Assert.True(code == 1, output + error);
+        Assert.Contains($"problem web-server-check  {_folder.GetPath("site.conf")}\n  seen  {command}", output, StringComparison.Ordinal);
+        Assert.Contains(line, output, StringComparison.Ordinal);
+    }
+
+    /// <summary>They are not read, but their addresses are checked.</summary>
+    [Theory]
+    [InlineData("caddy", "unix:ADDRESS")]
+    [InlineData("h2o", "ADDRESS")]
+    public async Task CaddyAndH2o_AreReportedAsNotChecked(string server, string address)
+    {
+        if (!OperatingSystem.IsWindows())
+            File.SetUnixFileMode(SocketPath, (UnixFileMode)0b110_110_110);
+        var (_, text, _) = await ToolRun.RunAsync("config", server, "--address", SocketPath);
+
+        var (code, output, error) = await RunAsync(text.Replace(":80", ":8080", StringComparison.Ordinal));
+
+        Assert.True(code == 0, output + error);
+        Assert.Contains($"not checked: {_folder.GetPath("site.conf")}: the doctor does not read configurations of {server}, except for addresses\n", output, StringComparison.Ordinal);
+        Assert.Contains(address.Replace("ADDRESS", SocketPath, StringComparison.Ordinal) + ": GET / is answered with 200", output, StringComparison.Ordinal);
+        Assert.EndsWith(": 0 problems, 0 notes, 1 not checked\n", output, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task WithoutAnArgument_FindsWebServers()
+    {
+        var (_, output, error) = await ToolRun.RunAsync("doctor", "--no-connect");
+        Assert.Matches("/etc/|No configuration of a web server was found", output + error);
+    }
+
+    [Fact]
+    public async Task Strict_NotesAreFindings()
+        => Assert.Equal(1, (await RunAsync("server { location /a/ { include fastcgi_params; fastcgi_pass 127.0.0.1:9000; } }", "--no-connect", "--strict")).Code);
 
     [Fact]
     public async Task Configuration_WithoutFastCgi_CannotBeLookedAt()

@@ -73,6 +73,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
     [Theory]
     [InlineData("Status: 204 No Content\r\nContent-Length: 0\r\n\r\n", 204)]
     [InlineData("X-A: \u00e4\r\n\r\n", 200)]
+    [InlineData("Connection: X-Hop\r\nX-Hop: 1\r\n\r\n", 200)]
     [InlineData("X-A: \u0001\r\n\r\n", 502)]
     [InlineData("no header block", 502)]
     [InlineData("Status: 101 Switching Protocols\r\n\r\n", 502)]
@@ -94,6 +95,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
 
         using var response = await asking.Within("the answer");
         Assert.Equal(status, (int)response.StatusCode);
+        Assert.False(response.Headers.Contains("X-Hop"));
         Assert.False(proxy.Error.Contains("Stopped", StringComparison.Ordinal));
     }
 
@@ -105,7 +107,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         using var response = await client.GetAsync("/hold").Within("the answer");
 
         Assert.Equal(HttpStatusCode.GatewayTimeout, response.StatusCode);
-        Assert.Equal("504: the answer did not begin within 0.2 s\n", await response.Content.ReadAsStringAsync());
+        Assert.Equal("504: the response did not begin within 0.2 s\n", await response.Content.ReadAsStringAsync());
     }
 
     [Fact]
@@ -130,6 +132,47 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         Assert.Equal("body {}", await client.GetStringAsync("/style.css"));
         Assert.Equal("fallback /secret.php", await client.GetStringAsync("/secret.php"));
         Assert.Equal($"{folder.Path}/parameter", await client.GetStringAsync("/parameter"));
+    }
+
+    [Theory]
+    [InlineData("CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\n\r\n", "HTTP/1.1 405 ", "CONNECT is not supported")]
+    [InlineData("GET /hop HTTP/1.1\r\nHost: a\r\nConnection: X-Hop\r\nX-Hop: secret\r\nX-Other: other\r\n\r\n", "HTTP/1.1 200 ", "\r\n\r\n5\r\nother")]
+    public async Task HopByHop_IsNotPassed(string request, string start, string text)
+    {
+        using var proxy = await StartAsync(_server!.Address);
+        using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        await socket.ConnectAsync(_port.EndPoint);
+        await socket.SendAsync(Encoding.ASCII.GetBytes(request));
+        var answer = "";
+        var buffer = new byte[4096];
+        while (!answer.Contains(text, StringComparison.Ordinal) && await socket.ReceiveAsync(buffer) is > 0 and var read)
+            answer += Encoding.ASCII.GetString(buffer, 0, read);
+
+        Assert.StartsWith(start, answer, StringComparison.Ordinal);
+        Assert.Contains(text.Split('\n')[^1], answer, StringComparison.Ordinal);
+    }
+
+    [Fact]
+    public async Task Record_HasTheBytesOfBothSides_ForItsOwnerOnly()
+    {
+        using var folder = new ScratchFolder();
+        var file = folder.Write("traffic.jsonl", "old"u8.ToArray());
+        using (var proxy = await StartAsync(_server!.Address, "--record", file))
+        {
+            using var client = new HttpClient { BaseAddress = new Uri(Url) };
+            Assert.Equal("hello", await client.GetStringAsync("/"));
+            Assert.Equal(0, await proxy.StopAsync());
+        }
+
+        var lines = (await File.ReadAllLinesAsync(file)).Select(static line => JsonDocument.Parse(line).RootElement).ToList();
+        Assert.Equal("fastcgi-recording/1", lines[0].GetProperty("format").GetString());
+        Assert.Equal("open", lines[1].GetProperty("event").GetString());
+        byte[] Join(string from) => [.. lines.Skip(1).Where(line => line.TryGetProperty("bytes", out _) && line.GetProperty("from").GetString() == from).SelectMany(static line => line.GetProperty("bytes").GetBytesFromBase64())];
+        Assert.Equal((1, RecordBytes.BeginRequest), (Join("web")[0], Join("web")[1]));
+        Assert.Equal(RecordBytes.Record(RecordBytes.EndRequest, 1, new byte[8]), Join("app")[^16..]);
+        if (!OperatingSystem.IsWindows())
+            Assert.Equal(UnixFileMode.UserRead | UnixFileMode.UserWrite, File.GetUnixFileMode(file));
+        Assert.Equal(3, (await ToolRun.RunAsync("proxy", _server.Address, "--listen", Url, "--record", "/nonexistent/file")).Code);
     }
 
     [Fact]

@@ -2,7 +2,7 @@ using System.Globalization;
 
 namespace FastCgi.Tool.Tests;
 
-/// <summary>The commands of <c>docs/tool.md</c> run as they stand, but for their ports.</summary>
+/// <summary>The commands of <c>docs/tool.md</c> run as written, except for their ports.</summary>
 public sealed class ToolDocumentTests : IAsyncLifetime, IDisposable
 {
     private readonly ScratchFolder _folder = new();
@@ -28,11 +28,11 @@ public sealed class ToolDocumentTests : IAsyncLifetime, IDisposable
     [Theory]
     [InlineData("tool request", "Status: 200 OK\n", "Hello World!")]
     [InlineData("tool request in full", "* HTTP_COOKIE=***\n", "  BEGIN_REQUEST     id 1  8 bytes\n", "Hello World!", "* RequestComplete, appStatus 0, ")]
-    [InlineData("tool check", "pass     padding             Padding is skipped, also 255 bytes of it behind empty records [3.3]\n", ": 41 passed, 0 failed, 10 choices, 1 skipped\n")]
+    [InlineData("tool check", "pass     padding             Padding is skipped, also 255 bytes of it after empty records [3.3]\n", ": 41 passed, 0 failed, 10 choices, 1 skipped\n")]
     [InlineData("tool proxy", "Listening on http://localhost:", "Hello World!", "200 GET /  12 bytes  ", "Stopped.\n")]
-    [InlineData("tool record", "Recording from fastcgi://127.0.0.1:", "Hello World!", "1 connections, ", "1 connections, 1 requests, 1 answers compared, ")]
+    [InlineData("tool repeat", "3 requests in ", "3 × status 200\n", "fastest ")]
     [InlineData("tool doctor", "GET / is answered with 200 in ", ": 0 problems, ")]
-    [InlineData("tool doctor of a configuration", "problem params-missing  hello.conf:8\n", "  add   include fastcgi_params;\n", "hello.conf: 1 problems, 2 notes\nexit code 1\n")]
+    [InlineData("tool doctor of a configuration", "problem params-missing  hello.conf:8\n", "  add   include fastcgi_params;\n", "hello.conf: 1 problem, 0 notes\nexit code 1\n")]
     [InlineData("tool config", "    server_name shop.example.com;\n", "        fastcgi_pass 127.0.0.1:")]
     [InlineData("tool top", "requests     1 active, 0 queued, ", "GET /fastcgi-status")]
     public async Task Block_OfTheDocument_WritesWhatItSays(string name, params string[] texts)

@@ -19,7 +19,7 @@ public sealed class TopCommandTests : IAsyncLifetime
 
         Assert.Equal((0, ""), (code, error));
         Assert.Contains($"\n{_server.Address}\n", text, StringComparison.Ordinal);
-        Assert.Matches(@"\nrequests     1 active, 0 queued, \d+ in all, 0 rejected, 0 aborted\n", text);
+        Assert.Matches(@"\nrequests     1 active, 0 queued, \d+ total, 0 rejected, 0 aborted\n", text);
         Assert.Matches(@"\n *\d+\.\d s  \w+ .* 127\.0\.0\.1 +GET /fastcgi-status", text);
         Assert.DoesNotContain('\e', text);
     }
@@ -57,7 +57,7 @@ public sealed class TopCommandTests : IAsyncLifetime
         var (code, text, _) = await ToolRun.RunAsync("top", url + "/fastcgi-status", "--once");
 
         Assert.Equal(0, code);
-        Assert.Contains("\nno request is under way\n", text, StringComparison.Ordinal);
+        Assert.Contains("\nno active requests\n", text, StringComparison.Ordinal);
     }
 
     [Fact]
@@ -76,7 +76,7 @@ public sealed class TopCommandTests : IAsyncLifetime
         using var body = new MemoryStream();
         var console = new ToolConsole(output, TextWriter.Null, body) { Width = 40 };
 
-        Assert.Equal(0, await new TopRun(console, new TopSettings(_server!.Address, "/fastcgi-status", IsOnce: true, Waiting.Patience, IsJson: false)).RunAsync(CancellationToken.None));
+        Assert.Equal(0, await new TopRun(console, new TopSettings(_server!.Address, "/fastcgi-status", TopOrder.Age, IsOnce: true, Waiting.Patience, IsJson: false)).RunAsync(CancellationToken.None));
         Assert.All(output.ToString().Split('\n'), static line => Assert.InRange(line.Length, 0, 40));
     }
 

@@ -38,7 +38,7 @@ public sealed class TopPictureTests
         var lines = Draw(80, 24, requests: 100);
 
         Assert.Equal(23, lines.Count);
-        Assert.Matches("^… [0-9]+ lines more$", lines[^1]);
+        Assert.Matches("^… [0-9]+ more lines$", lines[^1]);
     }
 
     [Theory]
@@ -77,6 +77,6 @@ public sealed class TopPictureTests
             OpenConnections = [],
             ActiveRequests = [.. Enumerable.Range(0, requests).Select(static i => new RequestStatus("c", i, 61, "GET", "/" + new string('p', 200), "127.0.0.1", LongState, 1_024, 0))],
         };
-        return new TopPicture(status, new ToolConsole(TextWriter.Null, TextWriter.Null, Stream.Null), width).Draw(height);
+        return new TopPicture(status, TopRates.Create(null, status), TopOrder.Age, new ToolConsole(TextWriter.Null, TextWriter.Null, Stream.Null), width).Draw(height);
     }
 }

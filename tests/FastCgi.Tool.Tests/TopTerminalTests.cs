@@ -99,7 +99,7 @@ public sealed partial class TopTerminalTests : IAsyncLifetime, IDisposable
     [GeneratedRegex("\e\\[[0-9;?]*[A-Za-z]")]
     private static partial Regex Control();
 
-    [GeneratedRegex("… [0-9]+ lines more")]
+    [GeneratedRegex("… [0-9]+ more lines")]
     private static partial Regex LinesMore();
 
     private static IEnumerable<string> GetLines(string text) => Control().Replace(text, "").Split('\n').Select(static line => line.TrimEnd('\r'));

@@ -4,20 +4,26 @@ using FastCgi.Client;
 
 namespace FastCgi.Tool.Commands;
 
-/// <summary>Arguments and options that several commands have. Each command gets its own.</summary>
+/// <summary>Arguments and options of several commands.</summary>
 internal static class CommonOptions
 {
-    public static Argument<FastCgiAddress> Address(string name = "ADDRESS", string description = "Where the application listens: 127.0.0.1:9000, host:9000, [::1]:9000, /run/app.sock or unix:@name, with or without fastcgi:// before it")
-        => new(name) { Description = description, CustomParser = ParseAddress };
+    /// <summary>For messages about a wrong address.</summary>
+    public const string AddressForms = "The forms of addresses are 127.0.0.1:9000, host:9000, [::1]:9000, /run/app.sock and unix:@name.";
+
+    public static Argument<FastCgiAddress> Address() => new("ADDRESS")
+    {
+        Description = "Where the application listens: 127.0.0.1:9000, host:9000, [::1]:9000, /run/app.sock or unix:@name, with or without fastcgi://",
+        CustomParser = ParseAddress,
+    };
 
     public static Option<FastCgiAddress> AddressOption(string name, string description)
-        => new(name) { Description = description, Required = true, HelpName = "ADDRESS", CustomParser = ParseAddress };
+        => new(name) { Description = description, HelpName = "ADDRESS", CustomParser = ParseAddress };
 
     public static Option<bool> Json() => new("--json") { Description = "Write JSON" };
 
     public static Option<string[]> Parameters() => new("--param", "-p")
     {
-        Description = "A parameter beside those that are made of the URL, or in place of one of them; several may be given",
+        Description = "Adds or replaces a parameter; repeatable",
         HelpName = "NAME=VALUE",
         Arity = ArgumentArity.ZeroOrMore,
         Validators = { static result => CheckEach(result, '=', "NAME=VALUE") },
@@ -31,7 +37,14 @@ internal static class CommonOptions
         CustomParser = ParseSeconds,
     };
 
-    /// <summary>Says what is wrong with values that lack the sign between their two parts.</summary>
+    /// <summary>Rejects numbers below 1.</summary>
+    public static void CheckPositive(OptionResult result)
+    {
+        if (result.Tokens is [var token] && (!int.TryParse(token.Value, out var number) || number < 1))
+            result.AddError($"'{token.Value}' is not a number of 1 or more.");
+    }
+
+    /// <summary>Rejects values without a separator between their two parts.</summary>
     public static void CheckEach(OptionResult result, char separator, string form)
     {
         foreach (var token in result.Tokens)
@@ -41,7 +54,7 @@ internal static class CommonOptions
         }
     }
 
-    /// <summary>Takes what was checked by <see cref="CheckEach"/> apart.</summary>
+    /// <summary>Splits a value that <see cref="CheckEach"/> has accepted.</summary>
     public static (string Name, string Value) Split(string text, char separator)
     {
         var index = text.IndexOf(separator, StringComparison.Ordinal);
@@ -53,7 +66,7 @@ internal static class CommonOptions
         if (FastCgiAddress.TryParse(result.Tokens[0].Value, out var address))
             return address;
 
-        result.AddError($"'{result.Tokens[0].Value}' is not an address. The forms are 127.0.0.1:9000, host:9000, [::1]:9000, /run/app.sock and unix:@name.");
+        result.AddError($"'{result.Tokens[0].Value}' is not an address. {AddressForms}");
         return null;
     }
 

@@ -3,20 +3,18 @@ using FastCgi.AspNetCore.Status;
 
 namespace FastCgi.Tool.Commands;
 
-/// <summary>Reads the status of a server. Whatever else answers with JSON has none.</summary>
+/// <summary>Reads the status of a server.</summary>
 internal static class StatusReader
 {
     private static readonly StatusJson s_json = new(new JsonSerializerOptions(StatusJson.Default.Options) { RespectNullableAnnotations = true });
 
-    /// <exception cref="JsonException">It is no status: something that each has is missing or null.</exception>
+    /// <exception cref="JsonException">It is not a status: something is missing or null.</exception>
     public static StatusSnapshot Read(string text)
     {
         var status = JsonSerializer.Deserialize(text, s_json.StatusSnapshot);
-        return status is not null && Are(status.Limits) && Are(status.Recommendations) && Are(status.Errors) && Are(status.FrontEnds) && Are(status.OpenConnections) && Are(status.ActiveRequests)
-            ? status
-            : throw new JsonException("It is JSON, and no status of FastCgi.AspNetCore.");
+        IEnumerable<object?>[] lists = status is null
+            ? [[null]]
+            : [status.Limits, status.Recommendations, status.Errors, status.FrontEnds, status.OpenConnections, status.ActiveRequests];
+        return lists.Any(static list => list.Contains(null)) ? throw new JsonException("It is not the status of FastCgi.AspNetCore.") : status!;
     }
-
-    private static bool Are<T>(IReadOnlyList<T> items)
-        => items.All(static item => item is not null);
 }

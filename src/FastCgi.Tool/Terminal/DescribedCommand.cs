@@ -8,9 +8,12 @@ namespace FastCgi.Tool.Terminal;
 internal sealed class DescribedCommand(string name, string description, string details) : Command(name, description)
 {
     public string Details { get; } = details;
+
+    /// <summary>Whether it ends itself after Ctrl-C, because it has something to close. Other commands are abandoned.</summary>
+    public bool HandlesInterruption { get; set; }
 }
 
-/// <summary>Writes the usual help, and then what the command has to say.</summary>
+/// <summary>Writes the usual help, followed by the details of the command.</summary>
 internal sealed class DetailedHelp(HelpAction usual) : SynchronousCommandLineAction
 {
     public override int Invoke(ParseResult parseResult)

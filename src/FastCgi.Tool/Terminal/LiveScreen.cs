@@ -4,8 +4,8 @@ using System.Text;
 namespace FastCgi.Tool.Terminal;
 
 /// <summary>
-/// A picture that is drawn again and again in the same place. On a terminal it has the alternate screen, so that what stood there before
-/// comes back at the end; elsewhere each picture follows the one before.
+/// Draws pictures in the same place. A terminal uses its alternate screen, so that its content comes back at the end; elsewhere the pictures
+/// follow each other.
 /// </summary>
 internal sealed class LiveScreen : IDisposable
 {
@@ -30,7 +30,7 @@ internal sealed class LiveScreen : IDisposable
     }
 
     /// <summary>Shows a picture, and again when the terminal has another size.</summary>
-    /// <param name="draw">Gives the lines for so many columns and lines.</param>
+    /// <param name="draw">Gives the lines for a number of columns and rows.</param>
     public void Show(Func<int, int, IReadOnlyList<string>> draw)
     {
         lock (_lock)
@@ -58,12 +58,12 @@ internal sealed class LiveScreen : IDisposable
                 return;
 
             var text = new StringBuilder(_console.IsTerminal ? "\e[H" : "");
-            // A line is erased before it is written: behind one that ends at the margin, its last character would go.
+            // Erase before writing: after a line that ends at the margin, the last character would be erased.
             foreach (var line in _draw(_console.Width, _console.Height))
                 text.Append(_console.IsTerminal ? "\e[2K" : "").Append(line).Append('\n');
             if (_console.IsTerminal)
                 text.Append("\e[J");
-            // At once, so that nobody sees half a picture.
+            // In one write, so that nobody sees half a picture.
             _console.Out.Write(text.ToString());
             _console.Out.Flush();
         }

@@ -1,6 +1,8 @@
 namespace FastCgi.Tool.Terminal;
 
-/// <summary>Texts of others, for a terminal: what an application, a client or a file says must not move the cursor, colour, or write the title of the window.</summary>
+/// <summary>
+/// Texts of others, for a terminal: what an application, a client or a file says must not move the cursor, colour, or write the title of the window.
+/// </summary>
 internal static class PlainText
 {
     /// <summary>Several lines: control codes but line ends and tabs become question marks.</summary>

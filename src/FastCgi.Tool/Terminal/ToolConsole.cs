@@ -25,7 +25,8 @@ internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream bo
     public int Height => IsTerminal && Console.WindowHeight > 0 ? Console.WindowHeight : int.MaxValue;
 
     /// <summary>Whether colours are seen and wanted (https://no-color.org).</summary>
-    public bool UsesColour { get; } = ReferenceEquals(output, Console.Out) && !Console.IsOutputRedirected && string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR"));
+    public bool UsesColour { get; } = ReferenceEquals(output, Console.Out) && !Console.IsOutputRedirected
+        && string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR"));
 
     public string Bold(string text) => Colour(text, 1);
 
@@ -37,14 +38,22 @@ internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream bo
 
     public void WriteJson<T>(T value, JsonTypeInfo<T> type) => Out.WriteLine(JsonSerializer.Serialize(value, type));
 
-    /// <summary>Says what went wrong, as a line or as an object.</summary>
+    /// <summary>Writes one line on standard error, or with <c>--json</c> an object.</summary>
     /// <returns>The code, for the command to end with.</returns>
     public int Fail(int code, string message, bool isJson)
     {
-        if (isJson)
-            WriteJson(new ErrorDocument(message), ToolJson.Default.ErrorDocument);
-        else
-            Error.WriteLine($"fastcgi: {PlainText.Line(message)}");
+        try
+        {
+            if (isJson)
+                WriteJson(new ErrorDocument(message), ToolJson.Default.ErrorDocument);
+            else
+                Error.WriteLine($"fastcgi: {PlainText.Line(message)}");
+        }
+        catch (IOException)
+        {
+            // The output is full or closed: only the code is left.
+        }
+
         return code;
     }
 

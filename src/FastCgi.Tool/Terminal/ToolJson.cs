@@ -3,8 +3,6 @@ using FastCgi.Tool.Commands.Check;
 using FastCgi.Tool.Commands.Configuration;
 using FastCgi.Tool.Commands.Doctor;
 using FastCgi.Tool.Commands.Proxy;
-using FastCgi.Tool.Commands.Recording;
-using FastCgi.Tool.Commands.Replay;
 using FastCgi.Tool.Commands.Request;
 
 namespace FastCgi.Tool.Terminal;
@@ -19,8 +17,7 @@ namespace FastCgi.Tool.Terminal;
 [JsonSerializable(typeof(System.Text.Json.JsonElement))]
 [JsonSerializable(typeof(ProxiedRequest))]
 [JsonSerializable(typeof(RecordingLine))]
-[JsonSerializable(typeof(RecordDocument))]
-[JsonSerializable(typeof(ReplayDocument))]
+[JsonSerializable(typeof(RepeatDocument))]
 internal sealed partial class ToolJson : JsonSerializerContext;
 
 /// <summary>Why there is no result.</summary>

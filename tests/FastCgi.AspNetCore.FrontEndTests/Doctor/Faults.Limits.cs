@@ -22,6 +22,7 @@ internal static partial class Faults
         yield return new("uploads of more than its own limit", FrontEndKind.Nginx)
         {
             Visit = UploadAsync(1_100_000),
+            Wrong = [(Include, $"{Include} client_max_body_size 1m;")],
             Right = [(Include, $"{Include} client_max_body_size 30m;")],
             Status = HttpStatusCode.RequestEntityTooLarge,
             Rule = ("body-size", "client_max_body_size 30m;"),
@@ -124,7 +125,6 @@ internal static partial class Faults
             Wrong = [(" enablereuse=on", "")],
             Visit = AskOftenAsync,
             Event = ("ConnectionsNotKept", "enablereuse=on"),
-            Rule = ("keepalive-missing", "enablereuse=on"),
         };
     }
 

@@ -40,6 +40,13 @@ internal sealed class SampleServer : IAsyncDisposable
         });
         _application.MapFastCgiStatus("/fastcgi-status").AllowAnonymous();
         _application.MapGet("/large", static (HttpResponse response) => response.Headers["X-Large"] = new string('x', 5_000));
+        _application.MapMethods("/head", ["HEAD"], static () => Results.Ok());
+        _application.MapGet("/moved", static () => Results.Redirect("/redirected"));
+        _application.MapPost("/see-other", static () => Results.Redirect("redirected"));
+        _application.MapPost("/kept", static () => Results.Redirect("http://example.com/redirected", preserveMethod: true));
+        _application.MapGet("/loop", static () => Results.Redirect("/loop"));
+        _application.Map("/redirected", static (HttpRequest request) => $"target: {request.Method} {request.ContentLength ?? 0}");
+        _application.MapGet("/hop", static (HttpRequest request) => $"{request.Headers["X-Hop"]}{request.Headers["X-Other"]}");
         _application.MapGet("/empty", static () => Results.NoContent());
         _application.MapGet("/hold", static (HttpContext context) => Task.Delay(Timeout.Infinite, context.RequestAborted));
         _application.MapGet("/cut", static async (HttpContext context) =>

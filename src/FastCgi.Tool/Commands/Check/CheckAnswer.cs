@@ -59,14 +59,14 @@ internal sealed class CheckAnswer
         {
             case RecordType.Stdout:
                 if (IsOutputEnded)
-                    flaws.Add("a STDOUT behind the end of STDOUT");
+                    flaws.Add("a STDOUT after the end of STDOUT");
                 IsOutputEnded |= record.Content.Length == 0;
                 _output.Write(record.Content);
                 return false;
             case RecordType.Stderr:
                 HasError = true;
                 if (IsErrorEnded)
-                    flaws.Add("a STDERR behind the end of STDERR");
+                    flaws.Add("a STDERR after the end of STDERR");
                 IsErrorEnded |= record.Content.Length == 0;
                 return false;
             case RecordType.EndRequest when record.Content.Length == ProtocolConstants.FixedBodyLength:

@@ -3,7 +3,7 @@ namespace FastCgi.Tool.Commands.Check;
 /// <summary>One thing that a server does or does not.</summary>
 /// <param name="Id">A short name, for <c>--only</c>.</param>
 /// <param name="Statement">What should be, in the words of the specification as far as they say it.</param>
-/// <param name="Source">Where that stands.</param>
+/// <param name="Source">The section of the specification.</param>
 /// <param name="RunAsync">Finds out.</param>
 internal sealed record CheckCase(string Id, string Statement, string Source, Func<CheckContext, Task<CheckResult>> RunAsync);
 

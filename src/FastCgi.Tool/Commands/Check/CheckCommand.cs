@@ -11,32 +11,32 @@ internal static class CheckCommand
 
     private const string Details =
         """
-        What can be seen from outside is tried, on any server, each statement with where it stands: a section of the specification 1.0, or of
-        RFC 3875. 'choice' is what the specification leaves to the server. Of the application only a page is needed that a GET may be sent to
-        about a hundred times, one at a time, and a POST a few times; its status does not matter. --hostile adds what no web server sends: do
-        not use it on a server that others need.
+        Each check tests a statement of the FastCGI specification 1.0 or of RFC 3875, with its section. 'choice': the specification leaves it to
+        the server. The application needs a page that accepts about a hundred GETs, one at a time, and a few POSTs; its status does not matter.
+        --hostile adds input that no web server sends: do not use it on a server that others need.
 
         Examples:
           fastcgi check 127.0.0.1:9000
           fastcgi check /run/php/php-fpm.sock -p SCRIPT_FILENAME=/var/www/index.php --hostile
           fastcgi check /run/app.sock --only abort-begun --only get-values --json
 
-        Exit codes: 0 nothing fails, 1 something does, 2 usage, 3 no connection.
+        Exit codes: 0 nothing fails, 1 something fails, 2 usage, 3 no connection.
         """;
 
     public static Command Create(ToolConsole console)
     {
         var address = CommonOptions.Address();
-        var path = new Option<string>("--path") { Description = "Path and query of the page that is asked for", DefaultValueFactory = static _ => "/", HelpName = "PATH" };
+        var path = new Option<string>("--path") { Description = "Path and query of the page to request", DefaultValueFactory = static _ => "/",
+            HelpName = "PATH" };
         var parameters = CommonOptions.Parameters();
-        var hostile = new Option<bool>("--hostile") { Description = "Send rude and broken input too" };
-        var only = new Option<string[]>("--only") { Description = "Only this check; several may be given", HelpName = "NAME", Arity = ArgumentArity.ZeroOrMore };
+        var hostile = new Option<bool>("--hostile") { Description = "Send malformed and hostile input too" };
+        var only = new Option<string[]>("--only") { Description = "Only this check; repeatable", HelpName = "NAME", Arity = ArgumentArity.ZeroOrMore };
         only.Validators.Add(static result =>
         {
             foreach (var token in result.Tokens.Where(static token => CheckRun.All.All(check => check.Id != token.Value)))
                 result.AddError($"There is no check '{token.Value}'. They are {string.Join(", ", CheckRun.All.Select(static check => check.Id))}.");
         });
-        var timeout = CommonOptions.Timeout("How long to wait for what should come", 5);
+        var timeout = CommonOptions.Timeout("How long to wait for a reaction", 5);
         var json = CommonOptions.Json();
         var command = new DescribedCommand("check", Description, Details) { address, path, parameters, hostile, only, timeout, json };
         command.SetAction((result, cancellationToken) => new CheckRun(console, new CheckSettings(

@@ -17,7 +17,8 @@ internal sealed class CheckContext(FastCgiAddress address, string path, IReadOnl
     public async Task<CheckPeer> ConnectAsync() => await CheckPeer.ConnectAsync(address, Timeout);
 
     /// <summary>The parameters of a request, as nginx sends them.</summary>
-    public byte[] CreateParams(string method = "GET", int? length = null, params (string Name, string Value)[] extra) => CheckRecords.Pairs(GetParams(method, length, extra));
+    public byte[] CreateParams(string method = "GET", int? length = null,
+        params (string Name, string Value)[] extra) => CheckRecords.Pairs(GetParams(method, length, extra));
 
     public IEnumerable<(string Name, string Value)> GetParams(string method = "GET", int? length = null, params (string Name, string Value)[] extra)
     {
@@ -25,9 +26,12 @@ internal sealed class CheckContext(FastCgiAddress address, string path, IReadOnl
         var plain = question < 0 ? path : path[..question];
         (string Name, string Value)[] made =
         [
-            ("QUERY_STRING", question < 0 ? "" : path[(question + 1)..]), ("REQUEST_METHOD", method), ("CONTENT_TYPE", length is null ? "" : "application/octet-stream"),
-            ("CONTENT_LENGTH", length is null ? "" : $"{length}"), ("SCRIPT_NAME", plain), ("REQUEST_URI", path), ("DOCUMENT_URI", plain), ("SERVER_PROTOCOL", "HTTP/1.1"),
-            ("REQUEST_SCHEME", "http"), ("GATEWAY_INTERFACE", "CGI/1.1"), ("SERVER_SOFTWARE", "fastcgi-check"), ("REMOTE_ADDR", "127.0.0.1"), ("REMOTE_PORT", "0"),
+            ("QUERY_STRING", question < 0 ? "" : path[(question + 1)..]), ("REQUEST_METHOD", method),
+                ("CONTENT_TYPE", length is null ? "" : "application/octet-stream"),
+            ("CONTENT_LENGTH", length is null ? "" : $"{length}"), ("SCRIPT_NAME", plain), ("REQUEST_URI", path), ("DOCUMENT_URI", plain),
+                ("SERVER_PROTOCOL", "HTTP/1.1"),
+            ("REQUEST_SCHEME", "http"), ("GATEWAY_INTERFACE", "CGI/1.1"), ("SERVER_SOFTWARE", "fastcgi-check"), ("REMOTE_ADDR", "127.0.0.1"),
+                ("REMOTE_PORT", "0"),
             ("SERVER_ADDR", "127.0.0.1"), ("SERVER_PORT", "80"), ("SERVER_NAME", "localhost"), ("HTTP_HOST", "localhost"), ("HTTP_USER_AGENT", "fastcgi-check"),
         ];
         return made.Where(pair => !more.Any(own => own.Name == pair.Name)).Concat(more).Concat(extra);
@@ -36,7 +40,8 @@ internal sealed class CheckContext(FastCgiAddress address, string path, IReadOnl
     /// <summary>A whole GET.</summary>
     public byte[] CreateGet(int id = 1, bool keepsConnection = true, params (string Name, string Value)[] extra) =>
     [
-        .. CheckRecords.Begin(id, keepsConnection), .. CheckRecords.Stream(RecordType.Params, id, CreateParams(extra: extra)), .. CheckRecords.Record(RecordType.Stdin, id),
+        .. CheckRecords.Begin(id, keepsConnection), .. CheckRecords.Stream(RecordType.Params, id, CreateParams(extra: extra)),
+            .. CheckRecords.Record(RecordType.Stdin, id),
     ];
 
     /// <summary>A whole POST.</summary>

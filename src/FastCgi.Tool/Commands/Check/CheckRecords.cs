@@ -8,7 +8,8 @@ internal static class CheckRecords
 {
     public const int MaxContent = ProtocolConstants.MaxContentLength;
 
-    public static byte[] Record(RecordType type, int id, ReadOnlySpan<byte> content = default, int padding = 0, byte version = ProtocolConstants.Version, byte reserved = 0)
+    public static byte[] Record(RecordType type, int id, ReadOnlySpan<byte> content = default, int padding = 0,
+        byte version = ProtocolConstants.Version, byte reserved = 0)
     {
         var record = new byte[ProtocolConstants.HeaderLength + content.Length + padding];
         new RecordHeader(version, type, (ushort)id, content.Length, padding).Write(record);
@@ -20,7 +21,8 @@ internal static class CheckRecords
     }
 
     public static byte[] Begin(int id = 1, bool keepsConnection = true, int role = 1, int otherFlags = 0, byte reserved = 0)
-        => Record(RecordType.BeginRequest, id, [(byte)(role >> 8), (byte)role, (byte)((keepsConnection ? 1 : 0) | otherFlags), reserved, reserved, reserved, reserved, reserved]);
+        => Record(RecordType.BeginRequest, id, [(byte)(role >> 8), (byte)role, (byte)((keepsConnection ? 1 : 0) | otherFlags), reserved, reserved,
+            reserved, reserved, reserved]);
 
     public static byte[] Pairs(IEnumerable<(string Name, string Value)> pairs)
     {

@@ -18,12 +18,13 @@ internal sealed class CheckRun(ToolConsole console, CheckSettings settings)
 
     public async Task<int> RunAsync(CancellationToken cancellationToken)
     {
-        var context = new CheckContext(settings.Address, settings.Path, [.. settings.Parameters.Select(static parameter => CommonOptions.Split(parameter, '='))], settings.Timeout);
+        var parameters = settings.Parameters.Select(static parameter => CommonOptions.Split(parameter, '=')).ToList();
+        var context = new CheckContext(settings.Address, settings.Path, parameters, settings.Timeout);
         try
         {
             var plain = await context.AskAsync(context.CreateGet(keepsConnection: false));
             if (!plain.IsWhole)
-                return console.Fail(ExitCode.Failure, $"A plain GET of {settings.Path} is not answered ({plain.Describe()}), so that nothing can be checked.", settings.IsJson);
+                throw new ToolException(ExitCode.Failure, $"Nothing can be checked: a plain GET of {settings.Path} has no response ({plain.Describe()}).");
 
             context.Status = plain.Status;
             var results = new List<(CheckCase Case, CheckResult Result)>();
@@ -37,11 +38,7 @@ internal sealed class CheckRun(ToolConsole console, CheckSettings settings)
         }
         catch (SocketException exception)
         {
-            return console.Fail(ExitCode.CannotConnect, $"No connection to {settings.Address}: {exception.Message}", settings.IsJson);
-        }
-        catch (OperationCanceledException)
-        {
-            return console.Fail(ExitCode.Failure, "Interrupted.", settings.IsJson);
+            throw ToolException.NoConnection(settings.Address, exception);
         }
     }
 
@@ -74,12 +71,14 @@ internal sealed class CheckRun(ToolConsole console, CheckSettings settings)
         var (passed, failed, chosen, skipped) = (Count(CheckVerdict.Pass), Count(CheckVerdict.Fail), Count(CheckVerdict.Choice), Count(CheckVerdict.Skipped));
         if (settings.IsJson)
         {
-            console.WriteJson(new CheckDocument(settings.Address.ToString(), status, passed, failed, chosen, skipped, [.. results.Select(static result => new CheckedStatement(
-                result.Case.Id, result.Result.Verdict.ToString().ToLowerInvariant(), result.Case.Statement, result.Case.Source, result.Result.Detail))]), ToolJson.Default.CheckDocument);
+            console.WriteJson(new CheckDocument(settings.Address.ToString(), status, passed, failed, chosen, skipped,
+                [.. results.Select(static result => new CheckedStatement(
+                result.Case.Id, result.Result.Verdict.ToString().ToLowerInvariant(), result.Case.Statement, result.Case.Source,
+                    result.Result.Detail))]), ToolJson.Default.CheckDocument);
         }
         else
         {
-            var table = new TextTable("result", "check", "statement, its source, and what was seen");
+            var table = new TextTable("result", "check", "statement, source, and result");
             foreach (var (check, result) in results)
             {
                 var detail = result.Detail.Length > 0 ? $" -- {result.Detail}" : "";

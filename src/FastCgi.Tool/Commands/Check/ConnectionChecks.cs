@@ -8,8 +8,8 @@ internal static class ConnectionChecks
 {
     public static IEnumerable<CheckCase> All =>
     [
-        new("close", "Without FCGI_KEEP_CONN the server closes the connection behind the answer", "5.1", CloseAsync),
-        new("keep", "With FCGI_KEEP_CONN it does not, and nothing comes behind END_REQUEST", "5.1", KeepAsync),
+        new("close", "Without FCGI_KEEP_CONN the server closes the connection after the response", "5.1", CloseAsync),
+        new("keep", "With FCGI_KEEP_CONN it does not, and nothing follows END_REQUEST", "5.1", KeepAsync),
         new("other-flags", "Other bits of the flags are ignored", "5.1", OtherFlagsAsync),
         new("two-connections", "A second connection is served while the first is idle, if FCGI_MAX_CONNS says so", "4.1", TwoConnectionsAsync),
         new("closed-early", "The web server may close the connection at any time; the server lives on", "3.5", ClosedEarlyAsync),
@@ -28,7 +28,7 @@ internal static class ConnectionChecks
         {
             true => CheckResult.Pass(),
             null => CheckResult.Fail("the connection stays open"),
-            false => CheckResult.Fail("something comes behind END_REQUEST"),
+            false => CheckResult.Fail("something follows END_REQUEST"),
         };
     }
 
@@ -43,7 +43,7 @@ internal static class ConnectionChecks
         {
             null => await context.ExpectNextAsync(peer),
             true => CheckResult.Fail("the connection is closed"),
-            false => CheckResult.Fail("something comes behind END_REQUEST"),
+            false => CheckResult.Fail("something follows END_REQUEST"),
         };
     }
 
@@ -69,7 +69,8 @@ internal static class ConnectionChecks
         // A server that says so itself may take one at a time.
         first.Dispose();
         var (values, _) = await ManagementChecks.AskAsync(context, ManagementChecks.MaxConnections);
-        return values?.GetValueOrDefault(ManagementChecks.MaxConnections) == "1" ? CheckResult.Choice("one connection at a time, and FCGI_MAX_CONNS is 1") : second;
+        return values?.GetValueOrDefault(ManagementChecks.MaxConnections) == "1"
+            ? CheckResult.Choice("one connection at a time, and FCGI_MAX_CONNS is 1") : second;
     }
 
     private static async Task<CheckResult> ClosedEarlyAsync(CheckContext context)

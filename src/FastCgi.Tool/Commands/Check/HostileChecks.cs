@@ -4,7 +4,7 @@ using static FastCgi.Tool.Commands.Check.CheckRecords;
 
 namespace FastCgi.Tool.Commands.Check;
 
-/// <summary>What no web server sends. Whatever becomes of it, the server goes on to serve, and serves none of it as a request.</summary>
+/// <summary>Input that no web server sends. The server must not serve it as a request, and must keep serving others.</summary>
 internal static class HostileChecks
 {
     private const int ManyConnections = 200;
@@ -15,21 +15,30 @@ internal static class HostileChecks
     [
         new("garbage", "Random bytes", Source, context => SurvivesAsync(context, CreateNoise(4_000))),
         new("http", "An HTTP request on the FastCGI port", Source, context => SurvivesAsync(context, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"u8.ToArray())),
-        new("tls", "A TLS handshake on the FastCGI port", Source, context => SurvivesAsync(context, [0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3, .. CreateNoise(200)])),
-        new("params-cut-pair", "PARAMS that end within a pair are not served as if they were whole", "3.4", context => NotServedAsync(context, [.. context.CreateParams(), 5, 100, .. "HTTP_"u8])),
-        new("params-overflow", "Lengths of 2 GiB each, whose sum wraps 32 bits (CVE-2025-23016)", "3.4", context => NotServedAsync(context, [.. context.CreateParams(), 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, .. "abcd"u8])),
-        new("values-overflow", "The same in GET_VALUES", "3.4", context => SurvivesAsync(context, Record(RecordType.GetValues, 0, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, .. "abcd"u8]))),
+        new("tls", "A TLS handshake on the FastCGI port", Source,
+            context => SurvivesAsync(context, [0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3, .. CreateNoise(200)])),
+        new("params-cut-pair", "PARAMS that end within a pair are not served as if they were whole", "3.4",
+            context => NotServedAsync(context, [.. context.CreateParams(), 5, 100, .. "HTTP_"u8])),
+        new("params-overflow", "Lengths of 2 GiB each, whose sum wraps 32 bits (CVE-2025-23016)", "3.4",
+            context => NotServedAsync(context, [.. context.CreateParams(), 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, .. "abcd"u8])),
+        new("values-overflow", "The same in GET_VALUES", "3.4",
+            context => SurvivesAsync(context, Record(RecordType.GetValues, 0, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, .. "abcd"u8]))),
         new("params-huge", "PARAMS of 4 MB", Source, context => SurvivesAsync(
-            context, [.. Begin(), .. Stream(RecordType.Params, 1, Pairs(context.GetParams(extra: [("HTTP_X_HUGE", new string('v', 4_000_000))]))), .. Record(RecordType.Stdin, 1)])),
+            context, [.. Begin(), .. Stream(RecordType.Params, 1, Pairs(context.GetParams(extra: [("HTTP_X_HUGE", new string('v', 4_000_000))]))),
+                .. Record(RecordType.Stdin, 1)])),
         new("params-endless", "PARAMS without end, 4 MB of small pairs", Source, context => SurvivesAsync(
             context, [.. Begin(), .. Stream(RecordType.Params, 1, Pairs(Enumerable.Repeat(("A", "b"), 1_000_000)))[..^8]])),
-        new("begin-twice", "BEGIN_REQUEST for an id that is active", Source, context => SurvivesAsync(context, [.. Begin(), .. Record(RecordType.Params, 1, context.CreateParams()), .. context.CreateGet()])),
-        new("begin-short", "BEGIN_REQUEST of 0 and of 4 bytes", Source, context => SurvivesAsync(context, Record(RecordType.BeginRequest, 1), Record(RecordType.BeginRequest, 1, [0, 1, 1, 0]))),
+        new("begin-twice", "BEGIN_REQUEST for an id that is active", Source,
+            context => SurvivesAsync(context, [.. Begin(), .. Record(RecordType.Params, 1, context.CreateParams()), .. context.CreateGet()])),
+        new("begin-short", "BEGIN_REQUEST of 0 and of 4 bytes", Source,
+            context => SurvivesAsync(context, Record(RecordType.BeginRequest, 1), Record(RecordType.BeginRequest, 1, [0, 1, 1, 0]))),
         new("begin-many", $"{ManyRequests} requests of one connection that are begun and go no further", Source, context => SurvivesAsync(
             context, [.. Enumerable.Range(1, ManyRequests).SelectMany(static id => Begin(id))])),
-        new("empty-records", "50,000 empty records for an id that is not active", Source, context => SurvivesAsync(context, [.. Enumerable.Repeat(Record(RecordType.Stdin, 9), 50_000).SelectMany(static record => record)])),
+        new("empty-records", "50,000 empty records for an id that is not active", Source,
+            context => SurvivesAsync(context, [.. Enumerable.Repeat(Record(RecordType.Stdin, 9), 50_000).SelectMany(static record => record)])),
         new("values-flood", "5,000 GET_VALUES whose answers are not read", Source, context => SurvivesAsync(
-            context, [.. Enumerable.Repeat(Record(RecordType.GetValues, 0, Pairs([(ManagementChecks.Multiplexes, "")])), 5_000).SelectMany(static record => record)])),
+            context, [.. Enumerable.Repeat(Record(RecordType.GetValues, 0, Pairs([(ManagementChecks.Multiplexes, "")])), 5_000)
+                .SelectMany(static record => record)])),
         new("cut", "A request that is cut at every 37th byte, with a reset", Source, CutAsync),
         new("reset-in-answer", "A reset as soon as the answer begins", Source, ResetInAnswerAsync),
         new("connections", $"{ManyConnections} connections that say nothing, and close", Source, ConnectionsAsync),
@@ -84,7 +93,8 @@ internal static class HostileChecks
         var answer = await context.AskAsync([.. Begin(), .. Stream(RecordType.Params, 1, parameters), .. Record(RecordType.Stdin, 1)]);
         if (!await context.IsAliveAsync())
             return CheckResult.Fail($"{answer.Describe()}; and then a plain GET is not answered");
-        return answer.IsWhole && answer.Status == context.Status ? CheckResult.Fail($"served with {answer.Status}, as if they were whole") : CheckResult.Pass(answer.Describe());
+        return answer.IsWhole && answer.Status == context.Status ? CheckResult.Fail($"served with {answer.Status}, as if they were whole")
+            : CheckResult.Pass(answer.Describe());
     }
 
     private static async Task<CheckResult> CutAsync(CheckContext context)
@@ -139,11 +149,14 @@ internal static class HostileChecks
 
     private static async Task<CheckResult> PathsAsync(CheckContext context)
     {
-        foreach (var path in (string[])["/%0a", "/\n", "/a\0b", "/%00", "/%", "/%zz", "/../../etc/passwd", "/%2e%2e/%2e%2e/", "", "*", "http://", "//", new string('/', 10_000)])
+        foreach (var path in (string[])["/%0a", "/\n", "/a\0b", "/%00", "/%", "/%zz", "/../../etc/passwd", "/%2e%2e/%2e%2e/", "", "*", "http://", "//",
+            new string('/', 10_000)])
         {
             var answer = await context.AskAsync(
             [
-                .. Begin(), .. Stream(RecordType.Params, 1, Pairs([.. context.GetParams().Where(static pair => pair.Name is not ("REQUEST_URI" or "PATH_INFO")), ("REQUEST_URI", path), ("PATH_INFO", path)])), .. Record(RecordType.Stdin, 1),
+                .. Begin(), .. Stream(RecordType.Params, 1, Pairs([.. context.GetParams()
+                    .Where(static pair => pair.Name is not ("REQUEST_URI" or "PATH_INFO")), ("REQUEST_URI", path), ("PATH_INFO", path)])),
+                    .. Record(RecordType.Stdin, 1),
             ]);
             if (answer.IsSilent || answer.Flaws.Length > 0 || !await context.IsAliveAsync())
                 return CheckResult.Fail($"'{(path.Length > 40 ? path[..40] : path).ReplaceLineEndings("\\n").Replace("\0", "\\0", StringComparison.Ordinal)}': {answer.Describe()}");
@@ -157,7 +170,9 @@ internal static class HostileChecks
         var seen = new List<string>();
         foreach (var length in (string[])["-1", "+5", "0x10", "5 ", "99999999999999999999", "abc", "5,5"])
         {
-            var answer = await context.AskAsync([.. Begin(), .. Stream(RecordType.Params, 1, Pairs([.. context.GetParams("POST").Where(static pair => pair.Name != "CONTENT_LENGTH"), ("CONTENT_LENGTH", length)])), .. Stream(RecordType.Stdin, 1, "hello"u8)]);
+            var answer = await context.AskAsync([.. Begin(), .. Stream(RecordType.Params, 1,
+                Pairs([.. context.GetParams("POST").Where(static pair => pair.Name != "CONTENT_LENGTH"), ("CONTENT_LENGTH", length)])),
+                .. Stream(RecordType.Stdin, 1, "hello"u8)]);
             if (answer.IsSilent || answer.Flaws.Length > 0)
                 return CheckResult.Fail($"'{length}': {answer.Describe()}");
 

@@ -18,7 +18,7 @@ internal static class ManagementChecks
         new("no-names", "A GET_VALUES without names has a result without names", "4.1", NoNamesAsync),
         new("during-request", "GET_VALUES may come while a request is received", "4.1", DuringRequestAsync),
         new("unknown-management", "An unknown management type is answered with UNKNOWN_TYPE that names it", "4.2", UnknownTypeAsync),
-        new("after-management", "The connection serves requests behind both", "4", AfterAsync),
+        new("after-management", "The connection serves requests after both", "4", AfterAsync),
     ];
 
     /// <summary>Asks.</summary>
@@ -59,8 +59,9 @@ internal static class ManagementChecks
             return CheckResult.Fail(problem);
 
         var text = string.Join(", ", values.Select(static value => $"{value.Key}={value.Value}"));
-        // Nothing else comes with it: it is a record, not a stream with an end.
-        return await context.ExpectNextAsync(peer) is { Verdict: CheckVerdict.Fail } next ? CheckResult.Fail($"{text}; and then: {next.Detail}") : CheckResult.Pass(text);
+        // It is a single record, not a stream with an end.
+        return await context.ExpectNextAsync(peer) is { Verdict: CheckVerdict.Fail } next ? CheckResult.Fail($"{text}; and then: {next.Detail}")
+            : CheckResult.Pass(text);
     }
 
     private static async Task<CheckResult> ValuesAsync(CheckContext context)

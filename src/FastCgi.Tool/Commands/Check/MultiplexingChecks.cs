@@ -24,12 +24,12 @@ internal static class MultiplexingChecks
         var both = new Dictionary<int, CheckAnswer> { [1] = first, [2] = second };
         await peer.ReadAnswersAsync(both, 2);
         if (first.End is not null)
-            return CheckResult.Fail($"FCGI_MPXS_CONNS is {told ?? "not told"}; the first request is answered before its PARAMS end: {first.Describe()}");
+            return CheckResult.Fail($"FCGI_MPXS_CONNS is {told ?? "not announced"}; the first request is answered before its PARAMS end: {first.Describe()}");
 
         await peer.SendAsync(Record(RecordType.Params, 1), Record(RecordType.Stdin, 1));
         await peer.ReadAnswersAsync(both, 1);
         if (context.Judge(first) is { Verdict: not CheckVerdict.Pass } harmed)
-            return CheckResult.Fail($"FCGI_MPXS_CONNS is {told ?? "not told"}; the second request gets: {second.Describe()}; the first: {harmed.Detail}");
+            return CheckResult.Fail($"FCGI_MPXS_CONNS is {told ?? "not announced"}; the second request gets: {second.Describe()}; the first: {harmed.Detail}");
 
         var isRefused = second.End is { ProtocolStatus: (int)FastCgiProtocolStatus.CantMultiplexConnection };
         var isServed = second.IsWhole;
@@ -37,8 +37,8 @@ internal static class MultiplexingChecks
         {
             ("1", true, _) => CheckResult.Pass("1, and both are served"),
             ("0", _, true) => CheckResult.Pass("0, and the second is refused"),
-            (null, true, _) or (null, _, true) => CheckResult.Pass($"it is not told; the second gets {second.Describe()}"),
-            _ => CheckResult.Fail($"FCGI_MPXS_CONNS is {told ?? "not told"}, and the second request gets: {second.Describe()}"),
+            (null, true, _) or (null, _, true) => CheckResult.Pass($"it is not announced; the second gets {second.Describe()}"),
+            _ => CheckResult.Fail($"FCGI_MPXS_CONNS is {told ?? "not announced"}, and the second request gets: {second.Describe()}"),
         };
     }
 

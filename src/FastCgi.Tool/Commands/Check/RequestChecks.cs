@@ -14,14 +14,16 @@ internal static class RequestChecks
         new("unknown-role", "A role that does not exist is refused with UNKNOWN_ROLE", "5.5", UnknownRoleAsync),
         new("authorizer", "The role Authorizer may be served or refused with UNKNOWN_ROLE", "6.3", context => RoleAsync(context, 2)),
         new("filter", "The role Filter may be served or refused with UNKNOWN_ROLE", "6.4", context => RoleAsync(context, 3)),
-        new("abort-begun", "ABORT_REQUEST behind BEGIN_REQUEST is answered with END_REQUEST", "5.4", context => AbortAsync(context, Begin())),
-        new("abort-params", "ABORT_REQUEST within PARAMS is answered with END_REQUEST", "5.4", context => AbortAsync(context, [.. Begin(), .. Record(RecordType.Params, 1, context.CreateParams())])),
+        new("abort-begun", "ABORT_REQUEST after BEGIN_REQUEST is answered with END_REQUEST", "5.4", context => AbortAsync(context, Begin())),
+        new("abort-params", "ABORT_REQUEST within PARAMS is answered with END_REQUEST", "5.4",
+            context => AbortAsync(context, [.. Begin(), .. Record(RecordType.Params, 1, context.CreateParams())])),
         new("abort-body", "ABORT_REQUEST within STDIN is answered with END_REQUEST", "5.4", context => AbortAsync(
             context, [.. Begin(), .. Stream(RecordType.Params, 1, context.CreateParams("POST", 100)), .. Record(RecordType.Stdin, 1, "half"u8)])),
         new("before-stdin", "The answer need not wait for the end of STDIN", "6.2", BeforeStdinAsync),
         new("stdin-early", "STDIN before the end of PARAMS is an error; nothing hangs", "6.2", StdinEarlyAsync),
         new("large-body", "A body of 1 MB in the largest records is taken, or refused with an answer", "3.3", LargeBodyAsync),
-        new("body-too-short", "A body shorter than its CONTENT_LENGTH has an answer, and the connection goes on", "6.2", context => BodyLengthAsync(context, 10, 20)),
+        new("body-too-short", "A body shorter than its CONTENT_LENGTH has an answer, and the connection stays usable", "6.2",
+            context => BodyLengthAsync(context, 10, 20)),
         new("body-too-long", "A body longer than its CONTENT_LENGTH does not become the next request", "6.2", context => BodyLengthAsync(context, 20, 10)),
         new("head", "The answer to HEAD has no body", "RFC 3875 4.3.3", HeadAsync),
     ];
@@ -37,7 +39,8 @@ internal static class RequestChecks
     private static async Task<CheckResult> RoleAsync(CheckContext context, int role)
     {
         byte[] input = role == 3 ? [.. Record(RecordType.Stdin, 1), .. Record(RecordType.Data, 1)] : [];
-        var answer = await context.AskAsync([.. Begin(role: role), .. Stream(RecordType.Params, 1, context.CreateParams(extra: role == 3 ? [("FCGI_DATA_LENGTH", "0"), ("FCGI_DATA_LAST_MOD", "0")] : [])), .. input]);
+        var answer = await context.AskAsync([.. Begin(role: role),
+            .. Stream(RecordType.Params, 1, context.CreateParams(extra: role == 3 ? [("FCGI_DATA_LENGTH", "0"), ("FCGI_DATA_LAST_MOD", "0")] : [])), .. input]);
         if (answer.End is { ProtocolStatus: (int)FastCgiProtocolStatus.UnknownRole })
             return CheckResult.Choice("refused with UNKNOWN_ROLE");
         return answer.IsWhole ? CheckResult.Choice($"served: {answer.Status}") : CheckResult.Fail(answer.Describe());
@@ -51,7 +54,8 @@ internal static class RequestChecks
         if (answer.Flaws.Length > 0)
             return CheckResult.Fail(string.Join(", ", answer.Flaws));
         if (answer.End is not { } end)
-            return await context.IsAliveAsync() ? CheckResult.Fail(answer.Describe()) : CheckResult.Fail($"{answer.Describe()}; and then a plain GET is not answered");
+            return await context.IsAliveAsync() ? CheckResult.Fail(answer.Describe())
+                : CheckResult.Fail($"{answer.Describe()}; and then a plain GET is not answered");
 
         var next = await context.ExpectNextAsync(peer);
         return next.Verdict == CheckVerdict.Pass
@@ -81,7 +85,8 @@ internal static class RequestChecks
     private static async Task<CheckResult> StdinEarlyAsync(CheckContext context)
     {
         var parameters = context.CreateParams("POST", 4);
-        var answer = await context.AskAsync([.. Begin(), .. Record(RecordType.Params, 1, parameters), .. Record(RecordType.Stdin, 1, "body"u8), .. Record(RecordType.Params, 1), .. Record(RecordType.Stdin, 1)]);
+        var answer = await context.AskAsync([.. Begin(), .. Record(RecordType.Params, 1, parameters), .. Record(RecordType.Stdin, 1, "body"u8),
+            .. Record(RecordType.Params, 1), .. Record(RecordType.Stdin, 1)]);
         return answer.IsSilent ? CheckResult.Fail(answer.Describe()) : await context.ChooseAsync(answer.Describe());
     }
 
@@ -109,7 +114,7 @@ internal static class RequestChecks
 
         var next = await context.ExpectNextAsync(peer);
         return next.Verdict == CheckVerdict.Pass ? CheckResult.Pass(answer.Describe())
-            : next.Detail == "closed without an answer" ? await context.ChooseAsync($"{answer.Describe()}, and the connection is closed behind it")
+            : next.Detail == "closed without an answer" ? await context.ChooseAsync($"{answer.Describe()}, and the connection is closed after it")
             : CheckResult.Fail($"{answer.Describe()}, and then: {next.Detail}");
     }
 

@@ -5,33 +5,32 @@ using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Commands.Configuration;
 
-/// <summary><c>fastcgi config</c>: a web server's configuration, as the documents have it.</summary>
+/// <summary><c>fastcgi config</c>: a web server's configuration.</summary>
 internal static partial class ConfigCommand
 {
-    private const string Description = "Writes the configuration of a web server, or a unit of systemd, for an application.";
+    private const string Description = "Writes a web server configuration or a systemd unit for an application.";
 
     private const string Details =
         """
-        What it writes is what the documents in docs/front-ends show and the tests run, with the address and the host in place of theirs. Without
-        options it is the smallest configuration. --tls is the full one: TLS, HTTP/2, client certificates where the web server has them, and the
-        application below a path too. --behind-balancer believes the scheme and the client's address that a load balancer tells.
+        It writes the tested configurations of docs/front-ends, with the given address and host. The default is the smallest one. --tls writes the
+        full one: TLS, HTTP/2, client certificates, and the application under a path too. --behind-balancer trusts the scheme and the client's
+        address from a load balancer.
 
         Examples:
           fastcgi config nginx --address /run/app/app.sock --name example.com
           fastcgi config apache --address 127.0.0.1:9000 --name example.com --tls --path-base /shop
           fastcgi config systemd --address /run/app/app.sock --json
 
-        Exit codes: 0 it is written, 2 usage.
+        Exit codes: 0 success, 2 usage.
         """;
 
     public static Command Create(ToolConsole console)
     {
-        var kind = new Argument<string>("KIND") { Description = "Whose configuration: " + string.Join(", ", ConfigurationTemplate.Kinds), HelpName = "KIND" };
+        var kind = new Argument<string>("KIND") { Description = "One of " + string.Join(", ", ConfigurationTemplate.Kinds), HelpName = "KIND" };
         kind.AcceptOnlyFromAmong(ConfigurationTemplate.Kinds);
-        var address = CommonOptions.AddressOption("--address", "Where the application listens; as in the documents if not given");
-        address.Required = false;
+        var address = CommonOptions.AddressOption("--address", "Where the application listens");
         var name = new Option<string>("--name") { Description = "The host name of the site", HelpName = "HOST" };
-        var pathBase = new Option<string>("--path-base") { Description = "The path below which the application is too; with --tls", HelpName = "/PATH" };
+        var pathBase = new Option<string>("--path-base") { Description = "Another path of the application; with --tls", HelpName = "/PATH" };
         var tls = new Option<bool>("--tls") { Description = "The full configuration, with TLS" };
         var balancer = new Option<bool>("--behind-balancer") { Description = "The configuration behind a load balancer" };
         var json = CommonOptions.Json();
@@ -43,14 +42,16 @@ internal static partial class ConfigCommand
             if (result.GetValue(tls) && result.GetValue(balancer))
                 result.AddError("--tls and --behind-balancer exclude each other: the load balancer ends TLS.");
             if (result.GetValue(pathBase) is not null && !result.GetValue(tls))
-                result.AddError("--path-base is of the full configuration: add --tls.");
-            if (result.GetValue(kind) == ConfigurationTemplate.Systemd && (result.GetValue(tls) || result.GetValue(balancer) || result.GetValue(name) is not null))
-                result.AddError("A unit of systemd has neither host, TLS nor load balancer.");
+                result.AddError("--path-base needs --tls.");
+            if (result.GetValue(kind) == ConfigurationTemplate.Systemd
+                && (result.GetValue(tls) || result.GetValue(balancer) || result.GetValue(name) is not null))
+                result.AddError("systemd does not support --name, --tls and --behind-balancer.");
             if (result.GetValue(address) is { EndPoint: System.Net.Sockets.UnixDomainSocketEndPoint unix } && !SocketPath().IsMatch(unix.ToString()!))
-                result.AddError($"'{unix}' cannot stand in a configuration: the socket's path has letters, digits and . _ - / only.");
+                result.AddError($"'{unix}' is not supported: the path of the socket may have letters, digits and . _ - / only.");
         });
         command.SetAction(result => Write(console, new ConfigSettings(
-            result.GetValue(kind)!, result.GetValue(address), result.GetValue(name), result.GetValue(pathBase), result.GetValue(tls), result.GetValue(balancer), result.GetValue(json))));
+            result.GetValue(kind)!, result.GetValue(address), result.GetValue(name), result.GetValue(pathBase), result.GetValue(tls),
+                result.GetValue(balancer), result.GetValue(json))));
         return command;
     }
 
@@ -58,7 +59,8 @@ internal static partial class ConfigCommand
     {
         var template = ConfigurationTemplate.Read(settings.Kind, settings.UsesTls, settings.IsBehindBalancer);
         if (template.TryFill(settings) is not { } text)
-            return console.Fail(ExitCode.Usage, $"The unit makes the folder of a socket /run/NAME/FILE, and cannot for {settings.Address}.", settings.IsJson);
+            return console.Fail(ExitCode.Usage, $"The unit creates the folder of a socket /run/NAME/FILE, but not that of {settings.Address}.",
+                settings.IsJson);
         if (settings.IsJson)
             console.WriteJson(new ConfigDocument(settings.Kind, template.Source, text), ToolJson.Default.ConfigDocument);
         else
@@ -82,7 +84,7 @@ internal static partial class ConfigCommand
     private static partial Regex SocketPath();
 }
 
-/// <summary>What the command line of <c>config</c> says.</summary>
+/// <summary>The command line of <c>config</c>.</summary>
 internal sealed record ConfigSettings(string Kind, FastCgiAddress? Address, string? Name, string? PathBase, bool UsesTls, bool IsBehindBalancer, bool IsJson);
 
 /// <summary>What <c>config --json</c> writes.</summary>

@@ -4,7 +4,7 @@ using FastCgi.Client;
 
 namespace FastCgi.Tool.Commands.Configuration;
 
-/// <summary>A block of a document, which the tool carries with it, and what stands in it for address, host and path.</summary>
+/// <summary>An embedded block of a document, in which address, host and path are replaced.</summary>
 internal sealed partial class ConfigurationTemplate
 {
     public const string Systemd = "systemd";
@@ -39,7 +39,7 @@ internal sealed partial class ConfigurationTemplate
         return new ConfigurationTemplate(kind, $"docs/front-ends/{kind}.md#{heading.ToLowerInvariant().Replace(' ', '-')}", block.Groups["text"].Value);
     }
 
-    /// <summary>Puts what was asked for in place of what the document has.</summary>
+    /// <summary>Replaces what the command line names.</summary>
     /// <returns><see langword="null"/> if the address does not fit.</returns>
     public string? TryFill(ConfigSettings settings)
     {
@@ -60,12 +60,14 @@ internal sealed partial class ConfigurationTemplate
         if (_kind == Systemd)
             return isUnix ? FillUnit(text, plain) : FillUnitPort(text, address.ToString());
         if (isUnix)
-            return text.Replace(DocumentedSocket, plain, StringComparison.Ordinal).Replace("server app " + DocumentedPort, "server app unix@" + plain, StringComparison.Ordinal);
+            return text.Replace(DocumentedSocket, plain, StringComparison.Ordinal)
+                .Replace("server app " + DocumentedPort, "server app unix@" + plain, StringComparison.Ordinal);
         return _kind switch
         {
             "nginx" => text.Replace("unix:" + DocumentedSocket, plain, StringComparison.Ordinal),
             "apache" => text.Replace($"unix:{DocumentedSocket}|fcgi://hello/", $"fcgi://{plain}/", StringComparison.Ordinal),
-            "lighttpd" => text.Replace($"\"socket\" => \"{DocumentedSocket}\",", $"\"host\" => \"{host.Trim('[', ']')}\",\n    \"port\" => {port},", StringComparison.Ordinal),
+            "lighttpd" => text.Replace($"\"socket\" => \"{DocumentedSocket}\",", $"\"host\" => \"{host.Trim('[', ']')}\",\n    \"port\" => {port},",
+                StringComparison.Ordinal),
             "haproxy" => text.Replace(DocumentedPort, plain, StringComparison.Ordinal),
             "caddy" => text.Replace("unix/" + DocumentedSocket, plain, StringComparison.Ordinal),
             _ => H2oSocket().Replace(text, match => $"{match.Groups["indent"].Value}host: {host.Trim('[', ']')}\n{match.Groups["indent"].Value}port: {port}\n"),
@@ -76,12 +78,14 @@ internal sealed partial class ConfigurationTemplate
     {
         if (RuntimeSocket().Match(path) is not { Success: true } match)
             return null;
-        return text.Replace(DocumentedUnit, path, StringComparison.Ordinal).Replace("RuntimeDirectory=app\n", $"RuntimeDirectory={match.Groups["folder"].Value}\n", StringComparison.Ordinal);
+        return text.Replace(DocumentedUnit, path, StringComparison.Ordinal)
+            .Replace("RuntimeDirectory=app\n", $"RuntimeDirectory={match.Groups["folder"].Value}\n", StringComparison.Ordinal);
     }
 
     /// <summary>A port has neither folder nor mode.</summary>
     private static string FillUnitPort(string text, string address)
-        => UnitSocketLine().Replace(text, "").Replace("fastcgi_pass unix:" + DocumentedUnit, "fastcgi_pass " + address["fastcgi://".Length..], StringComparison.Ordinal).Replace("fastcgi://unix:" + DocumentedUnit, address, StringComparison.Ordinal);
+        => UnitSocketLine().Replace(text, "").Replace("fastcgi_pass unix:" + DocumentedUnit, "fastcgi_pass " + address["fastcgi://".Length..],
+            StringComparison.Ordinal).Replace("fastcgi://unix:" + DocumentedUnit, address, StringComparison.Ordinal);
 
     private static string ReadResource(string name)
     {

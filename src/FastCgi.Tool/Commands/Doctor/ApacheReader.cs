@@ -1,4 +1,5 @@
 using System.Text.RegularExpressions;
+using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Commands.Doctor;
 
@@ -10,20 +11,25 @@ internal sealed record ApacheDirective(string Name, string[] Arguments, string F
     /// <summary>The virtual host it is in, if it is in one.</summary>
     public ApacheSection? Host => Sections.FirstOrDefault(static section => section.Name == "virtualhost");
 
+    public string Text => string.Join(' ', Arguments.Prepend(Name));
+
     public bool Is(string name) => Name.Equals(name, StringComparison.OrdinalIgnoreCase);
 }
 
 /// <summary>A section, such as <c>Location</c>.</summary>
-internal sealed record ApacheSection(string Name, string Argument, string File, int Line);
+internal sealed record ApacheSection(string Name, string Argument, string File, int Line)
+{
+    public string Where => $"{File}:{Line}";
+}
 
-/// <summary>Reads Apache's sections and directives. Includes are put where they stand, as <c>apachectl -t -D DUMP_INCLUDES</c> lists them.</summary>
+/// <summary>Reads Apache's sections and directives, and follows includes.</summary>
 internal sealed partial class ApacheReader
 {
-    // Apache's own bound is 128; a site has two or three.
+    // Apache's own limit is 128; a site has two or three.
     private const int DeepestInclude = 16;
     private const int DeepestSection = 200;
 
-    // A file that includes itself by a pattern would never end.
+    // A file may include itself.
     private const int MostIncludes = 1_000;
 
     private readonly Dictionary<string, string> _variables = new(StringComparer.Ordinal);
@@ -31,17 +37,19 @@ internal sealed partial class ApacheReader
     private readonly Stack<ApacheSection> _sections = new();
     private readonly ConfigurationFiles _contents = new();
     private readonly string _folder;
+    private readonly DoctorReport _report;
     private string? _root;
     private int _includes;
 
-    private ApacheReader(string folder) => _folder = folder;
-
-    /// <summary>Whether a text looks like a configuration of Apache.</summary>
-    public static bool IsLike(string text) => ApacheLine().IsMatch(text);
-
-    public static List<ApacheDirective> Read(string file, string text)
+    private ApacheReader(string folder, DoctorReport report)
     {
-        var reader = new ApacheReader(Path.GetDirectoryName(Path.GetFullPath(file))!);
+        _folder = folder;
+        _report = report;
+    }
+
+    public static List<ApacheDirective> Read(string file, string text, DoctorReport report)
+    {
+        var reader = new ApacheReader(Path.GetDirectoryName(Path.GetFullPath(file))!, report);
         reader.Parse(file, text, depth: 0);
         return reader._directives;
     }
@@ -63,11 +71,12 @@ internal sealed partial class ApacheReader
                 continue;
             }
 
-            var words = Word().Matches(line.TrimStart('<').TrimEnd('>')).Select(match => Expand(match.Groups["quoted"].Success ? match.Groups["quoted"].Value : match.Value)).ToArray();
+            var words = Word().Matches(line.TrimStart('<').TrimEnd('>'))
+                .Select(match => Expand(match.Groups["quoted"].Success ? match.Groups["quoted"].Value : match.Value)).ToArray();
             if (words.Length == 0)
                 continue;
             if (line[0] == '<' && _sections.Count == DeepestSection)
-                throw new DoctorException($"{file}:{number}: this is no configuration of Apache: more than {DeepestSection} sections stand in one another.");
+                throw new ToolException(ExitCode.CannotRun, $"{file}:{number}: this is not an Apache configuration: more than {DeepestSection} nested sections.");
             if (line[0] == '<')
                 _sections.Push(new ApacheSection(words[0].ToLowerInvariant(), words.Length > 1 ? words[^1] : "", file, number));
             else
@@ -80,12 +89,17 @@ internal sealed partial class ApacheReader
         switch (directive)
         {
             case { Arguments: [var pattern] } when directive.Is("Include") || directive.Is("IncludeOptional"):
-                if (depth < DeepestInclude && _includes++ < MostIncludes)
-                {
-                    foreach (var file in Find(pattern))
-                        Parse(file, _contents.Read(file), depth + 1);
-                }
+                if (depth >= DeepestInclude || _includes++ >= MostIncludes)
+                    return;
 
+                var files = Find(pattern);
+                foreach (var file in files)
+                    Parse(file, _contents.Read(file), depth + 1);
+                if (files.Count == 0 && directive.Is("Include"))
+                    _report.AddNotUnderstood($"{directive.Where}: Include {pattern}: there is no such file");
+                return;
+            case { Name: "Use" }:
+                _report.AddNotUnderstood($"{directive.Where}: macros are not expanded: {directive.Text}");
                 return;
             case { Arguments: [var root] } when directive.Is("ServerRoot"):
                 _root = root;
@@ -98,7 +112,7 @@ internal sealed partial class ApacheReader
         _directives.Add(directive);
     }
 
-    /// <summary>A relative name is one of the ServerRoot: that of the file, of Debian or of Red Hat. Of a folder, all files count, those of its folders too.</summary>
+    /// <summary>Relative names belong to the ServerRoot: that of the file, of Debian or of Red Hat. A folder includes all files below it.</summary>
     private List<string> Find(string pattern)
     {
         string?[] roots = Path.IsPathRooted(pattern) ? [""] : [_root, _folder, "/etc/apache2", "/etc/httpd"];
@@ -113,9 +127,6 @@ internal sealed partial class ApacheReader
     }
 
     private string Expand(string word) => Variable().Replace(word, match => _variables.GetValueOrDefault(match.Groups["name"].Value, match.Value));
-
-    [GeneratedRegex(@"^\s*(<VirtualHost|<Location|<Directory|<Proxy|ProxyPass|SetHandler|LoadModule|ServerRoot|IncludeOptional)\b", RegexOptions.Multiline | RegexOptions.IgnoreCase)]
-    private static partial Regex ApacheLine();
 
     [GeneratedRegex("""
         "(?<quoted>[^"]*)"|\S+

@@ -27,7 +27,8 @@ internal enum Spoken
 /// <param name="Flaw">What was wrong with the answer.</param>
 /// <param name="LongestHeader">How many bytes the longest of them has.</param>
 /// <param name="IsPhp">Whether PHP answers, and has no script.</param>
-internal sealed record ProbeResult(SocketError? ConnectError, Spoken Spoken, int Status = 0, int HeadSize = 0, TimeSpan Elapsed = default, string? Flaw = null, int LongestHeader = 0, bool IsPhp = false);
+internal sealed record ProbeResult(SocketError? ConnectError, Spoken Spoken, int Status = 0, int HeadSize = 0, TimeSpan Elapsed = default,
+    string? Flaw = null, int LongestHeader = 0, bool IsPhp = false);
 
 /// <summary>Connects to an address and finds out what is spoken there.</summary>
 internal sealed class ApplicationProbe(FastCgiAddress address, string path, string[] parameters, TimeSpan timeout)
@@ -63,7 +64,8 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, stri
             var values = await client.GetValuesAsync(["FCGI_MAX_CONNS", "FCGI_MAX_REQS", "FCGI_MPXS_CONNS"], limit.Token);
             return string.Join(", ", values.Select(static pair => $"{pair.Key}={pair.Value}"));
         }
-        catch (Exception exception) when (exception is IOException or SocketException || (exception is OperationCanceledException && !cancellationToken.IsCancellationRequested))
+        catch (Exception exception) when (exception is IOException or SocketException
+            || (exception is OperationCanceledException && !cancellationToken.IsCancellationRequested))
         {
             return null;
         }
@@ -104,7 +106,8 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, stri
     {
         var request = new FastCgiRequestMessage();
         HttpParameters.AddTarget(request.Parameters, "GET", path, "", "");
-        HttpParameters.AddConnection(request.Parameters, "http", "HTTP/1.1", new IPEndPoint(IPAddress.Loopback, 0), new IPEndPoint(IPAddress.Loopback, 80), Host);
+        HttpParameters.AddConnection(request.Parameters, "http", "HTTP/1.1", new IPEndPoint(IPAddress.Loopback, 0),
+            new IPEndPoint(IPAddress.Loopback, 80), Host);
         request.Parameters.Add("HTTP_HOST", Host);
         request.Parameters.Add("HTTP_USER_AGENT", "fastcgi-doctor");
         foreach (var (name, value) in parameters.Select(static parameter => CommonOptions.Split(parameter, '=')))
@@ -143,7 +146,8 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, stri
             // A certificate that is not trusted here has come over TLS. Whatever else fails has not.
             return exception.Message.Contains("certificate", StringComparison.OrdinalIgnoreCase);
         }
-        catch (Exception exception) when (exception is IOException or SocketException || (exception is OperationCanceledException && !cancellationToken.IsCancellationRequested))
+        catch (Exception exception) when (exception is IOException or SocketException
+            || (exception is OperationCanceledException && !cancellationToken.IsCancellationRequested))
         {
             return false;
         }
@@ -161,7 +165,8 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, stri
             var read = await socket.ReceiveAsync(buffer, limit.Token);
             return buffer[..read];
         }
-        catch (Exception exception) when (exception is SocketException || (exception is OperationCanceledException && !cancellationToken.IsCancellationRequested))
+        catch (Exception exception) when (exception is SocketException
+            || (exception is OperationCanceledException && !cancellationToken.IsCancellationRequested))
         {
             return [];
         }

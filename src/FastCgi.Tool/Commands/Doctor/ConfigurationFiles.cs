@@ -1,4 +1,5 @@
 using System.Text;
+using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Commands.Doctor;
 
@@ -10,7 +11,7 @@ internal sealed class ConfigurationFiles
     private int _left = MostCharacters;
 
     /// <summary>Reads a file; all together have at most 32 Mi characters.</summary>
-    /// <exception cref="DoctorException">They have more.</exception>
+    /// <exception cref="ToolException">They have more.</exception>
     public string Read(string file)
     {
         using var reader = new StreamReader(file);
@@ -20,7 +21,7 @@ internal sealed class ConfigurationFiles
         {
             _left -= read;
             if (_left < 0)
-                throw new DoctorException($"{file}: this is no configuration, or it includes itself: with what was read before it has more than {MostCharacters / 1024 / 1024} MiB.");
+                throw new ToolException(ExitCode.CannotRun, $"{file}: this is no configuration, or it includes itself: with what was read before it has more than {MostCharacters / 1024 / 1024} MiB.");
             text.Append(buffer, 0, read);
         }
 

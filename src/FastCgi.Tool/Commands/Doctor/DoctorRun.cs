@@ -1,102 +1,106 @@
+using System.Text.RegularExpressions;
 using FastCgi.Client;
 using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Commands.Doctor;
 
 /// <summary>One run of <c>doctor</c>.</summary>
-internal sealed class DoctorRun(ToolConsole console, DoctorSettings settings)
+internal sealed partial class DoctorRun(ToolConsole console, DoctorSettings settings)
 {
-    private readonly DoctorReport _report = new();
-
     public async Task<int> RunAsync(CancellationToken cancellationToken)
     {
-        var inspector = new AddressInspector(_report, settings);
-        try
+        if (settings.Target is { } target)
+            return await RunAsync(target, cancellationToken);
+
+        var files = WebServer.All.SelectMany(static server => server.Files).Where(File.Exists).ToList();
+        if (files.Count == 0)
+            throw new ToolException(ExitCode.CannotRun, "No configuration of a web server was found in /etc. Name a configuration file or the address of an application.");
+
+        var code = ExitCode.Ok;
+        foreach (var file in files)
         {
-            // A socket is no regular file, so File.Exists cannot tell: what can be read as text is a configuration.
-            if (IsConfiguration(settings.Target))
-                await InspectFileAsync(inspector, cancellationToken);
-            else
-                await inspector.InspectAsync(FastCgiAddress.Parse(settings.Target), users: null, HeadBuffer.OfNginx(4096), cancellationToken);
-        }
-        catch (DoctorException exception)
-        {
-            return console.Fail(ExitCode.CannotConnect, exception.Message, settings.IsJson);
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            return console.Fail(ExitCode.CannotConnect, exception.Message, settings.IsJson);
-        }
-        catch (OperationCanceledException)
-        {
-            return console.Fail(ExitCode.Failure, "Interrupted.", settings.IsJson);
+            try
+            {
+                code = Math.Max(code, await RunAsync(file, cancellationToken));
+            }
+            catch (ToolException exception)
+            {
+                // A web server that is installed, but does not use FastCGI.
+                await console.Error.WriteLineAsync(PlainText.Line($"{file}: {exception.Message}"));
+            }
         }
 
-        return Write();
+        return code;
     }
 
-    /// <summary>Whether it is a file with text, for a socket is found at a path too.</summary>
+    private async Task<int> RunAsync(string target, CancellationToken cancellationToken)
+    {
+        var report = new DoctorReport();
+        var addresses = new AddressInspector(report, settings);
+        if (IsConfiguration(target))
+            await InspectFileAsync(target, report, addresses, cancellationToken);
+        else
+            await addresses.InspectAsync(FastCgiAddress.Parse(target), users: null, HeadBuffer.OfNginx(4096), cancellationToken);
+        if (settings.IsJson)
+            console.WriteJson(new DoctorDocument(target, report.Problems, report.Notes, report.Findings, report.Facts, report.NotUnderstood),
+                ToolJson.Default.DoctorDocument);
+        else
+            report.Write(console, target);
+        return report.Problems > 0 || (settings.IsStrict && report.Notes > 0) ? ExitCode.Failure : ExitCode.Ok;
+    }
+
+    /// <summary>Whether it is a file with text, and not a socket.</summary>
     private static bool IsConfiguration(string target)
         => File.Exists(target) && (!OperatingSystem.IsLinux() || SocketFile.Read(target) is not { IsSocket: true });
 
-    private async Task InspectFileAsync(AddressInspector inspector, CancellationToken cancellationToken)
+    private async Task InspectFileAsync(string file, DoctorReport report, AddressInspector addresses, CancellationToken cancellationToken)
     {
-        var text = new ConfigurationFiles().Read(settings.Target);
-        switch (settings.Server ?? FindServer(text))
+        var text = new ConfigurationFiles().Read(file);
+        var server = WebServer.Find(settings.Server, text);
+        if (!settings.IsOffline)
+            await server.CheckAsync(report, file, text, cancellationToken);
+        switch (server.Name)
         {
             case "apache":
-                await new ApacheInspector(_report, inspector).InspectAsync(settings.Target, text, cancellationToken);
+                await new ApacheInspector(report, addresses).InspectAsync(file, text, cancellationToken);
                 break;
             case "lighttpd":
-                await new LighttpdInspector(_report, inspector).InspectAsync(LighttpdReader.Read(settings.Target, text), cancellationToken);
+                await new LighttpdInspector(report, addresses).InspectAsync(LighttpdReader.Read(file, text, report), cancellationToken);
                 break;
             case "haproxy":
-                await new HaProxyInspector(_report, inspector).InspectAsync(HaProxyReader.Read(settings.Target, text), cancellationToken);
+                await new HaProxyInspector(report, addresses).InspectAsync(HaProxyReader.Read(file, text), cancellationToken);
+                break;
+            case "nginx":
+                await new NginxInspector(report, addresses).InspectAsync(NginxReader.Read(file, text, report), cancellationToken);
                 break;
             default:
-                await new NginxInspector(_report, inspector).InspectAsync(NginxReader.Read(settings.Target, text), cancellationToken);
+                await InspectAddressesAsync(file, server, text, report, addresses, cancellationToken);
                 break;
         }
     }
 
-    private static string FindServer(string text)
+    /// <summary>Configurations of Caddy and h2o are not understood, but their addresses are found.</summary>
+    private static async Task InspectAddressesAsync(string file, WebServer server, string text, DoctorReport report, AddressInspector addresses,
+        CancellationToken cancellationToken)
     {
-        if (ApacheReader.IsLike(text))
-            return "apache";
-        if (LighttpdReader.IsLike(text))
-            return "lighttpd";
-        return HaProxyReader.IsLike(text) ? "haproxy" : "nginx";
+        report.AddNotUnderstood($"{file}: the doctor does not read configurations of {server.Name}, except for addresses");
+        var found = text.Contains("fastcgi", StringComparison.Ordinal) ? (server.Name == "caddy" ? CaddyAddress() : H2oAddress()).Matches(text)
+            : Enumerable.Empty<Match>();
+        foreach (var match in found)
+        {
+            var host = match.Groups["host"];
+            var name = match.Groups["address"].Value;
+            if (!FastCgiAddress.TryParse(host.Success ? $"{host.Value}:{name}" : name, out var address))
+                continue;
+
+            report.AddFact($"{file}: {address}");
+            await addresses.InspectAsync(address, users: null, headBuffer: null, cancellationToken);
+        }
     }
 
-    private int Write()
-    {
-        var problems = _report.Findings.Count(static finding => finding.Level == DoctorFinding.Problem);
-        var notes = _report.Findings.Count - problems;
-        var code = problems > 0 || (settings.IsStrict && notes > 0) ? ExitCode.Failure : ExitCode.Ok;
-        if (settings.IsJson)
-        {
-            console.WriteJson(new DoctorDocument(settings.Target, problems, notes, _report.Findings, _report.Facts), ToolJson.Default.DoctorDocument);
-            return code;
-        }
+    [GeneratedRegex(@"^\s*(reverse_proxy|php_fastcgi)\s+(\*\s+|/\S*\s+)?(unix/)?(?<address>[^\s{]+)", RegexOptions.Multiline)]
+    private static partial Regex CaddyAddress();
 
-        foreach (var fact in _report.Facts)
-            console.Out.WriteLine(PlainText.Line(fact));
-        foreach (var finding in _report.Findings.OrderBy(static finding => finding.Level == DoctorFinding.Note))
-        {
-            var isProblem = finding.Level == DoctorFinding.Problem;
-            console.Out.WriteLine();
-            console.Out.WriteLine($"{(isProblem ? console.Red(finding.Level) : console.Yellow(finding.Level))} {finding.Id}  {PlainText.Line(finding.Where)}");
-            console.Out.WriteLine($"  seen  {PlainText.Line(finding.Evidence)}");
-            console.Out.WriteLine($"  then  {PlainText.Line(finding.Consequence)}");
-            console.Out.WriteLine($"  add   {PlainText.Lines(finding.Line).Replace("\n", "\n        ", StringComparison.Ordinal)}");
-            console.Out.WriteLine($"  see   {finding.Document}");
-        }
-
-        console.Out.WriteLine();
-        console.Out.WriteLine($"{settings.Target}: {problems} problems, {notes} notes");
-        return code;
-    }
+    [GeneratedRegex(@"fastcgi\.connect:\s*(host:\s*(?<host>\S+)\s+)?port:\s*(?<address>\S+)")]
+    private static partial Regex H2oAddress();
 }
-
-/// <summary>Why nothing can be said.</summary>
-internal sealed class DoctorException(string message) : Exception(message);

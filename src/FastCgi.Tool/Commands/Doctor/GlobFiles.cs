@@ -64,7 +64,8 @@ internal static class GlobFiles
 
         var regex = MakeRegex(part);
         // As of a shell, a pattern does not stand for a hidden file.
-        return Directory.EnumerateFileSystemEntries(folder).Where(path => Path.GetFileName(path) is var name && (name[0] != '.' || part[0] == '.') && regex.IsMatch(name));
+        return Directory.EnumerateFileSystemEntries(folder).Where(path => Path.GetFileName(path) is var name && (name[0] != '.' || part[0] == '.')
+            && regex.IsMatch(name));
     }
 
     private static Regex MakeRegex(string pattern)

@@ -1,5 +1,4 @@
 using System.Text;
-using System.Text.RegularExpressions;
 
 namespace FastCgi.Tool.Commands.Doctor;
 
@@ -9,26 +8,25 @@ internal sealed record HaProxyLine(string[] Words, string File, int Number)
     public string Where => $"{File}:{Number}";
 
     /// <summary>Whether it begins with these words, in any case.</summary>
-    public bool Is(params string[] words) => Words.Length >= words.Length && words.Zip(Words).All(static pair => pair.First.Equals(pair.Second, StringComparison.OrdinalIgnoreCase));
+    public bool Is(params string[] words) => Words.Length >= words.Length
+        && words.Zip(Words).All(static pair => pair.First.Equals(pair.Second, StringComparison.OrdinalIgnoreCase));
 }
 
-/// <summary>A section of HAProxy, with the defaults that count in it.</summary>
+/// <summary>A section of HAProxy, with the defaults that apply to it.</summary>
 internal sealed record HaProxySection(string Kind, string Name, string Where, HaProxySection? Defaults)
 {
     public List<HaProxyLine> Lines { get; } = [];
 
-    /// <summary>The line that counts: the last of the section, or of its defaults.</summary>
+    /// <summary>The line in effect: the last of the section, or of its defaults.</summary>
     public HaProxyLine? Get(params string[] words) => Lines.LastOrDefault(line => line.Is(words)) ?? Defaults?.Get(words);
 }
 
 /// <summary>Reads HAProxy's sections.</summary>
-internal static partial class HaProxyReader
+internal static class HaProxyReader
 {
     private static readonly string[] s_kinds =
-        ["global", "defaults", "frontend", "backend", "listen", "fcgi-app", "peers", "resolvers", "mailers", "userlist", "cache", "program", "http-errors", "ring", "log-forward"];
-
-    /// <summary>Whether a text looks like a configuration of HAProxy.</summary>
-    public static bool IsLike(string text) => SectionLine().IsMatch(text);
+        ["global", "defaults", "frontend", "backend", "listen", "fcgi-app", "peers", "resolvers", "mailers", "userlist", "cache", "program",
+            "http-errors", "ring", "log-forward"];
 
     public static List<HaProxySection> Read(string file, string text)
     {
@@ -42,7 +40,8 @@ internal static partial class HaProxyReader
                 continue;
             if (!char.IsWhiteSpace(lines[i][0]) && s_kinds.Contains(words[0]))
             {
-                var section = new HaProxySection(words[0], words.Length > 1 ? words[1] : "", $"{file}:{i + 1}", words[0] is "frontend" or "backend" or "listen" ? defaults : null);
+                var section = new HaProxySection(words[0], words.Length > 1 ? words[1] : "", $"{file}:{i + 1}",
+                    words[0] is "frontend" or "backend" or "listen" ? defaults : null);
                 if (words[0] == "defaults")
                     defaults = section;
                 sections.Add(section);
@@ -88,7 +87,4 @@ internal static partial class HaProxyReader
             word.Clear();
         }
     }
-
-    [GeneratedRegex(@"^((global|defaults)(\s+\w+)?|(frontend|backend|listen|fcgi-app)\s+[^\s;{]+)[ \t]*(#.*)?\r?$", RegexOptions.Multiline)]
-    private static partial Regex SectionLine();
 }

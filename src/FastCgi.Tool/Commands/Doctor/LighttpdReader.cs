@@ -1,4 +1,5 @@
 using System.Text.RegularExpressions;
+using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Commands.Doctor;
 
@@ -18,7 +19,7 @@ internal sealed record LighttpdDirective(string Name, LighttpdValue Value, strin
     public string Where => $"{File}:{Line}";
 }
 
-/// <summary>Reads lighttpd's configuration. Includes are put where they stand; <c>include_shell</c> runs a program, and is passed over.</summary>
+/// <summary>Reads lighttpd's configuration, and follows includes. <c>include_shell</c> would run a program, and is skipped.</summary>
 internal sealed partial class LighttpdReader
 {
     private const int DeepestInclude = 16;
@@ -30,24 +31,23 @@ internal sealed partial class LighttpdReader
     private readonly Stack<string> _conditions = new();
     private readonly ConfigurationFiles _contents = new();
     private readonly string _folder;
+    private readonly DoctorReport _report;
     private List<(string Text, bool IsQuoted, int Line)> _tokens = [];
     private string _file;
     private int _position;
     private int _includes;
     private int _lists;
 
-    private LighttpdReader(string file)
+    private LighttpdReader(string file, DoctorReport report)
     {
+        _report = report;
         _file = file;
         _folder = Path.GetDirectoryName(Path.GetFullPath(file))!;
     }
 
-    /// <summary>Whether a text looks like a configuration of lighttpd.</summary>
-    public static bool IsLike(string text) => LighttpdLine().IsMatch(text);
-
-    public static List<LighttpdDirective> Read(string file, string text)
+    public static List<LighttpdDirective> Read(string file, string text, DoctorReport report)
     {
-        var reader = new LighttpdReader(file);
+        var reader = new LighttpdReader(file, report);
         reader.Parse(file, text, depth: 0);
         return reader._directives;
     }
@@ -81,6 +81,10 @@ internal sealed partial class LighttpdReader
         {
             Include(ReadValue(), depth);
         }
+        else if (text is "include_shell")
+        {
+            _report.AddNotUnderstood($"{_file}:{line}: include_shell is not run");
+        }
         else if (Is("=") || Is("+=") || Is(":="))
         {
             var isMore = _tokens[_position++].Text == "+=";
@@ -104,17 +108,21 @@ internal sealed partial class LighttpdReader
             if (found.Count > 0)
                 return;
         }
+
+        if (!GlobFiles.IsPattern(text))
+            _report.AddNotUnderstood($"{_file}: include \"{text}\": there is no such file");
     }
 
     private LighttpdValue ReadValue()
     {
         var value = ReadTerm();
-        // Texts and lists are put together with a plus.
+        // A plus joins texts and lists.
         while (Is("+"))
         {
             _position++;
             var next = ReadTerm();
-            value = value.Text is not null || next.Text is not null ? new LighttpdValue(value.Text + next.Text, []) : new LighttpdValue(null, [.. value.Items, .. next.Items]);
+            value = value.Text is not null || next.Text is not null ? new LighttpdValue(value.Text + next.Text, [])
+                : new LighttpdValue(null, [.. value.Items, .. next.Items]);
         }
 
         return value;
@@ -129,7 +137,7 @@ internal sealed partial class LighttpdReader
             return !isQuoted && _variables.TryGetValue(text, out var variable) ? variable : new LighttpdValue(text, []);
 
         if (_lists++ == DeepestList)
-            throw new DoctorException($"{_file}: this is no configuration of lighttpd: more than {DeepestList} lists stand in one another.");
+            throw new ToolException(ExitCode.CannotRun, $"{_file}: this is not a lighttpd configuration: more than {DeepestList} nested lists.");
         var items = new List<(string?, LighttpdValue)>();
         while (_position < _tokens.Count && !Is(")"))
         {
@@ -172,7 +180,4 @@ internal sealed partial class LighttpdReader
 
     [GeneratedRegex("""(?<end>\n)|\#[^\n]*|"(?<quoted>(?:\\.|[^"\\])*)"|'(?<quoted>[^']*)'|(?<word>=>|\+=|:=|=\^|=\$|==|!=|=~|!~|=|\+|[(){},]|\$[A-Z_]+\["[^"]*"\]|[\w.\-/:]+)|[^\n]""")]
     private static partial Regex Token();
-
-    [GeneratedRegex(@"^\s*(server|fastcgi|proxy|ssl|setenv|extforward)\.[\w-]+\s*(=|\+=|:=)", RegexOptions.Multiline)]
-    private static partial Regex LighttpdLine();
 }

@@ -20,7 +20,8 @@ internal sealed partial record ListeningProcess(int Waiting, int Backlog, int? P
 
             var process = Process().Match(line);
             return new ListeningProcess(
-                Parse(match.Groups["waiting"]), Parse(match.Groups["backlog"]), process.Success ? Parse(process.Groups["id"]) : null, process.Success ? process.Groups["name"].Value : null);
+                Parse(match.Groups["waiting"]), Parse(match.Groups["backlog"]), process.Success ? Parse(process.Groups["id"]) : null, process.Success
+                    ? process.Groups["name"].Value : null);
         }
 
         return null;
@@ -31,7 +32,8 @@ internal sealed partial record ListeningProcess(int Waiting, int Backlog, int? P
     {
         try
         {
-            var limit = File.ReadLines($"/proc/{ProcessId}/limits").Select(static line => DescriptorLimit().Match(line)).FirstOrDefault(static match => match.Success);
+            var limit = File.ReadLines($"/proc/{ProcessId}/limits").Select(static line => DescriptorLimit().Match(line))
+                .FirstOrDefault(static match => match.Success);
             return limit is null ? null : (Directory.EnumerateFileSystemEntries($"/proc/{ProcessId}/fd").Count(), Parse(limit.Groups["soft"]));
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
@@ -79,7 +81,8 @@ internal sealed partial record ListeningProcess(int Waiting, int Backlog, int? P
     }
 
     private string? ReadHome()
-        => File.ReadAllText($"/proc/{ProcessId}/environ").Split('\0').FirstOrDefault(static pair => pair.StartsWith("HOME=", StringComparison.Ordinal))?["HOME=".Length..];
+        => File.ReadAllText($"/proc/{ProcessId}/environ").Split('\0')
+            .FirstOrDefault(static pair => pair.StartsWith("HOME=", StringComparison.Ordinal))?["HOME=".Length..];
 
     private static bool IsAt(string local, EndPoint endPoint)
     {
@@ -101,7 +104,8 @@ internal sealed partial record ListeningProcess(int Waiting, int Backlog, int? P
     }
 
     private static bool IsOfThisMachine(IPAddress address)
-        => IPAddress.IsLoopback(address) || System.Net.NetworkInformation.NetworkInterface.GetAllNetworkInterfaces().Any(card => card.GetIPProperties().UnicastAddresses.Any(own => own.Address.Equals(address)));
+        => IPAddress.IsLoopback(address) || System.Net.NetworkInformation.NetworkInterface.GetAllNetworkInterfaces()
+            .Any(card => card.GetIPProperties().UnicastAddresses.Any(own => own.Address.Equals(address)));
 
     private static int Parse(Group group) => int.Parse(group.Value, CultureInfo.InvariantCulture);
 

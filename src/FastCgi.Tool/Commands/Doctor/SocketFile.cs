@@ -12,7 +12,8 @@ internal sealed record SocketFile(string Path, FilePermissions Permissions, stri
     public string Describe() => $"mode {Permissions.ModeText}, {Owner}";
 
     /// <returns><see langword="null"/> if it is not there, or cannot be seen.</returns>
-    public static SocketFile? Read(string path) => Run("stat", "-L", "-c", "%a|%u|%g|%U:%G|%F", "--", path) is { } line && line.Split('|') is [var mode, var user, var group, var owner, var type]
+    public static SocketFile? Read(string path) => Run("stat", "-L", "-c", "%a|%u|%g|%U:%G|%F", "--", path) is { } line
+        && line.Split('|') is [var mode, var user, var group, var owner, var type]
         ? new SocketFile(path, new(Number(user), Number(group), (UnixFileMode)Convert.ToInt32(mode, 8)), owner, type)
         : null;
 
@@ -40,7 +41,8 @@ internal sealed record SocketFile(string Path, FilePermissions Permissions, stri
     {
         try
         {
-            using var process = Process.Start(new ProcessStartInfo(command, arguments) { RedirectStandardOutput = true, RedirectStandardError = true, Environment = { ["LC_ALL"] = "C" } })!;
+            using var process = Process.Start(new ProcessStartInfo(command, arguments) { RedirectStandardOutput = true, RedirectStandardError = true,
+                Environment = { ["LC_ALL"] = "C" } })!;
             process.ErrorDataReceived += static (_, _) => { };
             process.BeginErrorReadLine();
             var output = process.StandardOutput.ReadToEnd();

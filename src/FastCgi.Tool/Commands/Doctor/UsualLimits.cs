@@ -1,14 +1,13 @@
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>What the configurations of all web servers are compared with.</summary>
+/// <summary>Usual limits of applications.</summary>
 internal static class UsualLimits
 {
-    /// <summary>The bytes of a request body that an application takes by default.</summary>
-    public const long BodyLimit = 30_000_000;
+    /// <summary>The default limit of a request body, in bytes.</summary>
+    public const long Body = 30_000_000;
 
-    /// <summary>The seconds that the long polls of Blazor and SignalR last.</summary>
+    /// <summary>The longest silence of Blazor's and SignalR's long polls, in seconds.</summary>
     public const double LongestPoll = 90;
 
-    /// <summary>The document of faults by what is seen.</summary>
-    public const string Trouble = "troubleshooting.md";
+    public const string ShortTimeout = "a longer silence of the application is a 504; long polls of Blazor and SignalR last up to 90 seconds";
 }

@@ -11,14 +11,20 @@ namespace FastCgi.Tool.Commands.Proxy;
 /// <summary>Sends an HTTP request on as FastCGI, and its answer back.</summary>
 internal sealed class Forwarder(FastCgiClient client, ProxySettings settings)
 {
-    // Of the connection to the application, not of the client's (RFC 9110, section 7.6.1).
-    private static readonly HashSet<string> s_hopByHop = new(StringComparer.OrdinalIgnoreCase) { "Connection", "Keep-Alive", "Transfer-Encoding", "Upgrade", "Trailer", "Proxy-Connection" };
+    // Headers of one connection (RFC 9110, section 7.6.1).
+    private static readonly string[] s_hopByHop = ["Connection", "Keep-Alive", "Transfer-Encoding", "Upgrade", "Trailer", "Proxy-Connection"];
 
     private readonly (string Name, string Value)[] _parameters = [.. settings.Parameters.Select(static parameter => CommonOptions.Split(parameter, '='))];
 
     public async Task InvokeAsync(HttpContext context)
     {
         var forwarded = context.Features.Get<ForwardedRequest>()!;
+        if (HttpMethods.IsConnect(context.Request.Method))
+        {
+            await RefuseAsync(context, forwarded, StatusCodes.Status405MethodNotAllowed, "CONNECT is not supported");
+            return;
+        }
+
         FastCgiResponseMessage response;
         try
         {
@@ -37,7 +43,8 @@ internal sealed class Forwarder(FastCgiClient client, ProxySettings settings)
         }
         catch (TimeoutException)
         {
-            await RefuseAsync(context, forwarded, StatusCodes.Status504GatewayTimeout, $"the answer did not begin within {settings.Timeout.TotalSeconds.ToString(CultureInfo.InvariantCulture)} s");
+            var why = string.Create(CultureInfo.InvariantCulture, $"the response did not begin within {settings.Timeout.TotalSeconds} s");
+            await RefuseAsync(context, forwarded, StatusCodes.Status504GatewayTimeout, why);
             return;
         }
         catch (OperationCanceledException)
@@ -75,7 +82,7 @@ internal sealed class Forwarder(FastCgiClient client, ProxySettings settings)
     {
         if (response.StatusCode < 200)
         {
-            await RefuseAsync(context, forwarded, StatusCodes.Status502BadGateway, $"the answer has the status {response.StatusCode}, which is not a last one");
+            await RefuseAsync(context, forwarded, StatusCodes.Status502BadGateway, $"the response has the interim status {response.StatusCode}");
             return;
         }
 
@@ -94,7 +101,7 @@ internal sealed class Forwarder(FastCgiClient client, ProxySettings settings)
         }
         catch (FastCgiProtocolException exception)
         {
-            // Its beginning has left. The client must see that it is cut.
+            // Part of the response is sent. The client must see that it is incomplete.
             forwarded.Note = exception.Message;
             forwarded.StandardError = response.StandardError;
             context.Abort();
@@ -118,9 +125,18 @@ internal sealed class Forwarder(FastCgiClient client, ProxySettings settings)
             context.Features.Get<IHttpResponseFeature>()!.ReasonPhrase = response.ReasonPhrase;
         // Kestrel refuses the length of an answer that cannot have one (RFC 9110, section 8.6).
         var hasNoLength = response.StatusCode is 204 or 205;
-        foreach (var header in response.Headers.Where(header => !s_hopByHop.Contains(header.Key) && !(hasNoLength && header.Key.Equals("Content-Length", StringComparison.OrdinalIgnoreCase))))
+        var dropped = GetHopByHop(response.Headers.Where(static header => header.Key.Equals("Connection", StringComparison.OrdinalIgnoreCase))
+            .Select(static header => header.Value));
+        if (hasNoLength)
+            dropped.Add("Content-Length");
+        foreach (var header in response.Headers.Where(header => !dropped.Contains(header.Key)))
             context.Response.Headers.Append(header.Key, header.Value);
     }
+
+    /// <summary>The headers that are not passed on: those of the connection, and those that <c>Connection</c> names.</summary>
+    private static HashSet<string> GetHopByHop(IEnumerable<string?> connection)
+        => new(s_hopByHop.Concat(connection.SelectMany(static value => (value ?? "").Split(',', StringSplitOptions.TrimEntries))),
+            StringComparer.OrdinalIgnoreCase);
 
     private async Task<FastCgiResponseMessage> SendAsync(FastCgiRequestMessage request, CancellationToken aborted)
     {
@@ -142,23 +158,24 @@ internal sealed class Forwarder(FastCgiClient client, ProxySettings settings)
         var hasBody = context.Features.Get<IHttpRequestBodyDetectionFeature>()!.CanHaveBody;
         var request = new FastCgiRequestMessage { Body = hasBody ? http.Body : null };
         var target = context.Features.Get<IHttpRequestFeature>()!.RawTarget;
-        HttpParameters.AddTarget(request.Parameters, http.Method, target, http.ContentType ?? "", http.ContentLength?.ToString(CultureInfo.InvariantCulture) ?? "");
+        HttpParameters.AddTarget(request.Parameters, http.Method, target, http.ContentType ?? "",
+            http.ContentLength?.ToString(CultureInfo.InvariantCulture) ?? "");
         // Without dot segments, as nginx: an application opens the file that SCRIPT_FILENAME names.
         request.Parameters["SCRIPT_NAME"] = request.Parameters["DOCUMENT_URI"] = http.Path.HasValue ? http.Path.Value : "/";
         var connection = context.Connection;
-        HttpParameters.AddConnection(
-            request.Parameters, http.Scheme, http.Protocol, ToEndPoint(connection.RemoteIpAddress, connection.RemotePort), ToEndPoint(connection.LocalIpAddress, connection.LocalPort),
-            http.Host.HasValue ? http.Host.Host : "localhost");
+        var (remote, local) = (ToEndPoint(connection.RemoteIpAddress, connection.RemotePort), ToEndPoint(connection.LocalIpAddress, connection.LocalPort));
+        HttpParameters.AddConnection(request.Parameters, http.Scheme, http.Protocol, remote, local, http.Host.HasValue ? http.Host.Host : "localhost");
         if (settings.Root is { } root)
         {
             request.Parameters.Add("DOCUMENT_ROOT", Path.GetFullPath(root));
             request.Parameters.Add("SCRIPT_FILENAME", Path.GetFullPath(root) + request.Parameters["SCRIPT_NAME"]);
         }
 
-        foreach (var (name, values) in http.Headers)
+        var dropped = GetHopByHop(http.Headers.Connection);
+        foreach (var (name, values) in http.Headers.Where(header => HttpParameters.IsPassed(header.Key) && !dropped.Contains(header.Key)))
         {
-            if (HttpParameters.IsPassed(name))
-                request.Parameters.Add(HttpParameters.ToParameterName(name), string.Join(name.Equals("Cookie", StringComparison.OrdinalIgnoreCase) ? "; " : ", ", (IEnumerable<string?>)values));
+            var separator = name.Equals("Cookie", StringComparison.OrdinalIgnoreCase) ? "; " : ", ";
+            request.Parameters.Add(HttpParameters.ToParameterName(name), string.Join(separator, (IEnumerable<string?>)values));
         }
 
         foreach (var (name, value) in _parameters)

@@ -7,19 +7,20 @@ namespace FastCgi.Tool.Commands.Proxy;
 /// <summary><c>fastcgi proxy</c>: a web server in front of an application, for trying and for debugging.</summary>
 internal static class ProxyCommand
 {
-    private const string Description = "Is a small web server in front of a FastCGI application, with no configuration.";
+    private const string Description = "Serves a FastCGI application over HTTP, without configuration.";
 
     private const string Details =
         """
-        What comes in over HTTP goes on as FastCGI, with the parameters of nginx, and both bodies stream. It writes a line for each request.
-        It is for the desk, not for production.
+        It passes the same parameters as nginx, streams both bodies, and writes a line for each request. It is for development, not for production.
+        --record writes every byte between the proxy and the application to a file of JSON lines. The file contains passwords and cookies.
 
         Examples:
           fastcgi proxy 127.0.0.1:9000
           fastcgi proxy /run/app.sock --listen http://localhost:8081 --root wwwroot
           fastcgi proxy /run/php/php-fpm.sock --root /var/www -p SCRIPT_FILENAME=/var/www/index.php
+          fastcgi proxy 127.0.0.1:9000 --record traffic.jsonl
 
-        Exit codes: 0 ended by Ctrl-C, 2 usage, 3 the address of --listen cannot be used.
+        Exit codes: 0 stopped by Ctrl-C, 2 usage, 3 the address cannot be bound, or the file cannot be written.
         """;
 
     public static Command Create(ToolConsole console)
@@ -27,20 +28,26 @@ internal static class ProxyCommand
         var address = CommonOptions.Address();
         var listen = new Option<string[]>("--listen")
         {
-            Description = "The HTTP address to listen on; several may be given",
+            Description = "The HTTP address to listen on; repeatable",
             HelpName = "URL",
             DefaultValueFactory = static _ => ["http://localhost:8080"],
             Validators = { static result => CheckUrls(result) },
         };
-        var root = new Option<string>("--root") { Description = "Serve the files of this folder, and go on to the application for the rest; it is DOCUMENT_ROOT too", HelpName = "FOLDER" };
+        var root = new Option<string>("--root") { Description = "Serve the files of this folder, and use it as DOCUMENT_ROOT", HelpName = "FOLDER" };
         var parameters = CommonOptions.Parameters();
-        var timeout = CommonOptions.Timeout("How long the application may take until its answer begins; then the client gets a 504", 60);
-        var connections = new Option<int?>("--max-connections") { Description = "The most connections to the application at a time", HelpName = "NUMBER", Validators = { static result => CheckPositive(result) } };
+        var timeout = CommonOptions.Timeout("How long the application may take to begin its response; then the client gets a 504", 60);
+        var connections = new Option<int?>("--max-connections") { Description = "The most concurrent connections to the application",
+            HelpName = "NUMBER", Validators = { static result => CommonOptions.CheckPositive(result) } };
+        var record = new Option<string>("--record") { Description = "Record the traffic with the application in a file", HelpName = "FILE" };
         var json = CommonOptions.Json();
-        var command = new DescribedCommand("proxy", Description, Details) { address, listen, root, parameters, timeout, connections, json };
+        var command = new DescribedCommand("proxy", Description, Details)
+        {
+            address, listen, root, parameters, timeout, connections, record, json,
+        };
+        command.HandlesInterruption = true;
         command.SetAction((result, cancellationToken) => new ProxyServer(console, new ProxySettings(
             result.GetValue(address)!, result.GetValue(listen)!, result.GetValue(root), result.GetValue(parameters) ?? [], result.GetValue(timeout),
-            result.GetValue(connections), result.GetValue(json))).RunAsync(cancellationToken));
+            result.GetValue(connections), result.GetValue(record), result.GetValue(json))).RunAsync(cancellationToken));
         return command;
     }
 
@@ -52,13 +59,8 @@ internal static class ProxyCommand
                 result.AddError($"'{token.Value}' is not an address that begins with http://.");
         }
     }
-
-    private static void CheckPositive(System.CommandLine.Parsing.OptionResult result)
-    {
-        if (result.Tokens.Count == 1 && (!int.TryParse(result.Tokens[0].Value, out var number) || number < 1))
-            result.AddError($"'{result.Tokens[0].Value}' is not a number of connections.");
-    }
 }
 
-/// <summary>What the command line of <c>proxy</c> says.</summary>
-internal sealed record ProxySettings(FastCgiAddress Address, string[] Urls, string? Root, string[] Parameters, TimeSpan Timeout, int? MaxConnections, bool IsJson);
+/// <summary>The command line of <c>proxy</c>.</summary>
+internal sealed record ProxySettings(
+    FastCgiAddress Address, string[] Urls, string? Root, string[] Parameters, TimeSpan Timeout, int? MaxConnections, string? RecordingFile, bool IsJson);

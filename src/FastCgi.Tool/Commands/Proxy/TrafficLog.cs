@@ -26,7 +26,8 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
         {
             context.Response.Body = body;
             Write(new ProxiedRequest(
-                context.Request.Method, Target(context), request.Status ?? context.Response.StatusCode, counted.Written, Math.Round(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 1),
+                context.Request.Method, Target(context), request.Status ?? context.Response.StatusCode, counted.Written,
+                    Math.Round(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 1),
                 request.Note, request.StandardError is { Length: > 0 } text ? text.TrimEnd('\n') : null));
         }
     }
@@ -46,7 +47,8 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
                 var status = request.Status.ToString(CultureInfo.InvariantCulture);
                 var colour = request.Status >= 500 ? console.Red(status) : request.Status >= 400 ? console.Yellow(status) : console.Green(status);
                 var note = request.Note is null ? "" : $"  {request.Note}";
-                console.Out.WriteLine(string.Create(CultureInfo.InvariantCulture, $"{colour} {PlainText.Line($"{request.Method} {request.Target}")}  {request.Bytes} bytes  {request.Milliseconds:0.0} ms{PlainText.Line(note)}"));
+                console.Out.WriteLine(string.Create(CultureInfo.InvariantCulture,
+                    $"{colour} {PlainText.Line($"{request.Method} {request.Target}")}  {request.Bytes} bytes  {request.Milliseconds:0.0} ms{PlainText.Line(note)}"));
                 if (request.StandardError is { } text)
                     console.Out.WriteLine($"    stderr: {PlainText.Lines(text).Replace("\n", "\n    stderr: ", StringComparison.Ordinal)}");
             }

@@ -1,11 +1,9 @@
 using System.Diagnostics;
 using System.Globalization;
-using System.Net;
 using System.Net.Sockets;
 using System.Text;
 using System.Text.Unicode;
 using FastCgi.Client;
-using FastCgi.Client.Cgi;
 using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Commands.Request;
@@ -18,91 +16,94 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
 
     public async Task<int> RunAsync(CancellationToken cancellationToken)
     {
+        var options = new FastCgiClientOptions { KeepConnections = false, ConnectTimeout = settings.Timeout, Trace = settings.IsVerbose ? _log : null };
+        using var client = new FastCgiClient(settings.Address, options);
+        using var sender = new RequestSender(client, settings, settings.IsVerbose && !settings.IsJson ? console : null);
+        if (settings.Repeat > 1)
+            return await RepeatAsync(sender, cancellationToken);
+
         using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
         timeout.CancelAfter(settings.Timeout);
-        using var client = new FastCgiClient(settings.Address, new FastCgiClientOptions { KeepConnections = false, ConnectTimeout = settings.Timeout, Trace = settings.IsVerbose ? _log : null });
         try
         {
-            await using var body = OpenData();
-            await using var filtered = settings.FilterFile is null ? null : File.OpenRead(settings.FilterFile);
-            var request = CreateRequest(body, filtered);
-            if (settings.IsVerbose && !settings.IsJson)
-                ShowParameters(request);
-            await using var response = await client.SendAsync(request, timeout.Token);
-            return settings.IsJson
-                ? await WriteJsonAsync(request, response, timeout.Token)
-                : await WriteAsync(response, timeout.Token);
+            await using var response = await sender.SendAsync(timeout.Token);
+            return settings.IsJson ? await WriteJsonAsync(sender, response, timeout.Token) : await WriteAsync(response, timeout.Token);
         }
-        catch (SocketException exception)
+        catch (Exception exception) when (Explain(exception, cancellationToken) is { } explained)
         {
-            return console.Fail(ExitCode.CannotConnect, $"No connection to {settings.Address}: {exception.Message}", settings.IsJson);
-        }
-        catch (FastCgiProtocolException exception)
-        {
-            if (exception.Completion is { StandardError.Length: > 0 } completion && !settings.IsJson)
-                await console.Error.WriteLineAsync(PlainText.Lines(completion.StandardError).TrimEnd('\n'));
-            return console.Fail(ExitCode.Failure, exception.Message, settings.IsJson);
-        }
-        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
-        {
-            return console.Fail(ExitCode.Failure, $"The answer was not there within {settings.Timeout.TotalSeconds.ToString(CultureInfo.InvariantCulture)} s.", settings.IsJson);
-        }
-        catch (OperationCanceledException)
-        {
-            return console.Fail(ExitCode.Failure, "Interrupted.", settings.IsJson);
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException or ArgumentException)
-        {
-            return console.Fail(ExitCode.Usage, exception.Message, settings.IsJson);
+            if ((exception as FastCgiProtocolException)?.Completion is { StandardError.Length: > 0 } completion && !settings.IsJson)
+                await WriteErrorAsync(completion.StandardError);
+            throw explained;
         }
     }
 
-    private Stream? OpenData() => settings.Data switch
+    private ToolException? Explain(Exception exception, CancellationToken cancellationToken) => exception switch
     {
-        null => null,
-        "@-" => Console.OpenStandardInput(),
-        ['@', .. var file] => File.OpenRead(file),
-        var text => new MemoryStream(Encoding.UTF8.GetBytes(text)),
+        SocketException => ToolException.NoConnection(settings.Address, exception),
+        FastCgiProtocolException => new ToolException(ExitCode.Failure, exception.Message),
+        OperationCanceledException when !cancellationToken.IsCancellationRequested
+            => new ToolException(ExitCode.Failure, string.Create(CultureInfo.InvariantCulture,
+                $"No complete response within {settings.Timeout.TotalSeconds} s.")),
+        _ => null,
     };
 
-    private FastCgiRequestMessage CreateRequest(Stream? body, FileStream? filtered)
+    /// <summary>Sends the request several times, one after the other.</summary>
+    private async Task<int> RepeatAsync(RequestSender sender, CancellationToken cancellationToken)
     {
-        var target = RequestTarget.TryParse(settings.Url)!;
-        var headers = settings.Headers.Select(static header => CommonOptions.Split(header, ':')).Select(static header => (header.Name, Value: header.Value.Trim())).ToList();
-        string? Find(string name) => headers.LastOrDefault(header => header.Name.Equals(name, StringComparison.OrdinalIgnoreCase)).Value;
-
-        var request = new FastCgiRequestMessage { Role = settings.Role, Body = body, Data = filtered };
-        var contentType = Find("Content-Type") ?? (body is null ? "" : "application/x-www-form-urlencoded");
-        var contentLength = Find("Content-Length") ?? (body is { CanSeek: true } ? body.Length.ToString(CultureInfo.InvariantCulture) : "");
-        HttpParameters.AddTarget(request.Parameters, settings.Method ?? (body is null ? "GET" : "POST"), target.PathAndQuery, contentType, contentLength);
-        var local = new IPEndPoint(IPAddress.Loopback, target.Port);
-        HttpParameters.AddConnection(request.Parameters, target.Scheme, "HTTP/1.1", new IPEndPoint(IPAddress.Loopback, 0), local, target.Host);
-        request.Parameters.Add("HTTP_HOST", Find("Host") ?? target.HostAndPort);
-        request.Parameters.Add("HTTP_USER_AGENT", Find("User-Agent") ?? "fastcgi-request");
-        request.Parameters.Add("HTTP_ACCEPT", Find("Accept") ?? "*/*");
-        string[] made = ["Host", "User-Agent", "Accept", "Content-Type", "Content-Length"];
-        foreach (var (name, value) in headers.Where(header => !made.Contains(header.Name, StringComparer.OrdinalIgnoreCase)))
-            request.Parameters.Add(HttpParameters.ToParameterName(name), value);
-        if (filtered is not null)
+        var times = new List<double>();
+        var results = new SortedDictionary<string, int>(StringComparer.Ordinal);
+        var code = ExitCode.Ok;
+        for (var i = 0; i < settings.Repeat; i++)
         {
-            request.Parameters.Add("FCGI_DATA_LENGTH", filtered.Length.ToString(CultureInfo.InvariantCulture));
-            request.Parameters.Add("FCGI_DATA_LAST_MOD", new DateTimeOffset(File.GetLastWriteTimeUtc(filtered.Name)).ToUnixTimeSeconds().ToString(CultureInfo.InvariantCulture));
+            var start = Stopwatch.GetTimestamp();
+            var (result, resultCode) = await MeasureAsync(sender, cancellationToken);
+            times.Add(Stopwatch.GetElapsedTime(start).TotalMilliseconds);
+            results[result] = results.GetValueOrDefault(result) + 1;
+            code = Math.Max(code, resultCode);
         }
 
-        foreach (var (name, value) in settings.Parameters.Select(static parameter => CommonOptions.Split(parameter, '=')))
-            request.Parameters[name] = value;
-        return request;
+        times.Sort();
+        var document = new RepeatDocument(
+            times.Count, Math.Round(_watch.Elapsed.TotalSeconds, 3), results, Percentile(times, 0), Percentile(times, 0.5), Percentile(times, 0.99),
+                Percentile(times, 1));
+        if (settings.IsJson)
+        {
+            console.WriteJson(document, ToolJson.Default.RepeatDocument);
+            return code;
+        }
+
+        var rate = document.Requests / _watch.Elapsed.TotalSeconds;
+        console.Out.WriteLine(string.Create(CultureInfo.InvariantCulture, $"{document.Requests} requests in {document.Seconds:0.00} s, {rate:0.0} per second"));
+        foreach (var (result, count) in results)
+            console.Out.WriteLine(PlainText.Line($"{count} × {result}"));
+        console.Out.WriteLine(string.Create(
+            CultureInfo.InvariantCulture, $"fastest {document.Fastest:0.0} ms, median {document.Median:0.0} ms, p99 {document.P99:0.0} ms, slowest {document.Slowest:0.0} ms"));
+        return code;
     }
 
-    private void ShowParameters(FastCgiRequestMessage request)
+    private static double Percentile(List<double> sorted, double part) => Math.Round(sorted[(int)Math.Ceiling((sorted.Count - 1) * part)], 1);
+
+    private async Task<(string Result, int Code)> MeasureAsync(RequestSender sender, CancellationToken cancellationToken)
     {
-        foreach (var parameter in request.Parameters)
-            console.Error.WriteLine($"* {parameter.Name}={Secrets.Show(parameter.Name, parameter.Value, settings.ShowsSecrets)}");
+        using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        timeout.CancelAfter(settings.Timeout);
+        try
+        {
+            await using var response = await sender.SendAsync(timeout.Token);
+            await response.Body.CopyToAsync(Stream.Null, timeout.Token);
+            var completion = await response.Completion.WaitAsync(timeout.Token);
+            var appStatus = completion.AppStatus == 0 ? "" : $", appStatus {completion.AppStatus}";
+            return ($"status {response.StatusCode}{appStatus}", GetCode(response, completion));
+        }
+        catch (Exception exception) when (Explain(exception, cancellationToken) is { } explained)
+        {
+            return (explained.Message, explained.Code);
+        }
     }
 
     private async Task<int> WriteAsync(FastCgiResponseMessage response, CancellationToken cancellationToken)
     {
-        if (settings.IncludesHeaders)
+        if (settings.ShowsHeaders)
         {
             await console.Out.WriteLineAsync(PlainText.Line($"Status: {response.StatusCode} {response.ReasonPhrase}").TrimEnd());
             foreach (var (name, value) in response.Headers)
@@ -111,25 +112,24 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
             await console.Out.FlushAsync(cancellationToken);
         }
 
-        if (settings.Output is { } file)
-        {
-            await using var stream = File.Create(file);
-            await response.Body.CopyToAsync(stream, cancellationToken);
-        }
-        else
-        {
-            await CopyAsync(response.Body, console.Body, cancellationToken);
-        }
+        await using (var file = settings.Output is { } path ? File.Create(path) : null)
+            await CopyAsync(response.Body, file ?? console.Body, cancellationToken);
 
         var completion = await response.Completion.WaitAsync(cancellationToken);
         if (completion.StandardError.Length > 0)
-            await console.Error.WriteLineAsync(PlainText.Lines(completion.StandardError).TrimEnd('\n'));
+            await WriteErrorAsync(completion.StandardError);
+        var time = _watch.Elapsed.TotalMilliseconds;
         if (settings.IsVerbose)
-            await console.Error.WriteLineAsync(string.Create(CultureInfo.InvariantCulture, $"* {completion.ProtocolStatus}, appStatus {completion.AppStatus}, {_watch.Elapsed.TotalMilliseconds:0.0} ms"));
-        return GetExitCode(response);
+            await console.Error.WriteLineAsync(string.Create(CultureInfo.InvariantCulture,
+                $"* {completion.ProtocolStatus}, appStatus {completion.AppStatus}, {time:0.0} ms"));
+        else if (completion.AppStatus != 0)
+            await console.Error.WriteLineAsync($"fastcgi: The application ended the request with appStatus {completion.AppStatus}.");
+        return GetCode(response, completion);
     }
 
-    /// <summary>What streams is seen at once.</summary>
+    private Task WriteErrorAsync(string text) => console.Error.WriteLineAsync(PlainText.Lines(text).TrimEnd('\n'));
+
+    /// <summary>Flushes after each read, so that a stream is seen at once.</summary>
     private static async Task CopyAsync(Stream from, Stream to, CancellationToken cancellationToken)
     {
         var buffer = new byte[32 * 1024];
@@ -140,38 +140,46 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
         }
     }
 
-    private async Task<int> WriteJsonAsync(FastCgiRequestMessage request, FastCgiResponseMessage response, CancellationToken cancellationToken)
+    private async Task<int> WriteJsonAsync(RequestSender sender, FastCgiResponseMessage response, CancellationToken cancellationToken)
     {
         using var body = new MemoryStream();
         await response.Body.CopyToAsync(body, cancellationToken);
         var completion = await response.Completion.WaitAsync(cancellationToken);
-        if (settings.Output is { } file)
-            await File.WriteAllBytesAsync(file, body.ToArray(), cancellationToken);
-
         var bytes = body.ToArray();
+        if (settings.Output is { } file)
+            await File.WriteAllBytesAsync(file, bytes, cancellationToken);
+
         var isText = Utf8.IsValid(bytes);
-        console.WriteJson(new RequestDocument(
-            response.StatusCode,
-            response.ReasonPhrase,
-            [.. response.Headers.Select(static header => new NamedValue(header.Key, header.Value))],
-            isText ? Encoding.UTF8.GetString(bytes) : null,
-            isText ? null : Convert.ToBase64String(bytes),
-            completion.StandardError,
-            completion.AppStatus,
-            completion.ProtocolStatus.ToString(),
-            Math.Round(_watch.Elapsed.TotalMilliseconds, 1),
-            settings.IsVerbose ? [.. request.Parameters.Select(parameter => new NamedValue(parameter.Name, Secrets.Show(parameter.Name, parameter.Value, settings.ShowsSecrets)))] : null,
-            settings.IsVerbose ? _log.Lines : null), ToolJson.Default.RequestDocument);
-        return GetExitCode(response);
+        console.WriteJson(
+            new RequestDocument(
+                response.StatusCode,
+                response.ReasonPhrase,
+                [.. response.Headers.Select(static header => new NamedValue(header.Key, header.Value))],
+                isText ? Encoding.UTF8.GetString(bytes) : null,
+                isText ? null : Convert.ToBase64String(bytes),
+                completion.StandardError,
+                completion.AppStatus,
+                completion.ProtocolStatus.ToString(),
+                Math.Round(_watch.Elapsed.TotalMilliseconds, 1),
+                settings.IsVerbose ? [.. sender.ShownParameters.Select(static parameter => new NamedValue(parameter.Name, parameter.Value))] : null,
+                settings.IsVerbose ? _log.Lines : null),
+            ToolJson.Default.RequestDocument);
+        return GetCode(response, completion);
     }
 
-    private int GetExitCode(FastCgiResponseMessage response) => settings.Fails && response.StatusCode >= 400 ? ExitCode.Failure : ExitCode.Ok;
+    private int GetCode(FastCgiResponseMessage response, FastCgiCompletion completion)
+        => completion.AppStatus != 0 || (settings.FailsOnErrorStatus && response.StatusCode >= 400) ? ExitCode.Failure : ExitCode.Ok;
 }
 
 /// <summary>What <c>request --json</c> writes.</summary>
 internal sealed record RequestDocument(
-    int Status, string Reason, NamedValue[] Headers, string? Body, string? BodyBase64, string StandardError, int AppStatus, string ProtocolStatus, double Milliseconds,
+    int Status, string Reason, NamedValue[] Headers, string? Body, string? BodyBase64, string StandardError, int AppStatus, string ProtocolStatus,
+        double Milliseconds,
     NamedValue[]? Parameters, IReadOnlyList<string>? Records);
+
+/// <summary>What <c>request --repeat --json</c> writes. Times are in milliseconds.</summary>
+internal sealed record RepeatDocument(
+    int Requests, double Seconds, IReadOnlyDictionary<string, int> Results, double Fastest, double Median, double P99, double Slowest);
 
 /// <summary>A header or a parameter.</summary>
 internal sealed record NamedValue(string Name, string Value);

@@ -4,17 +4,14 @@ using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Commands.Top;
 
-/// <summary>A status as lines that fit the terminal.</summary>
-/// <param name="status">The status.</param>
-/// <param name="console">Whether there are colours.</param>
-/// <param name="width">How many characters a line has.</param>
-internal sealed class TopPicture(StatusSnapshot status, ToolConsole console, int width)
+/// <summary>Formats a status as lines that fit the terminal.</summary>
+internal sealed class TopPicture(StatusSnapshot status, TopRates rates, TopOrder order, ToolConsole console, int width)
 {
-    // Of what a message says, the rest is on the page. What all of them take is half of the terminal, or little.
+    // The rest of a message is on the status page. All messages together take at most half of the terminal.
     private const int MaxFindingLines = 6;
     private const int MinFindingLines = 2;
 
-    // Where there is less room, what was read and written makes way for the path.
+    // A narrower terminal has no columns for bytes, so that the path fits.
     private const int WidthOfAllColumns = 100;
     private const int WidthOfLongClients = 120;
     private const int MaxState = 20;
@@ -22,15 +19,14 @@ internal sealed class TopPicture(StatusSnapshot status, ToolConsole console, int
 
     private readonly List<string> _lines = [];
 
-    /// <param name="height">How many lines there is room for.</param>
     public IReadOnlyList<string> Draw(int height)
     {
         WriteTotals();
         WriteFindings(height);
         WriteRequests();
-        // The last line stays free: the cursor is there.
+        // The cursor is in the last line.
         var room = Math.Max(height - 1, 1);
-        return _lines.Count <= room ? _lines : [.. _lines.Take(room - 1), Cut($"… {_lines.Count - room + 1} lines more")];
+        return _lines.Count <= room ? _lines : [.. _lines.Take(room - 1), Cut($"… {_lines.Count - room + 1} more lines")];
     }
 
     private static string Size(double bytes) => bytes switch
@@ -64,14 +60,18 @@ internal sealed class TopPicture(StatusSnapshot status, ToolConsole console, int
     private void WriteTotals()
     {
         var (connections, requests, recent, resources) = (status.Connections, status.Requests, status.Recent, status.Resources);
-        Add($"{status.Application}  {status.State}, for {Age(status.Uptime)}, process {status.ProcessId}, {status.Engine}", console.Bold, status.Application.Length);
-        Add($"{string.Join(' ', status.Endpoints)}");
+        var (rejected, aborted, errors) = (requests.Rejected.Values.Sum(), requests.Aborted.Values.Sum(), connections.ProtocolErrors.Values.Sum());
+        var descriptors = resources.Descriptors?.ToString("N0", CultureInfo.InvariantCulture) ?? "?";
+        var refused = connections.Rejected + connections.Refused;
+        Add($"{status.Application}  {status.State}, for {Age(status.Uptime)}, process {status.ProcessId}, {status.Engine}", console.Bold,
+            status.Application.Length);
+        Add(string.Join(' ', status.Endpoints));
         Add("");
-        Add(Number($"requests     {requests.Active:N0} active, {requests.Queued:N0} queued, {requests.Total:N0} in all, {requests.Rejected.Values.Sum():N0} rejected, {requests.Aborted.Values.Sum():N0} aborted"));
-        Add(Number($"connections  {connections.Active:N0} open, {connections.Total:N0} in all, {connections.Rejected + connections.Refused:N0} rejected, {connections.ProtocolErrors.Values.Sum():N0} protocol errors"));
-        Add(Number($"rates        {Rate(recent.RequestsPerSecond)} requests/s, {Rate(recent.ConnectionsPerSecond)} connections/s, in {Size(recent.BytesReceivedPerSecond)}/s, out {Size(recent.BytesSentPerSecond)}/s"));
+        Add(Number($"requests     {requests.Active:N0} active, {requests.Queued:N0} queued, {requests.Total:N0} total, {rejected:N0} rejected, {aborted:N0} aborted"));
+        Add(Number($"connections  {connections.Active:N0} open, {connections.Total:N0} total, {refused:N0} rejected, {errors:N0} protocol errors"));
+        Add($"rates        {Rate(rates.Requests)} requests/s, {Rate(rates.Connections)} connections/s, in {Size(rates.BytesReceived)}/s, out {Size(rates.BytesSent)}/s");
         Add($"latency      p50 {Latency(recent.P50)}, p90 {Latency(recent.P90)}, p99 {Latency(recent.P99)}, max {Latency(recent.Max)}");
-        Add($"process      {Size(resources.ResidentMemory)}, {resources.Descriptors?.ToString("N0", CultureInfo.InvariantCulture) ?? "?"} descriptors, {resources.PoolThreads} threads of the pool, {resources.PoolWaiting} waiting for one");
+        Add($"process      {Size(resources.ResidentMemory)}, {descriptors} descriptors, {resources.PoolThreads} pool threads, {resources.PoolWaiting} waiting for one");
         foreach (var limit in status.Limits.Where(static limit => limit.Part >= 0.8))
             Add(Number($"limit        {limit.Name}: {limit.Used:N0} of {limit.Limit}"), console.Yellow);
     }
@@ -106,13 +106,14 @@ internal sealed class TopPicture(StatusSnapshot status, ToolConsole console, int
         Add("");
         if (status.ActiveRequests.Count == 0)
         {
-            Add("no request is under way");
+            Add("no active requests");
             return;
         }
 
-        var rows = status.ActiveRequests.OrderByDescending(static request => request.Age).Select(request => new[]
+        var rows = Sort().Select(static request => new[]
         {
-            Age(request.Age), request.State, Size(request.BytesRead), Size(request.BytesWritten), request.Client ?? "-", PlainText.Line($"{request.Method} {request.Path}"),
+            Age(request.Age), request.State, Size(request.BytesRead), Size(request.BytesWritten), request.Client ?? "-",
+                PlainText.Line($"{request.Method} {request.Path}"),
         }).Prepend(["AGE", "STATE", "IN", "OUT", "CLIENT", "REQUEST"]).ToList();
         bool[] isRight = [true, false, true, true, false, false];
         int[] most = [8, width < int.MaxValue ? MaxState : width, 9, 9, width >= WidthOfLongClients ? width : MaxClient, width];
@@ -125,13 +126,21 @@ internal sealed class TopPicture(StatusSnapshot status, ToolConsole console, int
         }
     }
 
+    private IEnumerable<RequestStatus> Sort() => order switch
+    {
+        TopOrder.In => status.ActiveRequests.OrderByDescending(static request => request.BytesRead),
+        TopOrder.Out => status.ActiveRequests.OrderByDescending(static request => request.BytesWritten),
+        TopOrder.State => status.ActiveRequests.OrderBy(static request => request.State, StringComparer.Ordinal),
+        TopOrder.Client => status.ActiveRequests.OrderBy(static request => request.Client, StringComparer.Ordinal),
+        TopOrder.Path => status.ActiveRequests.OrderBy(static request => request.Path, StringComparer.Ordinal),
+        _ => status.ActiveRequests.OrderByDescending(static request => request.Age),
+    };
+
     private static string Cut(string text, int length) => text.Length <= length ? text : text[..Math.Max(length - 1, 1)] + "…";
 
     private string Cut(string text) => Cut(text, width);
 
-    /// <param name="text">The line.</param>
-    /// <param name="colour">Colours its beginning.</param>
-    /// <param name="coloured">How much of it.</param>
+    /// <summary>Adds a line whose beginning is coloured.</summary>
     private void Add(string text, Func<string, string>? colour = null, int coloured = int.MaxValue)
     {
         var line = Cut(PlainText.Line(text));

@@ -1,4 +1,3 @@
-using System.Net.Sockets;
 using System.Text.Json;
 using FastCgi.AspNetCore.Status;
 using FastCgi.Client;
@@ -9,7 +8,7 @@ namespace FastCgi.Tool.Commands.Top;
 /// <summary>One run of <c>top</c>.</summary>
 internal sealed class TopRun(ToolConsole console, TopSettings settings)
 {
-    // What the server itself looks at in a second does not change much faster.
+    // The server samples itself every second.
     private static readonly TimeSpan s_interval = TimeSpan.FromSeconds(2);
 
     public async Task<int> RunAsync(CancellationToken cancellationToken)
@@ -21,18 +20,16 @@ internal sealed class TopRun(ToolConsole console, TopSettings settings)
         LiveScreen? screen = null;
         try
         {
-            while (true)
+            for (StatusSnapshot? before = null; ;)
             {
-                var (code, text, status) = await LookAsync(client, uri, cancellationToken);
-                if (status is null)
-                    return Fail(code, text, ref screen);
-
-                // Only when there is something to show: what goes wrong at once stands where it was asked for.
+                var (text, status) = await ReadAsync(client, uri, cancellationToken);
+                // An error at the start leaves the screen alone.
                 screen ??= settings.IsOnce || settings.IsJson ? null : new LiveScreen(console);
-                Show(text, status, screen);
+                Show(text, status, TopRates.Create(before, status), screen);
                 if (settings.IsOnce)
-                    return code;
+                    return ExitCode.Ok;
 
+                before = status;
                 await Task.Delay(s_interval, cancellationToken);
             }
         }
@@ -40,31 +37,10 @@ internal sealed class TopRun(ToolConsole console, TopSettings settings)
         {
             return ExitCode.Ok;
         }
-        catch (OperationCanceledException)
-        {
-            return Fail(ExitCode.Failure, $"{settings.Target}: there was no answer in time.", ref screen);
-        }
-        catch (Exception exception) when (exception is HttpRequestException or SocketException)
-        {
-            var isUnreached = exception is SocketException || exception.InnerException is SocketException;
-            return Fail(isUnreached ? ExitCode.CannotConnect : ExitCode.Failure, $"{settings.Target}: {(exception.InnerException ?? exception).Message}", ref screen);
-        }
-        catch (Exception exception) when (exception is IOException or JsonException)
-        {
-            return Fail(ExitCode.Failure, $"{settings.Target}: {exception.Message}", ref screen);
-        }
         finally
         {
             screen?.Dispose();
         }
-    }
-
-    /// <summary>Says why there is nothing to show, on the screen that stays.</summary>
-    private int Fail(int code, string message, ref LiveScreen? screen)
-    {
-        screen?.Dispose();
-        screen = null;
-        return console.Fail(code, message, settings.IsJson);
     }
 
     private Uri GetUri(bool isUrl)
@@ -73,22 +49,46 @@ internal sealed class TopRun(ToolConsole console, TopSettings settings)
         return new Uri(text + (text.Contains('?', StringComparison.Ordinal) ? "&" : "?") + "format=json");
     }
 
-    /// <returns>The text of the status and what it says; without it, the code to end with, and why.</returns>
-    private async Task<(int Code, string Text, StatusSnapshot? Status)> LookAsync(HttpClient client, Uri uri, CancellationToken cancellationToken)
+    private async Task<(string Text, StatusSnapshot Status)> ReadAsync(HttpClient client, Uri uri, CancellationToken cancellationToken)
     {
-        using var response = await client.GetAsync(uri, cancellationToken);
-        if (!response.IsSuccessStatusCode)
-            return (ExitCode.Failure, $"{uri.AbsolutePath} of {settings.Target} is answered with {(int)response.StatusCode}: map the status with MapFastCgiStatus(), and outside Development add RequireAuthorization() or AllowAnonymous().", null);
+        try
+        {
+            using var response = await client.GetAsync(uri, cancellationToken);
+            if (!response.IsSuccessStatusCode)
+            {
+                throw NoStatus(
+                    uri, $"is answered with {(int)response.StatusCode}. Map the status with MapFastCgiStatus(); outside Development, add RequireAuthorization() or AllowAnonymous().");
+            }
 
-        var text = await response.Content.ReadAsStringAsync(cancellationToken);
-        return (ExitCode.Ok, text, StatusReader.Read(text));
+            if (response.Content.Headers.ContentType?.MediaType is var type && type is not "application/json")
+                throw NoStatus(uri, $"is {type ?? "a response without a type"}, not the status of FastCgi.AspNetCore. Set --path to the path of MapFastCgiStatus().");
+
+            var text = await response.Content.ReadAsStringAsync(cancellationToken);
+            return (text, StatusReader.Read(text));
+        }
+        catch (JsonException)
+        {
+            throw NoStatus(uri, "is JSON, but not the status of FastCgi.AspNetCore. Set --path to the path of MapFastCgiStatus().");
+        }
+        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
+        {
+            throw new ToolException(ExitCode.Failure, $"{settings.Target}: no response in time.");
+        }
+        catch (HttpRequestException exception)
+        {
+            var isConnected = exception.InnerException is not System.Net.Sockets.SocketException;
+            throw new ToolException(isConnected ? ExitCode.Failure : ExitCode.CannotRun,
+                $"{settings.Target}: {(exception.InnerException ?? exception).Message}");
+        }
     }
 
-    private void Show(string text, StatusSnapshot status, LiveScreen? screen)
+    private ToolException NoStatus(Uri uri, string why) => new(ExitCode.Failure, $"{uri.AbsolutePath} of {settings.Target} {why}");
+
+    private void Show(string text, StatusSnapshot status, TopRates rates, LiveScreen? screen)
     {
         if (screen is not null)
         {
-            screen.Show((width, height) => new TopPicture(status, console, width).Draw(height));
+            screen.Show((width, height) => new TopPicture(status, rates, settings.Order, console, width).Draw(height));
             return;
         }
 
@@ -99,10 +99,28 @@ internal sealed class TopRun(ToolConsole console, TopSettings settings)
         }
         else
         {
-            foreach (var line in new TopPicture(status, console, console.Width).Draw(int.MaxValue))
+            foreach (var line in new TopPicture(status, rates, settings.Order, console, console.Width).Draw(int.MaxValue))
                 console.Out.WriteLine(line);
         }
 
         console.Out.Flush();
+    }
+}
+
+/// <summary>Rates per second.</summary>
+internal sealed record TopRates(double Requests, double Connections, double BytesReceived, double BytesSent)
+{
+    /// <summary>The rates between two samples, or those of the last minute if there is one sample or the server was restarted.</summary>
+    public static TopRates Create(StatusSnapshot? before, StatusSnapshot now)
+    {
+        var seconds = before?.StartedAt == now.StartedAt ? now.Uptime - before.Uptime : 0;
+        if (before is null || seconds <= 0)
+            return new TopRates(now.Recent.RequestsPerSecond, now.Recent.ConnectionsPerSecond, now.Recent.BytesReceivedPerSecond,
+                now.Recent.BytesSentPerSecond);
+
+        var (first, last) = (before.Connections, now.Connections);
+        return new TopRates(
+            (now.Requests.Total - before.Requests.Total) / seconds, (last.Total - first.Total) / seconds,
+            (last.BytesReceived - first.BytesReceived) / seconds, (last.BytesSent - first.BytesSent) / seconds);
     }
 }

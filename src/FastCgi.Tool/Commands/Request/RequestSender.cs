@@ -1,0 +1,113 @@
+using System.Globalization;
+using System.Net;
+using System.Text;
+using FastCgi.Client;
+using FastCgi.Client.Cgi;
+using FastCgi.Tool.Terminal;
+
+namespace FastCgi.Tool.Commands.Request;
+
+/// <summary>Creates and sends the request, and follows redirects.</summary>
+/// <param name="client">The client.</param>
+/// <param name="settings">The command line.</param>
+/// <param name="verbose">Where parameters are shown; <see langword="null"/> for nowhere.</param>
+internal sealed class RequestSender(FastCgiClient client, RequestSettings settings, ToolConsole? verbose) : IDisposable
+{
+    private const int MostRedirects = 20;
+
+    private static readonly string[] s_own = ["Host", "User-Agent", "Accept", "Content-Type", "Content-Length"];
+
+    private readonly List<Stream> _streams = [];
+    private bool _isInputRead;
+
+    /// <summary>The parameters of the last request, without secrets.</summary>
+    public IReadOnlyList<(string Name, string Value)> ShownParameters { get; private set; } = [];
+
+    public async Task<FastCgiResponseMessage> SendAsync(CancellationToken cancellationToken)
+    {
+        var (method, url, hasBody) = (settings.Method, settings.Url, settings.Data is not null);
+        for (var redirects = 0; ; redirects++)
+        {
+            CloseStreams();
+            var response = await client.SendAsync(Create(method, url, hasBody), cancellationToken);
+            if (!settings.FollowsRedirects || response.StatusCode is not (301 or 302 or 303 or 307 or 308)
+                || !response.TryGetHeader("Location", out var location))
+                return response;
+
+            await response.DisposeAsync();
+            if (redirects == MostRedirects)
+                throw new ToolException(ExitCode.Failure, $"More than {MostRedirects} redirects, the last one to {location}.");
+            if (!Uri.TryCreate(new Uri(url.StartsWith('/') ? "http://localhost" + url : url), location, out var next) || next.Scheme is not ("http" or "https"))
+                throw new ToolException(ExitCode.Failure, $"The redirect to '{location}' cannot be followed.");
+
+            url = next.AbsoluteUri;
+            verbose?.Error.WriteLine(PlainText.Line($"* {response.StatusCode}, redirected to {url}"));
+            if (response.StatusCode == 303 || (response.StatusCode is 301 or 302 && method == "POST"))
+                (method, hasBody) = (method == "HEAD" ? method : "GET", false);
+        }
+    }
+
+    public void Dispose() => CloseStreams();
+
+    private void CloseStreams()
+    {
+        _streams.ForEach(static stream => stream.Dispose());
+        _streams.Clear();
+    }
+
+    private FastCgiRequestMessage Create(string method, string url, bool hasBody)
+    {
+        var target = RequestTarget.TryParse(url)!;
+        var body = hasBody ? Keep(OpenData()) : null;
+        var filtered = settings.FilterFile is { } file ? (FileStream)Keep(File.OpenRead(file)) : null;
+        var request = new FastCgiRequestMessage { Role = settings.Role, Body = body, Data = filtered };
+        var contentType = Find("Content-Type") ?? (body is null ? "" : "application/x-www-form-urlencoded");
+        var contentLength = Find("Content-Length") ?? (body is { CanSeek: true } ? Text(body.Length) : "");
+        HttpParameters.AddTarget(request.Parameters, method, target.PathAndQuery, contentType, contentLength);
+        var local = new IPEndPoint(IPAddress.Loopback, target.Port);
+        HttpParameters.AddConnection(request.Parameters, target.Scheme, "HTTP/1.1", new IPEndPoint(IPAddress.Loopback, 0), local, target.Host);
+        request.Parameters.Add("HTTP_HOST", Find("Host") ?? target.HostAndPort);
+        request.Parameters.Add("HTTP_USER_AGENT", Find("User-Agent") ?? "fastcgi-request");
+        request.Parameters.Add("HTTP_ACCEPT", Find("Accept") ?? "*/*");
+        foreach (var (name, value) in settings.Headers.Where(static header => !s_own.Contains(header.Name, StringComparer.OrdinalIgnoreCase)))
+            request.Parameters.Add(HttpParameters.ToParameterName(name), value.Trim());
+        if (filtered is not null)
+        {
+            request.Parameters.Add("FCGI_DATA_LENGTH", Text(filtered.Length));
+            request.Parameters.Add("FCGI_DATA_LAST_MOD", Text(new DateTimeOffset(File.GetLastWriteTimeUtc(filtered.Name)).ToUnixTimeSeconds()));
+        }
+
+        foreach (var (name, value) in settings.Parameters)
+            request.Parameters[name] = value;
+        ShownParameters = [.. request.Parameters.Select(parameter => (parameter.Name, Secrets.Show(parameter.Name, parameter.Value, settings.ShowsSecrets)))];
+        foreach (var (name, value) in ShownParameters)
+            verbose?.Error.WriteLine(PlainText.Line($"* {name}={value}"));
+        return request;
+    }
+
+    private static string Text(long number) => number.ToString(CultureInfo.InvariantCulture);
+
+    private string? Find(string name) => settings.Headers.LastOrDefault(header => header.Name.Equals(name, StringComparison.OrdinalIgnoreCase)).Value?.Trim();
+
+    private Stream Keep(Stream stream)
+    {
+        _streams.Add(stream);
+        return stream;
+    }
+
+    private Stream OpenData()
+    {
+        switch (settings.Data!)
+        {
+            case "@-" when _isInputRead:
+                throw new ToolException(ExitCode.Usage, "Standard input can be sent only once. Write it to a file, and use -d @FILE.");
+            case "@-":
+                _isInputRead = true;
+                return Console.OpenStandardInput();
+            case ['@', .. var file]:
+                return File.OpenRead(file);
+            default:
+                return new MemoryStream(Encoding.UTF8.GetBytes(settings.Data!));
+        }
+    }
+}
