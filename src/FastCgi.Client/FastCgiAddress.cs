@@ -29,6 +29,9 @@ public sealed class FastCgiAddress
 
     internal bool IsUnix => EndPoint is UnixDomainSocketEndPoint;
 
+    /// <summary>Whether it names a file that does not exist.</summary>
+    internal bool IsMissing => EndPoint is UnixDomainSocketEndPoint && EndPoint.ToString() is ['/', ..] path && !File.Exists(path);
+
     /// <summary>Reads an address.</summary>
     /// <param name="address">One of the forms above.</param>
     /// <exception cref="FormatException">It has none of them.</exception>

@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using FastCgi.Client.Connections;
+using FastCgi.Client.Streams;
 
 namespace FastCgi.Client;
 
@@ -53,11 +54,43 @@ public sealed class FastCgiClient : IDisposable
     public async Task<FastCgiResponseMessage> SendAsync(FastCgiRequestMessage request, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(request);
+        var sending = Task.CompletedTask;
+        var buffer = new BodyBuffer();
+        try
+        {
+            request = await DeclareLengthAsync(request, buffer, cancellationToken).ConfigureAwait(false);
+            return await TrySendAsync(request, exchange => sending = exchange.Sending, cancellationToken).ConfigureAwait(false);
+        }
+        finally
+        {
+            // The answer may come before the whole body has been sent.
+            _ = sending.ContinueWith(_ => buffer.Dispose(), TaskScheduler.Default);
+        }
+    }
+
+    /// <summary>Adds CONTENT_LENGTH for a body that has none; without it, most applications read an empty one.</summary>
+    private async Task<FastCgiRequestMessage> DeclareLengthAsync(FastCgiRequestMessage request, BodyBuffer buffer, CancellationToken cancellationToken)
+    {
+        if (request.BodySource is not { } body || !string.IsNullOrEmpty(request.Parameters["CONTENT_LENGTH"]))
+            return request;
+        if (body.Length is { } length)
+            return request.WithBody(body, length);
+        if (_options.StreamsBodiesOfUnknownLength)
+            return request;
+
+        await body.WriteToAsync(buffer, cancellationToken).ConfigureAwait(false);
+        buffer.Content.Position = 0;
+        return request.WithBody(new StreamSource(buffer.Content), buffer.Content.Length);
+    }
+
+    private async Task<FastCgiResponseMessage> TrySendAsync(FastCgiRequestMessage request, Action<Exchange> begun, CancellationToken cancellationToken)
+    {
         for (var attempt = 1; ; attempt++)
         {
             cancellationToken.ThrowIfCancellationRequested();
             var (connection, isShared) = await _pool.AcquireAsync(cancellationToken).ConfigureAwait(false);
             var exchange = connection.Begin(request, isShared);
+            begun(exchange);
             try
             {
                 return await exchange.ReadHeadAsync(cancellationToken).ConfigureAwait(false);

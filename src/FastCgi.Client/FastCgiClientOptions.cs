@@ -30,8 +30,11 @@ public sealed class FastCgiClientOptions
     /// <summary>Whether the application is asked before requests share a connection. Default <see cref="FastCgiMultiplexing.Ask"/>. It matters only with more than one request for a connection.</summary>
     public FastCgiMultiplexing Multiplexing { get; set; }
 
-    /// <summary>Whether connections are kept for the next request (FCGI_KEEP_CONN). Default <see langword="true"/>.</summary>
-    public bool KeepConnections { get; set; } = true;
+    /// <summary>
+    /// Gets or sets whether connections are kept for the next request (FCGI_KEEP_CONN). Default <see langword="null"/>: only if the application
+    /// answers FCGI_GET_VALUES with FCGI_MPXS_CONNS=1. Each process of php-fpm, for example, serves one connection at a time: an idle one blocks it.
+    /// </summary>
+    public bool? KeepConnections { get; set; }
 
     /// <summary>How long a connection is kept without a request. Default one minute, as for <see cref="SocketsHttpHandler"/>.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is not positive or more than 49 days, and not <see cref="Timeout.InfiniteTimeSpan"/>.</exception>
@@ -40,6 +43,20 @@ public sealed class FastCgiClientOptions
         get;
         set => field = PositiveOrInfinite(value);
     } = TimeSpan.FromMinutes(1);
+
+    /// <summary>Gets or sets how long a connection is used, as for <see cref="SocketsHttpHandler"/>: an older one takes no further requests. Default: no limit.</summary>
+    /// <exception cref="ArgumentOutOfRangeException">The value is negative or more than 49 days, and not <see cref="Timeout.InfiniteTimeSpan"/>.</exception>
+    public TimeSpan PooledConnectionLifetime
+    {
+        get;
+        set => field = value == TimeSpan.Zero ? value : PositiveOrInfinite(value);
+    } = Timeout.InfiniteTimeSpan;
+
+    /// <summary>
+    /// Gets or sets whether a body without CONTENT_LENGTH is sent as it is read. Default <see langword="false"/>: most applications read no further than
+    /// CONTENT_LENGTH, so such a body is buffered first, up to 64 KiB in memory and more in a temporary file.
+    /// </summary>
+    public bool StreamsBodiesOfUnknownLength { get; set; }
 
     /// <summary>How long a connection may take to be made. Default 60 seconds, as nginx's <c>fastcgi_connect_timeout</c>.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is not positive or more than 49 days, and not <see cref="Timeout.InfiniteTimeSpan"/>.</exception>
@@ -95,7 +112,7 @@ public sealed class FastCgiClientOptions
 /// <summary>When requests share a connection.</summary>
 public enum FastCgiMultiplexing
 {
-    /// <summary>If the application answers FCGI_GET_VALUES with FCGI_MPXS_CONNS=1. The first connection asks; one that does not answer within a second cannot.</summary>
+    /// <summary>If the application answers FCGI_GET_VALUES with FCGI_MPXS_CONNS=1. It is asked after its first answer, and has a second to reply.</summary>
     Ask,
 
     /// <summary>Always: the application is known to allow it.</summary>

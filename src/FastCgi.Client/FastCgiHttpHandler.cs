@@ -6,8 +6,9 @@ using FastCgi.Client.Streams;
 namespace FastCgi.Client;
 
 /// <summary>
-/// Lets <see cref="HttpClient"/> speak FastCGI: the parameters are those of nginx's <c>fastcgi_params</c>, and both bodies stream. The host of the
-/// URL goes into parameters only; the connection goes to the address of the handler. It follows no redirects, keeps no cookies and decompresses nothing.
+/// Lets <see cref="HttpClient"/> speak FastCGI. The parameters are those of nginx's <c>fastcgi_params</c>. Both bodies stream; a request body of unknown
+/// length is buffered first. The host of the URL goes into parameters only; the connection goes to the address of the handler. It follows no redirects,
+/// keeps no cookies and decompresses nothing.
 /// </summary>
 public sealed class FastCgiHttpHandler : HttpMessageHandler
 {
@@ -54,7 +55,7 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         }
         catch (SocketException exception)
         {
-            throw new HttpRequestException(HttpRequestError.ConnectionError, $"No connection to {_client.Address}: {exception.Message}", exception);
+            throw new HttpRequestException(HttpRequestError.ConnectionError, exception.Message, exception);
         }
         catch (FastCgiProtocolException exception)
         {
@@ -65,6 +66,10 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         _ = ReportAsync(request, response);
         return ToMessage(request, response);
     }
+
+    /// <inheritdoc/>
+    protected override HttpResponseMessage Send(HttpRequestMessage request, CancellationToken cancellationToken)
+        => Task.Run(() => SendAsync(request, cancellationToken), cancellationToken).GetAwaiter().GetResult();
 
     /// <inheritdoc/>
     protected override void Dispose(bool disposing)

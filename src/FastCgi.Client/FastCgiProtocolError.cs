@@ -23,4 +23,7 @@ public enum FastCgiProtocolError
 
     /// <summary>The body has more bytes than its Content-Length.</summary>
     BodyTooLong,
+
+    /// <summary>The body of the request has another length than its CONTENT_LENGTH.</summary>
+    RequestBodyLength,
 }

@@ -1,6 +1,6 @@
 namespace FastCgi.Client;
 
-/// <summary>An answer that is malformed, or that ended too early. Nothing of it can be trusted.</summary>
+/// <summary>The exception for an answer that is malformed or ended too early, or a request whose body has another length than declared.</summary>
 public sealed class FastCgiProtocolException : IOException
 {
     /// <summary>Creates the exception.</summary>
@@ -16,4 +16,9 @@ public sealed class FastCgiProtocolException : IOException
 
     /// <summary>How the request ended, if it did: a refused one has its protocolStatus here.</summary>
     public FastCgiCompletion? Completion { get; init; }
+
+    /// <inheritdoc/>
+    public override string Message => Address is null ? base.Message : $"{Address}: {base.Message}";
+
+    internal FastCgiAddress? Address { get; set; }
 }

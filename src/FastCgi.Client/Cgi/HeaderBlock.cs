@@ -99,7 +99,8 @@ internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnl
         return earlier is null || earlier == length ? length : throw Malformed("it has two different fields Content-Length");
     }
 
-    private static string Show(ReadOnlySpan<byte> line) => Show(Encoding.Latin1.GetString(line));
+    /// <summary>The beginning of what came, without control characters.</summary>
+    public static string Show(ReadOnlySpan<byte> line) => Show(Encoding.Latin1.GetString(line));
 
     private static string Show(string line)
     {

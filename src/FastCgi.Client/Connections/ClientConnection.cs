@@ -9,16 +9,20 @@ namespace FastCgi.Client.Connections;
 /// </summary>
 internal sealed partial class ClientConnection : IDisposable
 {
+    private const string UnsentText = "The connection was closed before the request was sent.";
+
     private readonly Socket _socket;
     private readonly ConnectionPool _pool;
     private readonly FastCgiClientOptions _options;
     private readonly int _number;
+    private readonly bool _persists;
+    private readonly long _created;
     private readonly SemaphoreSlim _sendLock = new(1);
     private readonly Lock _lock = new();
     private readonly Dictionary<ushort, Exchange> _exchanges = [];
     private readonly Dictionary<ushort, Exchange> _abandoned = [];
     private readonly ITimer _idleTimer;
-    private int _reserved;
+    private int _reserved = 1;
     private int _served;
     private ushort _lastId;
 
@@ -29,8 +33,16 @@ internal sealed partial class ClientConnection : IDisposable
     // Nothing more can be sent. What the application has answered can still be received.
     private volatile bool _isSendingLost;
 
-    public ClientConnection(Socket socket, ConnectionPool pool, FastCgiClientOptions options, int number)
+    /// <summary>Creates a connection with one slot taken.</summary>
+    /// <param name="socket">The connected socket.</param>
+    /// <param name="pool">The pool.</param>
+    /// <param name="options">The options of the client.</param>
+    /// <param name="number">The number, for traces.</param>
+    /// <param name="persists">Whether the application is asked to leave it open after a request (FCGI_KEEP_CONN).</param>
+    public ClientConnection(Socket socket, ConnectionPool pool, FastCgiClientOptions options, int number, bool persists)
     {
+        _persists = persists;
+        _created = options.TimeProvider.GetTimestamp();
         _socket = socket;
         _pool = pool;
         _options = options;
@@ -47,6 +59,11 @@ internal sealed partial class ClientConnection : IDisposable
         }
     }
 
+    public FastCgiAddress Address => _pool.Address;
+
+    private TimeSpan TimeLeft => _options.PooledConnectionLifetime == Timeout.InfiniteTimeSpan
+        ? TimeSpan.MaxValue : _options.PooledConnectionLifetime - _options.TimeProvider.GetElapsedTime(_created);
+
     /// <summary>Begins to receive.</summary>
     public void Start() => _ = ReceiveAsync();
 
@@ -56,7 +73,8 @@ internal sealed partial class ClientConnection : IDisposable
     {
         lock (_lock)
         {
-            if (_isClosing || _reserved >= capacity)
+            _isClosing |= TimeLeft <= TimeSpan.Zero;
+            if (_isClosing || !_persists || _reserved >= capacity)
                 return false;
 
             if (_reserved++ == 0)
@@ -71,8 +89,16 @@ internal sealed partial class ClientConnection : IDisposable
         lock (_lock)
         {
             if (--_reserved == 0 && !_isClosing)
-                _idleTimer.Change(_options.IdleTimeout, Timeout.InfiniteTimeSpan);
+                _idleTimer.Change(GetIdleTime(), Timeout.InfiniteTimeSpan);
         }
+    }
+
+    private TimeSpan GetIdleTime()
+    {
+        var left = TimeLeft;
+        if (_options.IdleTimeout != Timeout.InfiniteTimeSpan && _options.IdleTimeout < left)
+            return _options.IdleTimeout;
+        return left == TimeSpan.MaxValue ? Timeout.InfiniteTimeSpan : TimeSpan.FromTicks(Math.Max(left.Ticks, 0));
     }
 
     /// <summary>Begins a request, for which a slot is reserved.</summary>
@@ -91,9 +117,9 @@ internal sealed partial class ClientConnection : IDisposable
         }
 
         if (isClosing)
-            exchange.OnConnectionEnded(Unsent());
+            exchange.OnConnectionEnded(Closed(UnsentText));
         else
-            exchange.Sending = SendAsync(exchange, keepsConnection: isShared || _options.KeepConnections);
+            exchange.Sending = SendAsync(exchange);
         return exchange;
     }
 
@@ -181,7 +207,7 @@ internal sealed partial class ClientConnection : IDisposable
     }
 
     /// <summary>Closes the connection and ends what is on it.</summary>
-    public void Dispose() => Close(new FastCgiProtocolException(FastCgiProtocolError.ConnectionClosed, "The connection was closed."));
+    public void Dispose() => Close(Closed("The connection was closed."));
 
     private void Close(FastCgiProtocolException reason)
     {
@@ -198,17 +224,17 @@ internal sealed partial class ClientConnection : IDisposable
 
         _idleTimer.Dispose();
         _socket.Dispose();
-        FailValues(reason);
+        _values?.TrySetException(reason);
         foreach (var exchange in exchanges)
             exchange.OnConnectionEnded(reason);
         _pool.OnClosed(this);
     }
 
-    private async Task SendAsync(Exchange exchange, bool keepsConnection)
+    private async Task SendAsync(Exchange exchange)
     {
         try
         {
-            await exchange.Sender.SendAsync(keepsConnection).ConfigureAwait(false);
+            await exchange.Sender.SendAsync(_persists).ConfigureAwait(false);
         }
         catch (Exception) when (_isSendingLost || exchange.SendingToken.IsCancellationRequested)
         {
@@ -239,27 +265,28 @@ internal sealed partial class ClientConnection : IDisposable
             _exchanges.Remove(exchange.Id);
         }
 
-        exchange.OnConnectionEnded(Unsent());
+        exchange.OnConnectionEnded(Closed(UnsentText));
         Finish(exchange);
     }
 
-    private static FastCgiProtocolException Unsent() => new(FastCgiProtocolError.ConnectionClosed, "The connection was closed before the request was sent.");
+    private FastCgiProtocolException Closed(string why, Exception? inner = null) => new(FastCgiProtocolError.ConnectionClosed, why, inner) { Address = Address };
 
     /// <summary>Called when the input of a request has been sent and when its end has come; the second gives its slot back.</summary>
     private void Finish(Exchange exchange)
     {
-        if (exchange.FinishOne())
+        if (exchange.FinishOne() && !_pool.TryAsk(this))
             ReleaseSlot();
     }
 
-    private void ReleaseSlot()
+    /// <summary>Gives a slot back that a request or a question has used.</summary>
+    public void ReleaseSlot()
     {
         ReleaseUnused();
         bool isLast;
         lock (_lock)
         {
             // Those that are left are given up, it is not to be kept, or nothing can be sent on it.
-            isLast = _reserved == _abandoned.Count && (_isClosing || _reserved > 0 || !_options.KeepConnections);
+            isLast = _reserved == _abandoned.Count && (_isClosing || _reserved > 0 || TimeLeft <= TimeSpan.Zero || !_pool.KeepsConnections);
             _isClosing |= isLast;
         }
 

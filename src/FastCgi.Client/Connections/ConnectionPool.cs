@@ -13,25 +13,35 @@ internal readonly record struct ConnectionSlot(ClientConnection Connection, bool
 /// <summary>The connections to one address, and who waits for one.</summary>
 internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOptions options) : IDisposable
 {
-    // An application that knows the question answers at once. Some that do not leave it unanswered.
+    // An application that knows FCGI_GET_VALUES answers at once. Some others never answer.
     private static readonly TimeSpan s_valuesTimeout = TimeSpan.FromSeconds(1);
+    private static readonly TimeSpan s_connectPause = TimeSpan.FromMilliseconds(10);
 
     private readonly Lock _lock = new();
 
     // The one that was used last is at the end, and is taken first, so that the others become idle.
     private readonly List<ClientConnection> _connections = [];
     private readonly Queue<TaskCompletionSource<ConnectionSlot?>> _waiting = new();
-    private readonly SemaphoreSlim _askLock = new(1);
 
-    // Those that are not of the pool: only Dispose comes to them.
+    // Not shared with requests; tracked only so that Dispose closes them.
     private readonly HashSet<ClientConnection> _alone = [];
     private readonly CancellationTokenSource _disposal = new();
     private int _connecting;
     private int _lastNumber;
-    private int? _capacity = options.MaxRequestsPerConnection == 1 || options.Multiplexing == FastCgiMultiplexing.Never ? 1
-        : options.Multiplexing == FastCgiMultiplexing.Always ? options.MaxRequestsPerConnection : null;
+    private int _capacity = options.Multiplexing == FastCgiMultiplexing.Always ? options.MaxRequestsPerConnection : 1;
+    private volatile bool _keepsConnections = options.KeepConnections ?? options.Multiplexing == FastCgiMultiplexing.Always;
 
+    // The application is asked after the first answer, on the same connection: a question never delays a request.
+    private bool _mustAsk = options.Multiplexing != FastCgiMultiplexing.Always
+        && (options.KeepConnections is null || (options.Multiplexing == FastCgiMultiplexing.Ask && options.MaxRequestsPerConnection > 1));
+
+    private ClientConnection? _asking;
     private bool _isDisposed;
+
+    public FastCgiAddress Address => address;
+
+    /// <summary>Whether connections stay open without a request.</summary>
+    public bool KeepsConnections => _keepsConnections;
 
     /// <summary>Takes a slot of a connection; waits for one if there are as many as there may be.</summary>
     public async Task<ConnectionSlot> AcquireAsync(CancellationToken cancellationToken)
@@ -68,19 +78,23 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
     /// <summary>Makes a connection that is not of the pool and not kept; a slot of it is taken.</summary>
     public async Task<ClientConnection> OpenAloneAsync(CancellationToken cancellationToken)
     {
-        var connection = await WhileInUseAsync(StartAsync, cancellationToken).ConfigureAwait(false);
+        var socket = await WhileInUseAsync(ConnectAsync, cancellationToken).ConfigureAwait(false);
+        return Start(socket, isPooled: false).Connection;
+    }
+
+    /// <summary>Asks whether the application serves several requests at a time, if this connection is the one to ask on. The question takes over the slot.</summary>
+    public bool TryAsk(ClientConnection connection)
+    {
         lock (_lock)
         {
-            if (!_isDisposed)
-            {
-                if (!connection.IsClosing)
-                    _alone.Add(connection);
-                return connection;
-            }
+            if (!_mustAsk || _asking != connection || connection.IsClosing)
+                return false;
+
+            _mustAsk = false;
         }
 
-        connection.Dispose();
-        throw new ObjectDisposedException(nameof(FastCgiClient));
+        _ = AskAsync(connection);
+        return true;
     }
 
     /// <summary>The application has refused a second request on a connection.</summary>
@@ -106,6 +120,8 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         {
             _connections.Remove(connection);
             _alone.Remove(connection);
+            if (_asking == connection)
+                _asking = null;
             GiveToWaiting();
         }
     }
@@ -132,11 +148,10 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
 
     private ConnectionSlot? TryTakeSlot()
     {
-        var capacity = _capacity ?? 1;
         for (var i = _connections.Count - 1; i >= 0; i--)
         {
-            if (_connections[i].TryReserve(capacity))
-                return new ConnectionSlot(_connections[i], IsShared: capacity > 1);
+            if (_connections[i].TryReserve(_capacity))
+                return new ConnectionSlot(_connections[i], IsShared: _capacity > 1);
         }
 
         return null;
@@ -178,7 +193,8 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
     {
         try
         {
-            return await WhileInUseAsync(OpenAndAskAsync, cancellationToken).ConfigureAwait(false);
+            var socket = await WhileInUseAsync(ConnectAsync, cancellationToken).ConfigureAwait(false);
+            return Start(socket, isPooled: true);
         }
         catch
         {
@@ -210,112 +226,109 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         }
     }
 
-    private async Task<ClientConnection> StartAsync(CancellationToken cancellationToken)
+    private ConnectionSlot Start(Socket socket, bool isPooled)
     {
-        var connection = Create(await ConnectAsync(cancellationToken).ConfigureAwait(false));
-        connection.TryReserve(1);
-        connection.Start();
-        return connection;
-    }
-
-    private async Task<ConnectionSlot> OpenAndAskAsync(CancellationToken cancellationToken)
-    {
-        var connection = await StartAsync(cancellationToken).ConfigureAwait(false);
-        try
-        {
-            return await AskAsync(connection, cancellationToken).ConfigureAwait(false);
-        }
-        catch
-        {
-            connection.Dispose();
-            throw;
-        }
-    }
-
-    /// <summary>Asks once whether requests may share connections, and adds the connection, or another if it did not survive the question.</summary>
-    private async Task<ConnectionSlot> AskAsync(ClientConnection connection, CancellationToken cancellationToken)
-    {
-        await _askLock.WaitAsync(cancellationToken).ConfigureAwait(false);
-        try
-        {
-            if (_capacity is null)
-            {
-                var capacity = await GetCapacityAsync(connection, cancellationToken).ConfigureAwait(false);
-                if (capacity is null)
-                {
-                    connection.Dispose();
-                    connection = await StartAsync(cancellationToken).ConfigureAwait(false);
-                }
-
-                lock (_lock)
-                    _capacity = capacity ?? 1;
-            }
-        }
-        finally
-        {
-            _askLock.Release();
-        }
-
+        ClientConnection connection;
+        bool isShared;
         lock (_lock)
         {
-            if (!_isDisposed)
+            if (_isDisposed)
+            {
+                socket.Dispose();
+                throw new ObjectDisposedException(nameof(FastCgiClient));
+            }
+
+            isShared = _capacity > 1;
+            var asks = isPooled && _mustAsk && _asking is null;
+            var persists = options.PooledConnectionLifetime != TimeSpan.Zero && (asks || _keepsConnections || isShared);
+            connection = new ClientConnection(socket, this, options, ++_lastNumber, persists);
+            if (asks)
+                _asking = connection;
+            if (isPooled)
             {
                 _connecting--;
-                // One that was closed meanwhile is told of to nobody again, and would keep its room for ever.
-                if (!connection.IsClosing)
-                    _connections.Add(connection);
+                _connections.Add(connection);
                 GiveToWaiting();
-                return new ConnectionSlot(connection, IsShared: _capacity > 1);
+            }
+            else
+            {
+                _alone.Add(connection);
             }
         }
 
-        connection.Dispose();
-        throw new ObjectDisposedException(nameof(FastCgiClient));
+        connection.Start();
+        return new ConnectionSlot(connection, isShared);
     }
 
-    /// <returns>How many requests a connection may carry; <see langword="null"/> if the application did not answer, so that the connection is of no use.</returns>
-    private async Task<int?> GetCapacityAsync(ClientConnection connection, CancellationToken cancellationToken)
+    private async Task AskAsync(ClientConnection connection)
     {
-        using var time = new CancellationTokenSource(s_valuesTimeout, options.TimeProvider);
-        using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, time.Token);
+        using var timeout = new CancellationTokenSource(s_valuesTimeout, options.TimeProvider);
         try
         {
             var values = await connection.GetValuesAsync(
                 [Name(ProtocolConstants.MultiplexesConnectionsName), Name(ProtocolConstants.MaxRequestsName)], timeout.Token).ConfigureAwait(false);
-            if (values.GetValueOrDefault(Name(ProtocolConstants.MultiplexesConnectionsName)) != "1")
-                return 1;
-
-            var text = values.GetValueOrDefault(Name(ProtocolConstants.MaxRequestsName));
-            return int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out var most) && most > 0
-                ? Math.Min(most, options.MaxRequestsPerConnection)
-                : options.MaxRequestsPerConnection;
+            if (values.GetValueOrDefault(Name(ProtocolConstants.MultiplexesConnectionsName)) == "1")
+                SetServesSeveral(values.GetValueOrDefault(Name(ProtocolConstants.MaxRequestsName)));
         }
-        catch (Exception exception) when (!cancellationToken.IsCancellationRequested && exception is OperationCanceledException or FastCgiProtocolException or SocketException or ObjectDisposedException)
+        catch (Exception exception) when (exception is OperationCanceledException or FastCgiProtocolException)
         {
-            return null;
+            connection.Dispose();
+        }
+
+        connection.ReleaseSlot();
+    }
+
+    private void SetServesSeveral(string? maxRequests)
+    {
+        lock (_lock)
+        {
+            _keepsConnections = options.KeepConnections ?? true;
+            if (options.Multiplexing == FastCgiMultiplexing.Ask)
+                _capacity = int.TryParse(maxRequests, NumberStyles.None, CultureInfo.InvariantCulture, out var most) && most > 0 ? Math.Min(most, options.MaxRequestsPerConnection) : options.MaxRequestsPerConnection;
         }
     }
 
     private static string Name(ReadOnlySpan<byte> name) => Encoding.ASCII.GetString(name);
 
-    private ClientConnection Create(Socket socket) => new(socket, this, options, Interlocked.Increment(ref _lastNumber));
-
     private async Task<Socket> ConnectAsync(CancellationToken cancellationToken)
     {
-        var socket = address.IsUnix
-            ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
-            : new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
         using var time = new CancellationTokenSource(options.ConnectTimeout, options.TimeProvider);
         using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, time.Token);
         try
         {
-            await socket.ConnectAsync(address.EndPoint, timeout.Token).ConfigureAwait(false);
-            return socket;
+            while (true)
+            {
+                if (await TryConnectAsync(timeout.Token).ConfigureAwait(false) is { } socket)
+                    return socket;
+
+                await Task.Delay(s_connectPause, options.TimeProvider, timeout.Token).ConfigureAwait(false);
+            }
         }
         catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
         {
-            socket.Dispose();
             throw new SocketException((int)SocketError.TimedOut, string.Create(CultureInfo.InvariantCulture, $"{address} did not accept a connection within {options.ConnectTimeout.TotalSeconds} s."));
+        }
+        catch (SocketException exception)
+        {
+            throw new SocketException((int)exception.SocketErrorCode, Explain(exception));
+        }
+    }
+
+    /// <returns><see langword="null"/> if the listener's queue is full: TCP retries then, a unix socket does not.</returns>
+    private async Task<Socket?> TryConnectAsync(CancellationToken cancellationToken)
+    {
+        var socket = address.IsUnix
+            ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
+            : new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+        try
+        {
+            await socket.ConnectAsync(address.EndPoint, cancellationToken).ConfigureAwait(false);
+            return socket;
+        }
+        catch (SocketException exception) when (exception.SocketErrorCode == SocketError.WouldBlock)
+        {
+            socket.Dispose();
+            return null;
         }
         catch
         {
@@ -323,4 +336,13 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
             throw;
         }
     }
+
+    private string Explain(SocketException exception) => exception.SocketErrorCode switch
+    {
+        SocketError.AccessDenied => $"Permission denied: user {Environment.UserName} may not connect to {address}.",
+        SocketError.ConnectionRefused => $"{address} refused the connection: no process listens there.",
+        SocketError.HostNotFound or SocketError.NoData or SocketError.TryAgain => $"The host of {address} cannot be resolved: {exception.Message}.",
+        _ when address.IsMissing => $"{address}: no such socket.",
+        _ => $"No connection to {address}: {exception.Message}.",
+    };
 }

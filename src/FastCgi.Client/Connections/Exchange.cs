@@ -122,6 +122,8 @@ internal sealed class Exchange
             _failure = reason;
         }
 
+        (reason as FastCgiProtocolException)?.Address = _connection.Address;
+
         _completion.TrySetException(reason);
         Output.CancelPendingRead();
         _stdout.Writer.CancelPendingFlush();
@@ -188,7 +190,7 @@ internal sealed class Exchange
         // A failed program that has not closed its output has not written all of it.
         EndStdout(appStatus == 0 ? null : new FastCgiProtocolException(
             FastCgiProtocolError.BodyTooShort, $"The application ended the answer as failed, with appStatus {appStatus}, before its end.")
-        { Completion = completion });
+        { Completion = completion, Address = _connection.Address });
         _completion.TrySetResult(completion);
     }
 

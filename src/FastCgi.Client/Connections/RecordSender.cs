@@ -25,6 +25,9 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         var request = exchange.Request;
         var buffer = new ArrayBufferWriter<byte>(1024);
         WriteHead(buffer, keepsConnection);
+        var stdin = new RecordStream(this, RecordType.Stdin, request.DeclaredLength);
+        if (request.BodySource is null)
+            stdin.CheckEnd();
         if (request.BodySource is null && request.DataSource is null)
         {
             EndInput(buffer);
@@ -34,11 +37,15 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
 
         await connection.SendAsync(buffer.WrittenMemory, token, begun: exchange).ConfigureAwait(false);
         if (request.BodySource is { } body)
-            await body.WriteToAsync(new RecordStream(this, RecordType.Stdin), token).ConfigureAwait(false);
+        {
+            await body.WriteToAsync(stdin, token).ConfigureAwait(false);
+            stdin.CheckEnd();
+        }
+
         if (request.DataSource is { } data)
         {
             await SendAsync(RecordType.Stdin, default, token).ConfigureAwait(false);
-            await data.WriteToAsync(new RecordStream(this, RecordType.Data), token).ConfigureAwait(false);
+            await data.WriteToAsync(new RecordStream(this, RecordType.Data, promised: null), token).ConfigureAwait(false);
         }
 
         buffer.ResetWrittenCount();

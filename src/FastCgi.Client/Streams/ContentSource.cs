@@ -6,6 +6,9 @@ internal abstract class ContentSource
     /// <summary>Whether <see cref="WriteToAsync"/> gives the same once more.</summary>
     public abstract bool CanWriteAgain { get; }
 
+    /// <summary>How many bytes it has, if that is known.</summary>
+    public virtual long? Length => null;
+
     public abstract Task WriteToAsync(Stream destination, CancellationToken cancellationToken);
 }
 
@@ -20,6 +23,8 @@ internal sealed class StreamSource(Stream stream) : ContentSource
     private bool _isBegun;
 
     public override bool CanWriteAgain => stream.CanSeek || !_isBegun;
+
+    public override long? Length => stream.CanSeek ? Math.Max(stream.Length - _start, 0) : null;
 
     public override Task WriteToAsync(Stream destination, CancellationToken cancellationToken)
     {
