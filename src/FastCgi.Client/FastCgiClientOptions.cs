@@ -10,22 +10,14 @@ public sealed class FastCgiClientOptions
 
     /// <summary>The most connections at a time; requests beyond wait for one. Default <see langword="null"/>: no limit, as for <see cref="SocketsHttpHandler"/>.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
-    public int? MaxConnections
-    {
-        get;
-        set => field = AtLeast(value, 1);
-    }
+    public int? MaxConnections { get; set => field = AtLeast(value, 1); }
 
     /// <summary>
     /// The most requests at a time on one connection. Default 1, which every application bears. More are sent only to an application
     /// that says it can (<see cref="Multiplexing"/>). FastCGI has no flow control: an answer that is not read holds up the others of its connection.
     /// </summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is not from 1 to 65,535, which is the number of ids.</exception>
-    public int MaxRequestsPerConnection
-    {
-        get;
-        set => field = value is >= 1 and <= ushort.MaxValue ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "From 1 to 65535.");
-    } = 1;
+    public int MaxRequestsPerConnection { get; set => field = value is >= 1 and <= ushort.MaxValue ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "From 1 to 65535."); } = 1;
 
     /// <summary>Whether the application is asked before requests share a connection. Default <see cref="FastCgiMultiplexing.Ask"/>. It matters only with more than one request for a connection.</summary>
     public FastCgiMultiplexing Multiplexing { get; set; }
@@ -38,19 +30,11 @@ public sealed class FastCgiClientOptions
 
     /// <summary>How long a connection is kept without a request. Default one minute, as for <see cref="SocketsHttpHandler"/>.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is not positive or more than 49 days, and not <see cref="Timeout.InfiniteTimeSpan"/>.</exception>
-    public TimeSpan IdleTimeout
-    {
-        get;
-        set => field = PositiveOrInfinite(value);
-    } = TimeSpan.FromMinutes(1);
+    public TimeSpan IdleTimeout { get; set => field = PositiveOrInfinite(value); } = TimeSpan.FromMinutes(1);
 
     /// <summary>Gets or sets how long a connection is used, as for <see cref="SocketsHttpHandler"/>: an older one takes no further requests. Default: no limit.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is negative or more than 49 days, and not <see cref="Timeout.InfiniteTimeSpan"/>.</exception>
-    public TimeSpan PooledConnectionLifetime
-    {
-        get;
-        set => field = value == TimeSpan.Zero ? value : PositiveOrInfinite(value);
-    } = Timeout.InfiniteTimeSpan;
+    public TimeSpan PooledConnectionLifetime { get; set => field = value == TimeSpan.Zero ? value : PositiveOrInfinite(value); } = Timeout.InfiniteTimeSpan;
 
     /// <summary>
     /// Gets or sets whether a body without CONTENT_LENGTH is sent as it is read. Default <see langword="false"/>: most applications read no further than
@@ -60,35 +44,19 @@ public sealed class FastCgiClientOptions
 
     /// <summary>How long a connection may take to be made. Default 60 seconds, as nginx's <c>fastcgi_connect_timeout</c>.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is not positive or more than 49 days, and not <see cref="Timeout.InfiniteTimeSpan"/>.</exception>
-    public TimeSpan ConnectTimeout
-    {
-        get;
-        set => field = PositiveOrInfinite(value);
-    } = TimeSpan.FromSeconds(60);
+    public TimeSpan ConnectTimeout { get; set => field = PositiveOrInfinite(value); } = TimeSpan.FromSeconds(60);
 
     /// <summary>The largest header block of an answer, in bytes. Default 64 KiB, as for <see cref="SocketsHttpHandler"/>.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
-    public int MaxResponseHeadersSize
-    {
-        get;
-        set => field = AtLeast(value, 1)!.Value;
-    } = 64 * 1024;
+    public int MaxResponseHeadersSize { get; set => field = AtLeast(value, 1)!.Value; } = 64 * 1024;
 
     /// <summary>How many bytes of an answer wait to be read before the application is made to wait. Default 64 KiB.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
-    public int MaxResponseBufferSize
-    {
-        get;
-        set => field = AtLeast(value, 1)!.Value;
-    } = 64 * 1024;
+    public int MaxResponseBufferSize { get; set => field = AtLeast(value, 1)!.Value; } = 64 * 1024;
 
     /// <summary>How many bytes of standard error are kept for a request; the rest is dropped. Default 64 KiB.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is negative.</exception>
-    public int MaxStandardErrorSize
-    {
-        get;
-        set => field = AtLeast(value, 0)!.Value;
-    } = 64 * 1024;
+    public int MaxStandardErrorSize { get; set => field = AtLeast(value, 0)!.Value; } = 64 * 1024;
 
     /// <summary>
     /// Whether a request that may change something (POST, PATCH and the like) is sent again when a kept connection turns out closed. Default
@@ -100,6 +68,9 @@ public sealed class FastCgiClientOptions
     internal RecordTrace? Trace { get; set; }
 
     internal TimeProvider TimeProvider { get; set; } = TimeProvider.System;
+
+    /// <summary>Replaces an infinite time by one that a timer accepts.</summary>
+    internal static TimeSpan ToFinite(TimeSpan time) => time == Timeout.InfiniteTimeSpan ? s_longest : time;
 
     internal FastCgiClientOptions Clone() => (FastCgiClientOptions)MemberwiseClone();
 
@@ -117,7 +88,4 @@ public enum FastCgiMultiplexing
 
     /// <summary>Always: the application is known to allow it.</summary>
     Always,
-
-    /// <summary>Never.</summary>
-    Never,
 }

@@ -44,10 +44,8 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         if (request.RequestUri is not { IsAbsoluteUri: true, Scheme: "http" or "https" })
             throw new InvalidOperationException("The URL of the request must be absolute, and begin with http:// or https://.");
 
-        var sent = new FastCgiRequestMessage { BodySource = request.Content is null ? null : new HttpContentSource(request.Content) };
-        foreach (var parameter in HttpParameters.Create(request, this))
-            sent.Parameters.Add(parameter.NameBytes, parameter.ValueBytes);
-
+        var body = request.Content is null ? null : new HttpContentSource(request.Content);
+        var sent = new FastCgiRequestMessage { BodySource = body, Parameters = HttpParameters.Create(request, this) };
         FastCgiResponseMessage response;
         try
         {

@@ -18,7 +18,7 @@ public sealed class FastCgiRequestMessage
     /// Gets the parameters. An application expects at least REQUEST_METHOD and SCRIPT_NAME or REQUEST_URI. Nothing is added to what is sent but
     /// CONTENT_LENGTH, if there is a body and the parameter is missing or empty.
     /// </summary>
-    public FastCgiParameters Parameters { get; } = [];
+    public FastCgiParameters Parameters { get; internal init; } = [];
 
     /// <summary>
     /// Gets or sets the body (FCGI_STDIN), from the current position of the stream; <see langword="null"/> is an empty one. It is sent as it is read, while
@@ -69,4 +69,17 @@ public sealed class FastCgiRequestMessage
         copy.Parameters["CONTENT_LENGTH"] = length.ToString(CultureInfo.InvariantCulture);
         return copy;
     }
+}
+
+/// <summary>What an application is asked to do (FastCGI specification, section 6).</summary>
+public enum FastCgiRequestRole
+{
+    /// <summary>Answers an HTTP request.</summary>
+    Responder = 1,
+
+    /// <summary>Says whether an HTTP request is allowed. It gets no body.</summary>
+    Authorizer = 2,
+
+    /// <summary>Answers with a file that it has filtered. The file is <see cref="FastCgiRequestMessage.Data"/>.</summary>
+    Filter = 3,
 }

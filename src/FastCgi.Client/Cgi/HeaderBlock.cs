@@ -105,10 +105,8 @@ internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnl
     private static string Show(string line)
     {
         const int Shown = 60;
-        var text = new StringBuilder();
-        foreach (var letter in line.AsSpan(0, Math.Min(line.Length, Shown)))
-            text.Append(char.IsControl(letter) ? '?' : letter);
-        return line.Length > Shown ? text.Append('…').ToString() : text.ToString();
+        var text = string.Concat(line.Take(Shown).Select(static letter => char.IsControl(letter) ? '?' : letter));
+        return line.Length > Shown ? text + "…" : text;
     }
 
     private static FastCgiProtocolException Malformed(string why) => new(FastCgiProtocolError.MalformedHeaders, $"The header block of the answer cannot be read: {why}.");

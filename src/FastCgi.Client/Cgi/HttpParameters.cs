@@ -1,7 +1,6 @@
 using System.Globalization;
 using System.Net;
 using System.Net.Http.Headers;
-using System.Text;
 
 namespace FastCgi.Client.Cgi;
 
@@ -18,20 +17,9 @@ internal static class HttpParameters
     public static bool IsPassed(string name) => !s_dropped.Contains(name) && !name.Contains('_', StringComparison.Ordinal);
 
     /// <summary>The name of a header's parameter.</summary>
-    public static string ToParameterName(string header)
-    {
-        var name = new StringBuilder("HTTP_", header.Length + 5);
-        foreach (var letter in header)
-            name.Append(letter == '-' ? '_' : char.ToUpperInvariant(letter));
-        return name.ToString();
-    }
+    public static string ToParameterName(string header) => "HTTP_" + header.Replace('-', '_').ToUpperInvariant();
 
-    /// <summary>The parameters that say where a request goes.</summary>
-    /// <param name="parameters">They are added here.</param>
-    /// <param name="method">The method.</param>
-    /// <param name="target">Path and query, as they stand in the request.</param>
-    /// <param name="contentType">The header Content-Type; empty without a body.</param>
-    /// <param name="contentLength">The header Content-Length; empty if it is not known.</param>
+    /// <summary>The parameters that say where a request goes. Target and content headers are as in the request, empty if missing.</summary>
     public static void AddTarget(FastCgiParameters parameters, string method, string target, string contentType, string contentLength)
     {
         var question = target.IndexOf('?', StringComparison.Ordinal);

@@ -74,31 +74,21 @@ internal sealed partial class ClientConnection
 
     private void Take(ReadOnlySpan<byte> bytes)
     {
-        while (true)
+        while (_reader.Read(ref bytes, out var piece) is var result and not RecordReadResult.NeedMore)
         {
-            switch (_reader.Read(ref bytes, out var piece))
-            {
-                case RecordReadResult.NeedMore:
-                    return;
-                case RecordReadResult.UnsupportedVersion:
-                    throw Malformed($"a record begins with '{HeaderBlock.Show(bytes)}' instead of the version 1, so this is not FastCGI");
-                default:
-                    if (piece.IsStart)
-                        _options.Trace?.OnRecord(_number, isSent: false, piece.Header, piece.Content);
-                    Take(piece);
-                    break;
-            }
+            if (result == RecordReadResult.UnsupportedVersion)
+                throw Malformed($"a record begins with '{HeaderBlock.Show(bytes)}' instead of the version 1, so this is not FastCGI");
+            if (piece.IsStart)
+                _options.Trace?.OnRecord(_number, isSent: false, piece.Header, piece.Content);
+            if (piece.Header.RequestId == ProtocolConstants.NullRequestId)
+                TakeManagement(piece);
+            else
+                Take(piece);
         }
     }
 
     private void Take(RecordPiece piece)
     {
-        if (piece.Header.RequestId == ProtocolConstants.NullRequestId)
-        {
-            TakeManagement(piece);
-            return;
-        }
-
         var exchange = Find(piece.Header.RequestId);
         switch (piece.Header.Type)
         {
@@ -156,8 +146,7 @@ internal sealed partial class ClientConnection
             Dispose();
     }
 
-    /// <summary>Collects the eight bytes of a body that may come in pieces.</summary>
-    /// <returns>Whether they are there.</returns>
+    /// <summary>Collects eight bytes, which may come in pieces, and returns whether they are complete.</summary>
     private bool TakeFixedBody(RecordPiece piece)
     {
         if (piece.Header.ContentLength != ProtocolConstants.FixedBodyLength)

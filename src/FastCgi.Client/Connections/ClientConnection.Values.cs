@@ -35,26 +35,19 @@ internal sealed partial class ClientConnection
         return await values.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
     }
 
-    private static byte[] CreateQuestion(IEnumerable<string> names)
+    private static ReadOnlyMemory<byte> CreateQuestion(IEnumerable<string> names)
     {
-        var pairs = new List<byte>();
+        var pairs = new ArrayBufferWriter<byte>();
         foreach (var name in names)
-        {
-            var bytes = Encoding.UTF8.GetBytes(name);
-            var pair = new byte[NameValuePairWriter.GetLength(bytes.Length, 0)];
-            NameValuePairWriter.Write(pair, bytes, []);
-            pairs.AddRange(pair);
-        }
+            RecordSender.WritePair(pairs, Encoding.UTF8.GetBytes(name), []);
+        if (pairs.WrittenCount > ProtocolConstants.MaxAlignedContentLength)
+            throw new ArgumentException("The names have more than the 65,528 bytes of a record.", nameof(names));
 
-        if (pairs.Count > ProtocolConstants.MaxContentLength)
-            throw new ArgumentException("The names have more than the 65,535 bytes of a record.", nameof(names));
-
+        var records = new ArrayBufferWriter<byte>();
+        RecordSender.WriteRecord(records, RecordType.GetValues, ProtocolConstants.NullRequestId, pairs.WrittenSpan);
         // libfcgi answers a question only when it has read the header of the next record, so an empty question follows.
-        var records = new byte[(2 * ProtocolConstants.HeaderLength) + pairs.Count];
-        RecordWriter.WriteHeader(records, RecordType.GetValues, ProtocolConstants.NullRequestId, pairs.Count);
-        pairs.CopyTo(records, ProtocolConstants.HeaderLength);
-        RecordWriter.WriteHeader(records.AsSpan(^ProtocolConstants.HeaderLength..), RecordType.GetValues, ProtocolConstants.NullRequestId, contentLength: 0);
-        return records;
+        RecordSender.WriteRecord(records, RecordType.GetValues, ProtocolConstants.NullRequestId, []);
+        return records.WrittenMemory;
     }
 
     private void TakeManagement(RecordPiece piece)

@@ -26,19 +26,14 @@ internal sealed partial class ClientConnection : IDisposable
     private int _served;
     private ushort _lastId;
 
-    // Set in the moment in which it is decided to close the connection: no request begins on it from then on, so that none is closed with it.
-    private bool _isClosing;
+    // Set when the decision to close is made: no further request begins, so that none is lost with the connection.
+    private volatile bool _isClosing;
     private bool _isClosed;
 
     // Nothing more can be sent. What the application has answered can still be received.
     private volatile bool _isSendingLost;
 
-    /// <summary>Creates a connection with one slot taken.</summary>
-    /// <param name="socket">The connected socket.</param>
-    /// <param name="pool">The pool.</param>
-    /// <param name="options">The options of the client.</param>
-    /// <param name="number">The number, for traces.</param>
-    /// <param name="persists">Whether the application is asked to leave it open after a request (FCGI_KEEP_CONN).</param>
+    /// <summary>Creates a connection with one slot taken. If it persists, it takes further requests (FCGI_KEEP_CONN).</summary>
     public ClientConnection(Socket socket, ConnectionPool pool, FastCgiClientOptions options, int number, bool persists)
     {
         _persists = persists;
@@ -50,31 +45,20 @@ internal sealed partial class ClientConnection : IDisposable
         _idleTimer = options.TimeProvider.CreateTimer(static state => ((ClientConnection)state!).OnIdleTimeout(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
     }
 
-    public bool IsClosing
-    {
-        get
-        {
-            lock (_lock)
-                return _isClosing;
-        }
-    }
+    public bool IsClosing => _isClosing;
 
     public FastCgiAddress Address => _pool.Address;
 
-    private TimeSpan TimeLeft => _options.PooledConnectionLifetime == Timeout.InfiniteTimeSpan
-        ? TimeSpan.MaxValue : _options.PooledConnectionLifetime - _options.TimeProvider.GetElapsedTime(_created);
+    private TimeSpan TimeLeft => FastCgiClientOptions.ToFinite(_options.PooledConnectionLifetime) - _options.TimeProvider.GetElapsedTime(_created);
 
-    /// <summary>Begins to receive.</summary>
     public void Start() => _ = ReceiveAsync();
 
-    /// <summary>Takes a slot for a request.</summary>
-    /// <param name="capacity">How many requests it may carry.</param>
+    /// <summary>Takes a slot for a request, if the connection carries fewer than <paramref name="capacity"/>.</summary>
     public bool TryReserve(int capacity)
     {
         lock (_lock)
         {
-            _isClosing |= TimeLeft <= TimeSpan.Zero;
-            if (_isClosing || !_persists || _reserved >= capacity)
+            if (_isClosing || !_persists || _reserved >= capacity || TimeLeft <= TimeSpan.Zero)
                 return false;
 
             if (_reserved++ == 0)
@@ -83,27 +67,17 @@ internal sealed partial class ClientConnection : IDisposable
         }
     }
 
-    /// <summary>Gives a slot back that was not used, or not any more.</summary>
+    /// <summary>Releases a slot, and starts the idle timeout with the last.</summary>
     public void ReleaseUnused()
     {
         lock (_lock)
         {
             if (--_reserved == 0 && !_isClosing)
-                _idleTimer.Change(GetIdleTime(), Timeout.InfiniteTimeSpan);
+                _idleTimer.Change(new TimeSpan(Math.Clamp(TimeLeft.Ticks, 0, FastCgiClientOptions.ToFinite(_options.IdleTimeout).Ticks)), Timeout.InfiniteTimeSpan);
         }
     }
 
-    private TimeSpan GetIdleTime()
-    {
-        var left = TimeLeft;
-        if (_options.IdleTimeout != Timeout.InfiniteTimeSpan && _options.IdleTimeout < left)
-            return _options.IdleTimeout;
-        return left == TimeSpan.MaxValue ? Timeout.InfiniteTimeSpan : TimeSpan.FromTicks(Math.Max(left.Ticks, 0));
-    }
-
-    /// <summary>Begins a request, for which a slot is reserved.</summary>
-    /// <param name="request">What is asked.</param>
-    /// <param name="isShared">Whether others may be on the connection at the same time.</param>
+    /// <summary>Begins a request in a reserved slot.</summary>
     public Exchange Begin(FastCgiRequestMessage request, bool isShared)
     {
         Exchange exchange;
@@ -146,56 +120,28 @@ internal sealed partial class ClientConnection : IDisposable
             _ = SendAbortAsync(exchange);
     }
 
-    /// <summary>Sends whole records, one caller at a time.</summary>
-    /// <param name="records">The records.</param>
-    /// <param name="cancellationToken">Ends the wait for the others.</param>
-    /// <param name="begun">The request that begins with them.</param>
-    public async ValueTask SendAsync(ReadOnlyMemory<byte> records, CancellationToken cancellationToken, Exchange? begun = null)
+    /// <summary>Sends whole records, one caller at a time. An abort of a request that has not begun is not sent; <see langword="false"/> then.</summary>
+    public async ValueTask<bool> SendAsync(ReadOnlyMemory<byte> records, CancellationToken cancellationToken, Exchange? begun = null, Exchange? aborted = null)
     {
         await _sendLock.WaitAsync(cancellationToken).ConfigureAwait(false);
         try
         {
-            if (begun is not null)
-                begun.IsBegun = true;
-            await SendLockedAsync(records, begun).ConfigureAwait(false);
-        }
-        finally
-        {
-            _sendLock.Release();
-        }
-    }
+            if (aborted is { IsBegun: false })
+                return false;
 
-    /// <summary>Sends records of a request if it has begun: one that was ended while it waited behind others is not known to the application.</summary>
-    private async ValueTask<bool> TrySendAsync(ReadOnlyMemory<byte> records, Exchange exchange)
-    {
-        // Its beginning waits in front, or does not any more.
-        await _sendLock.WaitAsync().ConfigureAwait(false);
-        try
-        {
-            if (exchange.IsBegun)
-                await SendLockedAsync(records).ConfigureAwait(false);
-            return exchange.IsBegun;
-        }
-        finally
-        {
-            _sendLock.Release();
-        }
-    }
-
-    private async ValueTask SendLockedAsync(ReadOnlyMemory<byte> records, Exchange? begun = null)
-    {
-        TraceSent(records.Span);
-        try
-        {
+            begun?.IsBegun = true;
+            TraceSent(records.Span);
             // From here on it is sent whole: half a record would spoil the connection for the others.
             while (!records.IsEmpty)
             {
                 var sending = _socket.SendAsync(records, SocketFlags.None, CancellationToken.None);
                 // One that fails at once has sent nothing.
-                if (begun is not null && !sending.IsFaulted)
-                    begun.IsUnsent = false;
+                if (!sending.IsFaulted)
+                    begun?.IsUnsent = false;
                 records = records[await sending.ConfigureAwait(false)..];
             }
+
+            return true;
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {
@@ -203,6 +149,10 @@ internal sealed partial class ClientConnection : IDisposable
             lock (_lock)
                 _isClosing = true;
             throw;
+        }
+        finally
+        {
+            _sendLock.Release();
         }
     }
 
@@ -301,24 +251,17 @@ internal sealed partial class ClientConnection : IDisposable
         RecordWriter.WriteHeader(record, RecordType.AbortRequest, exchange.Id, contentLength: 0);
         try
         {
-            if (!await TrySendAsync(record, exchange).ConfigureAwait(false))
-                Forget(exchange);
+            if (await SendAsync(record, CancellationToken.None, aborted: exchange).ConfigureAwait(false))
+                return;
+
+            lock (_lock)
+                _abandoned.Remove(exchange.Id);
+            Finish(exchange);
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {
             // Gone with its connection.
         }
-    }
-
-    private void Forget(Exchange exchange)
-    {
-        lock (_lock)
-        {
-            if (!_abandoned.Remove(exchange.Id))
-                return;
-        }
-
-        Finish(exchange);
     }
 
     private ushort GetFreeId()

@@ -5,9 +5,7 @@ using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.Client.Connections;
 
-/// <summary>Room for a request on a connection.</summary>
-/// <param name="Connection">The connection.</param>
-/// <param name="IsShared">Whether others may be on it at the same time, decided when the room was taken.</param>
+/// <summary>A slot on a connection, and whether other requests may share the connection, as decided when the slot was taken.</summary>
 internal readonly record struct ConnectionSlot(ClientConnection Connection, bool IsShared);
 
 /// <summary>The connections to one address, and who waits for one.</summary>
@@ -22,9 +20,6 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
     // The one that was used last is at the end, and is taken first, so that the others become idle.
     private readonly List<ClientConnection> _connections = [];
     private readonly Queue<TaskCompletionSource<ConnectionSlot?>> _waiting = new();
-
-    // Not shared with requests; tracked only so that Dispose closes them.
-    private readonly HashSet<ClientConnection> _alone = [];
     private readonly CancellationTokenSource _disposal = new();
     private int _connecting;
     private int _lastNumber;
@@ -33,7 +28,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
 
     // The application is asked after the first answer, on the same connection: a question never delays a request.
     private bool _mustAsk = options.Multiplexing != FastCgiMultiplexing.Always
-        && (options.KeepConnections is null || (options.Multiplexing == FastCgiMultiplexing.Ask && options.MaxRequestsPerConnection > 1));
+        && (options.KeepConnections is null || options.MaxRequestsPerConnection > 1);
 
     private ClientConnection? _asking;
     private bool _isDisposed;
@@ -75,11 +70,12 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         }
     }
 
-    /// <summary>Makes a connection that is not of the pool and not kept; a slot of it is taken.</summary>
+    /// <summary>Makes a connection for something other than a request, beyond <see cref="FastCgiClientOptions.MaxConnections"/> if need be.</summary>
     public async Task<ClientConnection> OpenAloneAsync(CancellationToken cancellationToken)
     {
-        var socket = await WhileInUseAsync(ConnectAsync, cancellationToken).ConfigureAwait(false);
-        return Start(socket, isPooled: false).Connection;
+        lock (_lock)
+            _connecting++;
+        return (await OpenAsync(cancellationToken, isAlone: true).ConfigureAwait(false)).Connection;
     }
 
     /// <summary>Asks whether the application serves several requests at a time, if this connection is the one to ask on. The question takes over the slot.</summary>
@@ -119,7 +115,6 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         lock (_lock)
         {
             _connections.Remove(connection);
-            _alone.Remove(connection);
             if (_asking == connection)
                 _asking = null;
             GiveToWaiting();
@@ -133,7 +128,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         lock (_lock)
         {
             _isDisposed = true;
-            connections = [.. _connections, .. _alone];
+            connections = [.. _connections];
             waiting = [.. _waiting];
             _waiting.Clear();
         }
@@ -175,26 +170,25 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
             if (slot is null)
                 _connecting++;
             _waiting.Dequeue();
-            if (!waiter.TrySetResult(slot))
-                GiveBack(slot);
+            if (waiter.TrySetResult(slot))
+                continue;
+
+            // The waiter was cancelled at the same moment.
+            if (slot is { } unused)
+                unused.Connection.ReleaseUnused();
+            else
+                _connecting--;
         }
     }
 
-    /// <summary>A waiter gave up in the moment in which it was served.</summary>
-    private void GiveBack(ConnectionSlot? slot)
-    {
-        if (slot is null)
-            _connecting--;
-        else
-            slot.Value.Connection.ReleaseUnused();
-    }
-
-    private async Task<ConnectionSlot> OpenAsync(CancellationToken cancellationToken)
+    private async Task<ConnectionSlot> OpenAsync(CancellationToken cancellationToken, bool isAlone = false)
     {
         try
         {
-            var socket = await WhileInUseAsync(ConnectAsync, cancellationToken).ConfigureAwait(false);
-            return Start(socket, isPooled: true);
+            var socket = await ConnectAsync(cancellationToken).ConfigureAwait(false);
+            var slot = Add(socket, isAlone);
+            slot.Connection.Start();
+            return slot;
         }
         catch
         {
@@ -208,28 +202,8 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         }
     }
 
-    /// <summary>Does what a cancellation ends, by the caller or because the client is disposed of, and says which it was.</summary>
-    private async Task<T> WhileInUseAsync<T>(Func<CancellationToken, Task<T>> open, CancellationToken cancellationToken)
+    private ConnectionSlot Add(Socket socket, bool isAlone)
     {
-        using var use = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _disposal.Token);
-        try
-        {
-            return await open(use.Token).ConfigureAwait(false);
-        }
-        catch (OperationCanceledException exception) when (cancellationToken.IsCancellationRequested)
-        {
-            throw new OperationCanceledException(exception.Message, exception, cancellationToken);
-        }
-        catch (OperationCanceledException) when (_disposal.IsCancellationRequested)
-        {
-            throw new ObjectDisposedException(nameof(FastCgiClient));
-        }
-    }
-
-    private ConnectionSlot Start(Socket socket, bool isPooled)
-    {
-        ClientConnection connection;
-        bool isShared;
         lock (_lock)
         {
             if (_isDisposed)
@@ -238,26 +212,17 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
                 throw new ObjectDisposedException(nameof(FastCgiClient));
             }
 
-            isShared = _capacity > 1;
-            var asks = isPooled && _mustAsk && _asking is null;
-            var persists = options.PooledConnectionLifetime != TimeSpan.Zero && (asks || _keepsConnections || isShared);
-            connection = new ClientConnection(socket, this, options, ++_lastNumber, persists);
-            if (asks)
+            var isShared = _capacity > 1;
+            var asks = _mustAsk && _asking is null;
+            var persists = !isAlone && options.PooledConnectionLifetime != TimeSpan.Zero && (asks || isShared || _keepsConnections);
+            var connection = new ClientConnection(socket, this, options, ++_lastNumber, persists);
+            if (asks && persists)
                 _asking = connection;
-            if (isPooled)
-            {
-                _connecting--;
-                _connections.Add(connection);
-                GiveToWaiting();
-            }
-            else
-            {
-                _alone.Add(connection);
-            }
+            _connecting--;
+            _connections.Add(connection);
+            GiveToWaiting();
+            return new ConnectionSlot(connection, isShared);
         }
-
-        connection.Start();
-        return new ConnectionSlot(connection, isShared);
     }
 
     private async Task AskAsync(ClientConnection connection)
@@ -267,8 +232,15 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         {
             var values = await connection.GetValuesAsync(
                 [Name(ProtocolConstants.MultiplexesConnectionsName), Name(ProtocolConstants.MaxRequestsName)], timeout.Token).ConfigureAwait(false);
-            if (values.GetValueOrDefault(Name(ProtocolConstants.MultiplexesConnectionsName)) == "1")
-                SetServesSeveral(values.GetValueOrDefault(Name(ProtocolConstants.MaxRequestsName)));
+            lock (_lock)
+            {
+                if (values.GetValueOrDefault(Name(ProtocolConstants.MultiplexesConnectionsName)) == "1")
+                {
+                    _keepsConnections = options.KeepConnections ?? true;
+                    var max = int.TryParse(values.GetValueOrDefault(Name(ProtocolConstants.MaxRequestsName)), NumberStyles.None, CultureInfo.InvariantCulture, out var most) ? most : int.MaxValue;
+                    _capacity = Math.Clamp(max, 1, options.MaxRequestsPerConnection);
+                }
+            }
         }
         catch (Exception exception) when (exception is OperationCanceledException or FastCgiProtocolException)
         {
@@ -278,34 +250,27 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         connection.ReleaseSlot();
     }
 
-    private void SetServesSeveral(string? maxRequests)
-    {
-        lock (_lock)
-        {
-            _keepsConnections = options.KeepConnections ?? true;
-            if (options.Multiplexing == FastCgiMultiplexing.Ask)
-                _capacity = int.TryParse(maxRequests, NumberStyles.None, CultureInfo.InvariantCulture, out var most) && most > 0 ? Math.Min(most, options.MaxRequestsPerConnection) : options.MaxRequestsPerConnection;
-        }
-    }
-
     private static string Name(ReadOnlySpan<byte> name) => Encoding.ASCII.GetString(name);
 
     private async Task<Socket> ConnectAsync(CancellationToken cancellationToken)
     {
         using var time = new CancellationTokenSource(options.ConnectTimeout, options.TimeProvider);
-        using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, time.Token);
+        using var end = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _disposal.Token, time.Token);
         try
         {
             while (true)
             {
-                if (await TryConnectAsync(timeout.Token).ConfigureAwait(false) is { } socket)
+                if (await TryConnectAsync(end.Token).ConfigureAwait(false) is { } socket)
                     return socket;
 
-                await Task.Delay(s_connectPause, options.TimeProvider, timeout.Token).ConfigureAwait(false);
+                await Task.Delay(s_connectPause, options.TimeProvider, end.Token).ConfigureAwait(false);
             }
         }
-        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
+        catch (OperationCanceledException exception)
         {
+            if (cancellationToken.IsCancellationRequested)
+                throw new OperationCanceledException(exception.Message, exception, cancellationToken);
+            ObjectDisposedException.ThrowIf(_isDisposed, typeof(FastCgiClient));
             throw new SocketException((int)SocketError.TimedOut, string.Create(CultureInfo.InvariantCulture, $"{address} did not accept a connection within {options.ConnectTimeout.TotalSeconds} s."));
         }
         catch (SocketException exception)
@@ -325,14 +290,11 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
             await socket.ConnectAsync(address.EndPoint, cancellationToken).ConfigureAwait(false);
             return socket;
         }
-        catch (SocketException exception) when (exception.SocketErrorCode == SocketError.WouldBlock)
+        catch (Exception exception)
         {
             socket.Dispose();
-            return null;
-        }
-        catch
-        {
-            socket.Dispose();
+            if (exception is SocketException { SocketErrorCode: SocketError.WouldBlock })
+                return null;
             throw;
         }
     }

@@ -20,9 +20,7 @@ internal sealed class Exchange
     private readonly CancellationTokenSource _sending = new();
     private readonly Lock _lock = new();
     private volatile Exception? _failure;
-    private FastCgiProtocolException? _cut;
     private bool _isStdoutEnded;
-    private volatile bool _isUnsent = true;
     private int _finished;
 
     public Exchange(ClientConnection connection, FastCgiRequestMessage request, ushort id, bool isReused, FastCgiClientOptions options)
@@ -47,11 +45,7 @@ internal sealed class Exchange
     public bool IsReused { get; }
 
     /// <summary>Whether nothing of it has been sent.</summary>
-    public bool IsUnsent
-    {
-        get => _isUnsent;
-        set => _isUnsent = value;
-    }
+    public bool IsUnsent { get; set; } = true;
 
     public RecordSender Sender { get; }
 
@@ -74,14 +68,7 @@ internal sealed class Exchange
     public Exception? Failure => _failure;
 
     /// <summary>Why what has come is not all of the answer; known when the output is completed.</summary>
-    public FastCgiProtocolException? Cut
-    {
-        get
-        {
-            lock (_lock)
-                return _cut;
-        }
-    }
+    public FastCgiProtocolException? Cut { get; private set; }
 
     public string StandardError
     {
@@ -123,7 +110,6 @@ internal sealed class Exchange
         }
 
         (reason as FastCgiProtocolException)?.Address = _connection.Address;
-
         _completion.TrySetException(reason);
         Output.CancelPendingRead();
         _stdout.Writer.CancelPendingFlush();
@@ -205,7 +191,7 @@ internal sealed class Exchange
                 return;
 
             _isStdoutEnded = true;
-            _cut = cut;
+            Cut = cut;
             _stdout.Writer.Complete();
         }
     }

@@ -56,14 +56,10 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
     /// <summary>Sends one record.</summary>
     public async ValueTask SendAsync(RecordType type, ReadOnlyMemory<byte> content, CancellationToken cancellationToken)
     {
-        var padding = GetPadding(content.Length);
-        var length = ProtocolConstants.HeaderLength + content.Length + padding;
-        var record = ArrayPool<byte>.Shared.Rent(length);
+        var record = ArrayPool<byte>.Shared.Rent(ProtocolConstants.HeaderLength + content.Length + Alignment);
         try
         {
-            RecordWriter.WriteHeader(record, type, exchange.Id, content.Length, padding);
-            content.Span.CopyTo(record.AsSpan(ProtocolConstants.HeaderLength));
-            record.AsSpan(ProtocolConstants.HeaderLength + content.Length, padding).Clear();
+            var length = WriteRecord(record, type, exchange.Id, content.Span);
             await connection.SendAsync(record.AsMemory(0, length), cancellationToken).ConfigureAwait(false);
         }
         finally
@@ -72,7 +68,27 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         }
     }
 
-    private static int GetPadding(int length) => -length & (Alignment - 1);
+    /// <summary>Adds a name-value pair to the content of a record.</summary>
+    public static void WritePair(ArrayBufferWriter<byte> buffer, ReadOnlySpan<byte> name, ReadOnlySpan<byte> value)
+    {
+        var length = NameValuePairWriter.GetLength(name.Length, value.Length);
+        NameValuePairWriter.Write(buffer.GetSpan(length), name, value);
+        buffer.Advance(length);
+    }
+
+    /// <summary>Adds a whole record.</summary>
+    public static void WriteRecord(ArrayBufferWriter<byte> buffer, RecordType type, ushort id, ReadOnlySpan<byte> content)
+        => buffer.Advance(WriteRecord(buffer.GetSpan(ProtocolConstants.HeaderLength + content.Length + Alignment), type, id, content));
+
+    private static int WriteRecord(Span<byte> span, RecordType type, ushort id, ReadOnlySpan<byte> content)
+    {
+        var padding = -content.Length & (Alignment - 1);
+        var end = ProtocolConstants.HeaderLength + content.Length;
+        RecordWriter.WriteHeader(span, type, id, content.Length, padding);
+        content.CopyTo(span[ProtocolConstants.HeaderLength..]);
+        span.Slice(end, padding).Clear();
+        return end + padding;
+    }
 
     private void WriteHead(ArrayBufferWriter<byte> buffer, bool keepsConnection)
     {
@@ -90,8 +106,7 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
             if (pairs.WrittenCount > 0 && pairs.WrittenCount + length > ProtocolConstants.MaxAlignedContentLength)
                 WriteParams(buffer, pairs);
 
-            NameValuePairWriter.Write(pairs.GetSpan(length), name, value);
-            pairs.Advance(length);
+            WritePair(pairs, name, value);
         }
 
         WriteParams(buffer, pairs);
@@ -119,14 +134,5 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         Volatile.Write(ref _isEndSent, 1);
     }
 
-    private void WriteRecord(ArrayBufferWriter<byte> buffer, RecordType type, ReadOnlySpan<byte> content)
-    {
-        var padding = GetPadding(content.Length);
-        var length = ProtocolConstants.HeaderLength + content.Length + padding;
-        var span = buffer.GetSpan(length);
-        RecordWriter.WriteHeader(span, type, exchange.Id, content.Length, padding);
-        content.CopyTo(span[ProtocolConstants.HeaderLength..]);
-        span.Slice(ProtocolConstants.HeaderLength + content.Length, padding).Clear();
-        buffer.Advance(length);
-    }
+    private void WriteRecord(ArrayBufferWriter<byte> buffer, RecordType type, ReadOnlySpan<byte> content) => WriteRecord(buffer, type, exchange.Id, content);
 }

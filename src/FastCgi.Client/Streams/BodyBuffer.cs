@@ -5,13 +5,28 @@ internal sealed class BodyBuffer : ForwardStream
 {
     private const int MaxInMemory = 64 * 1024;
 
-    public BodyBuffer()
+    private BodyBuffer()
         : base(canRead: false)
     {
     }
 
-    /// <summary>What has been written.</summary>
     public Stream Content { get; private set; } = new MemoryStream();
+
+    public static async Task<BodyBuffer> CreateAsync(ContentSource body, CancellationToken cancellationToken)
+    {
+        var buffer = new BodyBuffer();
+        try
+        {
+            await body.WriteToAsync(buffer, cancellationToken).ConfigureAwait(false);
+            buffer.Content.Position = 0;
+            return buffer;
+        }
+        catch
+        {
+            buffer.Dispose();
+            throw;
+        }
+    }
 
     public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
     {
