@@ -38,7 +38,8 @@ public sealed class FastCgiAddress
     public static FastCgiAddress Parse(string address)
     {
         ArgumentNullException.ThrowIfNull(address);
-        return TryParse(address, out var parsed) ? parsed : throw new FormatException($"'{address}' is not the address of a FastCGI application. The forms are {Forms}.");
+        return TryParse(address, out var parsed)
+            ? parsed : throw new FormatException($"'{address}' is not the address of a FastCGI application. The forms are {Forms}.");
     }
 
     /// <summary>Reads an address.</summary>

@@ -101,7 +101,7 @@ public sealed class FastCgiClient : IDisposable
     public void Dispose() => _pool.Dispose();
 
     /// <summary>Adds CONTENT_LENGTH for a body that has none; most applications would read an empty one.</summary>
-    private async Task<(FastCgiRequestMessage Request, BodyBuffer? Buffer)> DeclareLengthAsync(FastCgiRequestMessage request, CancellationToken cancellationToken)
+    private async Task<(FastCgiRequestMessage, BodyBuffer?)> DeclareLengthAsync(FastCgiRequestMessage request, CancellationToken cancellationToken)
     {
         if (request.BodySource is not { } body || !string.IsNullOrEmpty(request.Parameters["CONTENT_LENGTH"]))
             return (request, null);

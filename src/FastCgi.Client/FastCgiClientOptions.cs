@@ -2,14 +2,13 @@ using FastCgi.Client.Connections;
 
 namespace FastCgi.Client;
 
-/// <summary>How a <see cref="FastCgiClient"/> uses its connections, and what it bears.</summary>
+/// <summary>How a <see cref="FastCgiClient"/> uses its connections, and its limits.</summary>
 public sealed class FastCgiClientOptions
 {
-    // A timer takes no longer one.
+    // The longest time that a timer accepts.
     private static readonly TimeSpan s_longest = TimeSpan.FromDays(49);
 
-    /// <summary>The most connections at a time; requests beyond wait for one. Default <see langword="null"/>: no limit, as for <see cref="SocketsHttpHandler"/>.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
+    /// <summary>Gets or sets the maximum number of connections; further requests wait. Default <see langword="null"/>: no limit.</summary>
     public int? MaxConnections { get; set => field = AtLeast(value, 1); }
 
     /// <summary>
@@ -17,9 +16,13 @@ public sealed class FastCgiClientOptions
     /// that says it can (<see cref="Multiplexing"/>). FastCGI has no flow control: an answer that is not read holds up the others of its connection.
     /// </summary>
     /// <exception cref="ArgumentOutOfRangeException">The value is not from 1 to 65,535, which is the number of ids.</exception>
-    public int MaxRequestsPerConnection { get; set => field = value is >= 1 and <= ushort.MaxValue ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "From 1 to 65535."); } = 1;
+    public int MaxRequestsPerConnection
+    {
+        get;
+        set => field = value <= ushort.MaxValue ? AtLeast(value, 1)!.Value : throw new ArgumentOutOfRangeException(nameof(value), value, "At most 65535.");
+    } = 1;
 
-    /// <summary>Whether the application is asked before requests share a connection. Default <see cref="FastCgiMultiplexing.Ask"/>. It matters only with more than one request for a connection.</summary>
+    /// <summary>Gets or sets whether the application is asked before requests share a connection. Default <see cref="FastCgiMultiplexing.Ask"/>.</summary>
     public FastCgiMultiplexing Multiplexing { get; set; }
 
     /// <summary>
@@ -29,11 +32,11 @@ public sealed class FastCgiClientOptions
     public bool? KeepConnections { get; set; }
 
     /// <summary>How long a connection is kept without a request. Default one minute, as for <see cref="SocketsHttpHandler"/>.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is not positive or more than 49 days, and not <see cref="Timeout.InfiniteTimeSpan"/>.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">The value is neither positive and at most 49 days nor infinite.</exception>
     public TimeSpan IdleTimeout { get; set => field = PositiveOrInfinite(value); } = TimeSpan.FromMinutes(1);
 
-    /// <summary>Gets or sets how long a connection is used, as for <see cref="SocketsHttpHandler"/>: an older one takes no further requests. Default: no limit.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is negative or more than 49 days, and not <see cref="Timeout.InfiniteTimeSpan"/>.</exception>
+    /// <summary>Gets or sets how long a connection takes new requests, as for <see cref="SocketsHttpHandler"/>. Default: no limit.</summary>
+    /// <exception cref="ArgumentOutOfRangeException">The value is negative or more than 49 days, and not infinite.</exception>
     public TimeSpan PooledConnectionLifetime { get; set => field = value == TimeSpan.Zero ? value : PositiveOrInfinite(value); } = Timeout.InfiniteTimeSpan;
 
     /// <summary>
@@ -43,19 +46,16 @@ public sealed class FastCgiClientOptions
     public bool StreamsBodiesOfUnknownLength { get; set; }
 
     /// <summary>How long a connection may take to be made. Default 60 seconds, as nginx's <c>fastcgi_connect_timeout</c>.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is not positive or more than 49 days, and not <see cref="Timeout.InfiniteTimeSpan"/>.</exception>
+    /// <exception cref="ArgumentOutOfRangeException">The value is neither positive and at most 49 days nor infinite.</exception>
     public TimeSpan ConnectTimeout { get; set => field = PositiveOrInfinite(value); } = TimeSpan.FromSeconds(60);
 
     /// <summary>The largest header block of an answer, in bytes. Default 64 KiB, as for <see cref="SocketsHttpHandler"/>.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
     public int MaxResponseHeadersSize { get; set => field = AtLeast(value, 1)!.Value; } = 64 * 1024;
 
     /// <summary>How many bytes of an answer wait to be read before the application is made to wait. Default 64 KiB.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
     public int MaxResponseBufferSize { get; set => field = AtLeast(value, 1)!.Value; } = 64 * 1024;
 
     /// <summary>How many bytes of standard error are kept for a request; the rest is dropped. Default 64 KiB.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is negative.</exception>
     public int MaxStandardErrorSize { get; set => field = AtLeast(value, 0)!.Value; } = 64 * 1024;
 
     /// <summary>
@@ -74,10 +74,12 @@ public sealed class FastCgiClientOptions
 
     internal FastCgiClientOptions Clone() => (FastCgiClientOptions)MemberwiseClone();
 
-    private static int? AtLeast(int? value, int least) => value < least ? throw new ArgumentOutOfRangeException(nameof(value), value, $"At least {least}.") : value;
+    private static int? AtLeast(int? value, int least)
+        => value < least ? throw new ArgumentOutOfRangeException(nameof(value), value, $"At least {least}.") : value;
 
     private static TimeSpan PositiveOrInfinite(TimeSpan value)
-        => (value > TimeSpan.Zero && value <= s_longest) || value == Timeout.InfiniteTimeSpan ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "Positive and at most 49 days, or Timeout.InfiniteTimeSpan.");
+        => (value > TimeSpan.Zero && value <= s_longest) || value == Timeout.InfiniteTimeSpan
+            ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "Positive and at most 49 days, or Timeout.InfiniteTimeSpan.");
 }
 
 /// <summary>When requests share a connection.</summary>

@@ -6,7 +6,7 @@ namespace FastCgi.Client;
 /// <summary>A request to a FastCGI application. It may be sent more than once if its body can.</summary>
 public sealed class FastCgiRequestMessage
 {
-    /// <summary>What the application is asked to do. Default <see cref="FastCgiRequestRole.Responder"/>. A number that the specification does not name is sent as it is.</summary>
+    /// <summary>Gets or sets the role. Default <see cref="FastCgiRequestRole.Responder"/>. Any 16-bit number is sent as it is.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value has more than 16 bits.</exception>
     public FastCgiRequestRole Role
     {
@@ -34,7 +34,7 @@ public sealed class FastCgiRequestMessage
         }
     }
 
-    /// <summary>The file of a <see cref="FastCgiRequestRole.Filter"/> (FCGI_DATA), sent behind the body; FCGI_DATA_LENGTH and FCGI_DATA_LAST_MOD are parameters.</summary>
+    /// <summary>Gets or sets the file for a <see cref="FastCgiRequestRole.Filter"/> (FCGI_DATA). FCGI_DATA_LENGTH is a parameter.</summary>
     public Stream? Data
     {
         get;
@@ -52,7 +52,8 @@ public sealed class FastCgiRequestMessage
     internal bool IsHead => Parameters["REQUEST_METHOD"] == "HEAD";
 
     /// <summary>Whether it does no harm to send it twice (RFC 9110, section 9.2.2).</summary>
-    internal bool IsIdempotent => Role == FastCgiRequestRole.Authorizer || Parameters["REQUEST_METHOD"] is "GET" or "HEAD" or "OPTIONS" or "TRACE" or "PUT" or "DELETE";
+    internal bool IsIdempotent => Role == FastCgiRequestRole.Authorizer
+        || Parameters["REQUEST_METHOD"] is "GET" or "HEAD" or "OPTIONS" or "TRACE" or "PUT" or "DELETE";
 
     /// <summary>What CONTENT_LENGTH promises. An authorizer is given that of the client's request, and no body.</summary>
     internal long? DeclaredLength => Role != FastCgiRequestRole.Authorizer

@@ -87,7 +87,8 @@ internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnl
 
     private static (int Code, string Reason) ParseStatus(string value)
     {
-        if (value.Length >= 3 && (value.Length == 3 || value[3] == ' ') && int.TryParse(value.AsSpan(0, 3), NumberStyles.None, CultureInfo.InvariantCulture, out var code) && code is >= 100 and <= 999)
+        if (value.Length >= 3 && (value.Length == 3 || value[3] == ' ')
+            && int.TryParse(value.AsSpan(0, 3), NumberStyles.None, CultureInfo.InvariantCulture, out var code) && code is >= 100 and <= 999)
             return (code, value.Length > 4 ? value[4..].Trim() : "");
         throw Malformed($"its Status is '{Show(value)}', where three digits are expected");
     }
@@ -109,5 +110,6 @@ internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnl
         return line.Length > Shown ? text + "…" : text;
     }
 
-    private static FastCgiProtocolException Malformed(string why) => new(FastCgiProtocolError.MalformedHeaders, $"The header block of the answer cannot be read: {why}.");
+    private static FastCgiProtocolException Malformed(string why)
+        => new(FastCgiProtocolError.MalformedHeaders, $"The header block of the answer cannot be read: {why}.");
 }

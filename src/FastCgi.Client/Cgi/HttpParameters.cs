@@ -7,7 +7,7 @@ namespace FastCgi.Client.Cgi;
 /// <summary>Makes CGI parameters of an HTTP request, as nginx does with its <c>fastcgi_params</c>.</summary>
 internal static class HttpParameters
 {
-    /// <summary>What is of one connection only (RFC 9110, section 7.6.1), and <c>Proxy</c>, whose parameter some programs take for their proxy (httpoxy).</summary>
+    /// <summary>Hop-by-hop headers (RFC 9110, section 7.6.1), and <c>Proxy</c>, whose parameter some programs use as their proxy (httpoxy).</summary>
     private static readonly HashSet<string> s_dropped = new(StringComparer.OrdinalIgnoreCase)
     {
         "Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "TE", "Trailer", "Upgrade", "Expect", "Proxy", "Content-Length", "Content-Type",
@@ -55,7 +55,8 @@ internal static class HttpParameters
         var uri = message.RequestUri!;
         var parameters = new FastCgiParameters();
         var length = message.Content is null ? null : message.Content.Headers.ContentLength;
-        AddTarget(parameters, message.Method.Method, uri.PathAndQuery, message.Content?.Headers.ContentType?.ToString() ?? "", length?.ToString(CultureInfo.InvariantCulture) ?? "");
+        var contentType = message.Content?.Headers.ContentType?.ToString() ?? "";
+        AddTarget(parameters, message.Method.Method, uri.PathAndQuery, contentType, length?.ToString(CultureInfo.InvariantCulture) ?? "");
         var local = new IPEndPoint(handler.LocalEndPoint.Address, uri.Port);
         AddConnection(parameters, uri.Scheme, $"HTTP/{message.Version.ToString(2)}", handler.RemoteEndPoint, local, GetHost(uri));
 
@@ -76,7 +77,7 @@ internal static class HttpParameters
         foreach (var (name, values) in headers)
         {
             if (IsPassed(name) && !name.Equals("Host", StringComparison.OrdinalIgnoreCase))
-                parameters.Add(ToParameterName(name), string.Join(name.Equals("Cookie", StringComparison.OrdinalIgnoreCase) ? "; " : name.Equals("User-Agent", StringComparison.OrdinalIgnoreCase) ? " " : ", ", values));
+                parameters.Add(ToParameterName(name), string.Join(name.ToUpperInvariant() switch { "COOKIE" => "; ", "USER-AGENT" => " ", _ => ", " }, values));
         }
     }
 }

@@ -159,5 +159,6 @@ internal sealed partial class ClientConnection
         return piece.IsEnd;
     }
 
-    private FastCgiProtocolException Malformed(string why) => new(FastCgiProtocolError.MalformedRecord, $"The answer is malformed: {why}.") { Address = Address };
+    private FastCgiProtocolException Malformed(string why)
+        => new(FastCgiProtocolError.MalformedRecord, $"The answer is malformed: {why}.") { Address = Address };
 }

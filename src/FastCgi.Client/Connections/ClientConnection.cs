@@ -42,7 +42,7 @@ internal sealed partial class ClientConnection : IDisposable
         _pool = pool;
         _options = options;
         _number = number;
-        _idleTimer = options.TimeProvider.CreateTimer(static state => ((ClientConnection)state!).OnIdleTimeout(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        _idleTimer = options.TimeProvider.CreateTimer(_ => OnIdleTimeout(), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
     }
 
     public bool IsClosing => _isClosing;
@@ -50,6 +50,8 @@ internal sealed partial class ClientConnection : IDisposable
     public FastCgiAddress Address => _pool.Address;
 
     private TimeSpan TimeLeft => FastCgiClientOptions.ToFinite(_options.PooledConnectionLifetime) - _options.TimeProvider.GetElapsedTime(_created);
+
+    private TimeSpan IdleTimeLeft => new(Math.Clamp(TimeLeft.Ticks, 0, FastCgiClientOptions.ToFinite(_options.IdleTimeout).Ticks));
 
     public void Start() => _ = ReceiveAsync();
 
@@ -73,7 +75,7 @@ internal sealed partial class ClientConnection : IDisposable
         lock (_lock)
         {
             if (--_reserved == 0 && !_isClosing)
-                _idleTimer.Change(new TimeSpan(Math.Clamp(TimeLeft.Ticks, 0, FastCgiClientOptions.ToFinite(_options.IdleTimeout).Ticks)), Timeout.InfiniteTimeSpan);
+                _idleTimer.Change(IdleTimeLeft, Timeout.InfiniteTimeSpan);
         }
     }
 
@@ -219,7 +221,8 @@ internal sealed partial class ClientConnection : IDisposable
         Finish(exchange);
     }
 
-    private FastCgiProtocolException Closed(string why, Exception? inner = null) => new(FastCgiProtocolError.ConnectionClosed, why, inner) { Address = Address };
+    private FastCgiProtocolException Closed(string why, Exception? inner = null)
+        => new(FastCgiProtocolError.ConnectionClosed, why, inner) { Address = Address };
 
     /// <summary>Called when the input of a request has been sent and when its end has come; the second gives its slot back.</summary>
     private void Finish(Exchange exchange)

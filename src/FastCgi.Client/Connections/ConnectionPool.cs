@@ -62,7 +62,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         if (waiter is null)
             return await OpenAsync(cancellationToken).ConfigureAwait(false);
 
-        await using (cancellationToken.UnsafeRegister(static (state, token) => ((TaskCompletionSource<ConnectionSlot?>)state!).TrySetCanceled(token), waiter).ConfigureAwait(false))
+        await using (cancellationToken.UnsafeRegister((_, token) => waiter.TrySetCanceled(token), null).ConfigureAwait(false))
         {
             var given = await waiter.Task.ConfigureAwait(false);
             // None: there is room for a new one, which is counted already.
@@ -78,7 +78,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         return (await OpenAsync(cancellationToken, isAlone: true).ConfigureAwait(false)).Connection;
     }
 
-    /// <summary>Asks whether the application serves several requests at a time, if this connection is the one to ask on. The question takes over the slot.</summary>
+    /// <summary>Asks whether the application serves several requests at a time, if this connection is the one to ask on. It keeps the slot.</summary>
     public bool TryAsk(ClientConnection connection)
     {
         lock (_lock)
@@ -237,7 +237,8 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
                 if (values.GetValueOrDefault(Name(ProtocolConstants.MultiplexesConnectionsName)) == "1")
                 {
                     _keepsConnections = options.KeepConnections ?? true;
-                    var max = int.TryParse(values.GetValueOrDefault(Name(ProtocolConstants.MaxRequestsName)), NumberStyles.None, CultureInfo.InvariantCulture, out var most) ? most : int.MaxValue;
+                    var text = values.GetValueOrDefault(Name(ProtocolConstants.MaxRequestsName));
+                    var max = int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out var most) ? most : int.MaxValue;
                     _capacity = Math.Clamp(max, 1, options.MaxRequestsPerConnection);
                 }
             }
@@ -271,7 +272,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
             if (cancellationToken.IsCancellationRequested)
                 throw new OperationCanceledException(exception.Message, exception, cancellationToken);
             ObjectDisposedException.ThrowIf(_isDisposed, typeof(FastCgiClient));
-            throw new SocketException((int)SocketError.TimedOut, string.Create(CultureInfo.InvariantCulture, $"{address} did not accept a connection within {options.ConnectTimeout.TotalSeconds} s."));
+            throw new SocketException((int)SocketError.TimedOut, $"{address} did not accept a connection within {(int)options.ConnectTimeout.TotalSeconds} s.");
         }
         catch (SocketException exception)
         {

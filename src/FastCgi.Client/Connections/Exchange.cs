@@ -33,8 +33,8 @@ internal sealed class Exchange
         Sender = new RecordSender(connection, this);
         var pause = Math.Max(options.MaxResponseBufferSize, 2);
         _stdout = new Pipe(new PipeOptions(pauseWriterThreshold: pause, resumeWriterThreshold: pause / 2, useSynchronizationContext: false));
-        // Whoever does not look at the end need not be told of it.
-        _ = _completion.Task.ContinueWith(static task => _ = task.Exception, CancellationToken.None, TaskContinuationOptions.OnlyOnFaulted, TaskScheduler.Default);
+        // A caller may ignore the completion: its exception is observed here.
+        _ = _completion.Task.ContinueWith(static task => task.Exception, TaskScheduler.Default);
     }
 
     public FastCgiRequestMessage Request { get; }
@@ -82,7 +82,8 @@ internal sealed class Exchange
     /// <summary>Waits for the header block.</summary>
     public async Task<FastCgiResponseMessage> ReadHeadAsync(CancellationToken cancellationToken)
     {
-        await using (cancellationToken.UnsafeRegister(static (state, token) => ((Exchange)state!).Abort(new OperationCanceledException(token)), this).ConfigureAwait(false))
+        var registration = cancellationToken.UnsafeRegister(static (state, token) => ((Exchange)state!).Abort(new OperationCanceledException(token)), this);
+        await using (registration.ConfigureAwait(false))
         {
             try
             {
@@ -209,7 +210,7 @@ internal sealed class Exchange
             var bytes = buffer.IsSingleSegment ? buffer.FirstSpan : buffer.ToArray();
             var length = HeaderBlock.FindEnd(bytes, ref searched);
             if (length > _options.MaxResponseHeadersSize || (length < 0 && bytes.Length > _options.MaxResponseHeadersSize))
-                throw new FastCgiProtocolException(FastCgiProtocolError.HeadersTooLarge, $"The header block of the answer has more than {_options.MaxResponseHeadersSize} bytes.");
+                throw new FastCgiProtocolException(FastCgiProtocolError.HeadersTooLarge, $"The headers exceed {_options.MaxResponseHeadersSize} bytes.");
 
             if (length > 0)
             {

@@ -125,7 +125,7 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         pairs.ResetWrittenCount();
     }
 
-    /// <summary>The last record: of DATA for a filter, else of STDIN. An authorizer has neither (section 6.3), and front-ends send an empty STDIN all the same.</summary>
+    /// <summary>The last record: of DATA for a filter, otherwise of STDIN. Web servers send an empty STDIN to authorizers too.</summary>
     private void EndInput(ArrayBufferWriter<byte> buffer)
     {
         if (exchange.Request.Role == FastCgiRequestRole.Filter && exchange.Request.DataSource is null)

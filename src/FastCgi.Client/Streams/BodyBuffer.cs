@@ -48,7 +48,7 @@ internal sealed class BodyBuffer : ForwardStream
     private static FileStream CreateFile()
     {
         var path = Path.Combine(Path.GetTempPath(), "fastcgi-body-" + Path.GetRandomFileName());
-        var options = new FileStreamOptions { Mode = FileMode.CreateNew, Access = FileAccess.ReadWrite, Options = FileOptions.Asynchronous | FileOptions.DeleteOnClose };
+        var options = new FileStreamOptions { Mode = FileMode.CreateNew, Access = FileAccess.ReadWrite, Options = FileOptions.DeleteOnClose };
         if (OperatingSystem.IsWindows())
             return new FileStream(path, options);
 

@@ -26,6 +26,9 @@ internal sealed class RecordStream(RecordSender sender, RecordType type, long? p
     public void CheckEnd()
     {
         if (promised is not null && promised != _length)
-            throw new FastCgiProtocolException(FastCgiProtocolError.RequestBodyLength, string.Create(CultureInfo.InvariantCulture, $"Sent {_length:N0} bytes of the request body, promised {promised:N0} (CONTENT_LENGTH)."));
+        {
+            var why = string.Create(CultureInfo.InvariantCulture, $"Sent {_length:N0} bytes of the request body, promised {promised:N0} (CONTENT_LENGTH).");
+            throw new FastCgiProtocolException(FastCgiProtocolError.RequestBodyLength, why);
+        }
     }
 }
