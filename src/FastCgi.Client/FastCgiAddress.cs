@@ -29,7 +29,6 @@ public sealed class FastCgiAddress
 
     internal bool IsUnix => EndPoint is UnixDomainSocketEndPoint;
 
-    /// <summary>Whether it names a file that does not exist.</summary>
     internal bool IsMissing => EndPoint is UnixDomainSocketEndPoint && EndPoint.ToString() is ['/', ..] path && !File.Exists(path);
 
     /// <summary>Reads an address.</summary>

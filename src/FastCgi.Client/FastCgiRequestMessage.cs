@@ -51,7 +51,6 @@ public sealed class FastCgiRequestMessage
 
     internal bool IsHead => Parameters["REQUEST_METHOD"] == "HEAD";
 
-    /// <summary>Whether it does no harm to send it twice (RFC 9110, section 9.2.2).</summary>
     internal bool IsIdempotent => Role == FastCgiRequestRole.Authorizer
         || Parameters["REQUEST_METHOD"] is "GET" or "HEAD" or "OPTIONS" or "TRACE" or "PUT" or "DELETE";
 

@@ -11,10 +11,6 @@ internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnl
 
     private static readonly SearchValues<byte> s_token = SearchValues.Create(Encoding.ASCII.GetBytes(TokenCharacters));
 
-    /// <summary>Finds the end of the block.</summary>
-    /// <param name="bytes">What has come so far.</param>
-    /// <param name="from">Where to go on; what is before has no end of the block. It is moved.</param>
-    /// <returns>The length of the block with its empty line, or -1 if more is needed.</returns>
     public static int FindEnd(ReadOnlySpan<byte> bytes, ref int from)
     {
         while (true)
@@ -31,8 +27,6 @@ internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnl
         }
     }
 
-    /// <summary>Reads a whole block.</summary>
-    /// <exception cref="FastCgiProtocolException">It is malformed.</exception>
     public static HeaderBlock Parse(ReadOnlySpan<byte> block)
     {
         var headers = new List<KeyValuePair<string, string>>();
@@ -100,7 +94,6 @@ internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnl
         return earlier is null || earlier == length ? length : throw Malformed("it has two different fields Content-Length");
     }
 
-    /// <summary>The beginning of what came, without control characters.</summary>
     public static string Show(ReadOnlySpan<byte> line) => Show(Encoding.Latin1.GetString(line));
 
     private static string Show(string line)

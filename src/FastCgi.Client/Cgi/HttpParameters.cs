@@ -16,7 +16,6 @@ internal static class HttpParameters
     /// <summary>Whether a header is passed on, and not by a parameter of its own.</summary>
     public static bool IsPassed(string name) => !s_dropped.Contains(name) && !name.Contains('_', StringComparison.Ordinal);
 
-    /// <summary>The name of a header's parameter.</summary>
     public static string ToParameterName(string header) => "HTTP_" + header.Replace('-', '_').ToUpperInvariant();
 
     /// <summary>The parameters that say where a request goes. Target and content headers are as in the request, empty if missing.</summary>
@@ -33,7 +32,6 @@ internal static class HttpParameters
         parameters.Add("DOCUMENT_URI", path);
     }
 
-    /// <summary>The parameters that say over which connection a request came.</summary>
     public static void AddConnection(FastCgiParameters parameters, string scheme, string protocol, IPEndPoint remote, IPEndPoint local, string serverName)
     {
         parameters.Add("SERVER_PROTOCOL", protocol);
@@ -49,7 +47,6 @@ internal static class HttpParameters
         parameters.Add("SERVER_NAME", serverName);
     }
 
-    /// <summary>The parameters of a message of <see cref="HttpClient"/>.</summary>
     public static FastCgiParameters Create(HttpRequestMessage message, FastCgiHttpHandler handler)
     {
         var uri = message.RequestUri!;

@@ -11,7 +11,6 @@ internal sealed partial class ClientConnection
     private readonly ArrayBufferWriter<byte> _management = new();
     private volatile TaskCompletionSource<IReadOnlyDictionary<string, string>>? _values;
 
-    /// <summary>Asks the application. One question at a time.</summary>
     public async Task<IReadOnlyDictionary<string, string>> GetValuesAsync(IEnumerable<string> names, CancellationToken cancellationToken)
     {
         var values = new TaskCompletionSource<IReadOnlyDictionary<string, string>>(TaskCreationOptions.RunContinuationsAsynchronously);

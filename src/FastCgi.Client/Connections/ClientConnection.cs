@@ -79,7 +79,6 @@ internal sealed partial class ClientConnection : IDisposable
         }
     }
 
-    /// <summary>Begins a request in a reserved slot.</summary>
     public Exchange Begin(FastCgiRequestMessage request, bool isShared)
     {
         Exchange exchange;
@@ -99,7 +98,6 @@ internal sealed partial class ClientConnection : IDisposable
         return exchange;
     }
 
-    /// <summary>The caller wants no more of a request.</summary>
     public void Abandon(Exchange exchange)
     {
         bool isLast;
@@ -158,7 +156,6 @@ internal sealed partial class ClientConnection : IDisposable
         }
     }
 
-    /// <summary>Closes the connection and ends what is on it.</summary>
     public void Dispose() => Close(Closed("The connection was closed."));
 
     private void Close(FastCgiProtocolException reason)
@@ -231,7 +228,6 @@ internal sealed partial class ClientConnection : IDisposable
             ReleaseSlot();
     }
 
-    /// <summary>Gives a slot back that a request or a question has used.</summary>
     public void ReleaseSlot()
     {
         ReleaseUnused();

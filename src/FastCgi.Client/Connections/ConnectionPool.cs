@@ -35,7 +35,6 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
 
     public FastCgiAddress Address => address;
 
-    /// <summary>Whether connections stay open without a request.</summary>
     public bool KeepsConnections => _keepsConnections;
 
     /// <summary>Takes a slot of a connection; waits for one if there are as many as there may be.</summary>
@@ -93,7 +92,6 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         return true;
     }
 
-    /// <summary>The application has refused a second request on a connection.</summary>
     public void StopSharing()
     {
         lock (_lock)

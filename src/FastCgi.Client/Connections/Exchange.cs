@@ -41,10 +41,8 @@ internal sealed class Exchange
 
     public ushort Id { get; }
 
-    /// <summary>Whether the connection has served a request before.</summary>
     public bool IsReused { get; }
 
-    /// <summary>Whether nothing of it has been sent.</summary>
     public bool IsUnsent { get; set; } = true;
 
     public RecordSender Sender { get; }
@@ -55,7 +53,6 @@ internal sealed class Exchange
     /// <summary>Whether BEGIN_REQUEST has been given to the socket. Guarded by the connection's turn to send.</summary>
     public bool IsBegun { get; set; }
 
-    /// <summary>Whether anything of the answer has come.</summary>
     public bool HasReceived { get; private set; }
 
     public CancellationToken SendingToken => _sending.Token;
@@ -64,7 +61,6 @@ internal sealed class Exchange
 
     public PipeReader Output => _stdout.Reader;
 
-    /// <summary>Why the caller has ended it, if it has.</summary>
     public Exception? Failure => _failure;
 
     /// <summary>Why what has come is not all of the answer; known when the output is completed.</summary>
@@ -79,7 +75,6 @@ internal sealed class Exchange
         }
     }
 
-    /// <summary>Waits for the header block.</summary>
     public async Task<FastCgiResponseMessage> ReadHeadAsync(CancellationToken cancellationToken)
     {
         var registration = cancellationToken.UnsafeRegister(static (state, token) => ((Exchange)state!).Abort(new OperationCanceledException(token)), this);
@@ -126,7 +121,6 @@ internal sealed class Exchange
         StopSending();
     }
 
-    /// <summary>Lets go of what nobody reads any more.</summary>
     public void CompleteReading() => _stdout.Reader.Complete();
 
     /// <summary>Its input has been sent, or its end has come.</summary>
@@ -166,7 +160,6 @@ internal sealed class Exchange
             _standardError.Write(content[..Math.Min(content.Length, _options.MaxStandardErrorSize - _standardError.WrittenCount)]);
     }
 
-    /// <summary>END_REQUEST has come.</summary>
     public void OnEnd(int appStatus, FastCgiProtocolStatus protocolStatus)
     {
         HasReceived = true;
@@ -225,7 +218,6 @@ internal sealed class Exchange
         }
     }
 
-    /// <summary>Its output has ended, so its end is the next thing to come.</summary>
     private async Task<FastCgiProtocolException> ExplainNoAnswerAsync()
     {
         var completion = await Completion.ConfigureAwait(false);

@@ -53,7 +53,6 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         await connection.SendAsync(buffer.WrittenMemory, token).ConfigureAwait(false);
     }
 
-    /// <summary>Sends one record.</summary>
     public async ValueTask SendAsync(RecordType type, ReadOnlyMemory<byte> content, CancellationToken cancellationToken)
     {
         var record = ArrayPool<byte>.Shared.Rent(ProtocolConstants.HeaderLength + content.Length + Alignment);
@@ -68,7 +67,6 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         }
     }
 
-    /// <summary>Adds a name-value pair to the content of a record.</summary>
     public static void WritePair(ArrayBufferWriter<byte> buffer, ReadOnlySpan<byte> name, ReadOnlySpan<byte> value)
     {
         var length = NameValuePairWriter.GetLength(name.Length, value.Length);
@@ -76,7 +74,6 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         buffer.Advance(length);
     }
 
-    /// <summary>Adds a whole record.</summary>
     public static void WriteRecord(ArrayBufferWriter<byte> buffer, RecordType type, ushort id, ReadOnlySpan<byte> content)
         => buffer.Advance(WriteRecord(buffer.GetSpan(ProtocolConstants.HeaderLength + content.Length + Alignment), type, id, content));
 

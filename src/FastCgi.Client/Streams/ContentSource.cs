@@ -6,7 +6,6 @@ internal abstract class ContentSource
     /// <summary>Whether <see cref="WriteToAsync"/> gives the same once more.</summary>
     public abstract bool CanWriteAgain { get; }
 
-    /// <summary>How many bytes it has, if that is known.</summary>
     public virtual long? Length => null;
 
     public abstract Task WriteToAsync(Stream destination, CancellationToken cancellationToken);
@@ -35,7 +34,6 @@ internal sealed class StreamSource(Stream stream) : ContentSource
     }
 }
 
-/// <summary>The body of a message of <see cref="HttpClient"/>.</summary>
 internal sealed class HttpContentSource(HttpContent content) : ContentSource
 {
     private bool _isBegun;
