@@ -29,13 +29,16 @@ public sealed class FastCgiAddress
 
     internal bool IsUnix => EndPoint is UnixDomainSocketEndPoint;
 
+    internal bool IsMissing => EndPoint is UnixDomainSocketEndPoint && EndPoint.ToString() is ['/', ..] path && !File.Exists(path);
+
     /// <summary>Reads an address.</summary>
     /// <param name="address">One of the forms above.</param>
     /// <exception cref="FormatException">It has none of them.</exception>
     public static FastCgiAddress Parse(string address)
     {
         ArgumentNullException.ThrowIfNull(address);
-        return TryParse(address, out var parsed) ? parsed : throw new FormatException($"'{address}' is not the address of a FastCGI application. The forms are {Forms}.");
+        return TryParse(address, out var parsed)
+            ? parsed : throw new FormatException($"'{address}' is not the address of a FastCGI application. The forms are {Forms}.");
     }
 
     /// <summary>Reads an address.</summary>

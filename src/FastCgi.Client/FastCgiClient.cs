@@ -1,5 +1,6 @@
 using System.Net.Sockets;
 using FastCgi.Client.Connections;
+using FastCgi.Client.Streams;
 
 namespace FastCgi.Client;
 
@@ -24,9 +25,7 @@ public sealed class FastCgiClient : IDisposable
     {
     }
 
-    /// <summary>Creates a client. It connects with the first request.</summary>
-    /// <param name="address">Where the application listens.</param>
-    /// <param name="options">How connections are used; the defaults if not given. Later changes of it have no effect.</param>
+    /// <inheritdoc cref="FastCgiClient(string, FastCgiClientOptions?)"/>
     public FastCgiClient(FastCgiAddress address, FastCgiClientOptions? options = null)
     {
         ArgumentNullException.ThrowIfNull(address);
@@ -53,23 +52,34 @@ public sealed class FastCgiClient : IDisposable
     public async Task<FastCgiResponseMessage> SendAsync(FastCgiRequestMessage request, CancellationToken cancellationToken = default)
     {
         ArgumentNullException.ThrowIfNull(request);
-        for (var attempt = 1; ; attempt++)
+        var (sent, buffer) = await DeclareLengthAsync(request, cancellationToken).ConfigureAwait(false);
+        var sending = Task.CompletedTask;
+        try
         {
-            cancellationToken.ThrowIfCancellationRequested();
-            var (connection, isShared) = await _pool.AcquireAsync(cancellationToken).ConfigureAwait(false);
-            var exchange = connection.Begin(request, isShared);
-            try
+            for (var attempt = 1; ; attempt++)
             {
-                return await exchange.ReadHeadAsync(cancellationToken).ConfigureAwait(false);
+                cancellationToken.ThrowIfCancellationRequested();
+                var (connection, isShared) = await _pool.AcquireAsync(cancellationToken).ConfigureAwait(false);
+                var exchange = connection.Begin(sent, isShared);
+                sending = exchange.Sending;
+                try
+                {
+                    return await exchange.ReadHeadAsync(cancellationToken).ConfigureAwait(false);
+                }
+                catch (FastCgiProtocolException exception) when (attempt < MaxAttempts && MayRetry(exchange, exception, isShared))
+                {
+                    // Two connections must not read the body at the same time. Meanwhile, more of it may have been sent.
+                    await sending.WaitAsync(cancellationToken).ConfigureAwait(false);
+                    if (!MayRetry(exchange, exception, isShared))
+                        throw;
+                }
             }
-            catch (FastCgiProtocolException exception) when (attempt < MaxAttempts && MayRetry(exchange, exception, isShared))
-            {
-                // On another connection, once nobody reads the body for this one any more.
-                await exchange.Sending.WaitAsync(cancellationToken).ConfigureAwait(false);
-                // Something may have been sent or read in the meantime.
-                if (!MayRetry(exchange, exception, isShared))
-                    throw;
-            }
+        }
+        finally
+        {
+            // The answer may come before the whole body has been sent.
+            if (buffer is not null)
+                _ = sending.ContinueWith(_ => buffer.Dispose(), TaskScheduler.Default);
         }
     }
 
@@ -89,6 +99,20 @@ public sealed class FastCgiClient : IDisposable
 
     /// <summary>Closes all connections. Requests that have not ended fail.</summary>
     public void Dispose() => _pool.Dispose();
+
+    /// <summary>Adds CONTENT_LENGTH for a body that has none; most applications would read an empty one.</summary>
+    private async Task<(FastCgiRequestMessage, BodyBuffer?)> DeclareLengthAsync(FastCgiRequestMessage request, CancellationToken cancellationToken)
+    {
+        if (request.BodySource is not { } body || !string.IsNullOrEmpty(request.Parameters["CONTENT_LENGTH"]))
+            return (request, null);
+        if (body.Length is { } length)
+            return (request.WithBody(body, length), null);
+        if (_options.StreamsBodiesOfUnknownLength)
+            return (request, null);
+
+        var buffer = await BodyBuffer.CreateAsync(body, cancellationToken).ConfigureAwait(false);
+        return (request.WithBody(new StreamSource(buffer.Content), buffer.Content.Length), buffer);
+    }
 
     private bool MayRetry(Exchange exchange, FastCgiProtocolException exception, bool isShared)
     {

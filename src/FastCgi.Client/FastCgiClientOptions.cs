@@ -2,19 +2,14 @@ using FastCgi.Client.Connections;
 
 namespace FastCgi.Client;
 
-/// <summary>How a <see cref="FastCgiClient"/> uses its connections, and what it bears.</summary>
+/// <summary>How a <see cref="FastCgiClient"/> uses its connections, and its limits.</summary>
 public sealed class FastCgiClientOptions
 {
-    // A timer takes no longer one.
+    // The longest time that a timer accepts.
     private static readonly TimeSpan s_longest = TimeSpan.FromDays(49);
 
-    /// <summary>The most connections at a time; requests beyond wait for one. Default <see langword="null"/>: no limit, as for <see cref="SocketsHttpHandler"/>.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
-    public int? MaxConnections
-    {
-        get;
-        set => field = AtLeast(value, 1);
-    }
+    /// <summary>Gets or sets the maximum number of connections; further requests wait. Default <see langword="null"/>: no limit.</summary>
+    public int? MaxConnections { get; set => field = AtLeast(value, 1); }
 
     /// <summary>
     /// The most requests at a time on one connection. Default 1, which every application bears. More are sent only to an application
@@ -24,54 +19,44 @@ public sealed class FastCgiClientOptions
     public int MaxRequestsPerConnection
     {
         get;
-        set => field = value is >= 1 and <= ushort.MaxValue ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "From 1 to 65535.");
+        set => field = value <= ushort.MaxValue ? AtLeast(value, 1)!.Value : throw new ArgumentOutOfRangeException(nameof(value), value, "At most 65535.");
     } = 1;
 
-    /// <summary>Whether the application is asked before requests share a connection. Default <see cref="FastCgiMultiplexing.Ask"/>. It matters only with more than one request for a connection.</summary>
+    /// <summary>Gets or sets whether the application is asked before requests share a connection. Default <see cref="FastCgiMultiplexing.Ask"/>.</summary>
     public FastCgiMultiplexing Multiplexing { get; set; }
 
-    /// <summary>Whether connections are kept for the next request (FCGI_KEEP_CONN). Default <see langword="true"/>.</summary>
-    public bool KeepConnections { get; set; } = true;
+    /// <summary>
+    /// Gets or sets whether connections are kept for the next request (FCGI_KEEP_CONN). Default <see langword="null"/>: only if the application
+    /// answers FCGI_GET_VALUES with FCGI_MPXS_CONNS=1. Each process of php-fpm, for example, serves one connection at a time: an idle one blocks it.
+    /// </summary>
+    public bool? KeepConnections { get; set; }
 
     /// <summary>How long a connection is kept without a request. Default one minute, as for <see cref="SocketsHttpHandler"/>.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is not positive or more than 49 days, and not <see cref="Timeout.InfiniteTimeSpan"/>.</exception>
-    public TimeSpan IdleTimeout
-    {
-        get;
-        set => field = PositiveOrInfinite(value);
-    } = TimeSpan.FromMinutes(1);
+    /// <exception cref="ArgumentOutOfRangeException">The value is neither positive and at most 49 days nor infinite.</exception>
+    public TimeSpan IdleTimeout { get; set => field = PositiveOrInfinite(value); } = TimeSpan.FromMinutes(1);
+
+    /// <summary>Gets or sets how long a connection takes new requests, as for <see cref="SocketsHttpHandler"/>. Default: no limit.</summary>
+    /// <exception cref="ArgumentOutOfRangeException">The value is negative or more than 49 days, and not infinite.</exception>
+    public TimeSpan PooledConnectionLifetime { get; set => field = value == TimeSpan.Zero ? value : PositiveOrInfinite(value); } = Timeout.InfiniteTimeSpan;
+
+    /// <summary>
+    /// Gets or sets whether a body without CONTENT_LENGTH is sent as it is read. Default <see langword="false"/>: most applications read no further than
+    /// CONTENT_LENGTH, so such a body is buffered first, up to 64 KiB in memory and more in a temporary file.
+    /// </summary>
+    public bool StreamsBodiesOfUnknownLength { get; set; }
 
     /// <summary>How long a connection may take to be made. Default 60 seconds, as nginx's <c>fastcgi_connect_timeout</c>.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is not positive or more than 49 days, and not <see cref="Timeout.InfiniteTimeSpan"/>.</exception>
-    public TimeSpan ConnectTimeout
-    {
-        get;
-        set => field = PositiveOrInfinite(value);
-    } = TimeSpan.FromSeconds(60);
+    /// <exception cref="ArgumentOutOfRangeException">The value is neither positive and at most 49 days nor infinite.</exception>
+    public TimeSpan ConnectTimeout { get; set => field = PositiveOrInfinite(value); } = TimeSpan.FromSeconds(60);
 
     /// <summary>The largest header block of an answer, in bytes. Default 64 KiB, as for <see cref="SocketsHttpHandler"/>.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
-    public int MaxResponseHeadersSize
-    {
-        get;
-        set => field = AtLeast(value, 1)!.Value;
-    } = 64 * 1024;
+    public int MaxResponseHeadersSize { get; set => field = AtLeast(value, 1)!.Value; } = 64 * 1024;
 
     /// <summary>How many bytes of an answer wait to be read before the application is made to wait. Default 64 KiB.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
-    public int MaxResponseBufferSize
-    {
-        get;
-        set => field = AtLeast(value, 1)!.Value;
-    } = 64 * 1024;
+    public int MaxResponseBufferSize { get; set => field = AtLeast(value, 1)!.Value; } = 64 * 1024;
 
     /// <summary>How many bytes of standard error are kept for a request; the rest is dropped. Default 64 KiB.</summary>
-    /// <exception cref="ArgumentOutOfRangeException">The value is negative.</exception>
-    public int MaxStandardErrorSize
-    {
-        get;
-        set => field = AtLeast(value, 0)!.Value;
-    } = 64 * 1024;
+    public int MaxStandardErrorSize { get; set => field = AtLeast(value, 0)!.Value; } = 64 * 1024;
 
     /// <summary>
     /// Whether a request that may change something (POST, PATCH and the like) is sent again when a kept connection turns out closed. Default
@@ -84,23 +69,25 @@ public sealed class FastCgiClientOptions
 
     internal TimeProvider TimeProvider { get; set; } = TimeProvider.System;
 
+    /// <summary>Replaces an infinite time by one that a timer accepts.</summary>
+    internal static TimeSpan ToFinite(TimeSpan time) => time == Timeout.InfiniteTimeSpan ? s_longest : time;
+
     internal FastCgiClientOptions Clone() => (FastCgiClientOptions)MemberwiseClone();
 
-    private static int? AtLeast(int? value, int least) => value < least ? throw new ArgumentOutOfRangeException(nameof(value), value, $"At least {least}.") : value;
+    private static int? AtLeast(int? value, int least)
+        => value < least ? throw new ArgumentOutOfRangeException(nameof(value), value, $"At least {least}.") : value;
 
     private static TimeSpan PositiveOrInfinite(TimeSpan value)
-        => (value > TimeSpan.Zero && value <= s_longest) || value == Timeout.InfiniteTimeSpan ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "Positive and at most 49 days, or Timeout.InfiniteTimeSpan.");
+        => (value > TimeSpan.Zero && value <= s_longest) || value == Timeout.InfiniteTimeSpan
+            ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "Positive and at most 49 days, or Timeout.InfiniteTimeSpan.");
 }
 
 /// <summary>When requests share a connection.</summary>
 public enum FastCgiMultiplexing
 {
-    /// <summary>If the application answers FCGI_GET_VALUES with FCGI_MPXS_CONNS=1. The first connection asks; one that does not answer within a second cannot.</summary>
+    /// <summary>If the application answers FCGI_GET_VALUES with FCGI_MPXS_CONNS=1. It is asked after its first answer, and has a second to reply.</summary>
     Ask,
 
     /// <summary>Always: the application is known to allow it.</summary>
     Always,
-
-    /// <summary>Never.</summary>
-    Never,
 }

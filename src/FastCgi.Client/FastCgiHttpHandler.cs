@@ -6,8 +6,9 @@ using FastCgi.Client.Streams;
 namespace FastCgi.Client;
 
 /// <summary>
-/// Lets <see cref="HttpClient"/> speak FastCGI: the parameters are those of nginx's <c>fastcgi_params</c>, and both bodies stream. The host of the
-/// URL goes into parameters only; the connection goes to the address of the handler. It follows no redirects, keeps no cookies and decompresses nothing.
+/// Lets <see cref="HttpClient"/> speak FastCGI. The parameters are those of nginx's <c>fastcgi_params</c>. Both bodies stream; a request body of unknown
+/// length is buffered first. The host of the URL goes into parameters only; the connection goes to the address of the handler. It follows no redirects,
+/// keeps no cookies and decompresses nothing.
 /// </summary>
 public sealed class FastCgiHttpHandler : HttpMessageHandler
 {
@@ -43,10 +44,8 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         if (request.RequestUri is not { IsAbsoluteUri: true, Scheme: "http" or "https" })
             throw new InvalidOperationException("The URL of the request must be absolute, and begin with http:// or https://.");
 
-        var sent = new FastCgiRequestMessage { BodySource = request.Content is null ? null : new HttpContentSource(request.Content) };
-        foreach (var parameter in HttpParameters.Create(request, this))
-            sent.Parameters.Add(parameter.NameBytes, parameter.ValueBytes);
-
+        var body = request.Content is null ? null : new HttpContentSource(request.Content);
+        var sent = new FastCgiRequestMessage { BodySource = body, Parameters = HttpParameters.Create(request, this) };
         FastCgiResponseMessage response;
         try
         {
@@ -54,7 +53,7 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         }
         catch (SocketException exception)
         {
-            throw new HttpRequestException(HttpRequestError.ConnectionError, $"No connection to {_client.Address}: {exception.Message}", exception);
+            throw new HttpRequestException(HttpRequestError.ConnectionError, exception.Message, exception);
         }
         catch (FastCgiProtocolException exception)
         {
@@ -65,6 +64,10 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
         _ = ReportAsync(request, response);
         return ToMessage(request, response);
     }
+
+    /// <inheritdoc/>
+    protected override HttpResponseMessage Send(HttpRequestMessage request, CancellationToken cancellationToken)
+        => Task.Run(() => SendAsync(request, cancellationToken), cancellationToken).GetAwaiter().GetResult();
 
     /// <inheritdoc/>
     protected override void Dispose(bool disposing)

@@ -1,3 +1,4 @@
+using System.Globalization;
 using FastCgi.Client.Streams;
 
 namespace FastCgi.Client;
@@ -5,7 +6,7 @@ namespace FastCgi.Client;
 /// <summary>A request to a FastCGI application. It may be sent more than once if its body can.</summary>
 public sealed class FastCgiRequestMessage
 {
-    /// <summary>What the application is asked to do. Default <see cref="FastCgiRequestRole.Responder"/>. A number that the specification does not name is sent as it is.</summary>
+    /// <summary>Gets or sets the role. Default <see cref="FastCgiRequestRole.Responder"/>. Any 16-bit number is sent as it is.</summary>
     /// <exception cref="ArgumentOutOfRangeException">The value has more than 16 bits.</exception>
     public FastCgiRequestRole Role
     {
@@ -13,12 +14,15 @@ public sealed class FastCgiRequestMessage
         set => field = (int)value is >= 0 and <= ushort.MaxValue ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "A role has 16 bits.");
     } = FastCgiRequestRole.Responder;
 
-    /// <summary>The parameters. Nothing is added to them: an application expects at least REQUEST_METHOD and SCRIPT_NAME or REQUEST_URI.</summary>
-    public FastCgiParameters Parameters { get; } = [];
+    /// <summary>
+    /// Gets the parameters. An application expects at least REQUEST_METHOD and SCRIPT_NAME or REQUEST_URI. Nothing is added to what is sent but
+    /// CONTENT_LENGTH, if there is a body and the parameter is missing or empty.
+    /// </summary>
+    public FastCgiParameters Parameters { get; internal init; } = [];
 
     /// <summary>
-    /// The body (FCGI_STDIN), from where the stream stands; <see langword="null"/> is an empty one. It is sent as it is read, while the answer comes back.
-    /// It is not disposed. CONTENT_LENGTH is a parameter like the others.
+    /// Gets or sets the body (FCGI_STDIN), from the current position of the stream; <see langword="null"/> is an empty one. It is sent as it is read, while
+    /// the answer comes back, and is not disposed. If its length is unknown, see <see cref="FastCgiClientOptions.StreamsBodiesOfUnknownLength"/>.
     /// </summary>
     public Stream? Body
     {
@@ -30,7 +34,7 @@ public sealed class FastCgiRequestMessage
         }
     }
 
-    /// <summary>The file of a <see cref="FastCgiRequestRole.Filter"/> (FCGI_DATA), sent behind the body; FCGI_DATA_LENGTH and FCGI_DATA_LAST_MOD are parameters.</summary>
+    /// <summary>Gets or sets the file for a <see cref="FastCgiRequestRole.Filter"/> (FCGI_DATA). FCGI_DATA_LENGTH is a parameter.</summary>
     public Stream? Data
     {
         get;
@@ -47,8 +51,35 @@ public sealed class FastCgiRequestMessage
 
     internal bool IsHead => Parameters["REQUEST_METHOD"] == "HEAD";
 
-    /// <summary>Whether it does no harm to send it twice (RFC 9110, section 9.2.2).</summary>
-    internal bool IsIdempotent => Role == FastCgiRequestRole.Authorizer || Parameters["REQUEST_METHOD"] is "GET" or "HEAD" or "OPTIONS" or "TRACE" or "PUT" or "DELETE";
+    internal bool IsIdempotent => Role == FastCgiRequestRole.Authorizer
+        || Parameters["REQUEST_METHOD"] is "GET" or "HEAD" or "OPTIONS" or "TRACE" or "PUT" or "DELETE";
+
+    /// <summary>What CONTENT_LENGTH promises. An authorizer is given that of the client's request, and no body.</summary>
+    internal long? DeclaredLength => Role != FastCgiRequestRole.Authorizer
+        && long.TryParse(Parameters["CONTENT_LENGTH"], NumberStyles.None, CultureInfo.InvariantCulture, out var length) ? length : null;
 
     internal bool CanSendAgain => BodySource is not { CanWriteAgain: false } && DataSource is not { CanWriteAgain: false };
+
+    /// <summary>The same request with another source of its body, whose length is declared.</summary>
+    internal FastCgiRequestMessage WithBody(ContentSource body, long length)
+    {
+        var copy = new FastCgiRequestMessage { Role = Role, BodySource = body, DataSource = DataSource };
+        foreach (var parameter in Parameters)
+            copy.Parameters.Add(parameter.NameBytes, parameter.ValueBytes);
+        copy.Parameters["CONTENT_LENGTH"] = length.ToString(CultureInfo.InvariantCulture);
+        return copy;
+    }
+}
+
+/// <summary>What an application is asked to do (FastCGI specification, section 6).</summary>
+public enum FastCgiRequestRole
+{
+    /// <summary>Answers an HTTP request.</summary>
+    Responder = 1,
+
+    /// <summary>Says whether an HTTP request is allowed. It gets no body.</summary>
+    Authorizer = 2,
+
+    /// <summary>Answers with a file that it has filtered. The file is <see cref="FastCgiRequestMessage.Data"/>.</summary>
+    Filter = 3,
 }

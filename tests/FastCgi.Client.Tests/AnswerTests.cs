@@ -19,7 +19,7 @@ public sealed class AnswerTests : IDisposable
             .. Record(Stdout, 1, padding: 8), .. ScriptedConnection.EndOfRequest(appStatus: 258),
         ];
         // The loop gives the slot back right behind the end: with room for no other connection, the next request waits for it.
-        using var client = CreateClient(new FastCgiClientOptions { MaxConnections = 1 });
+        using var client = CreateClient(new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1 });
         ScriptedConnection? connection = null;
         for (var split = 0; split <= answer.Length; split++)
         {
@@ -137,14 +137,15 @@ public sealed class AnswerTests : IDisposable
 
         var exception = await sending.FailAsync();
         Assert.Equal(FastCgiProtocolError.NoAnswer, exception.Error);
+        Assert.StartsWith($"fastcgi://{_application.Address}: ", exception.Message, StringComparison.Ordinal);
         Assert.Contains(text, exception.Message, StringComparison.Ordinal);
         Assert.Equal(new FastCgiCompletion(appStatus, (FastCgiProtocolStatus)protocolStatus, "the reason"), exception.Completion);
     }
 
     public static TheoryData<string, byte[]> Malformed => new()
     {
-        { "the version 72", "HTTP/1.1 400 Bad Request\r\n"u8.ToArray() },
-        { "the version 2", Record(Stdout, 1, "A: b"u8, version: 2) },
+        { "'HTTP/1.1 400 Bad Request??' instead of the version 1", "HTTP/1.1 400 Bad Request\r\n"u8.ToArray() },
+        { "instead of the version 1", Record(Stdout, 1, "A: b"u8, version: 2) },
         { "the request 2, which is not active", Record(Stdout, 2, "A: b\n\n"u8) },
         { "type 1", Record(BeginRequest, 1, new byte[8]) },
         { "type 5", Record(Stdin, 1, "A: b\n\n"u8) },
@@ -163,6 +164,7 @@ public sealed class AnswerTests : IDisposable
 
         var exception = await sending.FailAsync();
         Assert.Equal(FastCgiProtocolError.MalformedRecord, exception.Error);
+        Assert.StartsWith($"fastcgi://{_application.Address}: ", exception.Message, StringComparison.Ordinal);
         Assert.Contains(why, exception.Message, StringComparison.Ordinal);
         Assert.Null(await connection.ReadRecordAsync());
     }
@@ -186,6 +188,7 @@ public sealed class AnswerTests : IDisposable
                 await response.Completion.Within("the end");
             });
             Assert.Equal(FastCgiProtocolError.ConnectionClosed, Assert.IsType<FastCgiProtocolException>(exception).Error);
+            Assert.StartsWith($"fastcgi://{_application.Address}: ", exception.Message, StringComparison.Ordinal);
         }
     }
 

@@ -11,7 +11,7 @@ public sealed class ConnectionTests : IDisposable
     [Fact]
     public async Task Connection_IsKeptForTheNextRequest()
     {
-        using var client = new FastCgiClient(_application.Address);
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true });
         var connection = await ServeAsync(client, "first", null);
         Assert.Same(connection, await ServeAsync(client, "second", connection));
         Assert.True(_application.HasNoOther());
@@ -30,11 +30,70 @@ public sealed class ConnectionTests : IDisposable
         Assert.Null(await connection.ReadRecordAsync());
     }
 
+    [Theory]
+    [InlineData("1", true)]
+    [InlineData("0", false)]
+    [InlineData(null, false)]
+    public async Task Connection_IsKeptOnlyIfTheApplicationServesSeveral(string? value, bool isKept)
+    {
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 1 });
+        var first = await ServeAsync(client, "first", null);
+        Assert.Equal((GetValues, GetValues), ((await first.ReadRecordAsync())!.Type, (await first.ReadRecordAsync())!.Type));
+        // Go ends its answer with an empty record, and libfcgi answers both records of the question.
+        await first.SendAsync([.. Record(GetValuesResult, 0, value is null ? [] : Pairs(("FCGI_MPXS_CONNS", value))), .. Record(GetValuesResult, 0)]);
+
+        if (!isKept)
+            Assert.Null(await first.ReadRecordAsync());
+        var second = await ServeAsync(client, "second", isKept ? first : null, keeps: isKept);
+        if (!isKept)
+            Assert.Null(await second.ReadRecordAsync());
+    }
+
+    /// <summary>Meanwhile, and from then on, each request has a connection that nobody keeps.</summary>
+    [Theory]
+    [InlineData(true)]
+    [InlineData(false)]
+    public async Task Question_WithoutAnAnswer_ClosesTheConnection(bool isClosed)
+    {
+        var clock = new FakeClock();
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { TimeProvider = clock });
+        var first = await ServeAsync(client, "first", null, keeps: true);
+        Assert.Equal((GetValues, GetValues), ((await first.ReadRecordAsync())!.Type, (await first.ReadRecordAsync())!.Type));
+        Assert.Null(await (await ServeAsync(client, "second", null, keeps: false)).ReadRecordAsync());
+        if (isClosed)
+            first.Dispose();
+        else
+            clock.Advance(TimeSpan.FromSeconds(1));
+
+        if (!isClosed)
+            Assert.Null(await first.ReadRecordAsync());
+        Assert.Null(await (await ServeAsync(client, "third", null, keeps: false)).ReadRecordAsync());
+    }
+
+    [Fact]
+    public async Task PooledConnectionLifetime_Over_TakesNoFurtherRequest()
+    {
+        var clock = new FakeClock();
+        using var client = new FastCgiClient(
+            _application.Address,
+            new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1, IdleTimeout = Timeout.InfiniteTimeSpan, PooledConnectionLifetime = TimeSpan.FromSeconds(10), TimeProvider = clock });
+        var connection = await ServeAsync(client, "first", null);
+        clock.Advance(TimeSpan.FromSeconds(6));
+        var answer = client.GetAsync();
+        await connection.ReadRequestAsync();
+        clock.Advance(TimeSpan.FromSeconds(6));
+        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nsecond"));
+
+        Assert.Equal("second", await answer);
+        Assert.Null(await connection.ReadRecordAsync());
+        await ServeAsync(client, "third", null);
+    }
+
     [Fact]
     public async Task IdleTimeout_ClosesTheConnection()
     {
         var clock = new FakeClock();
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { IdleTimeout = TimeSpan.FromSeconds(10), TimeProvider = clock });
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true, IdleTimeout = TimeSpan.FromSeconds(10), TimeProvider = clock });
         var connection = await ServeAsync(client, "hello", null);
         // Its slot is given back by the loop, right behind the end.
         await ServeAsync(client, "again", connection);
@@ -52,7 +111,7 @@ public sealed class ConnectionTests : IDisposable
     [Fact]
     public async Task MaxConnections_Reached_WaitsForOne()
     {
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 1 });
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1 });
         var first = client.GetAsync();
         var second = client.GetAsync();
         var connection = await _application.AcceptAsync();
@@ -85,7 +144,7 @@ public sealed class ConnectionTests : IDisposable
     [Fact]
     public async Task MaxConnections_AWaitThatIsCancelled_TakesNothing()
     {
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 1 });
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1 });
         var first = client.GetAsync();
         var connection = await _application.AcceptAsync();
         await connection.ReadRequestAsync();
@@ -133,7 +192,7 @@ public sealed class ConnectionTests : IDisposable
     [Fact]
     public async Task Dispose_OfAnAnswerThatHasEnded_LeavesTheNextRequestAlone()
     {
-        using var client = new FastCgiClient(_application.Address);
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true });
         var first = client.SendAsync(Requests.Create());
         var connection = await _application.AcceptAsync();
         await connection.ReadRequestAsync();
@@ -152,7 +211,7 @@ public sealed class ConnectionTests : IDisposable
     public async Task Answer_BeforeTheBodyIsSent_LeavesTheConnection()
     {
         var pipe = new System.IO.Pipelines.Pipe();
-        using var client = new FastCgiClient(_application.Address);
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { StreamsBodiesOfUnknownLength = true });
         var answer = client.SendAsync(Requests.Create("POST", body: pipe.Reader.AsStream()));
         var connection = await _application.AcceptAsync();
         await connection.SendAsync(ScriptedConnection.Answer("Status: 413 Too Large\n\nno"));
@@ -171,7 +230,7 @@ public sealed class ConnectionTests : IDisposable
     [InlineData("DELETE")]
     public async Task KeptConnection_ClosedBeforeTheAnswer_IsTriedOnAnother(string method)
     {
-        using var client = new FastCgiClient(_application.Address);
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true });
         var kept = await ServeAsync(client, "hello", null);
         var answer = client.SendAsync(Requests.Create(method, body: method == "PUT" ? new MemoryStream("body"u8.ToArray()) : null));
         await kept.ReadRequestAsync();
@@ -190,7 +249,7 @@ public sealed class ConnectionTests : IDisposable
     [InlineData("POST", true, true)]
     public async Task KeptConnection_ClosedUnderAnUnsafeRequest_IsTriedAgainOnlyIfAllowed(string method, bool isAllowed, bool isTried)
     {
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { RetriesUnsafeRequests = isAllowed });
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true, RetriesUnsafeRequests = isAllowed });
         var kept = await ServeAsync(client, "hello", null);
         var answer = client.SendAsync(Requests.Create(method));
         await kept.ReadRequestAsync();
@@ -209,7 +268,7 @@ public sealed class ConnectionTests : IDisposable
         var pipe = new System.IO.Pipelines.Pipe();
         await pipe.Writer.WriteAsync("body"u8.ToArray());
         await pipe.Writer.CompleteAsync();
-        using var client = new FastCgiClient(_application.Address);
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true, StreamsBodiesOfUnknownLength = true });
         var kept = await ServeAsync(client, "hello", null);
         var answer = client.SendAsync(Requests.Create("PUT", body: pipe.Reader.AsStream()));
         await kept.ReadRequestAsync();
@@ -221,7 +280,7 @@ public sealed class ConnectionTests : IDisposable
     [Fact]
     public async Task KeptConnection_ClosedInTheAnswer_Fails()
     {
-        using var client = new FastCgiClient(_application.Address);
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true });
         var kept = await ServeAsync(client, "hello", null);
         var answer = client.SendAsync(Requests.Create());
         await kept.ReadRequestAsync();
@@ -248,7 +307,7 @@ public sealed class ConnectionTests : IDisposable
     [Fact]
     public async Task KeptConnection_ThatSaysSomethingUnasked_IsClosed()
     {
-        using var client = new FastCgiClient(_application.Address);
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true });
         var kept = await ServeAsync(client, "hello", null);
         await kept.SendAsync(Record(Stdout, 1, "A: b\n\nspoilt"u8));
         Assert.Null(await kept.ReadRecordAsync());
@@ -257,11 +316,52 @@ public sealed class ConnectionTests : IDisposable
     }
 
     [Fact]
-    public async Task Address_WhereNobodyListens_Fails()
+    public async Task Address_WhereNobodyListens_IsNamedWithTheCause()
     {
-        using var client = new FastCgiClient("unix:/nonexistent/app.sock");
+        using var missing = new FastCgiClient("unix:/nonexistent/app.sock");
+        var exception = await Assert.ThrowsAnyAsync<SocketException>(() => missing.SendAsync(Requests.Create()));
+        Assert.Equal("fastcgi://unix:/nonexistent/app.sock: no such socket.", exception.Message);
 
-        await Assert.ThrowsAnyAsync<SocketException>(() => client.SendAsync(Requests.Create()));
+        using var folder = new ScratchFolder();
+        using var silent = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        silent.Bind(new UnixDomainSocketEndPoint(folder.GetPath("app.sock")));
+        using var refused = new FastCgiClient(folder.GetPath("app.sock"));
+        exception = await Assert.ThrowsAnyAsync<SocketException>(() => refused.SendAsync(Requests.Create()));
+        Assert.Equal($"fastcgi://unix:{folder.Path}/app.sock refused the connection: no process listens there.", exception.Message);
+    }
+
+    [RootFact]
+    [System.Runtime.Versioning.SupportedOSPlatform("linux")]
+    public void Address_WithoutPermission_IsNamedWithTheCause()
+    {
+        using var client = new FastCgiClient(_application.Address);
+        File.SetUnixFileMode(_application.Address["unix:".Length..], UnixFileMode.UserRead | UnixFileMode.UserWrite);
+        Sandbox.RunAsOrdinaryUser(() =>
+        {
+            var exception = Assert.ThrowsAny<SocketException>(() => client.SendAsync(Requests.Create()).GetAwaiter().GetResult());
+            Assert.StartsWith("Permission denied: ", exception.Message, StringComparison.Ordinal);
+            Assert.Contains(_application.Address, exception.Message, StringComparison.Ordinal);
+        });
+    }
+
+    /// <summary>A unix socket refuses at once then, where TCP waits.</summary>
+    [Fact]
+    public async Task Connect_WhileTheQueueIsFull_Waits()
+    {
+        using var folder = new ScratchFolder();
+        using var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        listener.Bind(new UnixDomainSocketEndPoint(folder.GetPath("app.sock")));
+        listener.Listen(0);
+        using var client = new FastCgiClient("unix:" + folder.GetPath("app.sock"));
+        var answers = new[] { client.GetAsync(), client.GetAsync(), client.GetAsync() };
+        for (var i = 0; i < answers.Length; i++)
+        {
+            var connection = new ScriptedConnection(await listener.AcceptAsync().WaitAsync(Waiting.Patience));
+            await connection.ReadRequestAsync();
+            await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nhello"));
+        }
+
+        Assert.All(await Task.WhenAll(answers), static answer => Assert.Equal("hello", answer));
     }
 
     [Fact]
@@ -273,6 +373,7 @@ public sealed class ConnectionTests : IDisposable
         var question = await connection.ReadRecordAsync();
         Assert.Equal((GetValues, 0), (question!.Type, question.Id));
         Assert.Equal(Pairs(("FCGI_MAX_CONNS", ""), ("OTHER", "")), question.Content);
+        Assert.Equal((GetValues, 0), ((await connection.ReadRecordAsync())!.Type, question.Id));
         await connection.SendAsync(Record(GetValuesResult, 0, Pairs(("FCGI_MAX_CONNS", "7"))));
 
         Assert.Equal([new("FCGI_MAX_CONNS", "7")], await values.Within("the values"));
@@ -306,33 +407,14 @@ public sealed class ConnectionTests : IDisposable
         await Assert.ThrowsAsync<ObjectDisposedException>(() => client.SendAsync(Requests.Create()));
     }
 
-    /// <summary>Nobody answers, and no time passes.</summary>
-    [Fact]
-    public async Task Dispose_WhileTheApplicationIsAsked_FailsAndLeavesNoConnection()
-    {
-        var options = new FastCgiClientOptions { MaxRequestsPerConnection = 10, TimeProvider = new FakeClock() };
-        var client = new FastCgiClient(_application.Address, options);
-        var first = client.SendAsync(Requests.Create());
-        var asked = await _application.AcceptAsync();
-        Assert.Equal(GetValues, (await asked.ReadRecordAsync())!.Type);
-        var second = client.SendAsync(Requests.Create());
-        var behind = await _application.AcceptAsync();
-
-        client.Dispose();
-
-        await Assert.ThrowsAsync<ObjectDisposedException>(() => first.Within("the failure"));
-        await Assert.ThrowsAsync<ObjectDisposedException>(() => second.Within("the failure"));
-        Assert.Null(await asked.ReadRecordAsync());
-        Assert.Null(await behind.ReadRecordAsync());
-    }
-
     [Fact]
     public async Task Dispose_WhileValuesAreAskedFor_FailsAndLeavesNoConnection()
     {
         var client = new FastCgiClient(_application.Address);
         var values = client.GetValuesAsync(["FCGI_MAX_CONNS"]);
         var connection = await _application.AcceptAsync();
-        await connection.ReadRecordAsync();
+        Assert.NotNull(await connection.ReadRecordAsync());
+        Assert.NotNull(await connection.ReadRecordAsync());
 
         client.Dispose();
 
@@ -384,11 +466,12 @@ public sealed class ConnectionTests : IDisposable
     public void Dispose() => _application.Dispose();
 
     /// <summary>Serves one request, on a connection that is there or on the next one.</summary>
-    private async Task<ScriptedConnection> ServeAsync(FastCgiClient client, string text, ScriptedConnection? connection)
+    private async Task<ScriptedConnection> ServeAsync(FastCgiClient client, string text, ScriptedConnection? connection, bool? keeps = null)
     {
         var answer = client.GetAsync();
         connection ??= await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
+        var flags = (await connection.ReadRequestAsync())[0].Content[2];
+        Assert.Equal(keeps ?? flags == 1, flags == 1);
         await connection.SendAsync(ScriptedConnection.Answer($"A: b\r\n\r\n{text}"));
         Assert.Equal(text, await answer);
         return connection;

@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.InMemoryTests;
 using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.Client.Tests;
@@ -9,32 +8,20 @@ public sealed class HostileApplicationTests : IDisposable
     private readonly ScriptedApplication _application = new();
 
     [Fact]
-    public async Task Connection_ClosedBeforeItsFirstRequest_TakesNoRoomInThePool()
+    public async Task Peer_ThatSpeaksFirst_IsQuoted()
     {
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 2, MaxRequestsPerConnection = 10, TimeProvider = new FakeClock() });
-        var first = client.GetAsync("/1");
-        var asked = await _application.AcceptAsync();
-        await asked.ReadRecordAsync();
-        // The second waits for the answer to the question of the first, and is closed meanwhile.
-        var second = client.GetAsync("/2");
-        (await _application.AcceptAsync()).Dispose();
-        await Task.Delay(200);
-        await asked.SendAsync(Record(GetValuesResult, 0));
-        await asked.ReadRequestAsync();
+        using var client = new FastCgiClient(_application.Address);
+        var answer = client.GetAsync();
+        await (await _application.AcceptAsync()).SendAsync("SSH-2.0-OpenSSH_9.2\r\n"u8.ToArray());
 
-        var other = await _application.AcceptAsync();
-        await other.ReadRequestAsync();
-        await other.SendAsync(ScriptedConnection.Answer("A: b\n\ntwo"));
-        Assert.Equal("two", await second);
-        await asked.SendAsync(ScriptedConnection.Answer("A: b\n\none"));
-        Assert.Equal("one", await first);
+        Assert.Contains("'SSH-2.0-OpenSSH_9.2??'", (await answer.FailAsync()).Message, StringComparison.Ordinal);
     }
 
     [Fact]
     public async Task Answer_SentTwice_ReachesNoOtherRequest()
     {
         using var trace = new SecondAnswer();
-        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 1, Trace = trace });
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true, MaxConnections = 1, Trace = trace });
         var first = client.GetAsync("/1");
         var connection = await _application.AcceptAsync();
         await connection.ReadRequestAsync();
@@ -76,7 +63,7 @@ public sealed class HostileApplicationTests : IDisposable
     [Fact]
     public async Task Body_SentAgain_IsReadByOneAtATime()
     {
-        using var client = new FastCgiClient(_application.Address);
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { KeepConnections = true });
         var warm = client.GetAsync();
         var connection = await _application.AcceptAsync();
         await connection.ReadRequestAsync();

@@ -16,7 +16,7 @@ public sealed class LostConnectionTests : IDisposable
     [InlineData(false)]
     public async Task BodySource_DisposedOf_FailsTheRequestAlone(bool isSocketException)
     {
-        using var client = CreateClient(FastCgiMultiplexing.Never, maxConnections: 1);
+        using var client = CreateClient(FastCgiMultiplexing.Ask, maxConnections: 1);
         Exception failure = isSocketException ? new System.Net.Sockets.SocketException(32) : new ObjectDisposedException("the body");
 
         var sending = client.SendAsync(Requests.Create("POST", body: new FailingStream(failure)));

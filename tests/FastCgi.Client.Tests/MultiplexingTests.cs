@@ -13,11 +13,10 @@ public sealed class MultiplexingTests : IDisposable
     [Fact]
     public async Task Ask_AnsweredWithOne_SharesTheConnection()
     {
-        using var client = CreateClient(FastCgiMultiplexing.Ask);
+        using var client = CreateClient(FastCgiMultiplexing.Ask, maxConnections: 1);
+        var connection = await ServeAndAnswerAsync(client, ("FCGI_MPXS_CONNS", "1"), ("FCGI_MAX_REQS", "50"));
         var first = client.GetAsync("/1");
-        var connection = await _application.AcceptAsync();
-        await AnswerQuestionAsync(connection, ("FCGI_MPXS_CONNS", "1"), ("FCGI_MAX_REQS", "50"));
-        await connection.ReadRequestAsync();
+        Assert.Equal(1, (await connection.ReadRequestAsync())[0].Id);
         var second = client.GetAsync("/2");
         Assert.Equal(2, (await connection.ReadRequestAsync())[0].Id);
 
@@ -30,77 +29,20 @@ public sealed class MultiplexingTests : IDisposable
         Assert.True(_application.HasNoOther());
     }
 
-    [Theory]
-    [InlineData("0")]
-    [InlineData(null)]
-    public async Task Ask_AnsweredOtherwise_TakesAConnectionForEach(string? value)
-    {
-        using var client = CreateClient(FastCgiMultiplexing.Ask);
-        var first = client.GetAsync("/1");
-        var connection = await _application.AcceptAsync();
-        await AnswerQuestionAsync(connection, value is null ? [] : [("FCGI_MPXS_CONNS", value)]);
-        await connection.ReadRequestAsync();
-        var second = client.GetAsync("/2");
-        var other = await _application.AcceptAsync();
-        // It is asked once.
-        Assert.Equal(1, (await other.ReadRequestAsync())[0].Id);
-        await other.SendAsync(ScriptedConnection.Answer("A: b\n\ntwo"));
-        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\none"));
-
-        Assert.Equal(("one", "two"), (await first, await second));
-    }
-
-    [Fact]
-    public async Task Ask_AnsweredByAClose_ConnectsAgain()
-    {
-        using var client = CreateClient(FastCgiMultiplexing.Ask);
-        var answer = client.GetAsync();
-        (await _application.AcceptAsync()).Dispose();
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
-        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nhello"));
-
-        Assert.Equal("hello", await answer);
-    }
-
-    [Fact]
-    public async Task Ask_NotAnsweredForASecond_ConnectsAgainAndTakesAConnectionForEach()
-    {
-        using var client = CreateClient(FastCgiMultiplexing.Ask);
-        var first = client.GetAsync("/1");
-        var silent = await _application.AcceptAsync();
-        Assert.Equal(GetValues, (await silent.ReadRecordAsync())!.Type);
-        _clock.Advance(TimeSpan.FromMilliseconds(999));
-        Assert.True(_application.HasNoOther());
-
-        _clock.Advance(TimeSpan.FromMilliseconds(1));
-
-        Assert.Null(await silent.ReadRecordAsync());
-        var connection = await _application.AcceptAsync();
-        await connection.ReadRequestAsync();
-        var second = client.GetAsync("/2");
-        var other = await _application.AcceptAsync();
-        await other.ReadRequestAsync();
-        await other.SendAsync(ScriptedConnection.Answer("A: b\n\ntwo"));
-        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\none"));
-        Assert.Equal(("one", "two"), (await first, await second));
-    }
-
     [Fact]
     public async Task MaxRequests_OfTheApplication_IsObeyed()
     {
-        using var client = CreateClient(FastCgiMultiplexing.Ask);
-        var answers = new List<Task<string>> { client.GetAsync("/1") };
-        var connection = await _application.AcceptAsync();
-        await AnswerQuestionAsync(connection, ("FCGI_MPXS_CONNS", "1"), ("FCGI_MAX_REQS", "2"));
+        using var client = CreateClient(FastCgiMultiplexing.Ask, maxConnections: 1);
+        var connection = await ServeAndAnswerAsync(client, ("FCGI_MPXS_CONNS", "1"), ("FCGI_MAX_REQS", "2"));
+        var answers = new[] { client.GetAsync("/1"), client.GetAsync("/2"), client.GetAsync("/3") };
         var a = await connection.ReadRequestAsync();
-        answers.AddRange([client.GetAsync("/2"), client.GetAsync("/3")]);
         var b = await connection.ReadRequestAsync();
-        var other = await _application.AcceptAsync();
-        await other.ReadRequestAsync();
-        await connection.SendAsync([.. ScriptedConnection.Answer("A: b\n\nx", a[0].Id), .. ScriptedConnection.Answer("A: b\n\nx", b[0].Id)]);
-        await other.SendAsync(ScriptedConnection.Answer("A: b\n\nx"));
+        var third = connection.ReadRequestAsync();
+        await Task.Delay(200);
+        Assert.False(third.IsCompleted);
 
+        await connection.SendAsync([.. ScriptedConnection.Answer("A: b\n\nx", a[0].Id), .. ScriptedConnection.Answer("A: b\n\nx", b[0].Id)]);
+        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nx", (await third)[0].Id));
         Assert.Equal(["x", "x", "x"], await Task.WhenAll(answers));
     }
 
@@ -192,13 +134,21 @@ public sealed class MultiplexingTests : IDisposable
 
     public void Dispose() => _application.Dispose();
 
-    private static async Task AnswerQuestionAsync(ScriptedConnection connection, params (string Name, string Value)[] values)
+    /// <summary>Serves a request, and answers the question that follows it.</summary>
+    private async Task<ScriptedConnection> ServeAndAnswerAsync(FastCgiClient client, params (string Name, string Value)[] values)
     {
+        var answer = client.GetAsync();
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRequestAsync();
+        await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nhello"));
+        Assert.Equal("hello", await answer);
         var question = await connection.ReadRecordAsync();
         Assert.Equal(Pairs(("FCGI_MPXS_CONNS", ""), ("FCGI_MAX_REQS", "")), question!.Content);
+        Assert.Empty((await connection.ReadRecordAsync())!.Content);
         await connection.SendAsync(Record(GetValuesResult, 0, Pairs(values)));
+        return connection;
     }
 
-    private FastCgiClient CreateClient(FastCgiMultiplexing multiplexing)
-        => new(_application.Address, new FastCgiClientOptions { MaxRequestsPerConnection = 10, Multiplexing = multiplexing, TimeProvider = _clock });
+    private FastCgiClient CreateClient(FastCgiMultiplexing multiplexing, int? maxConnections = null)
+        => new(_application.Address, new FastCgiClientOptions { MaxConnections = maxConnections, MaxRequestsPerConnection = 10, Multiplexing = multiplexing, TimeProvider = _clock });
 }

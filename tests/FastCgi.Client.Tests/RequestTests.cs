@@ -75,6 +75,36 @@ public sealed class RequestTests : IDisposable
         Assert.Equal(body, Join(await SendAsync(Requests.Create("POST", body: new MemoryStream(body))), Stdin));
     }
 
+    [Theory]
+    [InlineData(0)]
+    [InlineData(65_536)]
+    [InlineData(65_537)]
+    [InlineData(1_000_001)]
+    public async Task Body_OfUnknownLength_IsBuffered(int length)
+    {
+        var body = new byte[length];
+        new Random(length).NextBytes(body);
+        var records = await SendAsync(Requests.Create("POST", body: new OneWayStream(body)));
+
+        Assert.Equal(body, Join(records, Stdin));
+        Assert.Contains($"CONTENT_LENGTH{length}", Encoding.ASCII.GetString(Join(records, Params)), StringComparison.Ordinal);
+        Assert.Empty(Directory.GetFiles(Path.GetTempPath(), "fastcgi-body-*"));
+    }
+
+    [Theory]
+    [InlineData(100)]
+    [InlineData(0)]
+    [InlineData(2_000)]
+    public async Task Body_OfAnotherLengthThanPromised_Fails(int length)
+    {
+        var request = Requests.Create("POST", body: length == 0 ? null : new MemoryStream(new byte[length]));
+        request.Parameters["CONTENT_LENGTH"] = "1000";
+
+        var exception = await _client.SendAsync(request).FailAsync();
+        Assert.Equal(FastCgiProtocolError.RequestBodyLength, exception.Error);
+        Assert.Contains($"Sent {length:N0} bytes of the request body, promised 1,000", exception.Message, StringComparison.Ordinal);
+    }
+
     [Fact]
     public async Task Authorizer_HasItsRole()
     {
@@ -120,7 +150,8 @@ public sealed class RequestTests : IDisposable
     public async Task Body_ThatComesPieceByPiece_IsSentAtOnce_WhileTheAnswerComes()
     {
         var pipe = new System.IO.Pipelines.Pipe();
-        var answer = _client.SendAsync(Requests.Create("POST", body: pipe.Reader.AsStream()));
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { StreamsBodiesOfUnknownLength = true });
+        var answer = client.SendAsync(Requests.Create("POST", body: pipe.Reader.AsStream()));
         using var connection = await _application.AcceptAsync();
         await pipe.Writer.WriteAsync("first"u8.ToArray());
         ReceivedRecord? record;
@@ -148,7 +179,8 @@ public sealed class RequestTests : IDisposable
     {
         var pipe = new System.IO.Pipelines.Pipe();
         await pipe.Writer.CompleteAsync(new InvalidDataException("The source is broken."));
-        var answer = _client.SendAsync(Requests.Create("POST", body: pipe.Reader.AsStream()));
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { StreamsBodiesOfUnknownLength = true });
+        var answer = client.SendAsync(Requests.Create("POST", body: pipe.Reader.AsStream()));
         using var connection = await _application.AcceptAsync();
 
         await Assert.ThrowsAsync<InvalidDataException>(() => answer.Within("the failure"));

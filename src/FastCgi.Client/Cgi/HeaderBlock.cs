@@ -11,10 +11,6 @@ internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnl
 
     private static readonly SearchValues<byte> s_token = SearchValues.Create(Encoding.ASCII.GetBytes(TokenCharacters));
 
-    /// <summary>Finds the end of the block.</summary>
-    /// <param name="bytes">What has come so far.</param>
-    /// <param name="from">Where to go on; what is before has no end of the block. It is moved.</param>
-    /// <returns>The length of the block with its empty line, or -1 if more is needed.</returns>
     public static int FindEnd(ReadOnlySpan<byte> bytes, ref int from)
     {
         while (true)
@@ -31,8 +27,6 @@ internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnl
         }
     }
 
-    /// <summary>Reads a whole block.</summary>
-    /// <exception cref="FastCgiProtocolException">It is malformed.</exception>
     public static HeaderBlock Parse(ReadOnlySpan<byte> block)
     {
         var headers = new List<KeyValuePair<string, string>>();
@@ -87,7 +81,8 @@ internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnl
 
     private static (int Code, string Reason) ParseStatus(string value)
     {
-        if (value.Length >= 3 && (value.Length == 3 || value[3] == ' ') && int.TryParse(value.AsSpan(0, 3), NumberStyles.None, CultureInfo.InvariantCulture, out var code) && code is >= 100 and <= 999)
+        if (value.Length >= 3 && (value.Length == 3 || value[3] == ' ')
+            && int.TryParse(value.AsSpan(0, 3), NumberStyles.None, CultureInfo.InvariantCulture, out var code) && code is >= 100 and <= 999)
             return (code, value.Length > 4 ? value[4..].Trim() : "");
         throw Malformed($"its Status is '{Show(value)}', where three digits are expected");
     }
@@ -99,16 +94,15 @@ internal sealed record HeaderBlock(int StatusCode, string ReasonPhrase, IReadOnl
         return earlier is null || earlier == length ? length : throw Malformed("it has two different fields Content-Length");
     }
 
-    private static string Show(ReadOnlySpan<byte> line) => Show(Encoding.Latin1.GetString(line));
+    public static string Show(ReadOnlySpan<byte> line) => Show(Encoding.Latin1.GetString(line));
 
     private static string Show(string line)
     {
         const int Shown = 60;
-        var text = new StringBuilder();
-        foreach (var letter in line.AsSpan(0, Math.Min(line.Length, Shown)))
-            text.Append(char.IsControl(letter) ? '?' : letter);
-        return line.Length > Shown ? text.Append('…').ToString() : text.ToString();
+        var text = string.Concat(line.Take(Shown).Select(static letter => char.IsControl(letter) ? '?' : letter));
+        return line.Length > Shown ? text + "…" : text;
     }
 
-    private static FastCgiProtocolException Malformed(string why) => new(FastCgiProtocolError.MalformedHeaders, $"The header block of the answer cannot be read: {why}.");
+    private static FastCgiProtocolException Malformed(string why)
+        => new(FastCgiProtocolError.MalformedHeaders, $"The header block of the answer cannot be read: {why}.");
 }

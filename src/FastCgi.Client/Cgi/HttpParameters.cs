@@ -1,14 +1,13 @@
 using System.Globalization;
 using System.Net;
 using System.Net.Http.Headers;
-using System.Text;
 
 namespace FastCgi.Client.Cgi;
 
 /// <summary>Makes CGI parameters of an HTTP request, as nginx does with its <c>fastcgi_params</c>.</summary>
 internal static class HttpParameters
 {
-    /// <summary>What is of one connection only (RFC 9110, section 7.6.1), and <c>Proxy</c>, whose parameter some programs take for their proxy (httpoxy).</summary>
+    /// <summary>Hop-by-hop headers (RFC 9110, section 7.6.1), and <c>Proxy</c>, whose parameter some programs use as their proxy (httpoxy).</summary>
     private static readonly HashSet<string> s_dropped = new(StringComparer.OrdinalIgnoreCase)
     {
         "Connection", "Keep-Alive", "Proxy-Connection", "Transfer-Encoding", "TE", "Trailer", "Upgrade", "Expect", "Proxy", "Content-Length", "Content-Type",
@@ -17,21 +16,9 @@ internal static class HttpParameters
     /// <summary>Whether a header is passed on, and not by a parameter of its own.</summary>
     public static bool IsPassed(string name) => !s_dropped.Contains(name) && !name.Contains('_', StringComparison.Ordinal);
 
-    /// <summary>The name of a header's parameter.</summary>
-    public static string ToParameterName(string header)
-    {
-        var name = new StringBuilder("HTTP_", header.Length + 5);
-        foreach (var letter in header)
-            name.Append(letter == '-' ? '_' : char.ToUpperInvariant(letter));
-        return name.ToString();
-    }
+    public static string ToParameterName(string header) => "HTTP_" + header.Replace('-', '_').ToUpperInvariant();
 
-    /// <summary>The parameters that say where a request goes.</summary>
-    /// <param name="parameters">They are added here.</param>
-    /// <param name="method">The method.</param>
-    /// <param name="target">Path and query, as they stand in the request.</param>
-    /// <param name="contentType">The header Content-Type; empty without a body.</param>
-    /// <param name="contentLength">The header Content-Length; empty if it is not known.</param>
+    /// <summary>The parameters that say where a request goes. Target and content headers are as in the request, empty if missing.</summary>
     public static void AddTarget(FastCgiParameters parameters, string method, string target, string contentType, string contentLength)
     {
         var question = target.IndexOf('?', StringComparison.Ordinal);
@@ -45,7 +32,6 @@ internal static class HttpParameters
         parameters.Add("DOCUMENT_URI", path);
     }
 
-    /// <summary>The parameters that say over which connection a request came.</summary>
     public static void AddConnection(FastCgiParameters parameters, string scheme, string protocol, IPEndPoint remote, IPEndPoint local, string serverName)
     {
         parameters.Add("SERVER_PROTOCOL", protocol);
@@ -61,13 +47,13 @@ internal static class HttpParameters
         parameters.Add("SERVER_NAME", serverName);
     }
 
-    /// <summary>The parameters of a message of <see cref="HttpClient"/>.</summary>
     public static FastCgiParameters Create(HttpRequestMessage message, FastCgiHttpHandler handler)
     {
         var uri = message.RequestUri!;
         var parameters = new FastCgiParameters();
         var length = message.Content is null ? null : message.Content.Headers.ContentLength;
-        AddTarget(parameters, message.Method.Method, uri.PathAndQuery, message.Content?.Headers.ContentType?.ToString() ?? "", length?.ToString(CultureInfo.InvariantCulture) ?? "");
+        var contentType = message.Content?.Headers.ContentType?.ToString() ?? "";
+        AddTarget(parameters, message.Method.Method, uri.PathAndQuery, contentType, length?.ToString(CultureInfo.InvariantCulture) ?? "");
         var local = new IPEndPoint(handler.LocalEndPoint.Address, uri.Port);
         AddConnection(parameters, uri.Scheme, $"HTTP/{message.Version.ToString(2)}", handler.RemoteEndPoint, local, GetHost(uri));
 
@@ -88,7 +74,7 @@ internal static class HttpParameters
         foreach (var (name, values) in headers)
         {
             if (IsPassed(name) && !name.Equals("Host", StringComparison.OrdinalIgnoreCase))
-                parameters.Add(ToParameterName(name), string.Join(name.Equals("Cookie", StringComparison.OrdinalIgnoreCase) ? "; " : name.Equals("User-Agent", StringComparison.OrdinalIgnoreCase) ? " " : ", ", values));
+                parameters.Add(ToParameterName(name), string.Join(name.ToUpperInvariant() switch { "COOKIE" => "; ", "USER-AGENT" => " ", _ => ", " }, values));
         }
     }
 }

@@ -2,6 +2,7 @@ using System.Buffers;
 using System.Buffers.Binary;
 using System.Net.Sockets;
 using FastCgi.AspNetCore.Protocol;
+using FastCgi.Client.Cgi;
 
 namespace FastCgi.Client.Connections;
 
@@ -30,7 +31,7 @@ internal sealed partial class ClientConnection
                     var received = await _socket.ReceiveAsync(buffer.AsMemory(), SocketFlags.None).ConfigureAwait(false);
                     if (received == 0)
                     {
-                        Close(new FastCgiProtocolException(FastCgiProtocolError.ConnectionClosed, "The application closed the connection before the end of its answer."));
+                        Close(Closed("The application closed the connection before the end of its answer."));
                         return;
                     }
 
@@ -51,7 +52,7 @@ internal sealed partial class ClientConnection
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {
-            Close(new FastCgiProtocolException(FastCgiProtocolError.ConnectionClosed, $"The connection was lost before the end of the answer: {exception.Message}", exception));
+            Close(Closed($"The connection was lost before the end of the answer: {exception.Message}", exception));
         }
     }
 
@@ -73,31 +74,21 @@ internal sealed partial class ClientConnection
 
     private void Take(ReadOnlySpan<byte> bytes)
     {
-        while (true)
+        while (_reader.Read(ref bytes, out var piece) is var result and not RecordReadResult.NeedMore)
         {
-            switch (_reader.Read(ref bytes, out var piece))
-            {
-                case RecordReadResult.NeedMore:
-                    return;
-                case RecordReadResult.UnsupportedVersion:
-                    throw Malformed($"a record has the version {bytes[0]}, so this is not FastCGI 1.0");
-                default:
-                    if (piece.IsStart)
-                        _options.Trace?.OnRecord(_number, isSent: false, piece.Header, piece.Content);
-                    Take(piece);
-                    break;
-            }
+            if (result == RecordReadResult.UnsupportedVersion)
+                throw Malformed($"a record begins with '{HeaderBlock.Show(bytes)}' instead of the version 1, so this is not FastCGI");
+            if (piece.IsStart)
+                _options.Trace?.OnRecord(_number, isSent: false, piece.Header, piece.Content);
+            if (piece.Header.RequestId == ProtocolConstants.NullRequestId)
+                TakeManagement(piece);
+            else
+                Take(piece);
         }
     }
 
     private void Take(RecordPiece piece)
     {
-        if (piece.Header.RequestId == ProtocolConstants.NullRequestId)
-        {
-            TakeManagement(piece);
-            return;
-        }
-
         var exchange = Find(piece.Header.RequestId);
         switch (piece.Header.Type)
         {
@@ -140,7 +131,7 @@ internal sealed partial class ClientConnection
             _abandoned.Remove(exchange.Id);
             var isAlone = _reserved <= 1;
             // Alone on its connection, a request whose input is not all sent leaves it behind: not every application skips what is left.
-            isKept = !isAlone || (_options.KeepConnections && exchange.Sender.IsEndSent);
+            isKept = !isAlone || (_persists && exchange.Sender.IsEndSent);
             // Those that are left are given up.
             if (isWanted && _exchanges.Count == 0 && _abandoned.Count > 0)
                 isKept = false;
@@ -155,8 +146,7 @@ internal sealed partial class ClientConnection
             Dispose();
     }
 
-    /// <summary>Collects the eight bytes of a body that may come in pieces.</summary>
-    /// <returns>Whether they are there.</returns>
+    /// <summary>Collects eight bytes, which may come in pieces, and returns whether they are complete.</summary>
     private bool TakeFixedBody(RecordPiece piece)
     {
         if (piece.Header.ContentLength != ProtocolConstants.FixedBodyLength)
@@ -169,5 +159,6 @@ internal sealed partial class ClientConnection
         return piece.IsEnd;
     }
 
-    private static FastCgiProtocolException Malformed(string why) => new(FastCgiProtocolError.MalformedRecord, $"The answer is malformed: {why}.");
+    private FastCgiProtocolException Malformed(string why)
+        => new(FastCgiProtocolError.MalformedRecord, $"The answer is malformed: {why}.") { Address = Address };
 }

@@ -9,9 +9,8 @@ namespace FastCgi.Client.Connections;
 internal sealed partial class ClientConnection
 {
     private readonly ArrayBufferWriter<byte> _management = new();
-    private TaskCompletionSource<IReadOnlyDictionary<string, string>>? _values;
+    private volatile TaskCompletionSource<IReadOnlyDictionary<string, string>>? _values;
 
-    /// <summary>Asks the application. One question at a time.</summary>
     public async Task<IReadOnlyDictionary<string, string>> GetValuesAsync(IEnumerable<string> names, CancellationToken cancellationToken)
     {
         var values = new TaskCompletionSource<IReadOnlyDictionary<string, string>>(TaskCreationOptions.RunContinuationsAsynchronously);
@@ -19,7 +18,7 @@ internal sealed partial class ClientConnection
         {
             // The application may have closed it in the instant in which it was opened.
             if (_isClosed)
-                throw new FastCgiProtocolException(FastCgiProtocolError.ConnectionClosed, "The connection was closed before the question was sent.");
+                throw Closed(UnsentText);
             _values = values;
         }
 
@@ -29,38 +28,31 @@ internal sealed partial class ClientConnection
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {
-            throw new FastCgiProtocolException(FastCgiProtocolError.ConnectionClosed, "The connection was closed before the question was sent.", exception);
+            throw Closed(UnsentText, exception);
         }
 
         return await values.Task.WaitAsync(cancellationToken).ConfigureAwait(false);
     }
 
-    private static byte[] CreateQuestion(IEnumerable<string> names)
+    private static ReadOnlyMemory<byte> CreateQuestion(IEnumerable<string> names)
     {
-        var pairs = new List<byte>();
+        var pairs = new ArrayBufferWriter<byte>();
         foreach (var name in names)
-        {
-            var bytes = Encoding.UTF8.GetBytes(name);
-            var pair = new byte[NameValuePairWriter.GetLength(bytes.Length, 0)];
-            NameValuePairWriter.Write(pair, bytes, []);
-            pairs.AddRange(pair);
-        }
+            RecordSender.WritePair(pairs, Encoding.UTF8.GetBytes(name), []);
+        if (pairs.WrittenCount > ProtocolConstants.MaxAlignedContentLength)
+            throw new ArgumentException("The names have more than the 65,528 bytes of a record.", nameof(names));
 
-        if (pairs.Count > ProtocolConstants.MaxContentLength)
-            throw new ArgumentException("The names have more than the 65,535 bytes of a record.", nameof(names));
-
-        var record = new byte[ProtocolConstants.HeaderLength + pairs.Count];
-        RecordWriter.WriteHeader(record, RecordType.GetValues, ProtocolConstants.NullRequestId, pairs.Count);
-        pairs.CopyTo(record, ProtocolConstants.HeaderLength);
-        return record;
+        var records = new ArrayBufferWriter<byte>();
+        RecordSender.WriteRecord(records, RecordType.GetValues, ProtocolConstants.NullRequestId, pairs.WrittenSpan);
+        // libfcgi answers a question only when it has read the header of the next record, so an empty question follows.
+        RecordSender.WriteRecord(records, RecordType.GetValues, ProtocolConstants.NullRequestId, []);
+        return records.WrittenMemory;
     }
 
     private void TakeManagement(RecordPiece piece)
     {
-        TaskCompletionSource<IReadOnlyDictionary<string, string>>? values;
-        lock (_lock)
-            values = _values;
-        if (values is null || piece.Header.Type is not (RecordType.GetValuesResult or RecordType.UnknownType))
+        // More records than one may come: Go ends its answer with an empty one. The first counts.
+        if (_values is not { } values || piece.Header.Type is not (RecordType.GetValuesResult or RecordType.UnknownType))
             throw Malformed($"the application sent a management record of type {(int)piece.Header.Type} that nobody asked for");
 
         if (piece.IsStart)
@@ -69,8 +61,6 @@ internal sealed partial class ClientConnection
         if (!piece.IsEnd)
             return;
 
-        lock (_lock)
-            _values = null;
         // An application that does not know the question knows no values.
         var answers = new Dictionary<string, string>(StringComparer.Ordinal);
         if (piece.Header.Type == RecordType.GetValuesResult)
@@ -83,13 +73,5 @@ internal sealed partial class ClientConnection
         }
 
         values.TrySetResult(answers);
-    }
-
-    private void FailValues(Exception exception)
-    {
-        TaskCompletionSource<IReadOnlyDictionary<string, string>>? values;
-        lock (_lock)
-            (values, _values) = (_values, null);
-        values?.TrySetException(exception);
     }
 }

@@ -9,54 +9,58 @@ namespace FastCgi.Client.Connections;
 /// </summary>
 internal sealed partial class ClientConnection : IDisposable
 {
+    private const string UnsentText = "The connection was closed before the request was sent.";
+
     private readonly Socket _socket;
     private readonly ConnectionPool _pool;
     private readonly FastCgiClientOptions _options;
     private readonly int _number;
+    private readonly bool _persists;
+    private readonly long _created;
     private readonly SemaphoreSlim _sendLock = new(1);
     private readonly Lock _lock = new();
     private readonly Dictionary<ushort, Exchange> _exchanges = [];
     private readonly Dictionary<ushort, Exchange> _abandoned = [];
     private readonly ITimer _idleTimer;
-    private int _reserved;
+    private int _reserved = 1;
     private int _served;
     private ushort _lastId;
 
-    // Set in the moment in which it is decided to close the connection: no request begins on it from then on, so that none is closed with it.
-    private bool _isClosing;
+    // Set when the decision to close is made: no further request begins, so that none is lost with the connection.
+    private volatile bool _isClosing;
     private bool _isClosed;
 
     // Nothing more can be sent. What the application has answered can still be received.
     private volatile bool _isSendingLost;
 
-    public ClientConnection(Socket socket, ConnectionPool pool, FastCgiClientOptions options, int number)
+    /// <summary>Creates a connection with one slot taken. If it persists, it takes further requests (FCGI_KEEP_CONN).</summary>
+    public ClientConnection(Socket socket, ConnectionPool pool, FastCgiClientOptions options, int number, bool persists)
     {
+        _persists = persists;
+        _created = options.TimeProvider.GetTimestamp();
         _socket = socket;
         _pool = pool;
         _options = options;
         _number = number;
-        _idleTimer = options.TimeProvider.CreateTimer(static state => ((ClientConnection)state!).OnIdleTimeout(), this, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
+        _idleTimer = options.TimeProvider.CreateTimer(_ => OnIdleTimeout(), null, Timeout.InfiniteTimeSpan, Timeout.InfiniteTimeSpan);
     }
 
-    public bool IsClosing
-    {
-        get
-        {
-            lock (_lock)
-                return _isClosing;
-        }
-    }
+    public bool IsClosing => _isClosing;
 
-    /// <summary>Begins to receive.</summary>
+    public FastCgiAddress Address => _pool.Address;
+
+    private TimeSpan TimeLeft => FastCgiClientOptions.ToFinite(_options.PooledConnectionLifetime) - _options.TimeProvider.GetElapsedTime(_created);
+
+    private TimeSpan IdleTimeLeft => new(Math.Clamp(TimeLeft.Ticks, 0, FastCgiClientOptions.ToFinite(_options.IdleTimeout).Ticks));
+
     public void Start() => _ = ReceiveAsync();
 
-    /// <summary>Takes a slot for a request.</summary>
-    /// <param name="capacity">How many requests it may carry.</param>
+    /// <summary>Takes a slot for a request, if the connection carries fewer than <paramref name="capacity"/>.</summary>
     public bool TryReserve(int capacity)
     {
         lock (_lock)
         {
-            if (_isClosing || _reserved >= capacity)
+            if (_isClosing || !_persists || _reserved >= capacity || TimeLeft <= TimeSpan.Zero)
                 return false;
 
             if (_reserved++ == 0)
@@ -65,19 +69,16 @@ internal sealed partial class ClientConnection : IDisposable
         }
     }
 
-    /// <summary>Gives a slot back that was not used, or not any more.</summary>
+    /// <summary>Releases a slot, and starts the idle timeout with the last.</summary>
     public void ReleaseUnused()
     {
         lock (_lock)
         {
             if (--_reserved == 0 && !_isClosing)
-                _idleTimer.Change(_options.IdleTimeout, Timeout.InfiniteTimeSpan);
+                _idleTimer.Change(IdleTimeLeft, Timeout.InfiniteTimeSpan);
         }
     }
 
-    /// <summary>Begins a request, for which a slot is reserved.</summary>
-    /// <param name="request">What is asked.</param>
-    /// <param name="isShared">Whether others may be on the connection at the same time.</param>
     public Exchange Begin(FastCgiRequestMessage request, bool isShared)
     {
         Exchange exchange;
@@ -91,13 +92,12 @@ internal sealed partial class ClientConnection : IDisposable
         }
 
         if (isClosing)
-            exchange.OnConnectionEnded(Unsent());
+            exchange.OnConnectionEnded(Closed(UnsentText));
         else
-            exchange.Sending = SendAsync(exchange, keepsConnection: isShared || _options.KeepConnections);
+            exchange.Sending = SendAsync(exchange);
         return exchange;
     }
 
-    /// <summary>The caller wants no more of a request.</summary>
     public void Abandon(Exchange exchange)
     {
         bool isLast;
@@ -120,56 +120,28 @@ internal sealed partial class ClientConnection : IDisposable
             _ = SendAbortAsync(exchange);
     }
 
-    /// <summary>Sends whole records, one caller at a time.</summary>
-    /// <param name="records">The records.</param>
-    /// <param name="cancellationToken">Ends the wait for the others.</param>
-    /// <param name="begun">The request that begins with them.</param>
-    public async ValueTask SendAsync(ReadOnlyMemory<byte> records, CancellationToken cancellationToken, Exchange? begun = null)
+    /// <summary>Sends whole records, one caller at a time. An abort of a request that has not begun is not sent; <see langword="false"/> then.</summary>
+    public async ValueTask<bool> SendAsync(ReadOnlyMemory<byte> records, CancellationToken cancellationToken, Exchange? begun = null, Exchange? aborted = null)
     {
         await _sendLock.WaitAsync(cancellationToken).ConfigureAwait(false);
         try
         {
-            if (begun is not null)
-                begun.IsBegun = true;
-            await SendLockedAsync(records, begun).ConfigureAwait(false);
-        }
-        finally
-        {
-            _sendLock.Release();
-        }
-    }
+            if (aborted is { IsBegun: false })
+                return false;
 
-    /// <summary>Sends records of a request if it has begun: one that was ended while it waited behind others is not known to the application.</summary>
-    private async ValueTask<bool> TrySendAsync(ReadOnlyMemory<byte> records, Exchange exchange)
-    {
-        // Its beginning waits in front, or does not any more.
-        await _sendLock.WaitAsync().ConfigureAwait(false);
-        try
-        {
-            if (exchange.IsBegun)
-                await SendLockedAsync(records).ConfigureAwait(false);
-            return exchange.IsBegun;
-        }
-        finally
-        {
-            _sendLock.Release();
-        }
-    }
-
-    private async ValueTask SendLockedAsync(ReadOnlyMemory<byte> records, Exchange? begun = null)
-    {
-        TraceSent(records.Span);
-        try
-        {
+            begun?.IsBegun = true;
+            TraceSent(records.Span);
             // From here on it is sent whole: half a record would spoil the connection for the others.
             while (!records.IsEmpty)
             {
                 var sending = _socket.SendAsync(records, SocketFlags.None, CancellationToken.None);
                 // One that fails at once has sent nothing.
-                if (begun is not null && !sending.IsFaulted)
-                    begun.IsUnsent = false;
+                if (!sending.IsFaulted)
+                    begun?.IsUnsent = false;
                 records = records[await sending.ConfigureAwait(false)..];
             }
+
+            return true;
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {
@@ -178,10 +150,13 @@ internal sealed partial class ClientConnection : IDisposable
                 _isClosing = true;
             throw;
         }
+        finally
+        {
+            _sendLock.Release();
+        }
     }
 
-    /// <summary>Closes the connection and ends what is on it.</summary>
-    public void Dispose() => Close(new FastCgiProtocolException(FastCgiProtocolError.ConnectionClosed, "The connection was closed."));
+    public void Dispose() => Close(Closed("The connection was closed."));
 
     private void Close(FastCgiProtocolException reason)
     {
@@ -198,17 +173,17 @@ internal sealed partial class ClientConnection : IDisposable
 
         _idleTimer.Dispose();
         _socket.Dispose();
-        FailValues(reason);
+        _values?.TrySetException(reason);
         foreach (var exchange in exchanges)
             exchange.OnConnectionEnded(reason);
         _pool.OnClosed(this);
     }
 
-    private async Task SendAsync(Exchange exchange, bool keepsConnection)
+    private async Task SendAsync(Exchange exchange)
     {
         try
         {
-            await exchange.Sender.SendAsync(keepsConnection).ConfigureAwait(false);
+            await exchange.Sender.SendAsync(_persists).ConfigureAwait(false);
         }
         catch (Exception) when (_isSendingLost || exchange.SendingToken.IsCancellationRequested)
         {
@@ -239,27 +214,28 @@ internal sealed partial class ClientConnection : IDisposable
             _exchanges.Remove(exchange.Id);
         }
 
-        exchange.OnConnectionEnded(Unsent());
+        exchange.OnConnectionEnded(Closed(UnsentText));
         Finish(exchange);
     }
 
-    private static FastCgiProtocolException Unsent() => new(FastCgiProtocolError.ConnectionClosed, "The connection was closed before the request was sent.");
+    private FastCgiProtocolException Closed(string why, Exception? inner = null)
+        => new(FastCgiProtocolError.ConnectionClosed, why, inner) { Address = Address };
 
     /// <summary>Called when the input of a request has been sent and when its end has come; the second gives its slot back.</summary>
     private void Finish(Exchange exchange)
     {
-        if (exchange.FinishOne())
+        if (exchange.FinishOne() && !_pool.TryAsk(this))
             ReleaseSlot();
     }
 
-    private void ReleaseSlot()
+    public void ReleaseSlot()
     {
         ReleaseUnused();
         bool isLast;
         lock (_lock)
         {
             // Those that are left are given up, it is not to be kept, or nothing can be sent on it.
-            isLast = _reserved == _abandoned.Count && (_isClosing || _reserved > 0 || !_options.KeepConnections);
+            isLast = _reserved == _abandoned.Count && (_isClosing || _reserved > 0 || TimeLeft <= TimeSpan.Zero || !_pool.KeepsConnections);
             _isClosing |= isLast;
         }
 
@@ -274,24 +250,17 @@ internal sealed partial class ClientConnection : IDisposable
         RecordWriter.WriteHeader(record, RecordType.AbortRequest, exchange.Id, contentLength: 0);
         try
         {
-            if (!await TrySendAsync(record, exchange).ConfigureAwait(false))
-                Forget(exchange);
+            if (await SendAsync(record, CancellationToken.None, aborted: exchange).ConfigureAwait(false))
+                return;
+
+            lock (_lock)
+                _abandoned.Remove(exchange.Id);
+            Finish(exchange);
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {
             // Gone with its connection.
         }
-    }
-
-    private void Forget(Exchange exchange)
-    {
-        lock (_lock)
-        {
-            if (!_abandoned.Remove(exchange.Id))
-                return;
-        }
-
-        Finish(exchange);
     }
 
     private ushort GetFreeId()

@@ -5,33 +5,37 @@ using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.Client.Connections;
 
-/// <summary>Room for a request on a connection.</summary>
-/// <param name="Connection">The connection.</param>
-/// <param name="IsShared">Whether others may be on it at the same time, decided when the room was taken.</param>
+/// <summary>A slot on a connection, and whether other requests may share the connection, as decided when the slot was taken.</summary>
 internal readonly record struct ConnectionSlot(ClientConnection Connection, bool IsShared);
 
 /// <summary>The connections to one address, and who waits for one.</summary>
 internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOptions options) : IDisposable
 {
-    // An application that knows the question answers at once. Some that do not leave it unanswered.
+    // An application that knows FCGI_GET_VALUES answers at once. Some others never answer.
     private static readonly TimeSpan s_valuesTimeout = TimeSpan.FromSeconds(1);
+    private static readonly TimeSpan s_connectPause = TimeSpan.FromMilliseconds(10);
 
     private readonly Lock _lock = new();
 
     // The one that was used last is at the end, and is taken first, so that the others become idle.
     private readonly List<ClientConnection> _connections = [];
     private readonly Queue<TaskCompletionSource<ConnectionSlot?>> _waiting = new();
-    private readonly SemaphoreSlim _askLock = new(1);
-
-    // Those that are not of the pool: only Dispose comes to them.
-    private readonly HashSet<ClientConnection> _alone = [];
     private readonly CancellationTokenSource _disposal = new();
     private int _connecting;
     private int _lastNumber;
-    private int? _capacity = options.MaxRequestsPerConnection == 1 || options.Multiplexing == FastCgiMultiplexing.Never ? 1
-        : options.Multiplexing == FastCgiMultiplexing.Always ? options.MaxRequestsPerConnection : null;
+    private int _capacity = options.Multiplexing == FastCgiMultiplexing.Always ? options.MaxRequestsPerConnection : 1;
+    private volatile bool _keepsConnections = options.KeepConnections ?? options.Multiplexing == FastCgiMultiplexing.Always;
 
+    // The application is asked after the first answer, on the same connection: a question never delays a request.
+    private bool _mustAsk = options.Multiplexing != FastCgiMultiplexing.Always
+        && (options.KeepConnections is null || options.MaxRequestsPerConnection > 1);
+
+    private ClientConnection? _asking;
     private bool _isDisposed;
+
+    public FastCgiAddress Address => address;
+
+    public bool KeepsConnections => _keepsConnections;
 
     /// <summary>Takes a slot of a connection; waits for one if there are as many as there may be.</summary>
     public async Task<ConnectionSlot> AcquireAsync(CancellationToken cancellationToken)
@@ -57,7 +61,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         if (waiter is null)
             return await OpenAsync(cancellationToken).ConfigureAwait(false);
 
-        await using (cancellationToken.UnsafeRegister(static (state, token) => ((TaskCompletionSource<ConnectionSlot?>)state!).TrySetCanceled(token), waiter).ConfigureAwait(false))
+        await using (cancellationToken.UnsafeRegister((_, token) => waiter.TrySetCanceled(token), null).ConfigureAwait(false))
         {
             var given = await waiter.Task.ConfigureAwait(false);
             // None: there is room for a new one, which is counted already.
@@ -65,25 +69,29 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         }
     }
 
-    /// <summary>Makes a connection that is not of the pool and not kept; a slot of it is taken.</summary>
+    /// <summary>Makes a connection for something other than a request, beyond <see cref="FastCgiClientOptions.MaxConnections"/> if need be.</summary>
     public async Task<ClientConnection> OpenAloneAsync(CancellationToken cancellationToken)
     {
-        var connection = await WhileInUseAsync(StartAsync, cancellationToken).ConfigureAwait(false);
         lock (_lock)
-        {
-            if (!_isDisposed)
-            {
-                if (!connection.IsClosing)
-                    _alone.Add(connection);
-                return connection;
-            }
-        }
-
-        connection.Dispose();
-        throw new ObjectDisposedException(nameof(FastCgiClient));
+            _connecting++;
+        return (await OpenAsync(cancellationToken, isAlone: true).ConfigureAwait(false)).Connection;
     }
 
-    /// <summary>The application has refused a second request on a connection.</summary>
+    /// <summary>Asks whether the application serves several requests at a time, if this connection is the one to ask on. It keeps the slot.</summary>
+    public bool TryAsk(ClientConnection connection)
+    {
+        lock (_lock)
+        {
+            if (!_mustAsk || _asking != connection || connection.IsClosing)
+                return false;
+
+            _mustAsk = false;
+        }
+
+        _ = AskAsync(connection);
+        return true;
+    }
+
     public void StopSharing()
     {
         lock (_lock)
@@ -105,7 +113,8 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         lock (_lock)
         {
             _connections.Remove(connection);
-            _alone.Remove(connection);
+            if (_asking == connection)
+                _asking = null;
             GiveToWaiting();
         }
     }
@@ -117,7 +126,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         lock (_lock)
         {
             _isDisposed = true;
-            connections = [.. _connections, .. _alone];
+            connections = [.. _connections];
             waiting = [.. _waiting];
             _waiting.Clear();
         }
@@ -132,11 +141,10 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
 
     private ConnectionSlot? TryTakeSlot()
     {
-        var capacity = _capacity ?? 1;
         for (var i = _connections.Count - 1; i >= 0; i--)
         {
-            if (_connections[i].TryReserve(capacity))
-                return new ConnectionSlot(_connections[i], IsShared: capacity > 1);
+            if (_connections[i].TryReserve(_capacity))
+                return new ConnectionSlot(_connections[i], IsShared: _capacity > 1);
         }
 
         return null;
@@ -160,25 +168,25 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
             if (slot is null)
                 _connecting++;
             _waiting.Dequeue();
-            if (!waiter.TrySetResult(slot))
-                GiveBack(slot);
+            if (waiter.TrySetResult(slot))
+                continue;
+
+            // The waiter was cancelled at the same moment.
+            if (slot is { } unused)
+                unused.Connection.ReleaseUnused();
+            else
+                _connecting--;
         }
     }
 
-    /// <summary>A waiter gave up in the moment in which it was served.</summary>
-    private void GiveBack(ConnectionSlot? slot)
-    {
-        if (slot is null)
-            _connecting--;
-        else
-            slot.Value.Connection.ReleaseUnused();
-    }
-
-    private async Task<ConnectionSlot> OpenAsync(CancellationToken cancellationToken)
+    private async Task<ConnectionSlot> OpenAsync(CancellationToken cancellationToken, bool isAlone = false)
     {
         try
         {
-            return await WhileInUseAsync(OpenAndAskAsync, cancellationToken).ConfigureAwait(false);
+            var socket = await ConnectAsync(cancellationToken).ConfigureAwait(false);
+            var slot = Add(socket, isAlone);
+            slot.Connection.Start();
+            return slot;
         }
         catch
         {
@@ -192,135 +200,110 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         }
     }
 
-    /// <summary>Does what a cancellation ends, by the caller or because the client is disposed of, and says which it was.</summary>
-    private async Task<T> WhileInUseAsync<T>(Func<CancellationToken, Task<T>> open, CancellationToken cancellationToken)
+    private ConnectionSlot Add(Socket socket, bool isAlone)
     {
-        using var use = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _disposal.Token);
-        try
-        {
-            return await open(use.Token).ConfigureAwait(false);
-        }
-        catch (OperationCanceledException exception) when (cancellationToken.IsCancellationRequested)
-        {
-            throw new OperationCanceledException(exception.Message, exception, cancellationToken);
-        }
-        catch (OperationCanceledException) when (_disposal.IsCancellationRequested)
-        {
-            throw new ObjectDisposedException(nameof(FastCgiClient));
-        }
-    }
-
-    private async Task<ClientConnection> StartAsync(CancellationToken cancellationToken)
-    {
-        var connection = Create(await ConnectAsync(cancellationToken).ConfigureAwait(false));
-        connection.TryReserve(1);
-        connection.Start();
-        return connection;
-    }
-
-    private async Task<ConnectionSlot> OpenAndAskAsync(CancellationToken cancellationToken)
-    {
-        var connection = await StartAsync(cancellationToken).ConfigureAwait(false);
-        try
-        {
-            return await AskAsync(connection, cancellationToken).ConfigureAwait(false);
-        }
-        catch
-        {
-            connection.Dispose();
-            throw;
-        }
-    }
-
-    /// <summary>Asks once whether requests may share connections, and adds the connection, or another if it did not survive the question.</summary>
-    private async Task<ConnectionSlot> AskAsync(ClientConnection connection, CancellationToken cancellationToken)
-    {
-        await _askLock.WaitAsync(cancellationToken).ConfigureAwait(false);
-        try
-        {
-            if (_capacity is null)
-            {
-                var capacity = await GetCapacityAsync(connection, cancellationToken).ConfigureAwait(false);
-                if (capacity is null)
-                {
-                    connection.Dispose();
-                    connection = await StartAsync(cancellationToken).ConfigureAwait(false);
-                }
-
-                lock (_lock)
-                    _capacity = capacity ?? 1;
-            }
-        }
-        finally
-        {
-            _askLock.Release();
-        }
-
         lock (_lock)
         {
-            if (!_isDisposed)
+            if (_isDisposed)
             {
-                _connecting--;
-                // One that was closed meanwhile is told of to nobody again, and would keep its room for ever.
-                if (!connection.IsClosing)
-                    _connections.Add(connection);
-                GiveToWaiting();
-                return new ConnectionSlot(connection, IsShared: _capacity > 1);
+                socket.Dispose();
+                throw new ObjectDisposedException(nameof(FastCgiClient));
             }
-        }
 
-        connection.Dispose();
-        throw new ObjectDisposedException(nameof(FastCgiClient));
+            var isShared = _capacity > 1;
+            var asks = _mustAsk && _asking is null;
+            var persists = !isAlone && options.PooledConnectionLifetime != TimeSpan.Zero && (asks || isShared || _keepsConnections);
+            var connection = new ClientConnection(socket, this, options, ++_lastNumber, persists);
+            if (asks && persists)
+                _asking = connection;
+            _connecting--;
+            _connections.Add(connection);
+            GiveToWaiting();
+            return new ConnectionSlot(connection, isShared);
+        }
     }
 
-    /// <returns>How many requests a connection may carry; <see langword="null"/> if the application did not answer, so that the connection is of no use.</returns>
-    private async Task<int?> GetCapacityAsync(ClientConnection connection, CancellationToken cancellationToken)
+    private async Task AskAsync(ClientConnection connection)
     {
-        using var time = new CancellationTokenSource(s_valuesTimeout, options.TimeProvider);
-        using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, time.Token);
+        using var timeout = new CancellationTokenSource(s_valuesTimeout, options.TimeProvider);
         try
         {
             var values = await connection.GetValuesAsync(
                 [Name(ProtocolConstants.MultiplexesConnectionsName), Name(ProtocolConstants.MaxRequestsName)], timeout.Token).ConfigureAwait(false);
-            if (values.GetValueOrDefault(Name(ProtocolConstants.MultiplexesConnectionsName)) != "1")
-                return 1;
-
-            var text = values.GetValueOrDefault(Name(ProtocolConstants.MaxRequestsName));
-            return int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out var most) && most > 0
-                ? Math.Min(most, options.MaxRequestsPerConnection)
-                : options.MaxRequestsPerConnection;
+            lock (_lock)
+            {
+                if (values.GetValueOrDefault(Name(ProtocolConstants.MultiplexesConnectionsName)) == "1")
+                {
+                    _keepsConnections = options.KeepConnections ?? true;
+                    var text = values.GetValueOrDefault(Name(ProtocolConstants.MaxRequestsName));
+                    var max = int.TryParse(text, NumberStyles.None, CultureInfo.InvariantCulture, out var most) ? most : int.MaxValue;
+                    _capacity = Math.Clamp(max, 1, options.MaxRequestsPerConnection);
+                }
+            }
         }
-        catch (Exception exception) when (!cancellationToken.IsCancellationRequested && exception is OperationCanceledException or FastCgiProtocolException or SocketException or ObjectDisposedException)
+        catch (Exception exception) when (exception is OperationCanceledException or FastCgiProtocolException)
         {
-            return null;
+            connection.Dispose();
         }
+
+        connection.ReleaseSlot();
     }
 
     private static string Name(ReadOnlySpan<byte> name) => Encoding.ASCII.GetString(name);
 
-    private ClientConnection Create(Socket socket) => new(socket, this, options, Interlocked.Increment(ref _lastNumber));
-
     private async Task<Socket> ConnectAsync(CancellationToken cancellationToken)
+    {
+        using var time = new CancellationTokenSource(options.ConnectTimeout, options.TimeProvider);
+        using var end = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, _disposal.Token, time.Token);
+        try
+        {
+            while (true)
+            {
+                if (await TryConnectAsync(end.Token).ConfigureAwait(false) is { } socket)
+                    return socket;
+
+                await Task.Delay(s_connectPause, options.TimeProvider, end.Token).ConfigureAwait(false);
+            }
+        }
+        catch (OperationCanceledException exception)
+        {
+            if (cancellationToken.IsCancellationRequested)
+                throw new OperationCanceledException(exception.Message, exception, cancellationToken);
+            ObjectDisposedException.ThrowIf(_isDisposed, typeof(FastCgiClient));
+            throw new SocketException((int)SocketError.TimedOut, $"{address} did not accept a connection within {(int)options.ConnectTimeout.TotalSeconds} s.");
+        }
+        catch (SocketException exception)
+        {
+            throw new SocketException((int)exception.SocketErrorCode, Explain(exception));
+        }
+    }
+
+    /// <returns><see langword="null"/> if the listener's queue is full: TCP retries then, a unix socket does not.</returns>
+    private async Task<Socket?> TryConnectAsync(CancellationToken cancellationToken)
     {
         var socket = address.IsUnix
             ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
             : new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
-        using var time = new CancellationTokenSource(options.ConnectTimeout, options.TimeProvider);
-        using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken, time.Token);
         try
         {
-            await socket.ConnectAsync(address.EndPoint, timeout.Token).ConfigureAwait(false);
+            await socket.ConnectAsync(address.EndPoint, cancellationToken).ConfigureAwait(false);
             return socket;
         }
-        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
+        catch (Exception exception)
         {
             socket.Dispose();
-            throw new SocketException((int)SocketError.TimedOut, string.Create(CultureInfo.InvariantCulture, $"{address} did not accept a connection within {options.ConnectTimeout.TotalSeconds} s."));
-        }
-        catch
-        {
-            socket.Dispose();
+            if (exception is SocketException { SocketErrorCode: SocketError.WouldBlock })
+                return null;
             throw;
         }
     }
+
+    private string Explain(SocketException exception) => exception.SocketErrorCode switch
+    {
+        SocketError.AccessDenied => $"Permission denied: user {Environment.UserName} may not connect to {address}.",
+        SocketError.ConnectionRefused => $"{address} refused the connection: no process listens there.",
+        SocketError.HostNotFound or SocketError.NoData or SocketError.TryAgain => $"The host of {address} cannot be resolved: {exception.Message}.",
+        _ when address.IsMissing => $"{address}: no such socket.",
+        _ => $"No connection to {address}: {exception.Message}.",
+    };
 }

@@ -20,9 +20,7 @@ internal sealed class Exchange
     private readonly CancellationTokenSource _sending = new();
     private readonly Lock _lock = new();
     private volatile Exception? _failure;
-    private FastCgiProtocolException? _cut;
     private bool _isStdoutEnded;
-    private volatile bool _isUnsent = true;
     private int _finished;
 
     public Exchange(ClientConnection connection, FastCgiRequestMessage request, ushort id, bool isReused, FastCgiClientOptions options)
@@ -35,23 +33,17 @@ internal sealed class Exchange
         Sender = new RecordSender(connection, this);
         var pause = Math.Max(options.MaxResponseBufferSize, 2);
         _stdout = new Pipe(new PipeOptions(pauseWriterThreshold: pause, resumeWriterThreshold: pause / 2, useSynchronizationContext: false));
-        // Whoever does not look at the end need not be told of it.
-        _ = _completion.Task.ContinueWith(static task => _ = task.Exception, CancellationToken.None, TaskContinuationOptions.OnlyOnFaulted, TaskScheduler.Default);
+        // A caller may ignore the completion: its exception is observed here.
+        _ = _completion.Task.ContinueWith(static task => task.Exception, TaskScheduler.Default);
     }
 
     public FastCgiRequestMessage Request { get; }
 
     public ushort Id { get; }
 
-    /// <summary>Whether the connection has served a request before.</summary>
     public bool IsReused { get; }
 
-    /// <summary>Whether nothing of it has been sent.</summary>
-    public bool IsUnsent
-    {
-        get => _isUnsent;
-        set => _isUnsent = value;
-    }
+    public bool IsUnsent { get; set; } = true;
 
     public RecordSender Sender { get; }
 
@@ -61,7 +53,6 @@ internal sealed class Exchange
     /// <summary>Whether BEGIN_REQUEST has been given to the socket. Guarded by the connection's turn to send.</summary>
     public bool IsBegun { get; set; }
 
-    /// <summary>Whether anything of the answer has come.</summary>
     public bool HasReceived { get; private set; }
 
     public CancellationToken SendingToken => _sending.Token;
@@ -70,18 +61,10 @@ internal sealed class Exchange
 
     public PipeReader Output => _stdout.Reader;
 
-    /// <summary>Why the caller has ended it, if it has.</summary>
     public Exception? Failure => _failure;
 
     /// <summary>Why what has come is not all of the answer; known when the output is completed.</summary>
-    public FastCgiProtocolException? Cut
-    {
-        get
-        {
-            lock (_lock)
-                return _cut;
-        }
-    }
+    public FastCgiProtocolException? Cut { get; private set; }
 
     public string StandardError
     {
@@ -92,10 +75,10 @@ internal sealed class Exchange
         }
     }
 
-    /// <summary>Waits for the header block.</summary>
     public async Task<FastCgiResponseMessage> ReadHeadAsync(CancellationToken cancellationToken)
     {
-        await using (cancellationToken.UnsafeRegister(static (state, token) => ((Exchange)state!).Abort(new OperationCanceledException(token)), this).ConfigureAwait(false))
+        var registration = cancellationToken.UnsafeRegister(static (state, token) => ((Exchange)state!).Abort(new OperationCanceledException(token)), this);
+        await using (registration.ConfigureAwait(false))
         {
             try
             {
@@ -122,6 +105,7 @@ internal sealed class Exchange
             _failure = reason;
         }
 
+        (reason as FastCgiProtocolException)?.Address = _connection.Address;
         _completion.TrySetException(reason);
         Output.CancelPendingRead();
         _stdout.Writer.CancelPendingFlush();
@@ -137,7 +121,6 @@ internal sealed class Exchange
         StopSending();
     }
 
-    /// <summary>Lets go of what nobody reads any more.</summary>
     public void CompleteReading() => _stdout.Reader.Complete();
 
     /// <summary>Its input has been sent, or its end has come.</summary>
@@ -177,7 +160,6 @@ internal sealed class Exchange
             _standardError.Write(content[..Math.Min(content.Length, _options.MaxStandardErrorSize - _standardError.WrittenCount)]);
     }
 
-    /// <summary>END_REQUEST has come.</summary>
     public void OnEnd(int appStatus, FastCgiProtocolStatus protocolStatus)
     {
         HasReceived = true;
@@ -188,7 +170,7 @@ internal sealed class Exchange
         // A failed program that has not closed its output has not written all of it.
         EndStdout(appStatus == 0 ? null : new FastCgiProtocolException(
             FastCgiProtocolError.BodyTooShort, $"The application ended the answer as failed, with appStatus {appStatus}, before its end.")
-        { Completion = completion });
+        { Completion = completion, Address = _connection.Address });
         _completion.TrySetResult(completion);
     }
 
@@ -203,7 +185,7 @@ internal sealed class Exchange
                 return;
 
             _isStdoutEnded = true;
-            _cut = cut;
+            Cut = cut;
             _stdout.Writer.Complete();
         }
     }
@@ -221,7 +203,7 @@ internal sealed class Exchange
             var bytes = buffer.IsSingleSegment ? buffer.FirstSpan : buffer.ToArray();
             var length = HeaderBlock.FindEnd(bytes, ref searched);
             if (length > _options.MaxResponseHeadersSize || (length < 0 && bytes.Length > _options.MaxResponseHeadersSize))
-                throw new FastCgiProtocolException(FastCgiProtocolError.HeadersTooLarge, $"The header block of the answer has more than {_options.MaxResponseHeadersSize} bytes.");
+                throw new FastCgiProtocolException(FastCgiProtocolError.HeadersTooLarge, $"The headers exceed {_options.MaxResponseHeadersSize} bytes.");
 
             if (length > 0)
             {
@@ -236,7 +218,6 @@ internal sealed class Exchange
         }
     }
 
-    /// <summary>Its output has ended, so its end is the next thing to come.</summary>
     private async Task<FastCgiProtocolException> ExplainNoAnswerAsync()
     {
         var completion = await Completion.ConfigureAwait(false);

@@ -25,6 +25,9 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         var request = exchange.Request;
         var buffer = new ArrayBufferWriter<byte>(1024);
         WriteHead(buffer, keepsConnection);
+        var stdin = new RecordStream(this, RecordType.Stdin, request.DeclaredLength);
+        if (request.BodySource is null)
+            stdin.CheckEnd();
         if (request.BodySource is null && request.DataSource is null)
         {
             EndInput(buffer);
@@ -34,11 +37,15 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
 
         await connection.SendAsync(buffer.WrittenMemory, token, begun: exchange).ConfigureAwait(false);
         if (request.BodySource is { } body)
-            await body.WriteToAsync(new RecordStream(this, RecordType.Stdin), token).ConfigureAwait(false);
+        {
+            await body.WriteToAsync(stdin, token).ConfigureAwait(false);
+            stdin.CheckEnd();
+        }
+
         if (request.DataSource is { } data)
         {
             await SendAsync(RecordType.Stdin, default, token).ConfigureAwait(false);
-            await data.WriteToAsync(new RecordStream(this, RecordType.Data), token).ConfigureAwait(false);
+            await data.WriteToAsync(new RecordStream(this, RecordType.Data, promised: null), token).ConfigureAwait(false);
         }
 
         buffer.ResetWrittenCount();
@@ -46,17 +53,12 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         await connection.SendAsync(buffer.WrittenMemory, token).ConfigureAwait(false);
     }
 
-    /// <summary>Sends one record.</summary>
     public async ValueTask SendAsync(RecordType type, ReadOnlyMemory<byte> content, CancellationToken cancellationToken)
     {
-        var padding = GetPadding(content.Length);
-        var length = ProtocolConstants.HeaderLength + content.Length + padding;
-        var record = ArrayPool<byte>.Shared.Rent(length);
+        var record = ArrayPool<byte>.Shared.Rent(ProtocolConstants.HeaderLength + content.Length + Alignment);
         try
         {
-            RecordWriter.WriteHeader(record, type, exchange.Id, content.Length, padding);
-            content.Span.CopyTo(record.AsSpan(ProtocolConstants.HeaderLength));
-            record.AsSpan(ProtocolConstants.HeaderLength + content.Length, padding).Clear();
+            var length = WriteRecord(record, type, exchange.Id, content.Span);
             await connection.SendAsync(record.AsMemory(0, length), cancellationToken).ConfigureAwait(false);
         }
         finally
@@ -65,7 +67,25 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         }
     }
 
-    private static int GetPadding(int length) => -length & (Alignment - 1);
+    public static void WritePair(ArrayBufferWriter<byte> buffer, ReadOnlySpan<byte> name, ReadOnlySpan<byte> value)
+    {
+        var length = NameValuePairWriter.GetLength(name.Length, value.Length);
+        NameValuePairWriter.Write(buffer.GetSpan(length), name, value);
+        buffer.Advance(length);
+    }
+
+    public static void WriteRecord(ArrayBufferWriter<byte> buffer, RecordType type, ushort id, ReadOnlySpan<byte> content)
+        => buffer.Advance(WriteRecord(buffer.GetSpan(ProtocolConstants.HeaderLength + content.Length + Alignment), type, id, content));
+
+    private static int WriteRecord(Span<byte> span, RecordType type, ushort id, ReadOnlySpan<byte> content)
+    {
+        var padding = -content.Length & (Alignment - 1);
+        var end = ProtocolConstants.HeaderLength + content.Length;
+        RecordWriter.WriteHeader(span, type, id, content.Length, padding);
+        content.CopyTo(span[ProtocolConstants.HeaderLength..]);
+        span.Slice(end, padding).Clear();
+        return end + padding;
+    }
 
     private void WriteHead(ArrayBufferWriter<byte> buffer, bool keepsConnection)
     {
@@ -83,8 +103,7 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
             if (pairs.WrittenCount > 0 && pairs.WrittenCount + length > ProtocolConstants.MaxAlignedContentLength)
                 WriteParams(buffer, pairs);
 
-            NameValuePairWriter.Write(pairs.GetSpan(length), name, value);
-            pairs.Advance(length);
+            WritePair(pairs, name, value);
         }
 
         WriteParams(buffer, pairs);
@@ -103,7 +122,7 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         pairs.ResetWrittenCount();
     }
 
-    /// <summary>The last record: of DATA for a filter, else of STDIN. An authorizer has neither (section 6.3), and front-ends send an empty STDIN all the same.</summary>
+    /// <summary>The last record: of DATA for a filter, otherwise of STDIN. Web servers send an empty STDIN to authorizers too.</summary>
     private void EndInput(ArrayBufferWriter<byte> buffer)
     {
         if (exchange.Request.Role == FastCgiRequestRole.Filter && exchange.Request.DataSource is null)
@@ -112,14 +131,5 @@ internal sealed class RecordSender(ClientConnection connection, Exchange exchang
         Volatile.Write(ref _isEndSent, 1);
     }
 
-    private void WriteRecord(ArrayBufferWriter<byte> buffer, RecordType type, ReadOnlySpan<byte> content)
-    {
-        var padding = GetPadding(content.Length);
-        var length = ProtocolConstants.HeaderLength + content.Length + padding;
-        var span = buffer.GetSpan(length);
-        RecordWriter.WriteHeader(span, type, exchange.Id, content.Length, padding);
-        content.CopyTo(span[ProtocolConstants.HeaderLength..]);
-        span.Slice(ProtocolConstants.HeaderLength + content.Length, padding).Clear();
-        buffer.Advance(length);
-    }
+    private void WriteRecord(ArrayBufferWriter<byte> buffer, RecordType type, ReadOnlySpan<byte> content) => WriteRecord(buffer, type, exchange.Id, content);
 }

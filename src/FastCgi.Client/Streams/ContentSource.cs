@@ -6,6 +6,8 @@ internal abstract class ContentSource
     /// <summary>Whether <see cref="WriteToAsync"/> gives the same once more.</summary>
     public abstract bool CanWriteAgain { get; }
 
+    public virtual long? Length => null;
+
     public abstract Task WriteToAsync(Stream destination, CancellationToken cancellationToken);
 }
 
@@ -21,11 +23,27 @@ internal sealed class StreamSource(Stream stream) : ContentSource
 
     public override bool CanWriteAgain => stream.CanSeek || !_isBegun;
 
+    public override long? Length => stream.CanSeek ? Math.Max(stream.Length - _start, 0) : null;
+
     public override Task WriteToAsync(Stream destination, CancellationToken cancellationToken)
     {
         if (_isBegun && stream.CanSeek)
             stream.Position = _start;
         _isBegun = true;
         return stream.CopyToAsync(destination, PieceSize, cancellationToken);
+    }
+}
+
+internal sealed class HttpContentSource(HttpContent content) : ContentSource
+{
+    private bool _isBegun;
+
+    // Of these, and what is derived from them (strings, forms), it is known that they can be written twice.
+    public override bool CanWriteAgain => !_isBegun || content is ByteArrayContent or ReadOnlyMemoryContent;
+
+    public override Task WriteToAsync(Stream destination, CancellationToken cancellationToken)
+    {
+        _isBegun = true;
+        return content.CopyToAsync(destination, cancellationToken);
     }
 }

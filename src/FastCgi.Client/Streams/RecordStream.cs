@@ -1,27 +1,19 @@
+using System.Globalization;
 using FastCgi.AspNetCore.Protocol;
 using FastCgi.Client.Connections;
 
 namespace FastCgi.Client.Streams;
 
-/// <summary>Whatever is written to it leaves at once as records of a request.</summary>
-internal sealed class RecordStream(RecordSender sender, RecordType type) : Stream
+/// <summary>Sends what is written to it at once, as records of a request, and checks that it has the promised length.</summary>
+internal sealed class RecordStream(RecordSender sender, RecordType type, long? promised) : ForwardStream(canRead: false)
 {
-    public override bool CanRead => false;
-
-    public override bool CanSeek => false;
-
-    public override bool CanWrite => true;
-
-    public override long Length => throw new NotSupportedException();
-
-    public override long Position
-    {
-        get => throw new NotSupportedException();
-        set => throw new NotSupportedException();
-    }
+    private long _length;
 
     public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
     {
+        _length += buffer.Length;
+        if (_length > promised)
+            CheckEnd();
         while (!buffer.IsEmpty)
         {
             var length = Math.Min(buffer.Length, RecordSender.PieceSize);
@@ -30,18 +22,13 @@ internal sealed class RecordStream(RecordSender sender, RecordType type) : Strea
         }
     }
 
-    public override Task WriteAsync(byte[] buffer, int offset, int count, CancellationToken cancellationToken)
-        => WriteAsync(buffer.AsMemory(offset, count), cancellationToken).AsTask();
-
-    public override void Write(byte[] buffer, int offset, int count) => WriteAsync(buffer.AsMemory(offset, count)).AsTask().GetAwaiter().GetResult();
-
-    public override void Flush()
+    /// <summary>Fails if there were fewer or more bytes than promised.</summary>
+    public void CheckEnd()
     {
+        if (promised is not null && promised != _length)
+        {
+            var why = string.Create(CultureInfo.InvariantCulture, $"Sent {_length:N0} bytes of the request body, promised {promised:N0} (CONTENT_LENGTH).");
+            throw new FastCgiProtocolException(FastCgiProtocolError.RequestBodyLength, why);
+        }
     }
-
-    public override int Read(byte[] buffer, int offset, int count) => throw new NotSupportedException();
-
-    public override long Seek(long offset, SeekOrigin origin) => throw new NotSupportedException();
-
-    public override void SetLength(long value) => throw new NotSupportedException();
 }

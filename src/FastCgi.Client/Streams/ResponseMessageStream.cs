@@ -4,7 +4,7 @@ using FastCgi.Client.Connections;
 namespace FastCgi.Client.Streams;
 
 /// <summary>The body of an answer, as it comes.</summary>
-internal sealed class ResponseMessageStream(Exchange exchange, bool hasBody, long? contentLength) : ReadOnlyStream
+internal sealed class ResponseMessageStream(Exchange exchange, bool hasBody, long? contentLength) : ForwardStream(canRead: true)
 {
     private long _received;
     private bool _isEnded;
