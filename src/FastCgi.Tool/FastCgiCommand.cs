@@ -61,8 +61,13 @@ internal static class FastCgiCommand
 
     private static async Task<int> InvokeAsync(ParseResult result, ToolConsole console, CancellationToken cancellationToken)
     {
-        var configuration = new InvocationConfiguration { Output = console.Out, Error = console.Error, EnableDefaultExceptionHandler = false,
-            ProcessTerminationTimeout = null };
+        var configuration = new InvocationConfiguration
+        {
+            Output = console.Out,
+            Error = console.Error,
+            EnableDefaultExceptionHandler = false,
+            ProcessTerminationTimeout = null
+        };
         // On another thread: reading files or standard input must not delay Ctrl-C.
         var running = Task.Run(() => result.InvokeAsync(configuration, cancellationToken), CancellationToken.None);
         var code = result.CommandResult.Command is DescribedCommand { HandlesInterruption: true } ? await running : await running.WaitAsync(cancellationToken);

@@ -42,6 +42,7 @@ internal sealed class BufferBlock : IMemoryOwner<byte>
     public BufferBlock? Next { get; set; }
     public Memory<byte> Memory => _array.AsMemory(_offset, Capacity);
     public Span<byte> Span => _array.AsSpan(_offset, Capacity);
+    public ReadOnlyMemory<byte> UsedMemory => _array.AsMemory(_offset + Start, Length);
     public Span<byte> UsedSpan => _array.AsSpan(_offset + Start, Length);
     public Span<byte> FreeSpan => _array.AsSpan(_offset + End, FreeLength);
     public Memory<byte> FreeMemory => _array.AsMemory(_offset + End, FreeLength);

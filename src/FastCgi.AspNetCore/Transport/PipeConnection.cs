@@ -94,26 +94,15 @@ internal sealed class PipeConnection : ConnectionTransport
         if (Volatile.Read(ref _isLost) || Interlocked.CompareExchange(ref _writer, Sending, Idle) != Idle)
             return true;
 
-        var output = _context.Transport.Output;
-        try
+        var transfer = _socket is null ? WriteAsync(_context.Transport.Output, chain) : SendAsync(_socket, chain);
+        if (!transfer.IsCompleted)
         {
-            for (var block = chain; block is not null; block = block.Next)
-                output.Write(block.UsedSpan);
-
-            var flush = output.FlushAsync();
-            if (!flush.IsCompletedSuccessfully)
-            {
-                _ = AwaitFlushAsync(flush);
-                return false;
-            }
-        }
-        catch (Exception)
-        {
-            // A custom pipe may throw anything. The bytes are lost, and so is the connection.
-            Volatile.Write(ref _isLost, true);
-            Connection.Reset();
+            _ = EndSendAsync(transfer);
+            return false;
         }
 
+        if (!transfer.IsCompletedSuccessfully)
+            Lose();
         EndSend();
         return true;
     }
@@ -224,17 +213,40 @@ internal sealed class PipeConnection : ConnectionTransport
         return canReceive;
     }
 
-    private async Task AwaitFlushAsync(ValueTask<FlushResult> flush)
+    private static async ValueTask WriteAsync(PipeWriter output, BufferBlock chain)
+    {
+        for (var block = chain; block is not null; block = block.Next)
+            output.Write(block.UsedSpan);
+        await output.FlushAsync().ConfigureAwait(false);
+    }
+
+    /// <summary>Sends without the pipe, whose reader continues with the next bytes after a send of the socket that failed.</summary>
+    private static async ValueTask SendAsync(Socket socket, BufferBlock chain)
+    {
+        for (var block = chain; block is not null; block = block.Next)
+        {
+            for (var rest = block.UsedMemory; rest.Length > 0;)
+                rest = rest[await socket.SendAsync(rest, SocketFlags.None).ConfigureAwait(false)..];
+        }
+    }
+
+    /// <summary>The bytes are lost, and so is the connection, although reads may still succeed.</summary>
+    private void Lose()
+    {
+        Volatile.Write(ref _isLost, true);
+        Connection.Reset();
+    }
+
+    private async Task EndSendAsync(ValueTask transfer)
     {
         try
         {
-            await flush.ConfigureAwait(false);
+            await transfer.ConfigureAwait(false);
         }
         catch (Exception)
         {
-            // The read may still succeed.
-            Volatile.Write(ref _isLost, true);
-            Connection.Reset();
+            // The transport may be anyone's, and throw anything.
+            Lose();
         }
 
         EndSend();

@@ -17,12 +17,10 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
     // More than any accept queue holds. If the system cannot close the queue, new connections may keep coming.
     private const int MaxRest = 65_536;
 
-    // A flush completes when the socket has taken everything: our own limit is the only buffer of a response.
     private static readonly SocketConnectionContextFactory s_contexts = new(
         new SocketConnectionFactoryOptions
         {
             MaxReadBufferSize = BufferPool.LargeBlockSize,
-            MaxWriteBufferSize = 1,
             UnsafePreferInlineScheduling = true,
         },
         NullLogger.Instance);

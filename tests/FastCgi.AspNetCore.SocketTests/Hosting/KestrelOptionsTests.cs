@@ -39,8 +39,8 @@ public sealed class KestrelOptionsTests : HostTest
         Assert.Equal(TimeSpan.FromSeconds(7), options.Limits.RequestParametersTimeout);
         Assert.Same(rate, options.Limits.MinRequestBodyDataRate);
         Assert.Contains(
-            "says otherwise: AllowSynchronousIO, RequestHeaderEncodingSelector, ResponseHeaderEncodingSelector, Limits.MaxRequestBodySize, Limits.MaxRequestBufferSize, "
-                + "Limits.MaxResponseBufferSize, Limits.MaxConcurrentConnections, Limits.RequestHeadersTimeout, Limits.MinRequestBodyDataRate. These have no effect on FastCGI: none.",
+            "override them: AllowSynchronousIO, RequestHeaderEncodingSelector, ResponseHeaderEncodingSelector, Limits.MaxRequestBodySize, Limits.MaxRequestBufferSize, "
+                + "Limits.MaxResponseBufferSize, Limits.MaxConcurrentConnections, Limits.RequestHeadersTimeout, Limits.MinRequestBodyDataRate. Kestrel options without effect on FastCGI: none.",
             line!.Message,
             StringComparison.Ordinal);
         Assert.Equal(LogLevel.Information, line.Level);

@@ -1,3 +1,4 @@
+using FastCgi.AspNetCore.Hosting.Endpoints;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.Options;

@@ -1,7 +1,6 @@
 using System.Globalization;
 using System.Net;
 using System.Net.Sockets;
-using FastCgi.AspNetCore.Hosting.Configuration;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;

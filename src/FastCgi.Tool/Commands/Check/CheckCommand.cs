@@ -26,8 +26,12 @@ internal static class CheckCommand
     public static Command Create(ToolConsole console)
     {
         var address = CommonOptions.Address();
-        var path = new Option<string>("--path") { Description = "Path and query of the page to request", DefaultValueFactory = static _ => "/",
-            HelpName = "PATH" };
+        var path = new Option<string>("--path")
+        {
+            Description = "Path and query of the page to request",
+            DefaultValueFactory = static _ => "/",
+            HelpName = "PATH"
+        };
         var parameters = CommonOptions.Parameters();
         var hostile = new Option<bool>("--hostile") { Description = "Send malformed and hostile input too" };
         var only = new Option<string[]>("--only") { Description = "Only this check; repeatable", HelpName = "NAME", Arity = ArgumentArity.ZeroOrMore };

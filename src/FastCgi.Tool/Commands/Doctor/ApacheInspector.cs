@@ -9,7 +9,8 @@ internal sealed class ApacheInspector(DoctorReport report, AddressInspector addr
     // HUGE_STRING_LEN without the end of the line; no directive changes it.
     private static readonly HeadBuffer s_headBuffer = new(
         "Apache", 8_190, "Apache answers 500 and logs 'AH01070: Error parsing script headers'",
-            "# no line of Apache: the application has to send a shorter header") { IsOfOneHeader = true };
+            "# no line of Apache: the application has to send a shorter header")
+    { IsOfOneHeader = true };
 
     /// <exception cref="ToolException">Nothing in it passes requests on.</exception>
     public async Task InspectAsync(string file, string text, CancellationToken cancellationToken)

@@ -38,10 +38,17 @@ internal static class DoctorCommand
         };
         var server = new Option<string>("--server") { Description = "The kind of web server, if it is not recognized", HelpName = "NAME" };
         server.AcceptOnlyFromAmong([.. WebServer.All.Select(static known => known.Name)]);
-        var path = new Option<string>("--path") { Description = "Path and query of the page to request", DefaultValueFactory = static _ => "/",
-            HelpName = "PATH" };
-        var status = new Option<string>("--status") { Description = "Read the status of the application too, at the path of MapFastCgiStatus()",
-            HelpName = "PATH" };
+        var path = new Option<string>("--path")
+        {
+            Description = "Path and query of the page to request",
+            DefaultValueFactory = static _ => "/",
+            HelpName = "PATH"
+        };
+        var status = new Option<string>("--status")
+        {
+            Description = "Read the status of the application too, at the path of MapFastCgiStatus()",
+            HelpName = "PATH"
+        };
         var parameters = CommonOptions.Parameters();
         var offline = new Option<bool>("--no-connect") { Description = "Only read the configuration: run and send nothing" };
         var strict = new Option<bool>("--strict") { Description = "Notes are exit code 1 too" };

@@ -41,8 +41,12 @@ internal sealed record SocketFile(string Path, FilePermissions Permissions, stri
     {
         try
         {
-            using var process = Process.Start(new ProcessStartInfo(command, arguments) { RedirectStandardOutput = true, RedirectStandardError = true,
-                Environment = { ["LC_ALL"] = "C" } })!;
+            using var process = Process.Start(new ProcessStartInfo(command, arguments)
+            {
+                RedirectStandardOutput = true,
+                RedirectStandardError = true,
+                Environment = { ["LC_ALL"] = "C" }
+            })!;
             process.ErrorDataReceived += static (_, _) => { };
             process.BeginErrorReadLine();
             var output = process.StandardOutput.ReadToEnd();

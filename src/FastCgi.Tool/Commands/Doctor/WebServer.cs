@@ -85,8 +85,13 @@ internal sealed partial record WebServer(string Name, string[] Files, Regex Look
     {
         foreach (var candidate in s_folders.Select(folder => Path.Combine(folder, command)))
         {
-            var start = new ProcessStartInfo(candidate, arguments) { RedirectStandardInput = true, RedirectStandardOutput = true,
-                RedirectStandardError = true, Environment = { ["LC_ALL"] = "C" } };
+            var start = new ProcessStartInfo(candidate, arguments)
+            {
+                RedirectStandardInput = true,
+                RedirectStandardOutput = true,
+                RedirectStandardError = true,
+                Environment = { ["LC_ALL"] = "C" }
+            };
             try
             {
                 using var process = Process.Start(start)!;

@@ -36,8 +36,12 @@ internal static class ProxyCommand
         var root = new Option<string>("--root") { Description = "Serve the files of this folder, and use it as DOCUMENT_ROOT", HelpName = "FOLDER" };
         var parameters = CommonOptions.Parameters();
         var timeout = CommonOptions.Timeout("How long the application may take to begin its response; then the client gets a 504", 60);
-        var connections = new Option<int?>("--max-connections") { Description = "The most concurrent connections to the application",
-            HelpName = "NUMBER", Validators = { static result => CommonOptions.CheckPositive(result) } };
+        var connections = new Option<int?>("--max-connections")
+        {
+            Description = "The most concurrent connections to the application",
+            HelpName = "NUMBER",
+            Validators = { static result => CommonOptions.CheckPositive(result) }
+        };
         var record = new Option<string>("--record") { Description = "Record the traffic with the application in a file", HelpName = "FILE" };
         var json = CommonOptions.Json();
         var command = new DescribedCommand("proxy", Description, Details)

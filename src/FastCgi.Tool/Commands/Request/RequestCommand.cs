@@ -53,8 +53,11 @@ internal static class RequestCommand
         };
         var verbose = new Option<bool>("--verbose", "-v") { Description = "Show parameters and records on standard error" };
         var secrets = new Option<bool>("--show-secrets") { Description = "With -v, show cookies, credentials and certificates" };
-        var role = new Option<FastCgiRequestRole>("--role") { Description = "The role of the application",
-            DefaultValueFactory = static _ => FastCgiRequestRole.Responder };
+        var role = new Option<FastCgiRequestRole>("--role")
+        {
+            Description = "The role of the application",
+            DefaultValueFactory = static _ => FastCgiRequestRole.Responder
+        };
         var filtered = new Option<string>("--filter-file") { Description = "The file for a filter (FCGI_DATA)", HelpName = "FILE" };
         var timeout = CommonOptions.Timeout("How long a request may take", 60);
         var json = CommonOptions.Json();

@@ -31,10 +31,17 @@ internal static class TopCommand
             if (!IsUrl(text) && !FastCgiAddress.TryParse(text, out _))
                 result.AddError($"'{text}' is neither an http URL nor an address. {CommonOptions.AddressForms}");
         });
-        var path = new Option<string>("--path") { Description = "The path of the status at a FastCGI address",
-            DefaultValueFactory = static _ => "/fastcgi-status", HelpName = "PATH" };
-        var sort = new Option<TopOrder>("--sort") { Description = "The order of the requests; the largest first",
-            DefaultValueFactory = static _ => TopOrder.Age };
+        var path = new Option<string>("--path")
+        {
+            Description = "The path of the status at a FastCGI address",
+            DefaultValueFactory = static _ => "/fastcgi-status",
+            HelpName = "PATH"
+        };
+        var sort = new Option<TopOrder>("--sort")
+        {
+            Description = "The order of the requests; the largest first",
+            DefaultValueFactory = static _ => TopOrder.Age
+        };
         var once = new Option<bool>("--once") { Description = "Show it once" };
         var timeout = CommonOptions.Timeout("How long a response may take", 5);
         var json = CommonOptions.Json();

@@ -1,6 +1,6 @@
 using FastCgi.AspNetCore.Linux;
 
-namespace FastCgi.AspNetCore.Hosting;
+namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>Standard output and error, which the parent process of a FastCGI application may leave closed. Not for Windows.</summary>
 internal static class StandardStreams

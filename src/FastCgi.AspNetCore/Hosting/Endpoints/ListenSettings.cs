@@ -1,6 +1,6 @@
 using System.Globalization;
 
-namespace FastCgi.AspNetCore.Hosting.Configuration;
+namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>Endpoint options as text, in configuration and in the query of an address.</summary>
 internal static class ListenSettings

@@ -1,7 +1,7 @@
 using System.Globalization;
 using Microsoft.Extensions.Configuration;
 
-namespace FastCgi.AspNetCore.Hosting.Configuration;
+namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>Parses settings. A <see cref="FormatException"/> explains what is expected.</summary>
 internal static class SettingValues
