@@ -12,7 +12,8 @@ namespace FastCgi.AspNetCore.Advice;
 /// cleared, the status no longer shows it. <see cref="OperatorAdvisor"/> reports what a single request shows.
 /// </summary>
 internal sealed class Doctor(
-    ConnectionManager connections, RequestScheduler scheduler, OperatorAdvisor advisor, EventJournal journal, TimeProvider time, DoctorOverrides overrides = default)
+    ConnectionManager connections, RequestScheduler scheduler, OperatorAdvisor advisor, EventJournal journal, TimeProvider time,
+        DoctorOverrides overrides = default)
     : IDisposable
 {
     public static readonly TimeSpan Interval = TimeSpan.FromSeconds(10);
@@ -28,7 +29,8 @@ internal sealed class Doctor(
 
     private const double DescriptorsInUse = 0.8;
 
-    private readonly Func<ThreadPoolWork> _threadPool = overrides.ThreadPool ?? (static () => new(ThreadPool.PendingWorkItemCount, ThreadPool.CompletedWorkItemCount));
+    private readonly Func<ThreadPoolWork> _threadPool =
+        overrides.ThreadPool ?? (static () => new(ThreadPool.PendingWorkItemCount, ThreadPool.CompletedWorkItemCount));
     private readonly Func<long> _countHandOvers = overrides.HandOvers ?? (() => scheduler.Watchdog.HandOverCount);
     private readonly Func<long?> _countDescriptors = overrides.Descriptors ?? (static () => OperatingSystem.IsLinux() ? Descriptors.Count() : null);
     private readonly ILogger _log = SafeLogger.Wrap(journal);
@@ -97,8 +99,11 @@ internal sealed class Doctor(
         // Only web servers that support keep-alive: a single request of a tool means nothing. One request per second is sampled, so a web server's
         // share of the sampled requests without keep-alive is its share of the new connections.
         var unkept = Math.Max(1, seen.Sum(static pair => CountUnkept(pair.Now, pair.Before)));
-        var (spender, rate) = seen.Where(static pair => FrontEndLines.KeptConnections(pair.Now.Software) is not null && pair.Now.Kept == (pair.Before?.Kept ?? 0))
-            .Select(pair => (pair.Now, Rate: connectionRate * CountUnkept(pair.Now, pair.Before) / unkept)).OrderByDescending(static pair => pair.Rate).FirstOrDefault();
+        var (spender, rate) = seen
+            .Where(static pair => FrontEndLines.KeptConnections(pair.Now.Software) is not null && pair.Now.Kept == (pair.Before?.Kept ?? 0))
+            .Select(pair => (pair.Now, Rate: connectionRate * CountUnkept(pair.Now, pair.Before) / unkept))
+            .OrderByDescending(static pair => pair.Rate)
+            .FirstOrDefault();
         Judge(FastCgiLog.ConnectionsNotKeptId, spender is not null && rate >= ManyConnections,
             () => _log.ConnectionsNotKept(spender!.Software, rate, FrontEndLines.KeptConnections(spender.Software)!));
     }
@@ -114,7 +119,8 @@ internal sealed class Doctor(
 
         _lastGivenUp = found is { } one ? (time.GetTimestamp(), one.Age) : null;
         Judge(FastCgiLog.RequestsGivenUpId, found is not null, () => _log.RequestsGivenUp(
-            GivenUpRequests.MinCount, found!.Value.Age.TotalSeconds, found.Value.WebServer ?? "the web server", FrontEndLines.ReadTimeout(found.Value.WebServer)));
+            GivenUpRequests.MinCount, found!.Value.Age.TotalSeconds, found.Value.WebServer ?? "the web server",
+                FrontEndLines.ReadTimeout(found.Value.WebServer)));
     }
 
     private void CheckThreads(double seconds)

@@ -5,12 +5,14 @@ namespace FastCgi.AspNetCore.Advice;
 /// <summary>Configuration lines that web servers lack. The pages in <c>docs/front-ends</c> show where they belong.</summary>
 internal static class FrontEndLines
 {
-    private const string BehindLoadBalancer = "or, if a load balancer terminates TLS, the lines under \"Behind a load balancer\" on the web server's page in docs/front-ends";
+    private const string BehindLoadBalancer = "or, if a load balancer terminates TLS, the lines under \"Behind a load balancer\" on the web server's "
+        + "page in docs/front-ends";
 
     public static string Scheme(string software) => WebServerKinds.Of(software) switch
     {
         WebServerKind.Nginx => $"fastcgi_param HTTPS $https if_not_empty; {BehindLoadBalancer}",
-        WebServerKind.HaProxy => "set-param REQUEST_SCHEME https if { ssl_fc } || { var(txn.forwarded_proto) -m str https } to the fcgi-app section, as shown under \"Behind a load balancer\" in docs/front-ends/haproxy.md",
+        WebServerKind.HaProxy => "set-param REQUEST_SCHEME https if { ssl_fc } || { var(txn.forwarded_proto) -m str https } to the fcgi-app section, "
+            + "as shown under \"Behind a load balancer\" in docs/front-ends/haproxy.md",
         WebServerKind.Apache or WebServerKind.Lighttpd => "the lines under \"Behind a load balancer\" on the web server's page in docs/front-ends",
         _ => "the parameter HTTPS with the value on, " + BehindLoadBalancer,
     };

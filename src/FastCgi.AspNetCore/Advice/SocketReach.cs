@@ -84,15 +84,18 @@ internal static class SocketReach
         foreach (var (folder, permissions) in folders)
         {
             if (!permissions.AllowsEntering(user, groups))
-                return ($"{name} cannot enter the folder {folder}", $"Run chmod o+x {Quote(folder)}, or set RuntimeDirectoryMode=0755 in the systemd unit if the folder is its RuntimeDirectory=.");
+                return ($"{name} cannot enter the folder {folder}", $"Run chmod o+x {Quote(folder)}, or set RuntimeDirectoryMode=0755 in the systemd "
+                    + $"unit if the folder is its RuntimeDirectory=.");
         }
 
         if (!file.AllowsWriting(user, groups))
         {
             var membership = Environment.IsPrivilegedProcess
                 ? ""
-                : $" The user {Environment.UserName} must be a member of the group: add SupplementaryGroups={group} to the systemd unit, or run usermod -aG {group} {Environment.UserName}.";
-            return ($"{name} cannot write to it", $"To allow {name}, add mode and group to the address: {Quote($"fastcgi://unix:{path}?mode=0660&group={group}")}.{membership}");
+                : $" The user {Environment.UserName} must be a member of the group: add SupplementaryGroups={group} to the systemd unit, or run "
+                    + $"usermod -aG {group} {Environment.UserName}.";
+            return ($"{name} cannot write to it", $"To allow {name}, add mode and group to the address: "
+                + $"{Quote($"fastcgi://unix:{path}?mode=0660&group={group}")}.{membership}");
         }
 
         if (peers.IsRestricted && !peers.Allows(new PeerCredentials(user, groups)))

@@ -72,7 +72,8 @@ internal sealed record WebServerBlock(string Server, string File, string Command
 
     private static string GetFileName(string applicationName)
     {
-        var name = string.Concat(applicationName.ToLowerInvariant().Select(static c => char.IsAsciiLetterOrDigit(c) || c is '.' or '-' ? c : '-')).Trim('.', '-');
+        var characters = applicationName.ToLowerInvariant().Select(static c => char.IsAsciiLetterOrDigit(c) || c is '.' or '-' ? c : '-');
+        var name = string.Concat(characters).Trim('.', '-');
         return name.Length > 0 ? name : "app";
     }
 

@@ -55,7 +55,8 @@ public sealed class FastCgiAuthenticationOptions : AuthenticationSchemeOptions
     {
         ArgumentException.ThrowIfNullOrEmpty(parameter);
         return parameter.StartsWith("HTTP_", StringComparison.OrdinalIgnoreCase)
-            ? throw new ArgumentException($"The parameter {parameter} is a request header, which any client can forge. Choose a parameter that the web server sets.", nameof(parameter))
+            ? throw new ArgumentException($"The parameter {parameter} is a request header, which any client can forge. Choose a parameter that the "
+                + $"web server sets.", nameof(parameter))
             : parameter;
     }
 

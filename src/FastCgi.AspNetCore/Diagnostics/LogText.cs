@@ -25,5 +25,6 @@ internal static class LogText
     }
 
     // Excludes line and paragraph separators; marks, embeddings, overrides and isolates of direction.
-    private static bool IsHarmless(char c) => !char.IsControl(c) && c is not ('\u061C' or (>= '\u200E' and <= '\u200F') or (>= '\u2028' and <= '\u202E') or (>= '\u2066' and <= '\u2069'));
+    private static bool IsHarmless(char c) => !char.IsControl(c)
+        && c is not ('\u061C' or (>= '\u200E' and <= '\u200F') or (>= '\u2028' and <= '\u202E') or (>= '\u2066' and <= '\u2069'));
 }

@@ -15,7 +15,8 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
     private const int MaxValue = 200;
     private const int MaxPairsText = 32 * 1024;
 
-    private static readonly string[] s_secrets = ["COOKIE", "AUTHORIZATION", "PASSWORD", "PASSWD", "SECRET", "TOKEN", "_KEY", "APIKEY", "CLIENT_CERT", "SESSION_ID"];
+    private static readonly string[] s_secrets = ["COOKIE", "AUTHORIZATION", "PASSWORD", "PASSWD", "SECRET", "TOKEN", "_KEY", "APIKEY", "CLIENT_CERT",
+        "SESSION_ID"];
 
     private readonly Dictionary<ushort, ArrayBufferWriter<byte>> _params = [];
     private readonly ArrayBufferWriter<byte> _content = new();
@@ -41,8 +42,8 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
 
     private void Take(in RecordPiece piece)
     {
-        var isText = piece.Header.Type is RecordType.Params or RecordType.Stderr or RecordType.GetValues or RecordType.GetValuesResult or RecordType.BeginRequest
-            or RecordType.EndRequest or RecordType.UnknownType;
+        var isText = piece.Header.Type is RecordType.Params or RecordType.Stderr or RecordType.GetValues or RecordType.GetValuesResult
+            or RecordType.BeginRequest or RecordType.EndRequest or RecordType.UnknownType;
         if (piece.IsStart)
             _content.ResetWrittenCount();
         if (isText && _content.WrittenCount < MaxPairs)
@@ -101,7 +102,11 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
         var text = new StringBuilder();
         var reader = new NameValuePairReader(content);
         while (text.Length < MaxPairsText && reader.TryRead(out var name, out var value))
-            text.Append(text.Length > 0 ? ", " : string.Empty).Append(LogText.Clean(Encoding.UTF8.GetString(name), MaxValue)).Append('=').Append(Mask(Encoding.UTF8.GetString(name), value));
+        {
+            var nameText = Encoding.UTF8.GetString(name);
+            text.Append(text.Length > 0 ? ", " : string.Empty).Append(LogText.Clean(nameText, MaxValue)).Append('=').Append(Mask(nameText, value));
+        }
+
         if (text.Length >= MaxPairsText)
             text.Append(", possibly more");
         else if (reader.IsMalformed)
@@ -113,7 +118,8 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
     {
         if (value.IsEmpty)
             return string.Empty;
-        if (s_secrets.Any(secret => name.Contains(secret, StringComparison.OrdinalIgnoreCase)) || name.EndsWith("QUERY_STRING", StringComparison.OrdinalIgnoreCase))
+        if (s_secrets.Any(secret => name.Contains(secret, StringComparison.OrdinalIgnoreCase))
+            || name.EndsWith("QUERY_STRING", StringComparison.OrdinalIgnoreCase))
             return Hidden(value.Length);
 
         var text = LogText.Clean(Encoding.UTF8.GetString(value[..Math.Min(value.Length, MaxValue)]));

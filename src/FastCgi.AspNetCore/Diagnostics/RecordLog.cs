@@ -14,7 +14,8 @@ internal sealed class RecordLog
     private const long MaxQueuedLength = 8 * 1024 * 1024;
 
     private readonly ILogger _log;
-    private readonly Channel<string> _lines = Channel.CreateBounded<string>(new BoundedChannelOptions(MaxQueued) { SingleReader = true, AllowSynchronousContinuations = false });
+    private readonly Channel<string> _lines = Channel.CreateBounded<string>(
+        new BoundedChannelOptions(MaxQueued) { SingleReader = true, AllowSynchronousContinuations = false });
     private long _lostCount;
     private long _queuedLength;
 

@@ -190,7 +190,8 @@ internal sealed class FastCgiServer : IServer
     {
         var scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(log), _time, log);
         var context = ServerContext.Create(
-            options, application, log, _time, scheduler, scheduler.Watchdog.TrySetDeadline, RecordLog.Create(_loggers), ResourceLimits.GetDescriptors, Advisor, statusPaths);
+            options, application, log, _time, scheduler, scheduler.Watchdog.TrySetDeadline, RecordLog.Create(_loggers), ResourceLimits.GetDescriptors,
+                Advisor, statusPaths);
         if (_services.GetService<IMeterFactory>()?.Create(ServerMetrics.MeterName) is not { } meter)
             return (scheduler, new ConnectionManager(context));
 
@@ -269,18 +270,21 @@ internal sealed class FastCgiServer : IServer
     private static bool UsesEpoll(FastCgiTransportEngine engine) => engine switch
     {
         FastCgiTransportEngine.Socket => false,
-        FastCgiTransportEngine.Epoll when !OperatingSystem.IsLinux() => throw new PlatformNotSupportedException("The epoll engine requires Linux. Set FastCgi:Transport:Engine to Auto or Socket."),
+        FastCgiTransportEngine.Epoll when !OperatingSystem.IsLinux() => throw new PlatformNotSupportedException("The epoll engine requires Linux. Set "
+            + "FastCgi:Transport:Engine to Auto or Socket."),
         _ => OperatingSystem.IsLinux(),
     };
 
     /// <summary>In Development, an endpoint for another machine must not prevent the application from serving HTTP.</summary>
-    private async ValueTask<TransportListener?> ListenAsync(FastCgiListenOptions options, InheritedSockets inherited, bool mayLeaveOut, CancellationToken cancellationToken)
+    private async ValueTask<TransportListener?> ListenAsync(FastCgiListenOptions options, InheritedSockets inherited, bool mayLeaveOut,
+        CancellationToken cancellationToken)
     {
         try
         {
             return await ListenAsync(options, inherited, cancellationToken).ConfigureAwait(false);
         }
-        catch (IOException exception) when (options.MayBeAbsent && exception.InnerException is SocketException { SocketErrorCode: SocketError.AddressNotAvailable or SocketError.AddressFamilyNotSupported })
+        catch (IOException exception) when (options.MayBeAbsent
+            && exception.InnerException is SocketException { SocketErrorCode: SocketError.AddressNotAvailable or SocketError.AddressFamilyNotSupported })
         {
             _log.AddressAbsent(EndpointAddress.Format(options.EndPoint));
             return null;
@@ -312,7 +316,8 @@ internal sealed class FastCgiServer : IServer
             if (factory is not IConnectionListenerFactorySelector selector || selector.CanBind(options.EndPoint))
             {
                 var peers = PeerPolicies.Create(options, options.EndPoint);
-                return PipeListener.Create(await BindAsync(factory, options.EndPoint, cancellationToken).ConfigureAwait(false), peers, _connections!, _scheduler!);
+                return PipeListener.Create(await BindAsync(factory, options.EndPoint, cancellationToken).ConfigureAwait(false), peers, _connections!,
+                    _scheduler!);
             }
         }
 
@@ -349,7 +354,8 @@ internal sealed class FastCgiServer : IServer
 
         if (_options.Value.EnableAdvice && _listeners.Count > 0 && _services.GetService<IHostEnvironment>() is { } environment && environment.IsDevelopment())
         {
-            foreach (var block in WebServerBlock.Create(_listeners[0].EndPoint, _options.Value.PathBase, environment.ApplicationName, Socket.OSSupportsIPv6, Path.Exists))
+            foreach (var block in WebServerBlock.Create(_listeners[0].EndPoint, _options.Value.PathBase, environment.ApplicationName,
+                Socket.OSSupportsIPv6, Path.Exists))
                 _log.WebServerFound(block.Server, EndpointAddress.Format(_listeners[0].EndPoint), block.File, block.Command, block.Text);
         }
     }

@@ -17,11 +17,13 @@ internal sealed class HttpServer(ServiceDescriptor? registration)
 
     /// <param name="preferAddresses">Whether they override the endpoints in Kestrel's configuration.</param>
     public async Task StartAsync<TContext>(
-        IServiceProvider services, IReadOnlyList<string> addresses, bool preferAddresses, IHttpApplication<TContext> application, CancellationToken cancellationToken)
+        IServiceProvider services, IReadOnlyList<string> addresses, bool preferAddresses, IHttpApplication<TContext> application,
+            CancellationToken cancellationToken)
         where TContext : notnull
     {
         _server = Create(services) ?? throw new InvalidOperationException(
-            $"No HTTP server is registered for {string.Join(", ", addresses)}. Call builder.WebHost.UseKestrelCore() before UseFastCgi, or use fastcgi:// addresses.");
+            $"No HTTP server is registered for {string.Join(", ", addresses)}. Call builder.WebHost.UseKestrelCore() before UseFastCgi, or use "
+                + "fastcgi:// addresses.");
 
         if (_server.Features.Get<IServerAddressesFeature>() is { } feature)
         {

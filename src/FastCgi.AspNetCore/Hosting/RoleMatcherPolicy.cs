@@ -16,7 +16,8 @@ internal sealed class RoleMatcherPolicy(IOptions<FastCgiServerOptions> options) 
     public override int Order => -100;
 
     public bool AppliesToEndpoints(IReadOnlyList<Endpoint> endpoints)
-        => options.Value.Roles.Any(static role => role != FastCgiRole.Responder) || endpoints.Any(static endpoint => GetRole(endpoint) != FastCgiRole.Responder);
+        => options.Value.Roles.Any(static role => role != FastCgiRole.Responder)
+            || endpoints.Any(static endpoint => GetRole(endpoint) != FastCgiRole.Responder);
 
     public Task ApplyAsync(HttpContext httpContext, CandidateSet candidates)
     {

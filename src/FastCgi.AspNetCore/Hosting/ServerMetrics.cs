@@ -92,10 +92,12 @@ internal static class ServerMetrics
             meter.CreateObservableUpDownCounter($"{Prefix}{name}.limit", () => value, s_instruments[name].Unit, $"The limit of {Prefix}{name}.");
     }
 
-    private static IEnumerable<Measurement<long>> TagRejections(ServerCounters counters) => counters.RejectedRequests.Select(static count => new Measurement<long>(
+    private static IEnumerable<Measurement<long>> TagRejections(ServerCounters counters) => counters.RejectedRequests.Select(
+        static count => new Measurement<long>(
         count.Value, new("http.response.status_code", count.Key.StatusCode), new KeyValuePair<string, object?>("error.type", count.Key.Reason)));
 
     private static IEnumerable<Measurement<long>> Tag<T>(string name, IEnumerable<KeyValuePair<T, long>> counts)
         where T : struct
-        => counts.Select(count => new Measurement<long>(count.Value, new KeyValuePair<string, object?>(name, count.Key is Enum ? count.Key.ToString() : count.Key)));
+        => counts.Select(count => new Measurement<long>(
+            count.Value, new KeyValuePair<string, object?>(name, count.Key is Enum ? count.Key.ToString() : count.Key)));
 }

@@ -26,12 +26,14 @@ internal static class ServerRegistration
         if (!services.Any(static service => service.ServiceType == typeof(KestrelSettings)))
         {
             services.AddSingleton<KestrelSettings>();
-            services.Insert(0, ServiceDescriptor.Singleton<IConfigureOptions<KestrelServerOptions>>(static provider => provider.GetRequiredService<KestrelSettings>()));
+            services.Insert(0, ServiceDescriptor.Singleton<IConfigureOptions<KestrelServerOptions>>(
+                static provider => provider.GetRequiredService<KestrelSettings>()));
             services.AddSingleton<IStartupFilter, LastServer>();
             services.AddSingleton<HttpsRedirection>();
             services.AddSingleton<IPostConfigureOptions<HttpsRedirectionOptions>>(static provider => provider.GetRequiredService<HttpsRedirection>());
             // Must run before anything else that sets FastCGI options, even if registered earlier.
-            services.Insert(0, ServiceDescriptor.Singleton<IConfigureOptions<FastCgiServerOptions>>(static provider => provider.GetRequiredService<KestrelSettings>()));
+            services.Insert(0, ServiceDescriptor.Singleton<IConfigureOptions<FastCgiServerOptions>>(
+                static provider => provider.GetRequiredService<KestrelSettings>()));
         }
 
         services.TryAddEnumerable(ServiceDescriptor.Singleton<IConfigureOptions<FastCgiServerOptions>>(new FastCgiServerOptionsSetup(configuration)));

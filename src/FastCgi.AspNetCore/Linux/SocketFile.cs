@@ -54,7 +54,8 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
         try
         {
             Statx status;
-            return statx(CurrentFolder, path, 0, ModeAndOwner, &status) == 0 ? new FilePermissions(status.User, status.Group, (UnixFileMode)(status.Mode & 0xFFF)) : null;
+            return statx(CurrentFolder, path, 0, ModeAndOwner, &status) == 0
+                ? new FilePermissions(status.User, status.Group, (UnixFileMode)(status.Mode & 0xFFF)) : null;
         }
         catch (EntryPointNotFoundException)
         {

@@ -39,7 +39,10 @@ internal static unsafe partial class ThreadClock
     {
         TimeSpec time;
         // 0 means the current thread.
-        return threadId != 0 && clock_gettime((~threadId << 3) | ThreadProcessorClock, &time) == 0 ? (time.Seconds * NanosecondsOfSecond) + time.Nanoseconds : -1;
+        if (threadId == 0 || clock_gettime((~threadId << 3) | ThreadProcessorClock, &time) != 0)
+            return -1;
+
+        return (time.Seconds * NanosecondsOfSecond) + time.Nanoseconds;
     }
 
     /// <summary>The CPU time and the number of voluntary context switches of the current thread.</summary>

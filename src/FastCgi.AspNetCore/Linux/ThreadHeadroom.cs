@@ -29,7 +29,8 @@ internal sealed class ThreadHeadroom(string proc, string groups, Func<long?> get
     public bool IsReached() => _groups.Exists(IsReachedIn) || IsReachedByUser();
 
     private static bool IsReachedIn(string group)
-        => ToNumber(ReadText(Path.Combine(group, LimitFile))) is { } limit && ToNumber(ReadText(Path.Combine(group, "pids.current"))) >= CountForHandlers(limit);
+        => ToNumber(ReadText(Path.Combine(group, LimitFile))) is { } limit
+            && ToNumber(ReadText(Path.Combine(group, "pids.current"))) >= CountForHandlers(limit);
 
     private bool IsReachedByUser()
     {
@@ -57,7 +58,8 @@ internal sealed class ThreadHeadroom(string proc, string groups, Func<long?> get
     /// <summary>All threads of the system, from one file: an upper bound for the threads of the user.</summary>
     private long CountAllThreads()
         // Three averages, running/total threads, last process id.
-        => ReadText(Path.Combine(proc, "loadavg"))?.Split(' ') is [_, _, _, var threads, ..] ? ToNumber(threads[(threads.IndexOf('/') + 1)..]) ?? long.MaxValue : long.MaxValue;
+        => ReadText(Path.Combine(proc, "loadavg"))?.Split(' ') is [_, _, _, var threads, ..]
+            ? ToNumber(threads[(threads.IndexOf('/') + 1)..]) ?? long.MaxValue : long.MaxValue;
 
     private long CountThreadsOfUser()
     {

@@ -30,8 +30,10 @@ internal sealed class FastCgiHealthCheck(IServiceProvider services) : IHealthChe
             ["queued_requests"] = (long)queued,
             ["requests_without_thread"] = (long)withoutThread,
         };
-        var full = connections.Count >= (limits.MaxConcurrentConnections ?? long.MaxValue) ? DescribeLimit("MaxConcurrentConnections", limits.MaxConcurrentConnections)
-            : limits.MaxConcurrentRequests is not null && connections.Server.Admission.TakenCount.Ordinary >= limits.MaxConcurrentRequests && queued >= limits.RequestQueueLimit
+        var full = connections.Count >= (limits.MaxConcurrentConnections ?? long.MaxValue)
+            ? DescribeLimit("MaxConcurrentConnections", limits.MaxConcurrentConnections)
+            : limits.MaxConcurrentRequests is not null && connections.Server.Admission.TakenCount.Ordinary >= limits.MaxConcurrentRequests
+                && queued >= limits.RequestQueueLimit
                 ? DescribeLimit("MaxConcurrentRequests", limits.MaxConcurrentRequests)
             : withoutThread > 0 ? DescribeLimit("MaxBlockingThreads", server.Options.Transport.MaxBlockingThreads)
             : null;

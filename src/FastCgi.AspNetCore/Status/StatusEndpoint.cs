@@ -68,7 +68,8 @@ internal static class StatusEndpoint
     private static Task RefuseAsync(HttpResponse response)
     {
         response.StatusCode = StatusCodes.Status403Forbidden;
-        return WriteAsync(response, PlainText, "Outside Development, the application must specify who may see the status: app.MapFastCgiStatus().RequireAuthorization(\"policy\"), or .AllowAnonymous() if the web server restricts access.\n");
+        return WriteAsync(response, PlainText, "Outside Development, the application must specify who may see the status: "
+            + "app.MapFastCgiStatus().RequireAuthorization(\"policy\"), or .AllowAnonymous() if the web server restricts access.\n");
     }
 
     private static Task FailAsync(HttpResponse response, string text)

@@ -78,7 +78,9 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
         var queued = server.Admission.QueuedCount;
         return new RequestTotals(
             Math.Max(0, requestCount - queued), queued, totals.Requests,
-            counters.RejectedRequests.ToDictionary(static count => string.Create(CultureInfo.InvariantCulture, $"{count.Key.StatusCode} {count.Key.Reason}"), static count => count.Value),
+            counters.RejectedRequests.ToDictionary(
+                static count => string.Create(CultureInfo.InvariantCulture, $"{count.Key.StatusCode} {count.Key.Reason}"),
+                static count => count.Value),
             counters.AbortedRequests.ToDictionary(static count => count.Key.ToString(), static count => count.Value));
     }
 
@@ -131,10 +133,12 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
         => new(entry.EventId, entry.Name, entry.Level.ToString(), entry.Message, entry.Count, entry.LastSeen);
 
     private static FrontEndStatus ToStatus(FrontEnd frontEnd) => new(
-        frontEnd.Software, frontEnd.LastSeen, frontEnd.Samples, frontEnd.Kept, frontEnd.WithScheme, frontEnd.WithTarget, frontEnd.LackingHost, frontEnd.WithClient, frontEnd.WithUser);
+        frontEnd.Software, frontEnd.LastSeen, frontEnd.Samples, frontEnd.Kept, frontEnd.WithScheme, frontEnd.WithTarget, frontEnd.LackingHost,
+            frontEnd.WithClient, frontEnd.WithUser);
 
     private static ConnectionStatus ToStatus(ConnectionDescription connection) => new(
-        connection.Id, connection.Peer, connection.Age.TotalSeconds, GetState(connection), connection.RequestCount, connection.ActiveCount, connection.BytesReceived, connection.BytesSent);
+        connection.Id, connection.Peer, connection.Age.TotalSeconds, GetState(connection), connection.RequestCount, connection.ActiveCount,
+            connection.BytesReceived, connection.BytesSent);
 
     private static string GetState(ConnectionDescription connection)
     {
@@ -147,5 +151,6 @@ internal sealed class StatusReader(FastCgiServer server, string applicationName)
     }
 
     private static RequestStatus ToStatus(RequestDescription request) => new(
-        request.ConnectionId, request.Id, Math.Round(request.Age.TotalSeconds, 1), request.Method, request.Path, request.Client, request.Activity.GetText(), request.BytesRead, request.BytesWritten);
+        request.ConnectionId, request.Id, Math.Round(request.Age.TotalSeconds, 1), request.Method, request.Path, request.Client,
+            request.Activity.GetText(), request.BytesRead, request.BytesWritten);
 }

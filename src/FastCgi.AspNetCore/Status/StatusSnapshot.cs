@@ -33,16 +33,21 @@ internal sealed record StatusSnapshot
     public required IReadOnlyList<RequestStatus> ActiveRequests { get; init; }
 }
 
-internal sealed record ConnectionTotals(long Active, long Total, long Rejected, long Refused, long BytesReceived, long BytesSent, IReadOnlyDictionary<string, long> ProtocolErrors);
+internal sealed record ConnectionTotals(
+    long Active, long Total, long Rejected, long Refused, long BytesReceived, long BytesSent,
+    IReadOnlyDictionary<string, long> ProtocolErrors);
 
-internal sealed record RequestTotals(long Active, long Queued, long Total, IReadOnlyDictionary<string, long> Rejected, IReadOnlyDictionary<string, long> Aborted);
+internal sealed record RequestTotals(
+    long Active, long Queued, long Total, IReadOnlyDictionary<string, long> Rejected, IReadOnlyDictionary<string, long> Aborted);
 
 /// <summary>The last minute, or less if recording started later. Latencies are from BEGIN_REQUEST to the end of the request, in seconds.</summary>
 internal sealed record RecentStatus(
-    double Seconds, double RequestsPerSecond, double ConnectionsPerSecond, double BytesReceivedPerSecond, double BytesSentPerSecond, long Measured, double? P50, double? P90, double? P99, double? Max);
+    double Seconds, double RequestsPerSecond, double ConnectionsPerSecond, double BytesReceivedPerSecond, double BytesSentPerSecond, long Measured,
+        double? P50, double? P90, double? P99, double? Max);
 
 internal sealed record ResourceStatus(
-    long BufferMemory, long ManagedMemory, long ResidentMemory, double ProcessorTime, long? Descriptors, long HandOvers, int Threads, int KeptThreads, int RequestsWithoutThread, int PoolThreads, long PoolWaiting);
+    long BufferMemory, long ManagedMemory, long ResidentMemory, double ProcessorTime, long? Descriptors, long HandOvers, int Threads, int KeptThreads,
+        int RequestsWithoutThread, int PoolThreads, long PoolWaiting);
 
 internal sealed record LimitStatus(string Name, string Limit, long? Used, double? Part);
 
@@ -50,7 +55,8 @@ internal sealed record FindingStatus(int EventId, string Name, string Level, str
 
 /// <summary>A web server. One request per second is sampled; the counts are of samples.</summary>
 internal sealed record FrontEndStatus(
-    string Software, DateTimeOffset LastSeen, long Samples, long KeepConnection, long WithScheme, long WithTarget, long WithoutHost, long WithClient, long WithUser);
+    string Software, DateTimeOffset LastSeen, long Samples, long KeepConnection, long WithScheme, long WithTarget, long WithoutHost, long WithClient,
+        long WithUser);
 
 internal sealed record ConnectionStatus(
     string Id, string Peer, double Age, string State, long Requests, int Active, long BytesReceived, long BytesSent);

@@ -57,18 +57,28 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
         if (Differs(kestrel.AllowSynchronousIO, initial.AllowSynchronousIO))
             Take("AllowSynchronousIO", options.AllowSynchronousIO = kestrel.AllowSynchronousIO, static o => o.AllowSynchronousIO);
         if (Differs(kestrel.RequestHeaderEncodingSelector, initial.RequestHeaderEncodingSelector))
-            Take("RequestHeaderEncodingSelector", options.RequestHeaderEncodingSelector = kestrel.RequestHeaderEncodingSelector, static o => o.RequestHeaderEncodingSelector);
+            Take(
+                "RequestHeaderEncodingSelector",
+                options.RequestHeaderEncodingSelector = kestrel.RequestHeaderEncodingSelector,
+                static o => o.RequestHeaderEncodingSelector);
         if (Differs(kestrel.ResponseHeaderEncodingSelector, initial.ResponseHeaderEncodingSelector))
-            Take("ResponseHeaderEncodingSelector", options.ResponseHeaderEncodingSelector = kestrel.ResponseHeaderEncodingSelector, static o => o.ResponseHeaderEncodingSelector);
+            Take(
+                "ResponseHeaderEncodingSelector",
+                options.ResponseHeaderEncodingSelector = kestrel.ResponseHeaderEncodingSelector,
+                static o => o.ResponseHeaderEncodingSelector);
         if (Differs(limits.MaxRequestBodySize, defaults.MaxRequestBodySize))
             Take("Limits.MaxRequestBodySize", ours.MaxRequestBodySize = limits.MaxRequestBodySize, static o => o.Limits.MaxRequestBodySize);
         if (Differs(limits.MaxRequestBufferSize, defaults.MaxRequestBufferSize))
             Take("Limits.MaxRequestBufferSize", ours.MaxRequestBufferSize = limits.MaxRequestBufferSize, static o => o.Limits.MaxRequestBufferSize);
         // In Kestrel, 0 makes each write wait until it is sent; here, 1 does.
         if (Differs(limits.MaxResponseBufferSize, defaults.MaxResponseBufferSize))
-            Take("Limits.MaxResponseBufferSize", ours.MaxResponseBufferSize = limits.MaxResponseBufferSize is 0 ? 1 : limits.MaxResponseBufferSize, static o => o.Limits.MaxResponseBufferSize);
+            Take("Limits.MaxResponseBufferSize", ours.MaxResponseBufferSize = limits.MaxResponseBufferSize is 0 ? 1 : limits.MaxResponseBufferSize,
+                static o => o.Limits.MaxResponseBufferSize);
         if (Differs(limits.MaxConcurrentConnections, defaults.MaxConcurrentConnections))
-            Take("Limits.MaxConcurrentConnections", ours.MaxConcurrentConnections = limits.MaxConcurrentConnections, static o => o.Limits.MaxConcurrentConnections);
+            Take(
+                "Limits.MaxConcurrentConnections",
+                ours.MaxConcurrentConnections = limits.MaxConcurrentConnections,
+                static o => o.Limits.MaxConcurrentConnections);
         if (Differs(limits.RequestHeadersTimeout, defaults.RequestHeadersTimeout))
             Take("Limits.RequestHeadersTimeout", ours.RequestParametersTimeout = limits.RequestHeadersTimeout, static o => o.Limits.RequestParametersTimeout);
         if (Differs(limits.MinRequestBodyDataRate, defaults.MinRequestBodyDataRate))
@@ -83,9 +93,11 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
         NameIf(kestrel.AllowHostHeaderOverride != initial.AllowHostHeaderOverride, "AllowHostHeaderOverride");
         NameIf(kestrel.AllowResponseHeaderCompression != initial.AllowResponseHeaderCompression, "AllowResponseHeaderCompression");
         NameIf(kestrel.DisableStringReuse != initial.DisableStringReuse, "DisableStringReuse");
-        NameIf(limits.KeepAliveTimeout != defaults.KeepAliveTimeout, "Limits.KeepAliveTimeout (set by the web server for clients; FastCgi:Limits:KeepAliveTimeout applies to its own connections)");
+        NameIf(limits.KeepAliveTimeout != defaults.KeepAliveTimeout, "Limits.KeepAliveTimeout (set by the web server for clients; "
+            + "FastCgi:Limits:KeepAliveTimeout applies to its own connections)");
         NameIf(limits.MaxRequestHeaderCount != defaults.MaxRequestHeaderCount, "Limits.MaxRequestHeaderCount (FastCgi:Limits:MaxRequestParameterCount)");
-        NameIf(limits.MaxRequestHeadersTotalSize != defaults.MaxRequestHeadersTotalSize, "Limits.MaxRequestHeadersTotalSize (FastCgi:Limits:MaxRequestParametersTotalSize)");
+        NameIf(limits.MaxRequestHeadersTotalSize != defaults.MaxRequestHeadersTotalSize, "Limits.MaxRequestHeadersTotalSize "
+            + "(FastCgi:Limits:MaxRequestParametersTotalSize)");
         NameIf(limits.MaxRequestLineSize != defaults.MaxRequestLineSize, "Limits.MaxRequestLineSize");
         NameIf(limits.MaxConcurrentUpgradedConnections != defaults.MaxConcurrentUpgradedConnections, "Limits.MaxConcurrentUpgradedConnections");
         NameIf(Differs(limits.MinResponseDataRate, defaults.MinResponseDataRate), "Limits.MinResponseDataRate");

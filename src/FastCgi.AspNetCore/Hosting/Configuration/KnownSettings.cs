@@ -85,7 +85,10 @@ internal static class KnownSettings
         name = s_kestrelNames.GetValueOrDefault(name, name);
         return Paths
             .Select(candidate => Place(candidate, group))
-            .Select(candidate => (Path: candidate, Distance: GetDistance(name, Split(candidate).Name), IsElsewhere: !Split(candidate).Group.Equals(group, StringComparison.OrdinalIgnoreCase)))
+            .Select(candidate => (
+                Path: candidate,
+                Distance: GetDistance(name, Split(candidate).Name),
+                IsElsewhere: !Split(candidate).Group.Equals(group, StringComparison.OrdinalIgnoreCase)))
             .Where(candidate => candidate.Distance <= (name.Length > 3 ? Math.Max(2, name.Length / 3) : 1))
             .OrderBy(static candidate => candidate.Distance + (candidate.IsElsewhere ? 1 : 0))
             .Select(static candidate => candidate.Path)

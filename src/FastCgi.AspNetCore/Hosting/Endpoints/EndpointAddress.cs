@@ -13,7 +13,8 @@ internal static class EndpointAddress
     private const string DescriptorPrefix = "fd:";
 
     private const string Forms =
-        "fastcgi://127.0.0.1:9000, fastcgi://[::1]:9000, fastcgi://*:9000, fastcgi://localhost:9000, fastcgi://unix:/run/app/app.sock, fastcgi://unix:@name, fastcgi://fd:0 and, with the name of a systemd socket, fastcgi://fd:name";
+        "fastcgi://127.0.0.1:9000, fastcgi://[::1]:9000, fastcgi://*:9000, fastcgi://localhost:9000, fastcgi://unix:/run/app/app.sock, "
+            + "fastcgi://unix:@name, fastcgi://fd:0 and, with the name of a systemd socket, fastcgi://fd:name";
 
     public static bool IsFastCgi(string address) => address.StartsWith(Scheme, StringComparison.OrdinalIgnoreCase);
 
@@ -54,13 +55,15 @@ internal static class EndpointAddress
         if (rest.StartsWith(UnixPrefix, StringComparison.OrdinalIgnoreCase))
         {
             var path = rest[UnixPrefix.Length..];
-            return path.Length > 1 && path[0] is '/' or '@' ? [ToUnixEndPoint(path)] : throw Invalid(address, "the path of a unix socket must be absolute, or @ and a name");
+            return path.Length > 1 && path[0] is '/' or '@' ? [ToUnixEndPoint(path)] : throw Invalid(address, "the path of a unix socket must be "
+                + "absolute, or @ and a name");
         }
 
         if (rest.StartsWith(DescriptorPrefix, StringComparison.OrdinalIgnoreCase))
         {
             var descriptor = rest[DescriptorPrefix.Length..];
-            return descriptor.Length > 0 ? [ToInheritedEndPoint(descriptor)] : throw Invalid(address, "the descriptor or name of the inherited socket is missing");
+            return descriptor.Length > 0 ? [ToInheritedEndPoint(descriptor)] : throw Invalid(address, "the descriptor or name of the inherited socket "
+                + "is missing");
         }
 
         if (rest.StartsWith('/'))
@@ -85,7 +88,8 @@ internal static class EndpointAddress
         }
         catch (ArgumentOutOfRangeException)
         {
-            throw new FormatException($"The path of the unix socket '{path}' is too long: the system allows 107 bytes. Choose a shorter path, such as /run/app/app.sock.");
+            throw new FormatException($"The path of the unix socket '{path}' is too long: the system allows 107 bytes. Choose a shorter path, such as "
+                + $"/run/app/app.sock.");
         }
     }
 
@@ -143,7 +147,9 @@ internal static class EndpointAddress
             throw new FormatException($"The address '{address}' is not valid because of '{option}': {exception.Message}", exception);
         }
 
-        throw new FormatException($"The address '{address}' is not valid: '{name}' is not an endpoint option. The options are {string.Join(", ", ListenSettings.Names.SkipLast(1))} and {ListenSettings.Names.Last()}, such as fastcgi://unix:/run/app/app.sock?mode=0660&group=www-data.");
+        throw new FormatException($"The address '{address}' is not valid: '{name}' is not an endpoint option. "
+            + $"The options are {string.Join(", ", ListenSettings.Names.SkipLast(1))} and {ListenSettings.Names.Last()}, "
+            + "such as fastcgi://unix:/run/app/app.sock?mode=0660&group=www-data.");
     }
 
     private static FormatException Invalid(string address, string why)

@@ -72,7 +72,8 @@ internal sealed class EndpointPlan(IReadOnlyList<FastCgiListenOptions> fastCgi, 
 
     /// <summary>Whether hosting created an address from a port.</summary>
     private static bool IsOfPorts(string address, IConfiguration? configuration)
-        => IsOfPorts(address, "http", configuration?[WebHostDefaults.HttpPortsKey]) || IsOfPorts(address, "https", configuration?[WebHostDefaults.HttpsPortsKey]);
+        => IsOfPorts(address, "http", configuration?[WebHostDefaults.HttpPortsKey])
+            || IsOfPorts(address, "https", configuration?[WebHostDefaults.HttpsPortsKey]);
 
     private static bool IsOfPorts(string address, string scheme, string? ports)
         => ports?.Split(';', StringSplitOptions.RemoveEmptyEntries | StringSplitOptions.TrimEntries).Any(port => address == $"{scheme}://*:{port}") ?? false;

@@ -20,7 +20,8 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
     public string? Refusal => refusal;
 
     /// <summary>The endpoints, if none is named explicitly.</summary>
-    public IEnumerable<FastCgiListenOptions> Endpoints => sockets.Select(static socket => new FastCgiListenOptions(ToEndPoint(socket)) { Origin = "the parent process" });
+    public IEnumerable<FastCgiListenOptions> Endpoints => sockets.Select(
+        static socket => new FastCgiListenOptions(ToEndPoint(socket)) { Origin = "the parent process" });
 
     public static bool IsNamedBy(FastCgiListenOptions options) => options.EndPoint is InheritedSocketEndPoint or FileHandleEndPoint;
 
@@ -38,9 +39,11 @@ internal sealed class InheritedSockets(IReadOnlyList<InheritedSocket> sockets, s
     {
         var descriptor = sockets.FirstOrDefault(socket => (ulong)socket.Number == endPoint.FileHandle)?.Descriptor ?? (int)endPoint.FileHandle;
         if (!Descriptors.IsOpen(descriptor))
-            throw Failure(endPoint, "the descriptor is not open. The parent process must pass a listening socket, as spawn-fcgi does at 0 and systemd from 3 on");
+            throw Failure(endPoint, "the descriptor is not open. The parent process must pass a listening socket, as spawn-fcgi does at 0 and systemd "
+                + "from 3 on");
         if (!Descriptors.IsListening(descriptor))
-            throw Failure(endPoint, "the descriptor is not a listening socket. The parent process must call listen() on it, as spawn-fcgi and systemd (Accept=no) do");
+            throw Failure(endPoint, "the descriptor is not a listening socket. The parent process must call listen() on it, as spawn-fcgi and systemd "
+                + "(Accept=no) do");
 
         Descriptors.SetCloseOnExec(descriptor);
         var socket = new Socket(new SafeSocketHandle(descriptor, ownsHandle: false));

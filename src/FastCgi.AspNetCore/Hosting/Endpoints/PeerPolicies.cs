@@ -20,11 +20,14 @@ internal static class PeerPolicies
         if (isUnix && options.AllowedAddresses.Count > 0)
             throw SocketBinder.Failure(options, "the peer of a unix socket has no address. Use AllowedUsers or AllowedGroups instead of AllowedAddresses");
         if (!(isUnix && OperatingSystem.IsLinux()) && (options.AllowedUsers.Count > 0 || options.AllowedGroups.Count > 0))
-            throw SocketBinder.Failure(options, "the user and groups of a peer are known only on Linux, and only for unix sockets. Use AllowedAddresses instead of AllowedUsers and AllowedGroups");
+            throw SocketBinder.Failure(options, "the user and groups of a peer are known only on Linux, and only for unix sockets. Use "
+                + "AllowedAddresses instead of AllowedUsers and AllowedGroups");
 
         var networks = new List<IReadOnlyList<IPNetwork>>();
         if (options.AllowedAddresses.Count > 0)
-            networks.Add([.. options.AllowedAddresses.Select(text => ParseNetwork(text) ?? throw SocketBinder.Failure(options, $"'{text}' in AllowedAddresses is not an address or network. Use values such as 192.0.2.1 or 10.0.0.0/8"))]);
+            networks.Add([.. options.AllowedAddresses.Select(text => ParseNetwork(text) ?? throw SocketBinder.Failure(
+                options,
+                $"'{text}' in AllowedAddresses is not an address or network. Use values such as 192.0.2.1 or 10.0.0.0/8"))]);
         if (!string.IsNullOrEmpty(addresses))
             networks.Add(ParseAddresses(options, addresses));
 
@@ -47,7 +50,8 @@ internal static class PeerPolicies
         {
             // The specification defines only IPv4; IPv6 is accepted too.
             if (text.Contains('/', StringComparison.Ordinal) || ParseNetwork(text) is not { } network)
-                throw SocketBinder.Failure(options, $"{AddressesVariable} is '{addresses}', but '{text}' is not an address. Use a list such as 192.0.2.1,192.0.2.2");
+                throw SocketBinder.Failure(options, $"{AddressesVariable} is '{addresses}', but '{text}' is not an address. Use a list such as "
+                    + $"192.0.2.1,192.0.2.2");
             networks.Add(network);
         }
 

@@ -65,7 +65,8 @@ internal static class SocketBinder
             socket.Listen(options.Backlog);
             return new ListeningSocket(socket) { EndPoint = socket.LocalEndPoint! };
         }
-        catch (SocketException exception) when (exception.SocketErrorCode == SocketError.AddressFamilyNotSupported && endPoint.Address.Equals(IPAddress.IPv6Any))
+        catch (SocketException exception) when (exception.SocketErrorCode == SocketError.AddressFamilyNotSupported
+            && endPoint.Address.Equals(IPAddress.IPv6Any))
         {
             // All addresses of a machine without IPv6, as in Kestrel.
             socket?.Dispose();

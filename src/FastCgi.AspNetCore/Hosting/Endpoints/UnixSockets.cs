@@ -43,7 +43,8 @@ internal static class UnixSockets
     private static ListeningSocket ListenAbstract(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint)
     {
         if (options.Mode is not null || options.Owner is not null || options.Group is not null || options.CreateDirectory)
-            throw SocketBinder.Failure(options, "Mode, Owner, Group and CreateDirectory do not apply to an abstract socket, which has no file. Remove them, or use a path");
+            throw SocketBinder.Failure(options, "Mode, Owner, Group and CreateDirectory do not apply to an abstract socket, which has no file. Remove "
+                + "them, or use a path");
 
         try
         {
@@ -119,7 +120,8 @@ internal static class UnixSockets
     }
 
     public static uint Find(FastCgiListenOptions options, string name, Func<string, uint?> find, string kind)
-        => find(name) ?? throw SocketBinder.Failure(options, $"the {kind} '{name}' does not exist. Create it, or choose one from getent {(kind == "user" ? "passwd" : "group")}");
+        => find(name) ?? throw SocketBinder.Failure(options, $"the {kind} '{name}' does not exist. Create it, or choose one from getent "
+            + $"{(kind == "user" ? "passwd" : "group")}");
 
     private static void CreateDirectory(FastCgiListenOptions options, string path)
     {
@@ -127,7 +129,8 @@ internal static class UnixSockets
         if (Directory.Exists(folder))
             return;
         if (!options.CreateDirectory)
-            throw SocketBinder.Failure(options, $"the folder of the socket does not exist, or the user {Environment.UserName} cannot access it. Create it, set CreateDirectory, or use RuntimeDirectory= in the systemd unit");
+            throw SocketBinder.Failure(options, $"the folder of the socket does not exist, or the user {Environment.UserName} cannot access it. "
+                + $"Create it, set CreateDirectory, or use RuntimeDirectory= in the systemd unit");
 
         try
         {
@@ -159,7 +162,8 @@ internal static class UnixSockets
         }
         catch (SocketException exception) when (exception.SocketErrorCode == SocketError.AccessDenied)
         {
-            throw SocketBinder.Failure(options, "a socket exists there, and this process may not connect to it to check whether it is in use. Remove it, or choose another path", exception);
+            throw SocketBinder.Failure(options, "a socket exists there, and this process may not connect to it to check whether it is in use. Remove "
+                + "it, or choose another path", exception);
         }
         catch (SocketException)
         {
@@ -180,7 +184,8 @@ internal static class UnixSockets
         {
             throw SocketBinder.Failure(
                 options,
-                $"the user {Environment.UserName} cannot create a socket in {Path.GetDirectoryName(Path.GetFullPath(path))}: {exception.Message}. Make the folder writable for the user, or choose another",
+                $"the user {Environment.UserName} cannot create a socket in {Path.GetDirectoryName(Path.GetFullPath(path))}: {exception.Message}. "
+                    + $"Make the folder writable for the user, or choose another",
                 exception);
         }
     }
@@ -194,10 +199,12 @@ internal static class UnixSockets
         }
         catch (IOException exception)
         {
-            var receivers = string.Join(" and ", new[] { user is null ? null : $"the user '{options.Owner}'", group is null ? null : $"the group '{options.Group}'" }.OfType<string>());
+            var receivers = string.Join(" and ", new[] { user is null ? null : $"the user '{options.Owner}'", group is null ? null
+                : $"the group '{options.Group}'" }.OfType<string>());
             throw SocketBinder.Failure(
                 options,
-                $"the user {Environment.UserName} cannot change the owner of the socket to {receivers}: {exception.Message}. Only root can set Owner; members of a group can set Group (SupplementaryGroups= in the systemd unit)",
+                $"the user {Environment.UserName} cannot change the owner of the socket to {receivers}: {exception.Message}. Only root can set Owner; "
+                    + $"members of a group can set Group (SupplementaryGroups= in the systemd unit)",
                 exception);
         }
     }

@@ -1,0 +1,159 @@
+using Microsoft.Extensions.Logging;
+
+namespace FastCgi.AspNetCore.Diagnostics;
+
+/// <summary>Messages about requests and responses: 40–79.</summary>
+internal static partial class FastCgiLog
+{
+    [LoggerMessage(40, LogLevel.Error,
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": An unhandled exception was thrown by the application.",
+        EventName = "ApplicationError")]
+    public static partial void ApplicationError(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
+
+    [LoggerMessage(41, LogLevel.Debug,
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The request was aborted by the client.",
+        EventName = "RequestAborted")]
+    public static partial void RequestAborted(this ILogger log, string connectionId, string traceIdentifier);
+
+    [LoggerMessage(42, LogLevel.Information,
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application aborted the request.",
+        EventName = "ApplicationAborted")]
+    public static partial void ApplicationAborted(this ILogger log, string connectionId, string traceIdentifier);
+
+    [LoggerMessage(43, LogLevel.Debug,
+        @"Connection id ""{ConnectionId}"": Request {RequestId} was rejected with status {StatusCode}: {Reason}",
+        EventName = "RequestRejected")]
+    public static partial void RequestRejected(this ILogger log, string connectionId, int requestId, int statusCode, string reason);
+
+    [LoggerMessage(44, LogLevel.Error, "A callback of RequestAborted threw an exception.", EventName = "CancellationCallbackFailed")]
+    public static partial void CancellationCallbackFailed(this ILogger log, Exception exception);
+
+    [LoggerMessage(45, LogLevel.Error,
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The host failed to dispose the context of the request.",
+        EventName = "DisposeContextFailed")]
+    public static partial void DisposeContextFailed(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
+
+    [LoggerMessage(46, LogLevel.Debug,
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The request is invalid and answered {StatusCode}.",
+        EventName = "BadRequest")]
+    public static partial void BadRequest(this ILogger log, string connectionId, string traceIdentifier, int statusCode, Exception exception);
+
+    [LoggerMessage(47, LogLevel.Error,
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The server failed to end the request.",
+        EventName = "RequestEndFailed")]
+    public static partial void RequestEndFailed(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
+
+    [LoggerMessage(48, LogLevel.Warning,
+        "Requests were answered 413 ({Count} since the last such message), because their bodies exceed MaxRequestBodySize, {Limit} bytes. To "
+            + "accept them, raise FastCgi:Limits:MaxRequestBodySize, or add [RequestSizeLimit] to the endpoint. See "
+            + "docs/troubleshooting.md#413-content-too-large.",
+        EventName = "RequestBodyTooLarge")]
+    public static partial void RequestBodyTooLarge(this ILogger log, long count, long? limit);
+
+    [LoggerMessage(50, LogLevel.Debug,
+        "The client certificate is hidden from the application, because SSL_CLIENT_VERIFY is '{Verdict}': the web server has not verified it, or "
+            + "does not pass the variable.",
+        EventName = "ClientCertificateNotVerified")]
+    public static partial void ClientCertificateNotVerified(this ILogger log, string? verdict);
+
+    [LoggerMessage(51, LogLevel.Debug,
+        "The client certificate in {Parameter} is neither PEM nor base64-encoded DER.",
+        EventName = "ClientCertificateUnreadable")]
+    public static partial void ClientCertificateUnreadable(this ILogger log, string parameter);
+
+    [LoggerMessage(52, LogLevel.Debug,
+        "The user in {UserParameter} is ignored, because {TypeParameter} is absent: the web server may not have authenticated the user.",
+        EventName = "UserWithoutAuthenticationType")]
+    public static partial void UserWithoutAuthenticationType(this ILogger log, string userParameter, string typeParameter);
+
+    [LoggerMessage(55, LogLevel.Information,
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application left {Length} bytes of the body unread for "
+            + @"UnreadBodyTimeout, which blocked other requests on the connection. The rest of the body is dropped.",
+        EventName = "RequestBodyRefused")]
+    public static partial void RequestBodyRefused(this ILogger log, string connectionId, string traceIdentifier, long length);
+
+    [LoggerMessage(57, LogLevel.Warning,
+        "Requests were answered 404 ({Count} since the last such message, the last for {Target}), because their path does not begin with the path "
+            + "base '{PathBase}' from {Source}. Set the path base to the path of the location: fastcgi_param PATH_BASE /app; for location /app/ in "
+            + "nginx, SetEnv PATH_BASE /app for <Location /app> in Apache, or FastCgi:PathBase=/app for any web server. See "
+            + "docs/troubleshooting.md#404-not-found.",
+        EventName = "PathBaseNotMatched")]
+    public static partial void PathBaseNotMatched(this ILogger log, long count, string target, string pathBase, string source);
+
+    [LoggerMessage(58, LogLevel.Warning,
+        "The application redirected requests to https ({Count} since the last such message) that the web server reported as http although "
+            + "{Evidence} indicates https, so clients may be in a redirect loop. Configure the web server to pass the scheme, only for requests from the "
+            + "load balancer: fastcgi_param HTTPS on; in nginx, SetEnv HTTPS on in Apache, mod_extforward in lighttpd, set-param REQUEST_SCHEME https in "
+            + "HAProxy ('Behind a load balancer' in docs/front-ends). Without a load balancer, the client forged the header. See "
+            + "docs/troubleshooting.md#redirect-loop.",
+        EventName = "RedirectToHttps")]
+    public static partial void RedirectToHttps(this ILogger log, long count, string evidence);
+
+    [LoggerMessage(AuthorizationAbsentId, LogLevel.Information,
+        "A request without Authorization was answered 401; {WebServer} drops that header by default. If clients send it, add {Line} unless it is "
+            + "already there. See docs/troubleshooting.md#401-unauthorized.",
+        EventName = "AuthorizationAbsent")]
+    public static partial void AuthorizationAbsent(this ILogger log, string webServer, string line);
+
+    [LoggerMessage(EventStreamMayBeHeldId, LogLevel.Information,
+        "The application sends server-sent events; {WebServer} buffers small parts of a response by default. If events arrive late, add {Line} "
+            + "unless it is already there. See docs/troubleshooting.md#late-events.",
+        EventName = "EventStreamMayBeHeld")]
+    public static partial void EventStreamMayBeHeld(this ILogger log, string webServer, string line);
+
+    [LoggerMessage(60, LogLevel.Debug,
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application wrote a body of {Length} bytes in response to HEAD; "
+            + @"it is not sent.",
+        EventName = "HeadBodyWritten")]
+    public static partial void HeadBodyWritten(this ILogger log, string connectionId, string traceIdentifier, long length);
+
+    [LoggerMessage(53, LogLevel.Warning,
+        "The web server does not pass {Parameters}, so {Result} ({Count} since the last such message). {Advice} See "
+            + "docs/troubleshooting.md#400-bad-request.",
+        EventName = "ParametersMissing")]
+    public static partial void ParametersMissing(this ILogger log, string parameters, long count, string result, string advice);
+
+    [LoggerMessage(54, LogLevel.Warning,
+        "HTTP_HOST is '{Host}' without a port although the web server was reached on port {Port} ({Count} since the last such message), so "
+            + "absolute redirects and links lack the port. If clients use port {Port}, add after include fastcgi_params; in nginx: fastcgi_param "
+            + "HTTP_HOST $host:$server_port; Otherwise, as behind a load balancer or a port mapping, pass the port that clients use: fastcgi_param "
+            + "SERVER_PORT 443; (HAProxy: set-param SERVER_PORT 443). See docs/troubleshooting.md#redirects-to-another-port.",
+        EventName = "HostWithoutPort")]
+    public static partial void HostWithoutPort(this ILogger log, string? port, string host, long count);
+
+    [LoggerMessage(56, LogLevel.Warning,
+        "Requests were answered 503 ({Count} since the last such message), because MaxConcurrentRequests ({Limit}) were active and the queue was "
+            + "full (RequestQueueLimit: {Queue}). Raise FastCgi:Limits:MaxConcurrentRequests, or let more requests wait with "
+            + "FastCgi:Limits:RequestQueueLimit. See docs/troubleshooting.md#503-service-unavailable.",
+        EventName = "RequestsRefused")]
+    public static partial void RequestsRefused(this ILogger log, long count, long? limit, int queue);
+
+    [LoggerMessage(61, LogLevel.Warning,
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The response headers {Names} belong to the web server and are not "
+            + @"sent ({Count} since the last such message). Remove the code that sets them.",
+        EventName = "HeadersDropped")]
+    public static partial void HeadersDropped(this ILogger log, string connectionId, string traceIdentifier, string names, long count);
+
+    [LoggerMessage(62, LogLevel.Debug,
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The web server sends the file {Path} as {Target}.",
+        EventName = "FileOffloaded")]
+    public static partial void FileOffloaded(this ILogger log, string connectionId, string traceIdentifier, string path, string target);
+
+    [LoggerMessage(63, LogLevel.Debug,
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application sends the file {Path} itself: {Obstacle}.",
+        EventName = "FileStreamed")]
+    public static partial void FileStreamed(this ILogger log, string connectionId, string traceIdentifier, string path, string obstacle);
+
+    [LoggerMessage(64, LogLevel.Debug,
+        "The response headers have {Length} bytes. nginx answers 502 if they exceed 4 KiB, unless its configuration contains: fastcgi_buffer_size "
+            + "{Size}k; fastcgi_buffers 8 {Size}k;",
+        EventName = "LargeResponseHead")]
+    public static partial void LargeResponseHead(this ILogger log, int length, int size);
+
+    [LoggerMessage(65, LogLevel.Warning,
+        "The response headers have {Length} bytes; by default, nginx accepts 4 KiB, answers 502 and logs 'upstream sent too big header'. Add these "
+            + "lines unless they are already there: fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; See "
+            + "docs/troubleshooting.md#response-headers-that-are-too-large.",
+        EventName = "HeadTooLargeForNginx")]
+    public static partial void HeadTooLargeForNginx(this ILogger log, int length, int size);
+}
