@@ -23,6 +23,30 @@ public class PipeConnectionTests
     }
 
     [Fact]
+    public async Task End_TransportDoesNotEnd_AbortedAfterTheLingerTimeout()
+    {
+        await using var server = await TestServer.StartAsync(Apps.Hello);
+        var pipes = new PipeContext { Disposal = Waiting.Signal() };
+        var connection = new PipeConnection(pipes, socket: null, server.Connections, server.Scheduler);
+        Assert.True(server.Connections.TryAdd(connection.Connection));
+        var running = connection.RunAsync();
+
+        await pipes.FromWebServer.Writer.CompleteAsync();
+        await Waiting.UntilAsync(() => pipes.IsDisposed, "the disposal");
+        Assert.Equal(0, pipes.AbortCount);
+        await Waiting.UntilAsync(
+            () =>
+            {
+                server.Clock.Advance(TimeSpan.FromSeconds(1));
+                return pipes.AbortCount > 0;
+            },
+            "the abort");
+
+        pipes.Disposal.SetResult();
+        await running.Within("the end");
+    }
+
+    [Fact]
     public async Task End_WhileAFlushWaits_WaitsForIt()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
@@ -83,7 +107,7 @@ public class PipeConnectionTests
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
 
-        Assert.False(new PipeConnection(new PipeContext(), server.Connections, server.Scheduler).CanReset);
+        Assert.False(new PipeConnection(new PipeContext(), socket: null, server.Connections, server.Scheduler).CanReset);
     }
 
     [Fact]
@@ -215,7 +239,7 @@ public class PipeConnectionTests
         await using var server = await TestServer.StartAsync(Apps.Hello);
         var pipe = new Pipe();
         var pipes = new PipeContext { Writer = new HeldWriter(pipe.Writer) };
-        var connection = new PipeConnection(pipes, server.Connections, server.Scheduler);
+        var connection = new PipeConnection(pipes, socket: null, server.Connections, server.Scheduler);
         var block = server.Context.Buffers.RentBlock(100);
         block.Append("lost"u8);
         var flush = isLostAtOnce ? null : pipes.Writer.HeldFlush = Waiting.Signal<FlushResult>();

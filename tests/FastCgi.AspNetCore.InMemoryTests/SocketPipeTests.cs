@@ -115,7 +115,8 @@ public sealed class SocketPipeTests
             Server = server;
             using var listener = isTcp ? LoopByHand.ListenTcp() : LoopByHand.ListenUnix();
             Peer = LoopByHand.Connect(listener.LocalEndPoint!);
-            Connection = new PipeConnection(SocketListener.CreateContext(listener.Accept()), server.Connections, server.Scheduler);
+            var accepted = listener.Accept();
+            Connection = new PipeConnection(SocketListener.CreateContext(accepted), accepted, server.Connections, server.Scheduler);
             Assert.True(server.Connections.TryAdd(Connection.Connection));
             _running = Connection.RunAsync();
         }

@@ -8,7 +8,6 @@ using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Requests;
 using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Connections.Features;
 
 namespace FastCgi.AspNetCore.Transport;
 
@@ -26,6 +25,7 @@ internal sealed class PipeConnection : ConnectionTransport
     private const int Ended = 3;
 
     private readonly ConnectionContext _context;
+    private readonly ConnectionManager _manager;
 
     // Does what pipes cannot: half-close, reset, and report undelivered bytes.
     private readonly Socket? _socket;
@@ -37,11 +37,16 @@ internal sealed class PipeConnection : ConnectionTransport
     private bool _isEnding;
     private bool _isLost;
 
-    public PipeConnection(ConnectionContext context, ConnectionManager manager, RequestScheduler scheduler)
+    /// <param name="context">The connection of the transport.</param>
+    /// <param name="socket">
+    /// The socket below, if nothing lies between it and the pipes. A transport that wraps a socket, such as TLS, has none, although it may show it.
+    /// </param>
+    public PipeConnection(ConnectionContext context, Socket? socket, ConnectionManager manager, RequestScheduler scheduler)
     {
         _scheduler = scheduler;
+        _manager = manager;
         _context = context;
-        _socket = context.Features.Get<IConnectionSocketFeature>()?.Socket;
+        _socket = socket;
         Connection = new FastCgiConnection(manager, this);
     }
 
@@ -78,12 +83,26 @@ internal sealed class PipeConnection : ConnectionTransport
         {
             AbortTransport("The connection is closed while a send is under way.");
             // If the peer takes nothing, the send never ends unless the transport ends it.
-            _context.Transport.Output.CancelPendingFlush();
+            Ask(static transport => transport.Output.CancelPendingFlush());
         }
 
         await _outputEnded.Task.ConfigureAwait(false);
-        await _context.Transport.Input.CompleteAsync().ConfigureAwait(false);
-        await _context.DisposeAsync().ConfigureAwait(false);
+        Ask(static transport => transport.Input.Complete());
+        await DisposeContextAsync().ConfigureAwait(false);
+    }
+
+    /// <summary>A transport may send what is left in its pipe before it ends, and the peer may take nothing.</summary>
+    private async Task DisposeContextAsync()
+    {
+        var disposing = _context.DisposeAsync().AsTask();
+        if (!disposing.IsCompleted)
+        {
+            var limit = Task.Delay(_manager.Server.Options.Limits.LingerTimeout, _manager.Server.Time, CancellationToken.None);
+            if (await Task.WhenAny(disposing, limit).ConfigureAwait(false) == limit)
+                AbortTransport("The web server has not taken the rest in time.");
+        }
+
+        await disposing.ConfigureAwait(false);
     }
 
     public override void ResumeReceiving() => _resume.Release();
@@ -101,8 +120,15 @@ internal sealed class PipeConnection : ConnectionTransport
             return false;
         }
 
-        if (!transfer.IsCompletedSuccessfully)
+        try
+        {
+            transfer.GetAwaiter().GetResult();
+        }
+        catch (Exception)
+        {
             Lose();
+        }
+
         EndSend();
         return true;
     }
@@ -122,17 +148,17 @@ internal sealed class PipeConnection : ConnectionTransport
             case EndAction.ResetUnlessInput:
                 // The pending read returns what there is, if anything.
                 Volatile.Write(ref _isLeaving, true);
-                _context.Transport.Input.CancelPendingRead();
+                CancelRead();
                 break;
             case EndAction.Reset:
                 Volatile.Write(ref _isEnding, true);
                 AbortTransport("The connection was closed by the server.");
-                _context.Transport.Input.CancelPendingRead();
+                CancelRead();
                 break;
             default:
                 Volatile.Write(ref _isEnding, true);
                 TryEndOutput();
-                _context.Transport.Input.CancelPendingRead();
+                CancelRead();
                 break;
         }
 
@@ -158,11 +184,15 @@ internal sealed class PipeConnection : ConnectionTransport
         }
     }
 
-    private void AbortTransport(string reason)
+    private void AbortTransport(string reason) => Ask(_ => _context.Abort(new ConnectionAbortedException(reason)));
+
+    private void CancelRead() => Ask(static transport => transport.Input.CancelPendingRead());
+
+    private void Ask(Action<IDuplexPipe> request)
     {
         try
         {
-            _context.Abort(new ConnectionAbortedException(reason));
+            request(_context.Transport);
         }
         catch (Exception)
         {
@@ -176,6 +206,9 @@ internal sealed class PipeConnection : ConnectionTransport
         while (true)
         {
             var result = await input.ReadAsync().ConfigureAwait(false);
+            // The thread that cancelled the read, such as the clock's, must not receive in place of the transport's.
+            if (result.IsCanceled)
+                await Task.Yield();
             if (result.Buffer.IsEmpty && MustEnd(in result))
                 return;
 
@@ -217,7 +250,8 @@ internal sealed class PipeConnection : ConnectionTransport
     {
         for (var block = chain; block is not null; block = block.Next)
             output.Write(block.UsedSpan);
-        await output.FlushAsync().ConfigureAwait(false);
+        if ((await output.FlushAsync().ConfigureAwait(false)).IsCanceled)
+            throw new OperationCanceledException();
     }
 
     /// <summary>Sends without the pipe, whose reader continues with the next bytes after a send of the socket that failed.</summary>
@@ -282,15 +316,9 @@ internal sealed class PipeConnection : ConnectionTransport
     private void CompleteOutput()
     {
         Volatile.Write(ref _writer, Ended);
-        try
-        {
-            _context.Transport.Output.Complete();
-        }
-        catch (Exception)
-        {
-            // Nothing is left to report to.
-        }
-
+        // Without the exception, a writer over a stream sends the lost bytes again.
+        var error = Volatile.Read(ref _isLost) ? new ConnectionAbortedException("A send failed.") : null;
+        Ask(transport => transport.Output.Complete(error));
         _outputEnded.TrySetResult();
     }
 }

@@ -10,6 +10,7 @@ namespace FastCgi.AspNetCore.Transport;
 internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peers, ConnectionManager manager, RequestScheduler scheduler)
 {
     private readonly LogThrottle _refused = new(manager.Server.Time);
+    private readonly LogThrottle _startsFailed = new(manager.Server.Time);
     private Task _accepting = Task.CompletedTask;
 
     public static TransportListener Create(IConnectionListener listener, PeerPolicy peers, ConnectionManager manager, RequestScheduler scheduler)
@@ -45,25 +46,53 @@ internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peer
         {
             while (await listener.AcceptAsync().ConfigureAwait(false) is { } context)
             {
-                if (!peers.Allows(context.RemoteEndPoint))
-                {
-                    manager.Server.Counters.OnPeerRefused();
-                    if (_refused.TryAcquire(out var count))
-                        Report(count, context.RemoteEndPoint);
-                    context.Abort();
-                    continue;
-                }
-
-                var connection = new PipeConnection(context, manager, scheduler);
-                if (manager.TryAdd(connection.Connection))
-                    _ = ThreadRoot.Start(connection.RunAsync, manager.Server.Log);
-                else
-                    context.Abort();
+                if (!TryServe(context))
+                    _ = CloseAsync(context);
             }
         }
         catch (Exception exception)
         {
             manager.Server.Log.AcceptLoopFailed(listener.EndPoint, exception);
+        }
+    }
+
+    private bool TryServe(ConnectionContext context)
+    {
+        try
+        {
+            if (!peers.Allows(context.RemoteEndPoint))
+            {
+                manager.Server.Counters.OnPeerRefused();
+                if (_refused.TryAcquire(out var count))
+                    Report(count, context.RemoteEndPoint);
+                return false;
+            }
+
+            var connection = new PipeConnection(context, socket: null, manager, scheduler);
+            if (!manager.TryAdd(connection.Connection))
+                return false;
+
+            _ = ThreadRoot.Start(connection.RunAsync, manager.Server.Log);
+            return true;
+        }
+        catch (Exception exception)
+        {
+            if (_startsFailed.TryAcquire(out _))
+                ThreadRoot.Report(manager.Server.Log, log => log.ConnectionStartFailed(listener.EndPoint, exception));
+            return false;
+        }
+    }
+
+    private static async Task CloseAsync(ConnectionContext context)
+    {
+        try
+        {
+            context.Abort();
+            await context.DisposeAsync().ConfigureAwait(false);
+        }
+        catch (Exception)
+        {
+            // A custom transport may throw anything. The next connection is not affected.
         }
     }
 }

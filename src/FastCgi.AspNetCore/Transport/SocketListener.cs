@@ -126,6 +126,7 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
             return;
         }
 
+        ConnectionContext? context = null;
         try
         {
             if (!listeningSocket.Peers.Allows(accepted))
@@ -136,8 +137,8 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
             }
 
             TcpOptions.Set(accepted);
-            var context = CreateContext(accepted);
-            var connection = new PipeConnection(context, manager, scheduler);
+            context = CreateContext(accepted);
+            var connection = new PipeConnection(context, accepted, manager, scheduler);
             if (manager.TryAdd(connection.Connection))
                 _ = ThreadRoot.Start(connection.RunAsync, manager.Server.Log);
             else
@@ -146,6 +147,7 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
         catch (Exception exception)
         {
             accepted.Dispose();
+            _ = context?.DisposeAsync().AsTask();
             _failures.OnStartFailed(exception);
         }
     }

@@ -47,7 +47,7 @@ internal sealed class PipeContext : ConnectionContext, IDuplexPipe
 
     public void RunOn(TestServer server)
     {
-        var connection = new PipeConnection(this, server.Connections, server.Scheduler);
+        var connection = new PipeConnection(this, socket: null, server.Connections, server.Scheduler);
         Connection = connection.Connection;
         Assert.True(server.Connections.TryAdd(Connection));
         Running = connection.RunAsync();
@@ -61,10 +61,13 @@ internal sealed class PipeContext : ConnectionContext, IDuplexPipe
             throw AbortError;
     }
 
+    /// <summary>Holds the disposal, as a transport does whose peer takes nothing.</summary>
+    public TaskCompletionSource? Disposal { get; init; }
+
     public override ValueTask DisposeAsync()
     {
         IsDisposed = true;
-        return base.DisposeAsync();
+        return Disposal is null ? base.DisposeAsync() : new ValueTask(Disposal.Task);
     }
 }
 
