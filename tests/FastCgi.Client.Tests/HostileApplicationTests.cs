@@ -42,8 +42,8 @@ public sealed class HostileApplicationTests : IDisposable
         var first = client.SendAsync(Requests.Create("POST", body: new MemoryStream(new byte[4_000_000])));
         var connection = await _application.AcceptAsync();
         using var cancellation = new CancellationTokenSource();
-        // Nobody reads, so that it waits behind the body of the first.
-        await Task.Delay(200);
+        // The second request waits until the body of the first is sent.
+        await connection.WaitUntilFullAsync();
         var second = client.SendAsync(Requests.Create(), cancellation.Token);
         await cancellation.CancelAsync();
         await Assert.ThrowsAnyAsync<OperationCanceledException>(() => second);

@@ -1,0 +1,160 @@
+using System.Net.Sockets;
+using FastCgi.AspNetCore.InMemoryTests;
+
+namespace FastCgi.Client.Tests;
+
+/// <summary>Connections that cannot be made, or end too early.</summary>
+public sealed class ConnectionFailureTests : IDisposable
+{
+    private readonly ScriptedApplication _application = new();
+
+    [Fact]
+    public async Task Address_WhereNobodyListens_IsNamedWithTheCause()
+    {
+        using var missing = new FastCgiClient("unix:/nonexistent/app.sock");
+        var exception = await Assert.ThrowsAnyAsync<SocketException>(() => missing.SendAsync(Requests.Create()));
+        Assert.Equal("fastcgi://unix:/nonexistent/app.sock: no such socket.", exception.Message);
+
+        using var folder = new ScratchFolder();
+        using var silent = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        silent.Bind(new UnixDomainSocketEndPoint(folder.GetPath("app.sock")));
+        using var refused = new FastCgiClient(folder.GetPath("app.sock"));
+        exception = await Assert.ThrowsAnyAsync<SocketException>(() => refused.SendAsync(Requests.Create()));
+        Assert.Equal($"fastcgi://unix:{folder.Path}/app.sock refused the connection: no process listens there.", exception.Message);
+    }
+
+    [RootFact]
+    [System.Runtime.Versioning.SupportedOSPlatform("linux")]
+    public void Address_WithoutPermission_IsNamedWithTheCause()
+    {
+        using var client = new FastCgiClient(_application.Address);
+        File.SetUnixFileMode(_application.Address["unix:".Length..], UnixFileMode.UserRead | UnixFileMode.UserWrite);
+        Sandbox.RunAsOrdinaryUser(() =>
+        {
+            var exception = Assert.ThrowsAny<SocketException>(() => client.SendAsync(Requests.Create()).GetAwaiter().GetResult());
+            Assert.StartsWith("Permission denied: ", exception.Message, StringComparison.Ordinal);
+            Assert.Contains(_application.Address, exception.Message, StringComparison.Ordinal);
+        });
+    }
+
+    /// <summary>A unix socket refuses at once then, where TCP waits.</summary>
+    [Fact]
+    public async Task Connect_WhileTheQueueIsFull_Waits()
+    {
+        using var folder = new ScratchFolder();
+        using var listener = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+        listener.Bind(new UnixDomainSocketEndPoint(folder.GetPath("app.sock")));
+        listener.Listen(0);
+        using var client = new FastCgiClient("unix:" + folder.GetPath("app.sock"));
+        var answers = new[] { client.GetAsync(), client.GetAsync(), client.GetAsync() };
+        for (var i = 0; i < answers.Length; i++)
+        {
+            var connection = new ScriptedConnection(await listener.AcceptAsync().WaitAsync(Waiting.Patience));
+            await connection.ReadRequestAsync();
+            await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nhello"));
+        }
+
+        Assert.All(await Task.WhenAll(answers), static answer => Assert.Equal("hello", answer));
+    }
+
+    [Fact]
+    public async Task GetValues_AreThoseOfTheAnswer()
+    {
+        using var client = new FastCgiClient(_application.Address);
+        var values = client.GetValuesAsync(["FCGI_MAX_CONNS", "OTHER"]);
+        var connection = await _application.AcceptAsync();
+        var question = await connection.ReadRecordAsync();
+        Assert.Equal((GetValues, 0), (question!.Type, question.Id));
+        Assert.Equal(Pairs(("FCGI_MAX_CONNS", ""), ("OTHER", "")), question.Content);
+        Assert.Equal((GetValues, 0), ((await connection.ReadRecordAsync())!.Type, question.Id));
+        await connection.SendAsync(Record(GetValuesResult, 0, Pairs(("FCGI_MAX_CONNS", "7"))));
+
+        Assert.Equal([new("FCGI_MAX_CONNS", "7")], await values.Within("the values"));
+        Assert.Null(await connection.ReadRecordAsync());
+    }
+
+    [Fact]
+    public async Task GetValues_NotUnderstood_AreNone()
+    {
+        using var client = new FastCgiClient(_application.Address);
+        var values = client.GetValuesAsync(["FCGI_MAX_CONNS"]);
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRecordAsync();
+        await connection.SendAsync(Record(UnknownType, 0, [9, 0, 0, 0, 0, 0, 0, 0]));
+
+        Assert.Empty(await values.Within("the values"));
+    }
+
+    [Fact]
+    public async Task Dispose_OfTheClient_FailsWhatGoesOn()
+    {
+        var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { MaxConnections = 1 });
+        var answer = client.SendAsync(Requests.Create());
+        var connection = await _application.AcceptAsync();
+        await connection.ReadRequestAsync();
+        var waiting = client.SendAsync(Requests.Create());
+        client.Dispose();
+
+        Assert.Equal(FastCgiProtocolError.ConnectionClosed, (await answer.FailAsync()).Error);
+        await Assert.ThrowsAsync<ObjectDisposedException>(() => waiting.Within("the failure"));
+        await Assert.ThrowsAsync<ObjectDisposedException>(() => client.SendAsync(Requests.Create()));
+    }
+
+    [Fact]
+    public async Task Dispose_WhileValuesAreAskedFor_FailsAndLeavesNoConnection()
+    {
+        var client = new FastCgiClient(_application.Address);
+        var values = client.GetValuesAsync(["FCGI_MAX_CONNS"]);
+        var connection = await _application.AcceptAsync();
+        Assert.NotNull(await connection.ReadRecordAsync());
+        Assert.NotNull(await connection.ReadRecordAsync());
+
+        client.Dispose();
+
+        Assert.Equal(FastCgiProtocolError.ConnectionClosed, (await values.FailAsync()).Error);
+        Assert.Null(await connection.ReadRecordAsync());
+        await Assert.ThrowsAsync<ObjectDisposedException>(() => client.GetValuesAsync(["FCGI_MAX_CONNS"]));
+        Assert.True(_application.HasNoOther());
+    }
+
+    /// <summary>A backlog of none: a machine that drops what asks for a connection.</summary>
+    [Theory]
+    [InlineData("dispose", typeof(ObjectDisposedException))]
+    [InlineData("cancel", typeof(OperationCanceledException))]
+    [InlineData("time", typeof(SocketException))]
+    public async Task Connect_ThatTakesLong_EndsWithItsReason(string how, Type type)
+    {
+        using var listener = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        listener.Bind(new System.Net.IPEndPoint(System.Net.IPAddress.Loopback, 0));
+        listener.Listen(0);
+        using var full = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
+        full.Connect(listener.LocalEndPoint!);
+        var clock = new FakeClock();
+        var options = new FastCgiClientOptions
+        {
+            MaxConnections = 1,
+            ConnectTimeout = how == "time" ? TimeSpan.FromSeconds(5) : Timeout.InfiniteTimeSpan,
+            TimeProvider = clock,
+        };
+        using var client = new FastCgiClient(listener.LocalEndPoint!.ToString()!, options);
+        using var cancellation = new CancellationTokenSource();
+        var sending = client.SendAsync(Requests.Create(), cancellation.Token);
+        var waiting = client.SendAsync(Requests.Create(), CancellationToken.None);
+        Assert.False(sending.IsCompleted);
+
+        if (how == "dispose")
+            client.Dispose();
+        else if (how == "cancel")
+            await cancellation.CancelAsync();
+        else
+            clock.Advance(TimeSpan.FromSeconds(5));
+
+        var exception = await Assert.ThrowsAsync(type, () => sending.Within("the failure"));
+        if (exception is OperationCanceledException cancelled)
+            Assert.Equal(cancellation.Token, cancelled.CancellationToken);
+        client.Dispose();
+        await Assert.ThrowsAsync<ObjectDisposedException>(() => waiting.Within("the end"));
+    }
+
+    public void Dispose() => _application.Dispose();
+}
