@@ -8,8 +8,6 @@ namespace FastCgi.AspNetCore.Connections;
 /// </summary>
 internal struct RequestTable
 {
-    private static readonly Dictionary<ushort, FastCgiRequest> s_none = [];
-
     private FastCgiRequest? _single;
     private Dictionary<ushort, FastCgiRequest>? _others;
 
@@ -45,7 +43,10 @@ internal struct RequestTable
     public readonly long GetMaxUnreadBodyLength()
     {
         var length = _single?.UnreadBodyLength ?? 0;
-        foreach (var request in _others ?? s_none)
+        if (_others is null)
+            return length;
+
+        foreach (var request in _others)
             length = Math.Max(length, request.Value.UnreadBodyLength);
         return length;
     }
@@ -53,7 +54,10 @@ internal struct RequestTable
     public readonly bool HasTimedBody()
     {
         var isTimed = _single is { IsBodyTimed: true };
-        foreach (var request in _others ?? s_none)
+        if (_others is null)
+            return isTimed;
+
+        foreach (var request in _others)
             isTimed |= request.Value.IsBodyTimed;
         return isTimed;
     }

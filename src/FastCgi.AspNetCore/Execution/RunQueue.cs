@@ -76,7 +76,7 @@ internal sealed class RunQueue(Func<bool> tryBeginNext)
     public bool TryLeave(long call) => Interlocked.CompareExchange(ref _call, 0, call) == call;
 
     /// <summary>Takes the queue from a thread that the application keeps in a call.</summary>
-    public bool TryTake(long call) => Interlocked.CompareExchange(ref _call, 0, call) == call;
+    public bool TryTake(long call) => TryLeave(call);
 
     /// <summary>Gets what a call may hold back. Any thread may call it: uncorking a later call does no harm.</summary>
     public bool TryGetCall(long call, out ResponseOutput? response)
