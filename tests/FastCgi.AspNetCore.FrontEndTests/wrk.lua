@@ -12,7 +12,7 @@ end
 
 function done(summary, latency)
   local errors = summary.errors
-  io.write(string.format("seen requests=%d bytes=%d duration=%d errors=%d p50=%d p99=%d max=%d\n",
-    summary.requests, summary.bytes, summary.duration, errors.connect + errors.read + errors.write + errors.status + errors.timeout,
+  io.write(string.format("seen requests=%d bytes=%d errors=%d p50=%d p99=%d max=%d\n",
+    summary.requests, summary.bytes, errors.connect + errors.read + errors.write + errors.status + errors.timeout,
     latency:percentile(50), latency:percentile(99), latency.max))
 end

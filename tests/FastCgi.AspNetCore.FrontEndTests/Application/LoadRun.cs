@@ -1,9 +1,10 @@
+using System.Diagnostics;
 using System.Globalization;
 using System.Text.RegularExpressions;
 
 namespace FastCgi.AspNetCore.FrontEndTests.Application;
 
-/// <summary>What wrk says of a load that it has made.</summary>
+/// <summary>What wrk says of a load that it has made. The duration is measured here: wrk reads the wall clock, which may be set meanwhile.</summary>
 internal sealed partial record LoadRun(long Requests, long Bytes, TimeSpan Duration, long Errors, TimeSpan Median, TimeSpan Percentile99, TimeSpan Max)
 {
     /// <summary>Makes a load, on one thread.</summary>
@@ -14,12 +15,14 @@ internal sealed partial record LoadRun(long Requests, long Bytes, TimeSpan Durat
     public static async Task<LoadRun> MakeAsync(string url, int connections, int seconds, int limit)
     {
         var script = Path.Combine(AppContext.BaseDirectory, "wrk.lua");
+        var beganAt = Stopwatch.GetTimestamp();
         var text = await RunAsync("wrk", $"-t1 -c{connections} -d{seconds}s --timeout 30s -s {script} {url} -- {limit}".Split(' '));
         var seen = Seen().Matches(text).ToDictionary(static match => match.Groups[1].Value, static match => long.Parse(match.Groups[2].Value, CultureInfo.InvariantCulture));
-        Assert.True(seen.Count == 7, text);
+        var duration = Stopwatch.GetElapsedTime(beganAt);
+        Assert.True(seen.Count == 6, text);
         // Its own summary, which people read.
         Assert.Contains($"{seen["requests"]} requests in ", text, StringComparison.Ordinal);
-        return new LoadRun(seen["requests"], seen["bytes"], Time("duration"), seen["errors"], Time("p50"), Time("p99"), Time("max"));
+        return new LoadRun(seen["requests"], seen["bytes"], duration, seen["errors"], Time("p50"), Time("p99"), Time("max"));
 
         TimeSpan Time(string name) => TimeSpan.FromMicroseconds(seen[name]);
     }
@@ -33,6 +36,6 @@ internal sealed partial record LoadRun(long Requests, long Bytes, TimeSpan Durat
         return text;
     }
 
-    [GeneratedRegex("\\b(requests|bytes|duration|errors|p50|p99|max)=([0-9]+)")]
+    [GeneratedRegex("\\b(requests|bytes|errors|p50|p99|max)=([0-9]+)")]
     private static partial Regex Seen();
 }
