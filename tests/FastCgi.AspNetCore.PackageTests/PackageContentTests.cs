@@ -1,3 +1,4 @@
+using System.IO.Compression;
 using System.Reflection.Metadata;
 using System.Reflection.PortableExecutable;
 using System.Text.RegularExpressions;
@@ -84,6 +85,18 @@ public sealed partial class PackageContentTests
             var metadata = image.GetMetadataReader();
             return (metadata.GetGuid(metadata.GetModuleDefinition().Mvid), image.PEHeaders.CorHeader!.ManagedNativeHeaderDirectory.Size > 0);
         }
+    }
+
+    [Fact]
+    public async Task CompiledRuntimes_None_PackageIsPortable()
+    {
+        using var folder = new ScratchFolder();
+        await DotnetCommand.RunAsync(
+            PackageFeed.Repository, "pack", "src/FastCgi.AspNetCore", "-c", "Release", "-o", folder.Path, "-p:Version=" + PackageFeed.Version, "-p:CompiledRuntimes=none",
+            "--artifacts-path", folder.Path + "/artifacts", "-p:RunAnalyzers=false");
+
+        using var package = ZipFile.OpenRead($"{folder.Path}/FastCgi.AspNetCore.{PackageFeed.Version}.nupkg");
+        Assert.Equal([Library], package.Entries.Select(static entry => entry.FullName).Where(static name => name.EndsWith(".dll", StringComparison.Ordinal)));
     }
 
     [GeneratedRegex(@"\]\(([^)\s]+)\)")]
