@@ -9,7 +9,7 @@ public sealed partial class ConfigurationDocumentTests
     private static readonly string s_document = File.ReadAllText(Repository.GetPath("docs/configuration.md"));
 
     private static readonly List<Row> s_rows = [.. OptionRow().Matches(s_document).Select(static match => new Row(
-        match.Groups["code"].Value, match.Groups["path"].Value, match.Groups["environment"].Value, match.Groups["default"].Value, match.Groups["unit"].Value, match.Groups["text"].Value))];
+        match.Groups["code"].Value, match.Groups["path"].Value, match.Groups["default"].Value, match.Groups["unit"].Value, match.Groups["text"].Value))];
 
     // The system decides: what it is comes to the same on every machine, in words.
     private static readonly Dictionary<string, string> s_defaultsInWords = new()
@@ -36,7 +36,6 @@ public sealed partial class ConfigurationDocumentTests
     {
         foreach (var row in s_rows.Where(static row => row.Path.Length > 0))
         {
-            Assert.Equal(row.Path.Replace(":", "__", StringComparison.Ordinal), row.Environment);
             Assert.EndsWith(row.Code.Contains("AddX", StringComparison.Ordinal) || row.Code == "listen.EndPoint" ? "" : ":" + row.Code.Split('.')[^1], row.Path, StringComparison.Ordinal);
         }
 
@@ -91,11 +90,11 @@ public sealed partial class ConfigurationDocumentTests
         _ => throw new InvalidOperationException($"A default of the type {value.GetType()}."),
     };
 
-    [GeneratedRegex(@"^\| `(?<code>(options|listen)\.[^`]+)` \| (`(?<path>[^`]+)`|–) \| (`(?<environment>[^`]+)`|–) \| (?<default>[^|]*?) \| (?<unit>[^|]*?) \| (?<text>[^|]*?) \|$", RegexOptions.Multiline | RegexOptions.ExplicitCapture)]
+    [GeneratedRegex(@"^\| `(?<code>(options|listen)\.[^`]+)` \| (`(?<path>[^`]+)`|–) \| (?<default>[^|]*?) \| (?<unit>[^|]*?) \| (?<text>[^|]*?) \|$", RegexOptions.Multiline | RegexOptions.ExplicitCapture)]
     private static partial Regex OptionRow();
 
     [GeneratedRegex(@"^```json\n(.*?)^```$", RegexOptions.Multiline | RegexOptions.Singleline)]
     private static partial Regex JsonBlock();
 
-    private sealed record Row(string Code, string Path, string Environment, string Default, string Unit, string Text);
+    private sealed record Row(string Code, string Path, string Default, string Unit, string Text);
 }

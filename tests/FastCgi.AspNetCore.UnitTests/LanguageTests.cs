@@ -7,7 +7,7 @@ public sealed partial class LanguageTests
 {
     private static readonly string s_root = Repository.GetPath("");
 
-    public static TheoryData<string> Documents => [.. new[] { "docs", "samples" }
+    public static TheoryData<string> Documents => [.. new[] { "docs", "perf", "samples", "tests" }
         .SelectMany(static folder => Directory.EnumerateFiles(Path.Combine(s_root, folder), "*.md", SearchOption.AllDirectories))
         .Concat(Directory.EnumerateFiles(s_root, "*.md"))
         .Select(static file => Path.GetRelativePath(s_root, file))

@@ -1,10 +1,10 @@
 namespace FastCgi.AspNetCore.UnitTests;
 
-/// <summary>docs/protocol-coverage.md names each statement once, and tests and files that exist.</summary>
+/// <summary>tests/protocol-coverage.md names each statement once, and tests and files that exist.</summary>
 public sealed partial class ProtocolCoverageTests
 {
     private static readonly string[] s_rows =
-        [.. new[] { "docs/protocol-coverage.md", "docs/robustness.md" }.SelectMany(static file => File.ReadLines(Repository.GetPath(file))).Where(static line => RowStart().IsMatch(line))];
+        [.. new[] { "tests/protocol-coverage.md", "docs/robustness.md" }.SelectMany(static file => File.ReadLines(Repository.GetPath(file))).Where(static line => RowStart().IsMatch(line))];
 
     [Theory]
     [InlineData("S", 54)]
