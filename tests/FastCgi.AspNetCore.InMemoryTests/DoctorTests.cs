@@ -1,6 +1,5 @@
 using FastCgi.AspNetCore.Advice;
 using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Hosting;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -65,6 +64,19 @@ public sealed class DoctorTests
 
         await run.VisitAsync(requests: 1, [("SERVER_SOFTWARE", software)]);
         Assert.Empty(run.Journal.GetEntries());
+    }
+
+    /// <summary>mod_fcgid has the name of Apache, and no such line.</summary>
+    [Fact]
+    public async Task Connections_OfAWebServerThatStartedTheProcess_NothingIsSaid()
+    {
+        await using var run = await DoctorRun.StartAsync(isSpawned: true);
+
+        for (var i = 0; i < 200; i++)
+            await run.RequestAsync(keeps: false, ("SERVER_SOFTWARE", "Apache/2.4"));
+        run.Visit();
+
+        Assert.Empty(run.Reports);
     }
 
     [Theory]
@@ -303,89 +315,5 @@ public sealed class DoctorTests
         Assert.Equal(16, all.Count);
         Assert.All(all, static frontEnd => Assert.Equal(100, frontEnd.Software.Length));
         Assert.Equal(24, run.Server.Advisor.FrontEnds.OtherSamples);
-    }
-
-    private sealed class DoctorRun : IAsyncDisposable
-    {
-        private readonly Doctor _doctor;
-        private long _givenUp;
-
-        private DoctorRun(TestServer server)
-        {
-            Server = server;
-            Journal = new EventJournal(server.Context.Log, server.Clock);
-            _doctor = new Doctor(server.Connections, server.Scheduler, server.Advisor, Journal, server.Clock, new DoctorOverrides(() => Work, () => HandOvers, () => Descriptors));
-        }
-
-        public ThreadPoolWork Work { get; set; }
-
-        public long HandOvers { get; set; }
-
-        public long Descriptors { get; set; }
-
-        public TestServer Server { get; }
-
-        public EventJournal Journal { get; }
-
-        public IEnumerable<CollectedLog> Reports => Server.Logs.All.Where(static log => log.Level == LogLevel.Warning);
-
-        public static async Task<DoctorRun> StartAsync() => new(await TestServer.StartAsync(
-            static context => context.Request.Path == "/hang" ? Task.Delay(Timeout.Infinite, context.RequestAborted) : Task.CompletedTask));
-
-        /// <summary>A request that the web server gives up.</summary>
-        public async Task GiveUpAsync(double seconds, string software)
-        {
-            var frontEnd = Server.Connect();
-            frontEnd.Send(RecordBytes.Get(uri: "/hang", more: [("SERVER_SOFTWARE", software)]));
-            await Waiting.UntilAsync(() => Server.Connections.CountRequests() == 1, "the request to be under way");
-            Server.Clock.Advance(TimeSpan.FromSeconds(seconds));
-            frontEnd.Close();
-            await Waiting.UntilAsync(() => Server.Connections.CountRequests() == 0, "the request to be given up");
-            // It is counted on the thread pool.
-            var givenUp = _givenUp += seconds < 2 ? 0 : 1;
-            await Waiting.UntilAsync(() => CountGivenUp() == givenUp, "the request to be counted");
-        }
-
-        private long CountGivenUp()
-        {
-            var seen = 0L;
-            Server.Advisor.GivenUpRequests.FindTimeout(ref seen);
-            return seen;
-        }
-
-        public async Task RequestAsync(bool keeps, params (string, string)[] parameters)
-        {
-            var frontEnd = Server.Connect();
-            (string Name, string Value)[] usual =
-            [
-                ("REQUEST_METHOD", "GET"), ("REQUEST_URI", "/"), ("SERVER_PROTOCOL", "HTTP/1.1"), ("REQUEST_SCHEME", "http"), ("SERVER_PORT", "80"), ("REMOTE_ADDR", "192.0.2.7"),
-                ("HTTP_HOST", "www.example.test"),
-            ];
-            (string, string)[] all = [.. usual.Where(pair => !parameters.Any(given => given.Item1 == pair.Name)), .. parameters];
-            await frontEnd.AskAsync(RecordBytes.Begin(1, 1, keeps), RecordBytes.ParamsStream(1, all), RecordBytes.Record(RecordBytes.Stdin, 1));
-            frontEnd.Close();
-        }
-
-        /// <summary>A request a second, and the doctor behind them.</summary>
-        public async Task VisitAsync(int requests, (string, string)[] parameters)
-        {
-            for (var i = 0; i < requests; i++)
-            {
-                Server.Clock.Advance(TimeSpan.FromSeconds(1));
-                await RequestAsync(keeps: true, parameters);
-            }
-
-            Visit();
-        }
-
-        public void Visit()
-        {
-            Server.Clock.Advance(Doctor.Interval);
-            Look();
-        }
-
-        public void Look() => _doctor.Check();
-
-        public ValueTask DisposeAsync() => Server.DisposeAsync();
     }
 }

@@ -192,33 +192,6 @@ public class MisconfigurationTests
         Assert.DoesNotContain(frontEnd.Server.Logs.All, static log => log.Level >= LogLevel.Warning);
     }
 
-    [Theory]
-    [InlineData("Apache/2.4.71 (Debian)", "CGIPassAuth On")]
-    [InlineData("HAProxy 2.6.12", "pass-header Authorization")]
-    [InlineData("nginx/1.22.1", null)]
-    public async Task Authorization_Absent_TheLineToAddOnce(string webServer, string? line)
-    {
-        await using var server = await TestServer.StartAsync(Apps.Do(static context => context.Response.StatusCode = 401));
-
-        await AssertToldOnceAsync(server, webServer, "AuthorizationAbsent", line, ("HTTP_AUTHORIZATION", "Bearer token"));
-    }
-
-    [Theory]
-    [InlineData("Apache/2.4.71 (Debian)", "flushpackets=on")]
-    [InlineData("HAProxy 2.6.12", "option http-no-delay")]
-    [InlineData("lighttpd/1.4.69", "server.stream-response-body = 1")]
-    [InlineData("nginx/1.22.1", null)]
-    public async Task EventStream_MayBeHeld_TheLineToAddOnce(string webServer, string? line)
-    {
-        await using var server = await TestServer.StartAsync(static context =>
-        {
-            context.Response.ContentType = context.Request.Headers.ContainsKey("Plain") ? "text/plain" : "text/event-stream";
-            return context.Response.WriteAsync("data: 1\n\n");
-        });
-
-        await AssertToldOnceAsync(server, webServer, "EventStreamMayBeHeld", line, ("HTTP_PLAIN", "1"));
-    }
-
     private static Task NotFound(HttpContext context)
     {
         context.Response.StatusCode = 404;
@@ -229,29 +202,6 @@ public class MisconfigurationTests
     {
         context.Response.Redirect("https://www.example.test/", permanent: false, preserveMethod: true);
         return Task.CompletedTask;
-    }
-
-    /// <summary>Nothing is told of a request with the exception, and of others once.</summary>
-    private static async Task AssertToldOnceAsync(TestServer server, string webServer, string eventName, string? line, (string Name, string Value) exception)
-    {
-        var frontEnd = server.Connect();
-        await frontEnd.AskAsync(RecordBytes.Get(more: [("SERVER_SOFTWARE", webServer), exception]));
-        Assert.DoesNotContain(server.Logs.All, log => log.EventName == eventName);
-
-        for (var i = 0; i < 2; i++)
-            await frontEnd.AskAsync(RecordBytes.Get(more: ("SERVER_SOFTWARE", webServer)));
-
-        var logs = server.Logs.All.Where(log => log.EventName == eventName).ToList();
-        if (line is null)
-        {
-            Assert.Empty(logs);
-            return;
-        }
-
-        var log = Assert.Single(logs);
-        Assert.Equal(LogLevel.Information, log.Level);
-        Assert.Contains(webServer, log.Message, StringComparison.Ordinal);
-        Assert.Contains(line, log.Message, StringComparison.Ordinal);
     }
 
     private static Task Host(HttpContext context)

@@ -24,6 +24,7 @@ public sealed class ModFcgidDocumentTests : IDisposable
         await using var server = await StartAsync(isFull: false);
 
         Assert.Equal($"GET http 127.0.0.1  /a b ?c=%20 127.0.0.1   {s_noBody}", await server.GetAsync("/a%20b?c=%20"));
+        await AssertNothingIsSaidAsync();
     }
 
     [Fact]
@@ -43,6 +44,15 @@ public sealed class ModFcgidDocumentTests : IDisposable
         Assert.Equal(
             $"POST https {FrontEndDocument.HostName}  /a ?c 127.0.0.1 Bearer token  {s_noBody}",
             await server.SendAsync(certificate, clientCertificate: null, $"https://{FrontEndDocument.HostName}/a?c", []));
+        await AssertNothingIsSaidAsync();
+    }
+
+    /// <summary>The application's log is in that of Apache, and has no advice.</summary>
+    private async Task AssertNothingIsSaidAsync()
+    {
+        var log = await File.ReadAllTextAsync(Path.Combine(_folder.Path, "error.log"));
+        Assert.Contains("Now listening on: fastcgi://", log, StringComparison.Ordinal);
+        Assert.DoesNotContain("warn: FastCgi", log, StringComparison.Ordinal);
     }
 
     private static string Hash(byte[] bytes) => Convert.ToHexString(SHA256.HashData(bytes));

@@ -13,7 +13,7 @@ public sealed class EventJournalTests : IDisposable
     [Theory]
     [InlineData(LogLevel.Debug, 1, false)]
     [InlineData(LogLevel.Information, 1, false)]
-    [InlineData(LogLevel.Information, FastCgiLog.EventStreamMayBeHeldId, true)]
+    [InlineData(LogLevel.Information, FastCgiLog.AuthorizationAbsentId, true)]
     [InlineData(LogLevel.Warning, 1, true)]
     [InlineData(LogLevel.Critical, 1, true)]
     public void Log_OfALevel_IsHandedOnAndRememberedFromWarnings(LogLevel level, int id, bool isRemembered)

@@ -73,7 +73,7 @@ public sealed class SourceTests
         var document = File.ReadAllText(Repository.GetPath("docs/diagnostics.md"));
 
         var missing = s_logMessages
-            .Select(static message => $"| {message.EventId} | {message.EventName} | {(message.Level == LogLevel.None ? "" : $"{message.Level} | ")}")
+            .Select(static message => $"</a>{message.EventId} | {message.EventName} | {(message.Level == LogLevel.None ? "" : $"{message.Level} | ")}")
             .Where(row => !document.Contains(row, StringComparison.Ordinal));
 
         Assert.Empty(missing);

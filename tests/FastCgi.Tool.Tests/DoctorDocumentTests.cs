@@ -10,7 +10,7 @@ namespace FastCgi.Tool.Tests;
 public sealed partial class DoctorDocumentTests
 {
     // What is said once, and is no Warning because it may be in order.
-    private static readonly string[] s_advice = ["AuthorizationAbsent", "EventStreamMayBeHeld", "UserNotTaken"];
+    private static readonly string[] s_advice = ["AuthorizationAbsent", "UserNotTaken"];
 
     private static readonly LoggerMessageAttribute[] s_events =
     [

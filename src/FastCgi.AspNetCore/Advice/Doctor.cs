@@ -29,6 +29,9 @@ internal sealed class Doctor(
 
     private const double DescriptorsInUse = 0.8;
 
+    // Clients may try without credentials first.
+    private const int MinChallenges = 3;
+
     private readonly Func<ThreadPoolWork> _threadPool =
         overrides.ThreadPool ?? (static () => new(ThreadPool.PendingWorkItemCount, ThreadPool.CompletedWorkItemCount));
     private readonly Func<long> _countHandOvers = overrides.HandOvers ?? (() => scheduler.Watchdog.HandOverCount);
@@ -46,6 +49,9 @@ internal sealed class Doctor(
     private bool _areDescriptorsScarce;
     private bool _isChecking;
     private ITimer? _timer;
+
+    /// <summary>mod_fcgid, which starts the process, cannot keep connections open.</summary>
+    public bool IsSpawned { get; init; }
 
     public void Start() => _timer = ThreadRoot.StartTimer(time, this, static doctor => doctor.Check(), Interval, Interval, _log);
 
@@ -77,6 +83,7 @@ internal sealed class Doctor(
         _totals = totals;
 
         CheckFrontEnds(connectionRate);
+        CheckAnswers();
         CheckGivenUpRequests();
         CheckThreads(seconds);
         CheckDescriptors();
@@ -104,8 +111,18 @@ internal sealed class Doctor(
             .Select(pair => (pair.Now, Rate: connectionRate * CountUnkept(pair.Now, pair.Before) / unkept))
             .OrderByDescending(static pair => pair.Rate)
             .FirstOrDefault();
-        Judge(FastCgiLog.ConnectionsNotKeptId, spender is not null && rate >= ManyConnections,
+        Judge(FastCgiLog.ConnectionsNotKeptId, spender is not null && !IsSpawned && rate >= ManyConnections,
             () => _log.ConnectionsNotKept(spender!.Software, rate, FrontEndLines.KeptConnections(spender.Software)!));
+    }
+
+    private void CheckAnswers()
+    {
+        var dropping = advisor.FrontEnds.GetAll().FirstOrDefault(static frontEnd => frontEnd is { Challenges: >= MinChallenges, PassesAuthorization: false }
+            && FrontEndLines.Authorization(frontEnd.Software) is not null)?.Software;
+        Judge(FastCgiLog.AuthorizationAbsentId, dropping is not null, () => _log.AuthorizationAbsent(dropping!, FrontEndLines.Authorization(dropping!)!));
+
+        var pathBase = advisor.UnmappedPaths.FindPathBase();
+        Judge(FastCgiLog.PathBaseMissingId, pathBase is not null, () => _log.PathBaseMissing(LogText.Clean(pathBase!, OperatorAdvisor.MaxPath)));
     }
 
     private static long CountUnkept(FrontEnd now, FrontEnd? before) => now.Samples - now.Kept - ((before?.Samples ?? 0) - (before?.Kept ?? 0));

@@ -23,6 +23,14 @@ internal static class FrontEndLines
         _ => "the parameter HTTP_HOST with the host that the client requested",
     };
 
+    /// <returns><see langword="null"/> if the web server passes the header by default.</returns>
+    public static string? Authorization(string software) => WebServerKinds.Of(software) switch
+    {
+        WebServerKind.Apache => "CGIPassAuth On to the <Location> of the application (mod_fcgid: FcgidPassHeader Authorization)",
+        WebServerKind.HaProxy => "pass-header Authorization to the fcgi-app section",
+        _ => null,
+    };
+
     /// <returns><see langword="null"/> if the web server always keeps connections open, or cannot.</returns>
     public static string? KeptConnections(string software) => WebServerKinds.Of(software) switch
     {

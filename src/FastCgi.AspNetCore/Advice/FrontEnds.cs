@@ -18,6 +18,9 @@ internal sealed class FrontEnds(TimeProvider time)
     /// <summary>Sampled requests of web servers beyond those that are listed.</summary>
     public long OtherSamples => Interlocked.Read(ref _otherSamples);
 
+    /// <summary>Whether a web server has passed requests that were challenged, and none with Authorization.</summary>
+    public bool AwaitsAuthorization { get; private set; }
+
     public bool TryAcquire(long now)
     {
         var last = Volatile.Read(ref _lastSample);
@@ -54,6 +57,17 @@ internal sealed class FrontEnds(TimeProvider time)
         }
     }
 
+    /// <summary>Notes of a web server that was sampled whether it passes Authorization.</summary>
+    public void NoteAuthorization(string software, bool isPassed)
+    {
+        lock (_lock)
+        {
+            if (_frontEnds.TryGetValue(software, out var frontEnd))
+                frontEnd.NoteAuthorization(isPassed);
+            AwaitsAuthorization = _frontEnds.Values.Any(static frontEnd => frontEnd is { Challenges: > 0, PassesAuthorization: false });
+        }
+    }
+
     public IReadOnlyList<FrontEnd> GetAll()
     {
         lock (_lock)
@@ -69,6 +83,7 @@ internal struct FrontEndSample
     public bool HasHost;
     public bool HasClient;
     public bool HasUser;
+    public bool HasAuthorization;
     public bool IsBehindTls;
     private bool _isOldProtocol;
 
@@ -90,6 +105,8 @@ internal struct FrontEndSample
             HasClient = true;
         else if (name.SequenceEqual("REMOTE_USER"u8))
             HasUser = true;
+        else if (name.SequenceEqual("HTTP_AUTHORIZATION"u8))
+            HasAuthorization = true;
         else if (name.SequenceEqual("SERVER_PORT"u8))
             IsBehindTls |= value.SequenceEqual("443"u8);
         else if (name.SequenceEqual("HTTP_X_FORWARDED_PROTO"u8))
@@ -117,6 +134,12 @@ internal sealed class FrontEnd(string software)
     public long WithClient { get; private set; }
     public long WithUser { get; private set; }
 
+    /// <summary>Whether the web server passes Authorization.</summary>
+    public bool PassesAuthorization { get; private set; }
+
+    /// <summary>Requests without Authorization that were answered with a challenge.</summary>
+    public long Challenges { get; private set; }
+
     public void Add(in FrontEndSample sample, DateTimeOffset now)
     {
         Samples++;
@@ -128,6 +151,13 @@ internal sealed class FrontEnd(string software)
         LackingHost += sample.LacksHost ? 1 : 0;
         WithClient += sample.HasClient ? 1 : 0;
         WithUser += sample.HasUser ? 1 : 0;
+        PassesAuthorization |= sample.HasAuthorization;
+    }
+
+    public void NoteAuthorization(bool isPassed)
+    {
+        PassesAuthorization |= isPassed;
+        Challenges += isPassed ? 0 : 1;
     }
 
     public FrontEnd Copy() => (FrontEnd)MemberwiseClone();

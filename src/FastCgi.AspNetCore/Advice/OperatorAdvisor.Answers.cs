@@ -7,23 +7,21 @@ namespace FastCgi.AspNetCore.Advice;
 /// <content>Checks responses with a status that a healthy application rarely sends.</content>
 internal sealed partial class OperatorAdvisor
 {
-    private const int MaxPath = 500;
+    public const int MaxPath = 500;
 
     private readonly LogThrottle _pathBases = new(time);
     private readonly LogThrottle _schemes = new(time);
     private readonly LogThrottle _largeBodies = new(time);
-    private readonly LogThrottle _authorizations = LogThrottle.Once(time);
 
     private void AdviseOnAnswer(FastCgiRequest request)
     {
+        NoteAuthorization(request);
+        NotePath(request);
         switch (request.Response.StatusCode)
         {
             case StatusCodes.Status301MovedPermanently or StatusCodes.Status302Found:
             case StatusCodes.Status307TemporaryRedirect or StatusCodes.Status308PermanentRedirect:
                 AdviseOnRedirect(request);
-                break;
-            case StatusCodes.Status401Unauthorized when request.Headers.Authorization.Count == 0:
-                AdviseOnAuthorization(request);
                 break;
             case StatusCodes.Status404NotFound when string.IsNullOrEmpty(request.Head.PathBase):
                 AdviseOnPathBase(request);
@@ -32,6 +30,23 @@ internal sealed partial class OperatorAdvisor
                 AdviseOnLargeBody(request);
                 break;
         }
+    }
+
+    private void NoteAuthorization(FastCgiRequest request)
+    {
+        if (!request.Response.IsChallenge && !FrontEnds.AwaitsAuthorization)
+            return;
+
+        var isPassed = request.Headers.Authorization.Count > 0;
+        if ((request.Response.IsChallenge || isPassed) && GetWebServer(request.Parameters) is { } webServer)
+            FrontEnds.NoteAuthorization(webServer, isPassed);
+    }
+
+    private void NotePath(FastCgiRequest request)
+    {
+        var isMapped = request.Response.StatusCode != StatusCodes.Status404NotFound || !string.IsNullOrEmpty(request.Head.PathBase);
+        if (isMapped && !UnmappedPaths.IsOver && request.Response.HasStarted && !request.Server.Admission.IsReserved(request.Path))
+            UnmappedPaths.End();
     }
 
     private void AdviseOnRedirect(FastCgiRequest request)
@@ -54,20 +69,6 @@ internal sealed partial class OperatorAdvisor
             log.RedirectToHttps(count, evidence);
     }
 
-    /// <summary>The web server may have dropped the header, or the client sent none.</summary>
-    private void AdviseOnAuthorization(FastCgiRequest request)
-    {
-        var webServer = GetWebServer(request.Parameters);
-        var line = WebServerKinds.Of(webServer) switch
-        {
-            WebServerKind.Apache => "CGIPassAuth On in the <Location> of the application",
-            WebServerKind.HaProxy => "pass-header Authorization in the fcgi-app section",
-            _ => null,
-        };
-        if (line is not null && _authorizations.TryAcquire(out _))
-            log.AuthorizationAbsent(webServer!, line);
-    }
-
     private void AdviseOnPathBase(FastCgiRequest request)
     {
         string pathBase;
@@ -77,7 +78,10 @@ internal sealed partial class OperatorAdvisor
         else if (request.Server.Options.PathBase is { Length: > 0 } option)
             (pathBase, source) = (LogText.Clean(option, MaxPath), "FastCgi:PathBase");
         else
+        {
+            UnmappedPaths.AddNotFound(request.Head.Path);
             return;
+        }
 
         var hasSlash = pathBase[0] == '/';
         if (!hasSlash)

@@ -14,8 +14,8 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     // All requests are slow when a database hangs.
     private const int MaxSlowRequests = 100;
 
-    // The default fastcgi_buffer_size of nginx, which includes the record header.
-    private const int DefaultHeadBuffer = 4_096;
+    // The fastcgi_buffer_size of nginx, which includes the record header: its default, or the largest that was advised.
+    private int _headBuffer = 4_096;
 
     private readonly LogThrottle _methods = new(time);
     private readonly LogThrottle _targets = new(time);
@@ -26,17 +26,14 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     private readonly LogThrottle _slowRequests = new(time, MaxSlowRequests);
     private readonly LogThrottle _http = new(time);
     private readonly LogThrottle _tls = new(time);
-    private readonly LogThrottle _eventStreams = LogThrottle.Once(time);
     private readonly LogThrottle _users = LogThrottle.Once(time);
     private readonly Dictionary<FastCgiRole, LogThrottle> _roles = Enum.GetValues<FastCgiRole>().ToDictionary(static role => role, _ => LogThrottle.Once(time));
-
-    // One per power of two. Warnings are logged once, because the buffers of nginx may be large enough already.
-    private readonly LogThrottle[] _headSizes = [.. Enumerable.Range(0, 32).Select(_ => new LogThrottle(time))];
-    private readonly LogThrottle[] _headWarnings = [.. Enumerable.Range(0, 32).Select(_ => LogThrottle.Once(time))];
 
     public FrontEnds FrontEnds { get; } = new(time);
 
     public GivenUpRequests GivenUpRequests { get; } = new();
+
+    public UnmappedPaths UnmappedPaths { get; } = new();
 
     public override void OnStarted(FastCgiRequest request)
     {
@@ -49,21 +46,6 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
         // Before the answer, so that an operator who sees the answer also finds its explanation.
         if (request.Rejection != RequestRejection.None)
             AdviseOnRejection(request);
-    }
-
-    public override void OnEventStreamStarted(FastCgiRequest request)
-    {
-        var webServer = GetWebServer(request.Parameters);
-        var line = WebServerKinds.Of(webServer) switch
-        {
-            WebServerKind.Apache => "flushpackets=on at the end of the ProxyPass line",
-            WebServerKind.HaProxy => "option http-no-delay in the frontend section",
-            WebServerKind.Lighttpd => "server.stream-response-body = 1",
-            _ => null,
-        };
-        // Logged once, because the web server may already be configured this way.
-        if (line is not null && _eventStreams.TryAcquire(out _))
-            log.EventStreamMayBeHeld(webServer!, line);
     }
 
     public override void OnEnded(FastCgiRequest request)
@@ -137,19 +119,13 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     {
         var length = request.Response.HeadLength;
         var needed = length + ProtocolConstants.HeaderLength;
-        if (needed <= DefaultHeadBuffer)
+        if (needed <= Volatile.Read(ref _headBuffer) || WebServerKinds.Of(GetWebServer(request.Parameters)) != WebServerKind.Nginx)
             return;
 
-        var bytes = BitOperations.RoundUpToPowerOf2((uint)needed);
-        var size = (int)(bytes / 1_024);
-        var index = BitOperations.Log2(bytes);
-        if (!_headSizes[index].TryAcquire(out _))
-            return;
-
-        if (WebServerKinds.Of(GetWebServer(request.Parameters)) == WebServerKind.Nginx && _headWarnings[index].TryAcquire(out _))
-            log.HeadTooLargeForNginx(length, size);
-        else
-            log.LargeResponseHead(length, size);
+        // Once for each size, because the buffers of nginx may be large enough already.
+        var size = (int)BitOperations.RoundUpToPowerOf2((uint)needed);
+        if (Interlocked.Exchange(ref _headBuffer, size) < size)
+            log.HeadTooLargeForNginx(length, size / 1_024);
     }
 
     private void AdviseOnDroppedHeaders(FastCgiRequest request)

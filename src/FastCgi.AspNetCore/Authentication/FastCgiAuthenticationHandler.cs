@@ -27,7 +27,6 @@ internal sealed class FastCgiAuthenticationHandler(
         {
             if (Options.RequireAuthenticationType)
             {
-                Logger.UserWithoutAuthenticationType(Options.UserNameParameter, Options.AuthenticationTypeParameter);
                 (Context.Features.Get<IHttpRequestFeature>() as IUserObserver)
                     ?.ReportUserNotTaken(Options.UserNameParameter, Options.AuthenticationTypeParameter);
                 return AuthenticateResult.NoResult();

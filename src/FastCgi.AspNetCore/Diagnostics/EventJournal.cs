@@ -11,7 +11,7 @@ internal sealed class EventJournal(ILogger logger, TimeProvider time) : ILogger
     private const int MaxMessageLength = 2_000;
 
     // Information that the status shows too: it may be intended.
-    private static readonly int[] s_advice = [FastCgiLog.AuthorizationAbsentId, FastCgiLog.EventStreamMayBeHeldId, FastCgiLog.UserNotTakenId];
+    private static readonly int[] s_advice = [FastCgiLog.AuthorizationAbsentId, FastCgiLog.UserNotTakenId];
 
     private readonly Lock _lock = new();
     private readonly Dictionary<int, JournalEntry> _entries = [];

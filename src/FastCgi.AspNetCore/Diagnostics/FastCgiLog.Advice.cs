@@ -6,13 +6,13 @@ namespace FastCgi.AspNetCore.Diagnostics;
 internal static partial class FastCgiLog
 {
     [LoggerMessage(SchemeNotPassedId, LogLevel.Warning,
-        "{WebServer} does not pass the scheme, so the application treats requests as http although they came over TLS ({Count} of the last "
-            + "{Samples} sampled requests). Add {Line}. See docs/troubleshooting.md#redirect-loop.",
+        "{WebServer} does not pass the scheme, so the application treats requests as http although they came over TLS ({Count} of {Samples} "
+            + "in the last sample). Add {Line}. See docs/troubleshooting.md#redirect-loop.",
         EventName = "SchemeNotPassed")]
     public static partial void SchemeNotPassed(this ILogger log, string webServer, long count, long samples, string line);
 
     [LoggerMessage(HostNotPassedId, LogLevel.Warning,
-        "{WebServer} does not pass HTTP_HOST ({Count} of the last {Samples} sampled requests), so the application creates URLs with the server "
+        "{WebServer} does not pass HTTP_HOST ({Count} of {Samples} in the last sample), so the application creates URLs with the server "
             + "name from its configuration. Add {Line}. See docs/troubleshooting.md#redirects-to-another-port.",
         EventName = "HostNotPassed")]
     public static partial void HostNotPassed(this ILogger log, string webServer, long count, long samples, string line);
@@ -62,6 +62,13 @@ internal static partial class FastCgiLog
             + "docs/troubleshooting.md#504-gateway-timeout.",
         EventName = "RequestsGivenUp")]
     public static partial void RequestsGivenUp(this ILogger log, int count, double seconds, string webServer, string line);
+
+    [LoggerMessage(PathBaseMissingId, LogLevel.Warning,
+        "The application has answered every request 404, and the path of each began with {PathBase}: the path base is probably missing. Set it to "
+            + "the path of the location: fastcgi_param PATH_BASE {PathBase}; in nginx, SetEnv PATH_BASE {PathBase} in Apache, or "
+            + "FastCgi:PathBase={PathBase} for any web server. See docs/troubleshooting.md#404-not-found.",
+        EventName = "PathBaseMissing")]
+    public static partial void PathBaseMissing(this ILogger log, string pathBase);
 
     [LoggerMessage(113, LogLevel.Information, "The status at {Path} is visible to {Audience}.", EventName = "StatusShown")]
     public static partial void StatusShown(this ILogger log, string path, string audience);

@@ -61,11 +61,6 @@ internal static partial class FastCgiLog
         EventName = "ClientCertificateUnreadable")]
     public static partial void ClientCertificateUnreadable(this ILogger log, string parameter);
 
-    [LoggerMessage(52, LogLevel.Debug,
-        "The user in {UserParameter} is ignored, because {TypeParameter} is absent: the web server may not have authenticated the user.",
-        EventName = "UserWithoutAuthenticationType")]
-    public static partial void UserWithoutAuthenticationType(this ILogger log, string userParameter, string typeParameter);
-
     [LoggerMessage(55, LogLevel.Information,
         @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application left {Length} bytes of the body unread for "
             + @"UnreadBodyTimeout, which blocked other requests on the connection. The rest of the body is dropped.",
@@ -90,16 +85,10 @@ internal static partial class FastCgiLog
     public static partial void RedirectToHttps(this ILogger log, long count, string evidence);
 
     [LoggerMessage(AuthorizationAbsentId, LogLevel.Information,
-        "A request without Authorization was answered 401; {WebServer} drops that header by default. If clients send it, add {Line} unless it is "
-            + "already there. See docs/troubleshooting.md#401-unauthorized.",
+        "Requests without Authorization are answered 401, and none had that header; {WebServer} drops it by default. If clients send it, add "
+            + "{Line}. See docs/troubleshooting.md#401-unauthorized.",
         EventName = "AuthorizationAbsent")]
     public static partial void AuthorizationAbsent(this ILogger log, string webServer, string line);
-
-    [LoggerMessage(EventStreamMayBeHeldId, LogLevel.Information,
-        "The application sends server-sent events; {WebServer} buffers small parts of a response by default. If events arrive late, add {Line} "
-            + "unless it is already there. See docs/troubleshooting.md#late-events.",
-        EventName = "EventStreamMayBeHeld")]
-    public static partial void EventStreamMayBeHeld(this ILogger log, string webServer, string line);
 
     [LoggerMessage(60, LogLevel.Debug,
         @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application wrote a body of {Length} bytes in response to HEAD; "
@@ -143,12 +132,6 @@ internal static partial class FastCgiLog
         @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application sends the file {Path} itself: {Obstacle}.",
         EventName = "FileStreamed")]
     public static partial void FileStreamed(this ILogger log, string connectionId, string traceIdentifier, string path, string obstacle);
-
-    [LoggerMessage(64, LogLevel.Debug,
-        "The response headers have {Length} bytes. nginx answers 502 if they exceed 4 KiB, unless its configuration contains: fastcgi_buffer_size "
-            + "{Size}k; fastcgi_buffers 8 {Size}k;",
-        EventName = "LargeResponseHead")]
-    public static partial void LargeResponseHead(this ILogger log, int length, int size);
 
     [LoggerMessage(65, LogLevel.Warning,
         "The response headers have {Length} bytes; by default, nginx accepts 4 KiB, answers 502 and logs 'upstream sent too big header'. Add these "

@@ -12,7 +12,6 @@ namespace FastCgi.AspNetCore.Diagnostics;
 internal static partial class FastCgiLog
 {
     public const int AuthorizationAbsentId = 59;
-    public const int EventStreamMayBeHeldId = 66;
     public const int SchemeNotPassedId = 100;
     public const int HostNotPassedId = 101;
     public const int ConnectionsNotKeptId = 102;
@@ -21,6 +20,7 @@ internal static partial class FastCgiLog
     public const int HandOversTooFrequentId = 105;
     public const int UserNotTakenId = 110;
     public const int RequestsGivenUpId = 112;
+    public const int PathBaseMissingId = 115;
 
     [LoggerMessage(1, LogLevel.Debug,
         "A connection to {EndPoint} was lost before it was accepted ({Count} since the last such message).",

@@ -98,11 +98,12 @@ internal sealed class FastCgiServer : IServer
             await StartCoreAsync(application, giveUp.Token).ConfigureAwait(false);
             _startEnded.SetResult();
         }
-        catch
+        catch (Exception exception)
         {
             // Clean up what was bound.
             _startEnded.SetResult();
             await StopAsync(new CancellationToken(canceled: true)).ConfigureAwait(false);
+            ExplainLast(exception);
             throw;
         }
     }
@@ -123,6 +124,16 @@ internal sealed class FastCgiServer : IServer
         StopAsync(new CancellationToken(canceled: true)).GetAwaiter().GetResult();
         _httpServer.Dispose();
     }
+
+    /// <summary>If nothing handles the exception, the last line of the process is its message, and not the stack trace that the host has logged.</summary>
+    private static void ExplainLast(Exception exception) => AppDomain.CurrentDomain.UnhandledException += (_, unhandled) =>
+    {
+        if (unhandled.ExceptionObject != exception || exception is not (IOException or FormatException or InvalidOperationException))
+            return;
+
+        Console.Error.WriteLine(exception.Message);
+        Environment.Exit(1);
+    };
 
     private async Task StartCoreAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
         where TContext : notnull
@@ -174,7 +185,10 @@ internal sealed class FastCgiServer : IServer
             WebRoot.Report(_services.GetService<IWebHostEnvironment>(), AppContext.BaseDirectory, _log);
             if (plan.FastCgi.Count > 0 && !IsDevelopment)
                 _services.GetService<HttpsRedirection>()?.Report(configuration, _addresses, _log);
-            _doctor = new Doctor(_connections, _scheduler, Advisor, Journal, _time);
+            _doctor = new Doctor(_connections, _scheduler, Advisor, Journal, _time)
+            {
+                IsSpawned = plan.FastCgi.Any(static endpoint => endpoint.EndPoint is FileHandleEndPoint { FileHandle: 0 }),
+            };
             _doctor.Start();
         }
 

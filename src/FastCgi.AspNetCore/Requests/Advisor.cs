@@ -3,13 +3,10 @@ namespace FastCgi.AspNetCore.Requests;
 /// <summary>Tells the operator what to fix. Called only at these points, without locks; its exceptions are logged and change nothing.</summary>
 internal abstract class Advisor
 {
-    /// <summary>Younger aborted requests are usually page reloads and are ignored.</summary>
-    public static readonly TimeSpan MinGivenUpAge = TimeSpan.FromSeconds(2);
+    /// <summary>Younger aborted requests are usually page reloads and are ignored. A timeout of 2 s may fire a little early.</summary>
+    public static readonly TimeSpan MinGivenUpAge = TimeSpan.FromSeconds(1.9);
 
     public abstract void OnStarted(FastCgiRequest request);
-
-    /// <summary>The response has started and is an event stream.</summary>
-    public abstract void OnEventStreamStarted(FastCgiRequest request);
 
     public abstract void OnEnded(FastCgiRequest request);
 

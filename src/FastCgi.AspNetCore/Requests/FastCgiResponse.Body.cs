@@ -112,7 +112,6 @@ internal sealed partial class FastCgiResponse
             outcome = _output.Flush(scope, IsLikelyLastFlush());
         }
 
-        AdviseOnStart();
         return _output.SendAsync(outcome, cancellationToken);
     }
 

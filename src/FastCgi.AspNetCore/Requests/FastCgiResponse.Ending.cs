@@ -131,7 +131,6 @@ internal sealed partial class FastCgiResponse
     private void OnEnded(in EndedRequest ended)
     {
         ended.Send();
-        AdviseOnStart();
         if (BytesWritten > 0 && _isHead)
             _request.Log.HeadBodyWritten(_request.Connection.Id, _request.TraceIdentifier, BytesWritten);
     }

@@ -84,14 +84,10 @@ internal sealed partial class FastCgiResponse
 
     private void StartNow()
     {
-        using (var scope = EnterToStart(out var head))
-        {
-            ThrowIfOver();
-            if (!HasStarted)
-                StartByApplication(scope, in head, writeLength: 0);
-        }
-
-        AdviseOnStart();
+        using var scope = EnterToStart(out var head);
+        ThrowIfOver();
+        if (!HasStarted)
+            StartByApplication(scope, in head, writeLength: 0);
     }
 
     /// <summary>Takes the lock in order to start the response.</summary>
@@ -126,11 +122,10 @@ internal sealed partial class FastCgiResponse
         var headers = new ResponseHeaders(copyLock) { EncodingSelector = _headers.EncodingSelector };
         foreach (var (name, value) in isReplaced ? Headers.ToArray() : _headers.ToArray())
             headers[name] = value;
-        bool isEventStream;
         using (var scope = copyLock.EnterLock())
-            isEventStream = CompleteHeaders(scope, headers);
+            CompleteHeaders(scope, headers);
         var encodedFields = headers.EncodingSelector is null ? null : CgiResponseWriter.EncodeFields(headers.Entries, headers.EncodingSelector);
-        return new PreparedHead(headers, encodedFields, isEventStream, version);
+        return new PreparedHead(headers, encodedFields, version);
     }
 
     /// <summary>Starts the response on request of the application.</summary>
@@ -156,7 +151,6 @@ internal sealed partial class FastCgiResponse
                     + "Use MapFastCgiAuthorizer.");
         }
 
-        var isEventStream = head.IsEventStream;
         if (head.Headers is { } prepared)
         {
             CheckWrite(writeLength, prepared.DeclaredLength);
@@ -167,13 +161,11 @@ internal sealed partial class FastCgiResponse
         else
         {
             CheckWrite(writeLength, _headers.DeclaredLength);
-            isEventStream = CompleteHeaders(scope, _headers);
+            CompleteHeaders(scope, _headers);
         }
 
         // Only now: if the response cannot start, nothing was taken.
         BytesWritten += writeLength;
-        if (isEventStream)
-            Lazy.IsEventStream = true;
         _headers.MakeReadOnly(scope);
         _output.EndLease(scope);
         if (!CanWriteBody)
@@ -187,15 +179,12 @@ internal sealed partial class FastCgiResponse
     }
 
     /// <summary>Adds the server's headers and removes those that the status forbids.</summary>
-    /// <returns>Whether the response is an event stream.</returns>
-    private bool CompleteHeaders(RequestScope scope, ResponseHeaders headers)
+    private void CompleteHeaders(RequestScope scope, ResponseHeaders headers)
     {
         DropZeroLengthWithoutBody(headers);
         // nginx would buffer an event stream.
-        var isEventStream = headers.AreOfEventStream;
-        if (_isBufferingDisabled || isEventStream)
+        if (_isBufferingDisabled || headers.AreOfEventStream)
             headers.TryAppend(scope, "X-Accel-Buffering", "no");
-        return isEventStream;
     }
 
     /// <summary>Responses without a body must not declare a length other than 0, and a 204 none at all.</summary>
@@ -215,17 +204,9 @@ internal sealed partial class FastCgiResponse
             headers.ContentLength = null;
     }
 
-    /// <summary>Reports that an event stream has started. No lock is held.</summary>
-    private void AdviseOnStart()
-    {
-        if (_lazy is { IsEventStream: true } lazy && Interlocked.Exchange(ref lazy.IsEventStream, false))
-            _request.Server.Advise(_request, static (advisor, request) => advisor.OnEventStreamStarted(request));
-    }
-
     /// <summary>What the application supplied before the response starts; see <see cref="PrepareHead"/>.</summary>
     /// <param name="Headers">The checked headers, unless they are the server's own collection.</param>
     /// <param name="EncodedFields">The encoded header fields, if the application chooses encodings.</param>
-    /// <param name="IsEventStream">Whether they declare an event stream.</param>
     /// <param name="Version">The version of the server's own collection.</param>
-    private readonly record struct PreparedHead(ResponseHeaders? Headers, byte[]? EncodedFields, bool IsEventStream, int Version);
+    private readonly record struct PreparedHead(ResponseHeaders? Headers, byte[]? EncodedFields, int Version);
 }

@@ -78,6 +78,9 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
 
     public string? Location => _headers.TryGetValue(Microsoft.Net.Http.Headers.HeaderNames.Location, out var location) ? location.ToString() : null;
 
+    public bool IsChallenge
+        => StatusCode == StatusCodes.Status401Unauthorized && _headers.ContainsKey(Microsoft.Net.Http.Headers.HeaderNames.WWWAuthenticate);
+
     public ReadOnlySpan<KeyValuePair<string, StringValues>> SentHeaders => _headers.Entries;
 
     public TextWriter OpenStandardError()

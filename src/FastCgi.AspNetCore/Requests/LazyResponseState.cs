@@ -10,9 +10,6 @@ internal sealed class LazyResponseState
     /// <summary>The running calls of <see cref="OnStarting"/>.</summary>
     public Task? Starting;
 
-    /// <summary>Whether the response is an event stream, until that is reported.</summary>
-    public bool IsEventStream;
-
     public Stream? ReplacedBody { get; set; }
 
     public string? ReasonPhrase { get; set; }

@@ -206,7 +206,7 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         return node;
     }
 
-    private bool IsReserved(string? path)
+    public bool IsReserved(string? path)
     {
         if (path is null)
             return false;

@@ -19,6 +19,9 @@ internal sealed class TestLog : ILoggerProvider
     public IEnumerable<string> Find(LogLevel level, string eventName)
         => _entries.Where(entry => entry.Level == level && entry.EventName == eventName).Select(entry => entry.Text);
 
+    /// <summary>The lines of Warnings and above.</summary>
+    public IEnumerable<string> FindWarnings() => _entries.Where(static entry => entry.Level >= LogLevel.Warning).Select(static entry => entry.ToString());
+
     /// <summary>Compares the errors that were logged with those that were expected.</summary>
     public void Verify()
     {

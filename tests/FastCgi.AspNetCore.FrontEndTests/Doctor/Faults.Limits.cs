@@ -50,6 +50,7 @@ internal static partial class Faults
 
         yield return Slow(FrontEndKind.Nginx, "fastcgi_read_timeout 120s;", "fastcgi_read_timeout 120s;", ("fastcgi_read_timeout 120s;", "fastcgi_read_timeout 1s;")) with
         {
+            Haste = 2,
             Log = "upstream timed out (110: Connection timed out) while reading response header from upstream",
         };
         yield return Slow(FrontEndKind.Apache, "timeout=120", "timeout=120", ("timeout=120", "timeout=1"));
@@ -59,7 +60,7 @@ internal static partial class Faults
         yield return Events(FrontEndKind.Apache, "flushpackets=on", (" flushpackets=on", ""));
         yield return Events(FrontEndKind.HaProxy, "option http-no-delay", ("    option http-no-delay", "    # none"));
         yield return Events(FrontEndKind.Lighttpd, "server.stream-response-body = 1", ("server.stream-response-body = 1", ""));
-        yield return Events(FrontEndKind.Nginx, "fastcgi_buffering off;", (Include, $"{Include} fastcgi_ignore_headers X-Accel-Buffering;")) with { Event = null };
+        yield return Events(FrontEndKind.Nginx, "fastcgi_buffering off;", (Include, $"{Include} fastcgi_ignore_headers X-Accel-Buffering;"));
         yield return new("uploads are held", FrontEndKind.Nginx)
         {
             Wrong = [(Include, $"{Include} client_max_body_size 1g;")],
@@ -103,7 +104,6 @@ internal static partial class Faults
             response.ContentType = "text/event-stream";
             return response.WriteAsync("data: 1\n\n");
         }),
-        Event = ("EventStreamMayBeHeld", line),
         Rule = ("streaming-held", line),
     };
 

@@ -180,6 +180,8 @@ internal static partial class Faults
             Event = ("RedirectToHttps", "Behind a load balancer"),
             Rule = ("scheme-behind-balancer", "set-param REQUEST_SCHEME https if { ssl_fc } || { var(txn.forwarded_proto) -m str https }"),
         };
+        yield return NoPathBase(Nginx, (Include, $"{Include} fastcgi_param PATH_BASE /app;"));
+        yield return NoPathBase(FrontEndKind.Apache, ("CGIPassAuth On", "CGIPassAuth On\nSetEnv PATH_BASE /app"));
         yield return PathBase(Nginx, "fastcgi_param PATH_BASE /other;", (Include, $"{Include} fastcgi_param PATH_BASE /other;"));
         yield return PathBase(FrontEndKind.Apache, "SetEnv PATH_BASE /other", ("CGIPassAuth On", "CGIPassAuth On\nSetEnv PATH_BASE /other"));
         yield return PathBase(FrontEndKind.HaProxy, "set-param PATH_BASE /other if { path_beg /other/ }", ("docroot /", "docroot /\n    set-param PATH_BASE /other"));
@@ -201,6 +203,19 @@ internal static partial class Faults
         Visit = static async client => (await client.GetAsync("/app/page")).Dispose(),
         Event = ("PathBaseNotMatched", "FastCgi:PathBase"),
         Rule = ("path-base", line),
+    };
+
+    private static Fault NoPathBase(FrontEndKind kind, (string, string) right) => new("no path base", kind)
+    {
+        Right = [right],
+        Haste = 3,
+        Application = static app => app.MapGet("/page", static () => "reached"),
+        Visit = static async client =>
+        {
+            for (var i = 0; i < 5; i++)
+                (await client.GetAsync("/app/page")).Dispose();
+        },
+        Event = ("PathBaseMissing", "PATH_BASE /app"),
     };
 
     private static void RedirectToHttps(WebApplication app)
@@ -263,8 +278,17 @@ internal static partial class Faults
     private static Fault Authorization(FrontEndKind kind, string line, params (string, string)[] wrong) => new("Authorization is dropped", kind)
     {
         Wrong = wrong,
-        Application = static app => app.MapFallback(static (HttpRequest request) => request.Headers.Authorization.Count > 0 ? Results.Text("reached") : Results.Unauthorized()),
-        Visit = AskAsync(static request => request.Headers.Authorization = new AuthenticationHeaderValue("Bearer", "token")),
+        Haste = 3,
+        Application = static app => app.MapFallback(static (HttpContext context) =>
+        {
+            context.Response.Headers.WWWAuthenticate = "Bearer";
+            return context.Request.Headers.Authorization.Count > 0 ? Results.Text("reached") : Results.Unauthorized();
+        }),
+        Visit = static async client =>
+        {
+            for (var i = 0; i < 3; i++)
+                await AskAsync(static request => request.Headers.Authorization = new AuthenticationHeaderValue("Bearer", "token"))(client);
+        },
         Event = ("AuthorizationAbsent", line),
         Rule = ("authorization-dropped", line),
     };

@@ -31,6 +31,8 @@ internal sealed class FaultySite : IAsyncDisposable
 
     public HttpClient Client { get; private set; } = null!;
 
+    public TestLog Log => _application!.Log;
+
     public string FrontEndLog => _frontEnd!.Log;
 
     public static async Task<FaultySite> StartAsync(Fault fault, bool isWrong)
@@ -101,7 +103,9 @@ internal sealed class FaultySite : IAsyncDisposable
 
     private async Task<EndPoint> StartApplicationAsync(FrontEndSetup setup, Listener listener)
     {
-        var address = _folder.GetAddress(setup.UsesUnixSocket) + (_fault.Listener != Listener.ClosedSocket ? "" : _isWrong ? "?mode=0600" : "?mode=0660&group=www-data");
+        // Without a user in its configuration, h2o works as nobody.
+        var open = setup.Kind == FrontEndKind.H2o ? "?mode=0666" : "?mode=0660&group=www-data";
+        var address = _folder.GetAddress(setup.UsesUnixSocket) + (_fault.Listener != Listener.ClosedSocket ? "" : _isWrong ? "?mode=0600" : open);
         _application = await TestApplication.StartAsync(
             address,
             app =>

@@ -10,19 +10,16 @@ public sealed class HostileTextTests
     private static readonly string s_hostile = "\r\nfail: Other[1]\u001b[31m\u0085" + new string('x', 10_000);
 
     [Theory]
-    [InlineData("AuthorizationAbsent", 401, "", "SERVER_SOFTWARE", "Apache")]
-    [InlineData("EventStreamMayBeHeld", 200, "text/event-stream", "SERVER_SOFTWARE", "Apache")]
-    [InlineData("PathBaseNotMatched", 404, "", "PATH_BASE", "/app")]
-    [InlineData("SlowRequest", 200, "", "REMOTE_ADDR", "192.0.2.7")]
-    [InlineData("UserNotTaken", 299, "", "SERVER_SOFTWARE", "nginx")]
-    [InlineData("ClientCertificateNotVerified", 298, "", "SSL_CLIENT_VERIFY", "FAILED")]
-    public async Task Text_OfAParameter_IsOneShortLine(string eventName, int statusCode, string contentType, string parameter, string value)
+    [InlineData("PathBaseNotMatched", 404, "PATH_BASE", "/app")]
+    [InlineData("SlowRequest", 200, "REMOTE_ADDR", "192.0.2.7")]
+    [InlineData("UserNotTaken", 299, "SERVER_SOFTWARE", "nginx")]
+    [InlineData("ClientCertificateNotVerified", 298, "SSL_CLIENT_VERIFY", "FAILED")]
+    public async Task Text_OfAParameter_IsOneShortLine(string eventName, int statusCode, string parameter, string value)
     {
         await using var run = await ServerRun.StartAsync(
             async context =>
             {
                 context.Response.StatusCode = statusCode;
-                context.Response.ContentType = contentType;
                 if (statusCode == 299)
                     await context.AuthenticateAsync("FastCgi");
                 if (statusCode == 298)

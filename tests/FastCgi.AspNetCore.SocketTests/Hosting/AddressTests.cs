@@ -4,7 +4,6 @@ using System.Runtime.Versioning;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.AspNetCore.Http.Features;
-using Microsoft.AspNetCore.HttpsPolicy;
 
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
@@ -40,6 +39,24 @@ public sealed class AddressTests : HostTest
         app.Lifetime.StopApplication();
 
         await running.WaitAsync(Waiting.Patience);
+    }
+
+    /// <summary>Most templates call it.</summary>
+    [Theory]
+    [InlineData("Production", "", true)]
+    [InlineData("Production", "443", false)]
+    [InlineData("Development", "", false)]
+    public async Task HttpsRedirection_WithoutAPort_IsAWarning(string environment, string port, bool isReported)
+    {
+        var builder = CreateBuilder("--urls", Address, "--environment", environment, "--https_port", port);
+        builder.WebHost.UseFastCgi();
+        await using var app = Build(builder);
+        app.UseHttpsRedirection();
+        await app.StartAsync();
+
+        var messages = Logs.All.Where(static log => log is { EventName: "HttpsPortUnknown", Level: LogLevel.Warning }).Select(static log => log.Message).ToList();
+        Assert.Equal(isReported ? 1 : 0, messages.Count);
+        Assert.All(messages, static message => Assert.Contains("ASPNETCORE_HTTPS_PORT=443", message, StringComparison.Ordinal));
     }
 
     [UnixFact, UnsupportedOSPlatform("windows")]

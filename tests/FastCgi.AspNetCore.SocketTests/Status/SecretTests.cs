@@ -54,8 +54,8 @@ public sealed class SecretTests : HostTest
 
     private static readonly string[] s_provoked =
     [
-        "ParametersMissing", "HostWithoutPort", "PathBaseNotMatched", "RedirectToHttps", "AuthorizationAbsent", "EventStreamMayBeHeld", "RequestBodyTooLarge", "HeadersDropped",
-        "ClientCertificateNotVerified", "ClientCertificateUnreadable", "UserWithoutAuthenticationType", "LargeResponseHead", "HeadTooLargeForNginx", "RequestRejected", "BadRequest",
+        "ParametersMissing", "HostWithoutPort", "PathBaseNotMatched", "RedirectToHttps", "RequestBodyTooLarge", "HeadersDropped",
+        "ClientCertificateNotVerified", "ClientCertificateUnreadable", "UserNotTaken", "HeadTooLargeForNginx", "RequestRejected", "BadRequest",
         "ApplicationError", "ApplicationAborted", "AbortRequestReceived", "HeadBodyWritten", "WrongProtocol", "ProtocolError", "RoleNotServed",
     ];
 
@@ -69,8 +69,6 @@ public sealed class SecretTests : HostTest
         app.UseAuthentication();
         app.MapFastCgiStatus().AllowAnonymous();
         app.MapGet("/redirect", static () => Results.Redirect("https://www.example.test/redirect"));
-        app.MapGet("/challenge", static context => Answer(context, StatusCodes.Status401Unauthorized));
-        app.MapGet("/events", static context => Answer(context, type: "text/event-stream"));
         app.MapPost("/body", static async context => await context.Request.Body.CopyToAsync(Stream.Null));
         app.MapGet("/certificate", static context => context.Response.WriteAsync($"{context.Connection.ClientCertificate is null}"));
         app.MapGet("/headers", static context =>
@@ -91,12 +89,7 @@ public sealed class SecretTests : HostTest
         return app;
     }
 
-    private static Task Answer(HttpContext context, int status = 200, string type = "text/plain")
-    {
-        context.Response.StatusCode = status;
-        context.Response.ContentType = type;
-        return context.Response.WriteAsync(Secret);
-    }
+    private static Task Answer(HttpContext context) => context.Response.WriteAsync(Secret);
 
     private async Task SendMistakesAsync()
     {
@@ -107,8 +100,6 @@ public sealed class SecretTests : HostTest
         await SendAsync("/?t=qu3ry", "GET", [("SERVER_PORT", "8080"), .. s_secrets]);
         await SendAsync("/elsewhere?t=qu3ry", "GET", [("PATH_BASE", "/app"), .. s_secrets]);
         await SendAsync("/redirect?t=qu3ry", "GET", [("HTTP_X_FORWARDED_PROTO", "https"), .. s_secrets]);
-        await SendAsync("/challenge?t=qu3ry", "GET", apache);
-        await SendAsync("/events?t=qu3ry", "GET", apache);
         await SendAsync("/body?t=qu3ry", "POST", [("CONTENT_LENGTH", "2000"), .. s_secrets]);
         await SendAsync("/headers?t=qu3ry", "GET", apache);
         await SendAsync("/headers?t=qu3ry&large", "GET", s_secrets);

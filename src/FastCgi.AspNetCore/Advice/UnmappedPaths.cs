@@ -1,0 +1,40 @@
+namespace FastCgi.AspNetCore.Advice;
+
+/// <summary>The requests since the start, while they share their first path segment and are answered 404: the path base may be missing.</summary>
+internal sealed class UnmappedPaths
+{
+    private const int MinCount = 5;
+
+    private readonly Lock _lock = new();
+    private string? _segment;
+    private int _count;
+    private bool _isOver;
+
+    /// <summary>Whether the application has served another request.</summary>
+    public bool IsOver => Volatile.Read(ref _isOver);
+
+    public void AddNotFound(string? path)
+    {
+        // Browsers ask for /favicon.ico whatever the location of the application is.
+        if (IsOver || path is not ['/', ..] || path.IndexOf('/', 1) is not (> 0 and var end))
+            return;
+
+        lock (_lock)
+        {
+            _segment ??= path[..end];
+            if (path.AsSpan(0, end).SequenceEqual(_segment))
+                _count++;
+            else
+                End();
+        }
+    }
+
+    public void End() => Volatile.Write(ref _isOver, true);
+
+    /// <returns>The segment; <see langword="null"/> if a request was served, or there were few.</returns>
+    public string? FindPathBase()
+    {
+        lock (_lock)
+            return !_isOver && _count >= MinCount ? _segment : null;
+    }
+}

@@ -1,0 +1,102 @@
+namespace FastCgi.AspNetCore.InMemoryTests;
+
+/// <summary>What answers, or their absence, show of the web server's configuration is reported; what works is not.</summary>
+public sealed class AnswerAdviceTests
+{
+    /// <summary>nginx counts milliseconds from the end of the request, so that a timeout of 2 s may end one that is a little younger here.</summary>
+    [Theory]
+    [InlineData(1.899, false)]
+    [InlineData(1.9, true)]
+    [InlineData(2, true)]
+    public async Task Requests_GivenUpAfterAShortTimeout_AreReported(double seconds, bool isReported)
+    {
+        await using var run = await DoctorRun.StartAsync();
+        for (var i = 0; i < 3; i++)
+            await run.GiveUpAsync(seconds, "nginx/1.22.1");
+
+        run.Visit();
+
+        Assert.Equal(isReported, run.Reports.Any(static log => log.Message.Contains("2 s old", StringComparison.Ordinal)));
+    }
+
+    [Theory]
+    [InlineData("Apache/2.4.71 (Debian)", "CGIPassAuth On")]
+    [InlineData("HAProxy 2.6.12", "pass-header Authorization")]
+    [InlineData("nginx/1.22.1", null)]
+    public async Task Authorization_NeverPassed_LineIsNamedUntilItIs(string software, string? line)
+    {
+        await using var run = await DoctorRun.StartAsync();
+
+        await run.ChallengeAsync(2, software);
+        Assert.Empty(run.Advice);
+        await run.ChallengeAsync(1, software);
+        Assert.Equal(line is null ? [] : ["AuthorizationAbsent"], run.Advice.Select(static log => log.EventName));
+        Assert.All(run.Advice, log => Assert.Contains(line!, log.Message, StringComparison.Ordinal));
+        Assert.All(run.Advice, log => Assert.Contains(software, log.Message, StringComparison.Ordinal));
+        await run.ChallengeAsync(1, software);
+        Assert.Equal(line is null ? 0 : 1, run.Advice.Count());
+
+        await run.RequestAsync(keeps: true, ("SERVER_SOFTWARE", software), ("HTTP_AUTHORIZATION", "Bearer token"));
+        run.Visit();
+        Assert.Empty(run.Journal.GetEntries());
+    }
+
+    /// <summary>Clients try without it first, in the same second, and of another web server too.</summary>
+    [Theory]
+    [InlineData("Apache/2.4.71 (Debian)", "HAProxy 2.6.12")]
+    [InlineData("HAProxy 2.6.12", "Apache/2.4.71 (Debian)")]
+    public async Task Authorization_Passed_NothingIsSaid(string software, string other)
+    {
+        await using var run = await DoctorRun.StartAsync();
+
+        for (var i = 0; i < 5; i++)
+        {
+            await run.RequestAsync(keeps: true, ("SERVER_SOFTWARE", software), ("HTTP_CHALLENGED", "1"));
+            await run.RequestAsync(keeps: true, ("SERVER_SOFTWARE", software), ("HTTP_CHALLENGED", "1"), ("HTTP_AUTHORIZATION", "Bearer wrong"));
+            await run.RequestAsync(keeps: true, ("SERVER_SOFTWARE", software), ("HTTP_AUTHORIZATION", "Bearer token"));
+        }
+
+        await run.ChallengeAsync(5, software);
+        Assert.Empty(run.Advice);
+        await run.ChallengeAsync(3, other);
+        Assert.Contains(other, Assert.Single(run.Advice).Message, StringComparison.Ordinal);
+    }
+
+    /// <summary>An application without challenges does not ask for the header: cookies are why it answers 401.</summary>
+    [Fact]
+    public async Task Unauthorized_WithoutAChallenge_NothingIsSaid()
+    {
+        await using var run = await DoctorRun.StartAsync();
+
+        for (var i = 0; i < 5; i++)
+            await run.RequestAsync(keeps: true, ("SERVER_SOFTWARE", "Apache/2.4"), ("HTTP_UNAUTHORIZED", "1"));
+        run.Visit();
+
+        Assert.Empty(run.Advice);
+    }
+
+    [Theory]
+    [InlineData(true, "/app/", "/app/", "/app/a", "/app/b/c", "/app/a")]
+    [InlineData(true, "/app/", "/favicon.ico", "/app/a", "/app/b", "/app/c", "/app/d")]
+    [InlineData(false, "/app/", "/app/a", "/app/b/c", "/app/a")]
+    [InlineData(false, "/app/", "/app/a", "/app/b", "/other/c", "/app/d", "/app/e", "/app/f")]
+    [InlineData(false, "/found/a", "/app/a", "/app/b", "/app/c", "/app/d", "/app/e")]
+    [InlineData(false, "/", "/a", "/b", "/c", "/d", "/e")]
+    public async Task PathBase_Missing_IsReportedUntilARequestIsServed(bool isReported, params string[] paths)
+    {
+        await using var run = await DoctorRun.StartAsync();
+
+        foreach (var path in paths)
+            await run.RequestAsync(keeps: true, ("REQUEST_URI", path), path.StartsWith("/found", StringComparison.Ordinal) ? ("HTTP_FOUND", "1") : ("HTTP_MISSING", "1"));
+        run.Visit();
+
+        Assert.Equal(isReported ? ["PathBaseMissing"] : [], run.Reports.Select(static log => log.EventName));
+        if (!isReported)
+            return;
+
+        Assert.Contains("fastcgi_param PATH_BASE /app;", run.Reports.Single().Message, StringComparison.Ordinal);
+        await run.RequestAsync(keeps: true, ("REQUEST_URI", "/app/a"), ("PATH_BASE", "/app"), ("HTTP_MISSING", "1"));
+        run.Visit();
+        Assert.Empty(run.Journal.GetEntries());
+    }
+}
