@@ -1,7 +1,9 @@
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>Request latencies and rates. Recorded only while the status is watched, and for ten minutes after; otherwise, a request checks one flag.</summary>
-internal sealed class RequestStatistics(TimeProvider time)
+/// <param name="clock">The clock of the requests, which stands still while the process is held up.</param>
+/// <param name="time">The time that rates refer to.</param>
+internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
 {
     // Ten samples of six seconds cover the last minute.
     private const int MaxSamples = 10;
@@ -10,7 +12,7 @@ internal sealed class RequestStatistics(TimeProvider time)
     private static readonly TimeSpan s_watchTime = TimeSpan.FromMinutes(10);
 
     // Used for every request: avoids TimeSpan.
-    private readonly double _microsecondsPerTick = 1_000_000d / time.TimestampFrequency;
+    private readonly double _microsecondsPerTick = 1_000_000d / clock.TimestampFrequency;
 
     private readonly Lock _lock = new();
     private readonly Queue<Sample> _samples = new();
@@ -27,7 +29,7 @@ internal sealed class RequestStatistics(TimeProvider time)
     {
         lock (_lock)
         {
-            _lastLook = time.GetTimestamp();
+            _lastLook = clock.GetTimestamp();
             if (_isWatched)
                 return;
 
@@ -43,18 +45,18 @@ internal sealed class RequestStatistics(TimeProvider time)
     public void Add(long beganAt)
     {
         if (beganAt >= Volatile.Read(ref _watchedSince))
-            _histogram.Add((long)((time.GetTimestamp() - beganAt) * _microsecondsPerTick));
+            _histogram.Add((long)((clock.GetTimestamp() - beganAt) * _microsecondsPerTick));
     }
 
     /// <summary>Called every second or so.</summary>
-    public bool IsSampleDue(long now) => IsWatched && time.GetElapsedTime(Volatile.Read(ref _lastSample), now) >= s_sampleInterval;
+    public bool IsSampleDue(long now) => IsWatched && clock.GetElapsedTime(Volatile.Read(ref _lastSample), now) >= s_sampleInterval;
 
     /// <summary>Takes a sample, or stops recording if the status was not read for ten minutes.</summary>
     public void OnSampleDue(Totals totals)
     {
         lock (_lock)
         {
-            if (time.GetElapsedTime(_lastLook) > s_watchTime)
+            if (clock.GetElapsedTime(_lastLook) > s_watchTime)
                 Volatile.Write(ref _isWatched, false);
             else
                 AddSample(totals);
@@ -80,9 +82,8 @@ internal sealed class RequestStatistics(TimeProvider time)
     {
         if (_samples.Count == MaxSamples)
             _samples.Dequeue();
-        var now = time.GetTimestamp();
-        Volatile.Write(ref _lastSample, now);
-        _samples.Enqueue(new Sample(now, totals, _histogram.Sum()));
+        Volatile.Write(ref _lastSample, clock.GetTimestamp());
+        _samples.Enqueue(new Sample(time.GetTimestamp(), totals, _histogram.Sum()));
     }
 
     private sealed record Sample(long At, Totals Totals, long[] Counts);

@@ -55,7 +55,7 @@ internal sealed class ServerContext
             Runner = runner,
             Records = records,
             GetMaxDescriptors = getMaxDescriptors ?? (static () => int.MaxValue),
-            Statistics = new RequestStatistics(clock),
+            Statistics = new RequestStatistics(clock, time),
             Advisor = advisor,
         };
     }

@@ -4,7 +4,7 @@ using System.Text.RegularExpressions;
 
 namespace FastCgi.AspNetCore.FrontEndTests.Application;
 
-/// <summary>What wrk says of a load that it has made. The duration is measured here: wrk reads the wall clock, which may be set meanwhile.</summary>
+/// <summary>What wrk says of a load that it has made. The duration is measured here, on the clock that the server reads too.</summary>
 internal sealed partial record LoadRun(long Requests, long Bytes, TimeSpan Duration, long Errors, TimeSpan Median, TimeSpan Percentile99, TimeSpan Max)
 {
     /// <summary>Makes a load, on one thread.</summary>

@@ -6,7 +6,7 @@ public sealed class RequestStatisticsTests
     private readonly ManualTime _time = new();
     private readonly RequestStatistics _statistics;
 
-    public RequestStatisticsTests() => _statistics = new RequestStatistics(_time);
+    public RequestStatisticsTests() => _statistics = new RequestStatistics(_time, _time);
 
     [Fact]
     public void GetRecent_NobodyHasLooked_IsNothing()
@@ -35,6 +35,21 @@ public sealed class RequestStatisticsTests
         Assert.Equal(2, recent.Latencies.Sum());
         Assert.InRange(LatencyHistogram.GetPercentile(recent.Latencies, 0.5)!.Value.TotalSeconds, 1, 1.13);
         Assert.InRange(LatencyHistogram.GetPercentile(recent.Latencies, 1)!.Value.TotalSeconds, 4, 4.5);
+    }
+
+    /// <summary>A busy machine ticks late, and the clock of the requests skips that. A rate must not grow from it.</summary>
+    [Fact]
+    public void GetRecent_AfterALateTick_CountsTheWholeTime()
+    {
+        var clock = new ServerClock(_time);
+        var statistics = new RequestStatistics(clock, _time);
+        statistics.Watch(default);
+        _time.Now += TimeSpan.FromSeconds(4);
+        clock.Tick();
+
+        var recent = statistics.GetRecent(new Totals(0, 8, 0, 0));
+
+        Assert.Equal((TimeSpan.FromSeconds(4), 2), (recent.Time, recent.RequestRate));
     }
 
     [Fact]
