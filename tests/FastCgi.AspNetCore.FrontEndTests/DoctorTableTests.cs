@@ -77,7 +77,7 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
         if (fault.Event is var (eventName, _) && eventName != AlwaysSaid)
         {
             if (fault.IsSeenAtALook)
-                await Task.Delay(TimeSpan.FromSeconds(10.5 / fault.Haste));
+                await site.WaitForCheckAsync();
             Assert.DoesNotContain(eventName, await site.GetRecommendationsAsync());
         }
 

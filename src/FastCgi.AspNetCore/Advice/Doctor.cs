@@ -13,7 +13,7 @@ namespace FastCgi.AspNetCore.Advice;
 /// </summary>
 internal sealed class Doctor(
     ConnectionManager connections, RequestScheduler scheduler, OperatorAdvisor advisor, EventJournal journal, TimeProvider time,
-        DoctorOverrides overrides = default)
+    DoctorOverrides overrides = default)
     : IDisposable
 {
     public static readonly TimeSpan Interval = TimeSpan.FromSeconds(10);

@@ -34,18 +34,22 @@ internal sealed partial class OperatorAdvisor
 
     private void NoteAuthorization(FastCgiRequest request)
     {
-        if (!request.Response.IsChallenge && !FrontEnds.AwaitsAuthorization)
+        var isChallenged = request.Response.IsChallenge;
+        if (!isChallenged && !FrontEnds.AwaitsAuthorization)
             return;
 
         var isPassed = request.Headers.Authorization.Count > 0;
-        if ((request.Response.IsChallenge || isPassed) && GetWebServer(request.Parameters) is { } webServer)
+        if ((isChallenged || isPassed) && GetWebServer(request.Parameters) is { } webServer)
             FrontEnds.NoteAuthorization(webServer, isPassed);
     }
 
     private void NotePath(FastCgiRequest request)
     {
+        if (UnmappedPaths.IsOver)
+            return;
+
         var isMapped = request.Response.StatusCode != StatusCodes.Status404NotFound || !string.IsNullOrEmpty(request.Head.PathBase);
-        if (isMapped && !UnmappedPaths.IsOver && request.Response.HasStarted && !request.Server.Admission.IsReserved(request.Path))
+        if (isMapped && request.Response.HasStarted && !request.Server.Admission.IsReserved(request.Path))
             UnmappedPaths.End();
     }
 

@@ -119,12 +119,13 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     {
         var length = request.Response.HeadLength;
         var needed = length + ProtocolConstants.HeaderLength;
-        if (needed <= Volatile.Read(ref _headBuffer) || WebServerKinds.Of(GetWebServer(request.Parameters)) != WebServerKind.Nginx)
+        var buffer = Volatile.Read(ref _headBuffer);
+        if (needed <= buffer || WebServerKinds.Of(GetWebServer(request.Parameters)) != WebServerKind.Nginx)
             return;
 
         // Once for each size, because the buffers of nginx may be large enough already.
         var size = (int)BitOperations.RoundUpToPowerOf2((uint)needed);
-        if (Interlocked.Exchange(ref _headBuffer, size) < size)
+        if (Interlocked.CompareExchange(ref _headBuffer, size, buffer) == buffer)
             log.HeadTooLargeForNginx(length, size / 1_024);
     }
 

@@ -85,7 +85,7 @@ internal static class SocketReach
         {
             if (!permissions.AllowsEntering(user, groups))
                 return ($"{name} cannot enter the folder {folder}", $"Run chmod o+x {Quote(folder)}, or set RuntimeDirectoryMode=0755 in the systemd "
-                    + $"unit if the folder is its RuntimeDirectory=.");
+                    + "unit if the folder is its RuntimeDirectory=.");
         }
 
         if (!file.AllowsWriting(user, groups))

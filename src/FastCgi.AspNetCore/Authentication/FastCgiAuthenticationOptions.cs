@@ -56,7 +56,7 @@ public sealed class FastCgiAuthenticationOptions : AuthenticationSchemeOptions
         ArgumentException.ThrowIfNullOrEmpty(parameter);
         return parameter.StartsWith("HTTP_", StringComparison.OrdinalIgnoreCase)
             ? throw new ArgumentException($"The parameter {parameter} is a request header, which any client can forge. Choose a parameter that the "
-                + $"web server sets.", nameof(parameter))
+                + "web server sets.", nameof(parameter))
             : parameter;
     }
 

@@ -18,7 +18,7 @@ internal sealed class HttpServer(ServiceDescriptor? registration)
     /// <param name="preferAddresses">Whether they override the endpoints in Kestrel's configuration.</param>
     public async Task StartAsync<TContext>(
         IServiceProvider services, IReadOnlyList<string> addresses, bool preferAddresses, IHttpApplication<TContext> application,
-            CancellationToken cancellationToken)
+        CancellationToken cancellationToken)
         where TContext : notnull
     {
         _server = Create(services) ?? throw new InvalidOperationException(

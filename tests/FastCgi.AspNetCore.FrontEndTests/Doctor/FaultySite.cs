@@ -20,6 +20,7 @@ internal sealed class FaultySite : IAsyncDisposable
     private readonly bool _isWrong;
     private readonly List<IAsyncDisposable> _owned = [];
     private PortReservation? _unused;
+    private HurriedTime? _time;
     private TestApplication? _application;
     private FrontEnd? _frontEnd;
 
@@ -57,6 +58,9 @@ internal sealed class FaultySite : IAsyncDisposable
         var status = await client.GetFromJsonAsync<JsonElement>("http://localhost/fastcgi-status?format=json");
         return status.GetProperty("recommendations").EnumerateArray().ToDictionary(static one => one.GetProperty("name").GetString()!, static one => one.GetProperty("message").GetString()!);
     }
+
+    /// <summary>Waits until the server has looked at what requests have shown so far.</summary>
+    public Task WaitForCheckAsync() => _time!.WaitForCheckAsync();
 
     /// <summary>What the tool says of the configuration that the web server runs with.</summary>
     public async Task<string> AskToolAsync() => (await ToolRun.RunAsync("doctor", _folder.GetPath($"{_fault.Kind.ToString().ToLowerInvariant()}-frame.conf"), "--timeout", "2")).Out;
@@ -118,7 +122,7 @@ internal sealed class FaultySite : IAsyncDisposable
             {
                 builder.Logging.AddFilter("Microsoft", LogLevel.None);
                 if (_fault.Haste > 1)
-                    builder.Services.AddSingleton(new ServerTime(new HurriedTime(_fault.Haste)));
+                    builder.Services.AddSingleton(new ServerTime(_time = new HurriedTime(_fault.Haste)));
                 _fault.Services(builder);
             });
         _owned.Add(_application);

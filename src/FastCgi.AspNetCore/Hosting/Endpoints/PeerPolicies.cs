@@ -51,7 +51,7 @@ internal static class PeerPolicies
             // The specification defines only IPv4; IPv6 is accepted too.
             if (text.Contains('/', StringComparison.Ordinal) || ParseNetwork(text) is not { } network)
                 throw SocketBinder.Failure(options, $"{AddressesVariable} is '{addresses}', but '{text}' is not an address. Use a list such as "
-                    + $"192.0.2.1,192.0.2.2");
+                    + "192.0.2.1,192.0.2.2");
             networks.Add(network);
         }
 

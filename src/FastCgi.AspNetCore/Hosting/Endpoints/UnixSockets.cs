@@ -130,7 +130,7 @@ internal static class UnixSockets
             return;
         if (!options.CreateDirectory)
             throw SocketBinder.Failure(options, $"the folder of the socket does not exist, or the user {Environment.UserName} cannot access it. "
-                + $"Create it, set CreateDirectory, or use RuntimeDirectory= in the systemd unit");
+                + "Create it, set CreateDirectory, or use RuntimeDirectory= in the systemd unit");
 
         try
         {
@@ -185,7 +185,7 @@ internal static class UnixSockets
             throw SocketBinder.Failure(
                 options,
                 $"the user {Environment.UserName} cannot create a socket in {Path.GetDirectoryName(Path.GetFullPath(path))}: {exception.Message}. "
-                    + $"Make the folder writable for the user, or choose another",
+                    + "Make the folder writable for the user, or choose another",
                 exception);
         }
     }
@@ -204,7 +204,7 @@ internal static class UnixSockets
             throw SocketBinder.Failure(
                 options,
                 $"the user {Environment.UserName} cannot change the owner of the socket to {receivers}: {exception.Message}. Only root can set Owner; "
-                    + $"members of a group can set Group (SupplementaryGroups= in the systemd unit)",
+                    + "members of a group can set Group (SupplementaryGroups= in the systemd unit)",
                 exception);
         }
     }
