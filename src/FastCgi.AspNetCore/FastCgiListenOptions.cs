@@ -1,5 +1,3 @@
-using System.Net;
-
 namespace FastCgi.AspNetCore;
 
 /// <summary>Describes an endpoint that the FastCGI server listens on.</summary>

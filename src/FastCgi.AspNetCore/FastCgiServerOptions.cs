@@ -1,6 +1,3 @@
-using System.Globalization;
-using System.Net;
-using System.Text;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore;

@@ -2,7 +2,6 @@ using FastCgi.AspNetCore;
 using FastCgi.AspNetCore.Hosting;
 using FastCgi.AspNetCore.Status;
 using Microsoft.AspNetCore.Hosting.Server;
-using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Routing;
 using Microsoft.Extensions.DependencyInjection;
 

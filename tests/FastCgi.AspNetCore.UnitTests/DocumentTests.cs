@@ -47,7 +47,7 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
     [Fact]
     public void Events_ThatADocumentNames_AreThere()
     {
-        var known = Messages().Select(static message => $"event {message.EventId} ({message.EventName})").ToHashSet();
+        var known = Messages().Select(static message => $"event {message.EventId} ({message.Name})").ToHashSet();
 
         var named = FindFiles("*.md").SelectMany(static file => Event().Matches(Read(file))).Select(static match => "e" + match.Value[1..]).ToList();
         Assert.NotEmpty(named);
@@ -64,9 +64,10 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
         Assert.DoesNotContain(rows, static row => row.Value.EndsWith("|  |", StringComparison.Ordinal));
     }
 
-    private static IEnumerable<LoggerMessageAttribute> Messages() => typeof(FastCgiServerOptions).Assembly.GetTypes()
+    private static IEnumerable<(string Name, int EventId)> Messages() => typeof(FastCgiServerOptions).Assembly.GetTypes()
         .SelectMany(static type => type.GetMethods(BindingFlags.Static | BindingFlags.Public | BindingFlags.NonPublic))
-        .Select(static method => method.GetCustomAttribute<LoggerMessageAttribute>()).OfType<LoggerMessageAttribute>();
+        .Where(static method => method.IsDefined(typeof(LoggerMessageAttribute)))
+        .Select(static method => (method.Name, method.GetCustomAttribute<LoggerMessageAttribute>()!.EventId));
 
     private static IEnumerable<string> FindFiles(string pattern)
         => Directory.EnumerateFiles(s_root, pattern, SearchOption.AllDirectories)

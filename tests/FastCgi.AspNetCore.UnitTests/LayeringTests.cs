@@ -86,6 +86,19 @@ public sealed partial class LayeringTests
         Assert.Empty(violations);
     }
 
+    /// <summary>A file below a folder of the global usings must not even name its types, of which the compiler may leave nothing either.</summary>
+    [Fact]
+    public void GlobalUsings_OfFoldersAbove_AreNotUsed()
+    {
+        var folders = GlobalUsing().Matches(File.ReadAllText(Repository.GetPath("src/FastCgi.AspNetCore/GlobalUsings.cs"))).Select(static match => match.Groups[1].Value).ToList();
+        var violations = SourceFiles().Where(static file => file.Folder.Length > 0).SelectMany(file => folders.Where(to => to != file.Folder && !s_allowed[file.Folder].Contains(to))
+            .SelectMany(to => FindConstants(File.ReadAllText(file.Path), to).Select(found => $"{file.Path} -> {found}")));
+
+        Assert.NotEmpty(folders);
+        Assert.Empty(violations);
+        Assert.Equal(["FastCgiLog.SchemeNotPassedId"], FindConstants("x = FastCgiLog.SchemeNotPassedId;", "Diagnostics"));
+    }
+
     [Fact]
     public void Upcalls_GoThroughTheNamedClasses_AndNoOthers()
     {
@@ -126,6 +139,14 @@ public sealed partial class LayeringTests
 
     [GeneratedRegex(@"DllImport|LibraryImport|[GS]et(Raw)?SocketOption|""/proc/")]
     private static partial Regex SystemCall();
+
+    private static IEnumerable<string> FindConstants(string text, string folder)
+        => s_types.Where(type => IsOurs(type) && Folder(type) == folder)
+            .SelectMany(static type => type.GetFields(Declared).Where(static field => field.IsLiteral && !field.IsPrivate).Select(field => $"{type.Name}.{field.Name}"))
+            .Where(name => Regex.IsMatch(text, $@"\b{Regex.Escape(name)}\b"));
+
+    [GeneratedRegex(@"^global using FastCgi\.AspNetCore\.([\w.]+);", RegexOptions.Multiline)]
+    private static partial Regex GlobalUsing();
 
     [GeneratedRegex(@"^using (?:static )?FastCgi\.AspNetCore\.([\w.]+);", RegexOptions.Multiline)]
     private static partial Regex Using();

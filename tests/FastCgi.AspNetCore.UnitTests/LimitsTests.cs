@@ -1,11 +1,34 @@
+using FastCgi.AspNetCore.Connections;
+using FastCgi.AspNetCore.Hosting.Configuration;
+using FastCgi.AspNetCore.Status;
+using FastCgi.AspNetCore.UnitTests.Requests;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 
 namespace FastCgi.AspNetCore.UnitTests;
 
-/// <summary>The range of each limit. What it is by default, ConfigurationDocumentTests compares.</summary>
+/// <summary>The range of each limit, and the places that a new one needs. ConfigurationDocumentTests compares the defaults.</summary>
 public sealed class LimitsTests
 {
     private readonly FastCgiServerLimits _limits = new();
+
+    public static TheoryData<string> Names => [.. typeof(FastCgiServerLimits).GetProperties().Select(static property => property.Name)];
+
+    /// <summary>The message names each place that a new limit was forgotten in.</summary>
+    [Theory]
+    [MemberData(nameof(Names))]
+    public void Limit_Each_HasAllItsPlaces(string name)
+    {
+        (string Place, bool IsThere)[] places =
+        [
+            ("Hosting/Configuration/KnownSettings.cs", KnownSettings.Paths.Contains($"FastCgi:Limits:{name}")),
+            ("Status/StatusLimits.cs", ReadStatus().Contains(name)),
+            ("docs/configuration.md", File.ReadAllText(Repository.GetPath("docs/configuration.md")).Contains($"\n| `options.Limits.{name}` | `FastCgi:Limits:{name}` |", StringComparison.Ordinal)),
+            ("Hosting/Configuration/KestrelSettings.cs: Kestrel has a limit of this name, which applies or is without effect", !IsKestrels(name) || IsInKestrelSettings(name)),
+            ("LimitsTests.cs: its range", HasRange(name)),
+        ];
+
+        Assert.Empty(places.Where(static place => !place.IsThere).Select(static place => place.Place));
+    }
 
     [Theory]
     [InlineData(nameof(FastCgiServerLimits.MaxConcurrentConnections), 1, long.MaxValue, true)]
@@ -85,6 +108,22 @@ public sealed class LimitsTests
 
         AssertRefused(() => _limits.ShutdownIdleGracePeriod = TimeSpan.FromTicks(-1));
     }
+
+    private static HashSet<string> ReadStatus()
+    {
+        var server = ServerContext.Create(new FastCgiServerOptions(), new ResponseRig.NoApplication(), NullLogger.Instance, TimeProvider.System, new ResponseRig.NoRunner());
+        var (requests, resources) = (new RequestTotals(0, 0, 0, new Dictionary<string, long>(), new Dictionary<string, long>()), new ResourceStatus(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0));
+        return [.. StatusLimits.Read(server.Options, new ConnectionManager(server), requests, resources).Select(static limit => limit.Name)];
+    }
+
+    private static bool IsKestrels(string name) => typeof(KestrelServerLimits).GetProperty(name) is not null;
+
+    private static bool IsInKestrelSettings(string name)
+        => File.ReadAllText(Repository.GetPath("src/FastCgi.AspNetCore/Hosting/Configuration/KestrelSettings.cs")).Contains($"\"Limits.{name}", StringComparison.Ordinal);
+
+    private static bool HasRange(string name)
+        => typeof(LimitsTests).GetMethods().Any(method => method.Name.StartsWith($"{name}_", StringComparison.Ordinal)
+            || method.GetCustomAttributes<InlineDataAttribute>().Any(row => row.GetData(method).Single()[0] is string first && first == name));
 
     private static PropertyInfo Property(string name) => typeof(FastCgiServerLimits).GetProperty(name)!;
 

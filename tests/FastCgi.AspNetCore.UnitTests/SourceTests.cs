@@ -6,11 +6,12 @@ public sealed class SourceTests
     private const int MaxLines = 400;
     private const BindingFlags Declared = BindingFlags.DeclaredOnly | BindingFlags.Static | BindingFlags.Instance | BindingFlags.Public | BindingFlags.NonPublic;
 
-    private static readonly LoggerMessageAttribute[] s_logMessages =
+    /// <summary>The name of an event is that of its method.</summary>
+    private static readonly (string Name, LoggerMessageAttribute Attribute)[] s_logMessages =
         [.. typeof(FastCgiServerOptions).Assembly.GetTypes()
             .SelectMany(static type => type.GetMethods(Declared))
-            .Select(static method => method.GetCustomAttribute<LoggerMessageAttribute>())
-            .OfType<LoggerMessageAttribute>()];
+            .Where(static method => method.IsDefined(typeof(LoggerMessageAttribute)))
+            .Select(static method => (method.Name, method.GetCustomAttribute<LoggerMessageAttribute>()!))];
 
     [Fact]
     public void Files_OfTheLibrary_AreShort()
@@ -63,8 +64,8 @@ public sealed class SourceTests
     public void LogMessages_Ids_AreUniqueAndGiven()
     {
         Assert.NotEmpty(s_logMessages);
-        Assert.DoesNotContain(s_logMessages, static message => message.EventId <= 0);
-        Assert.Empty(s_logMessages.GroupBy(static message => message.EventId).Where(static group => group.Count() > 1).Select(static group => group.Key));
+        Assert.DoesNotContain(s_logMessages, static message => message.Attribute.EventId <= 0);
+        Assert.Empty(s_logMessages.GroupBy(static message => message.Attribute.EventId).Where(static group => group.Count() > 1).Select(static group => group.Key));
     }
 
     [Fact]
@@ -73,17 +74,17 @@ public sealed class SourceTests
         var document = File.ReadAllText(Repository.GetPath("docs/diagnostics.md"));
 
         var missing = s_logMessages
-            .Select(static message => $"</a>{message.EventId} | {message.EventName} | {(message.Level == LogLevel.None ? "" : $"{message.Level} | ")}")
+            .Select(static message => $"</a>{message.Attribute.EventId} | {message.Name} | {(message.Attribute.Level == LogLevel.None ? "" : $"{message.Attribute.Level} | ")}")
             .Where(row => !document.Contains(row, StringComparison.Ordinal));
 
         Assert.Empty(missing);
     }
 
     [Fact]
-    public void LogMessages_Names_AreUniqueAndGiven()
+    public void LogMessages_Names_AreUniqueAndThoseOfTheirMethods()
     {
-        Assert.DoesNotContain(s_logMessages, static message => string.IsNullOrEmpty(message.EventName));
-        Assert.Empty(s_logMessages.GroupBy(static message => message.EventName).Where(static group => group.Count() > 1).Select(static group => group.Key));
+        Assert.DoesNotContain(s_logMessages, static message => message.Attribute.EventName is not null);
+        Assert.Empty(s_logMessages.GroupBy(static message => message.Name).Where(static group => group.Count() > 1).Select(static group => group.Key));
     }
 
     /// <summary>One of a namespace: those that are static or give another name stand behind them.</summary>

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Diagnostics;
-
 namespace FastCgi.AspNetCore.Advice;
 
 /// <summary>Configuration lines that web servers lack. The pages in <c>docs/front-ends</c> show where they belong.</summary>

@@ -1,5 +1,3 @@
-using System.Text;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Advice;

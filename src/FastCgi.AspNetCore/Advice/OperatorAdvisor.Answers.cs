@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Requests;
-using Microsoft.AspNetCore.Http;
-
 namespace FastCgi.AspNetCore.Advice;
 
 /// <content>Checks responses with a status that a healthy application rarely sends.</content>

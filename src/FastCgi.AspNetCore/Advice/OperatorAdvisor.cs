@@ -1,10 +1,6 @@
 using System.Numerics;
 using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
-using FastCgi.AspNetCore.Requests;
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Advice;
 

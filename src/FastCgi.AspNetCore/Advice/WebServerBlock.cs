@@ -1,6 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
-
 namespace FastCgi.AspNetCore.Advice;
 
 /// <summary>The configuration for a web server on this machine to send its requests to the application, ready to paste.</summary>

@@ -1,10 +1,7 @@
 using System.Security.Claims;
 using System.Text.Encodings.Web;
-using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Authentication;
-using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.Authentication;

@@ -1,8 +1,6 @@
 using System.Buffers;
 using System.Buffers.Text;
-using System.Text;
 using System.Text.Unicode;
-using Microsoft.AspNetCore.Http;
 
 namespace FastCgi.AspNetCore.Cgi;
 

@@ -1,5 +1,4 @@
 using System.Buffers.Text;
-using System.Text;
 using Microsoft.Extensions.Primitives;
 using Known = Microsoft.Net.Http.Headers.HeaderNames;
 

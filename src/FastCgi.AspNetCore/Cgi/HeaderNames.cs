@@ -1,5 +1,4 @@
 using System.Diagnostics.CodeAnalysis;
-using System.Text;
 using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
 namespace FastCgi.AspNetCore.Cgi;

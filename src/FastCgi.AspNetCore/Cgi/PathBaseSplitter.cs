@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>Splits a decoded path into path base and path by whole segments, ignoring case like <c>UsePathBase</c>.</summary>

@@ -1,5 +1,3 @@
-using Microsoft.AspNetCore.Http;
-
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>Why the server answers a request itself. Other requests are not affected.</summary>

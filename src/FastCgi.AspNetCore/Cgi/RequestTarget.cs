@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>A request target (RFC 9112, section 3.2).</summary>

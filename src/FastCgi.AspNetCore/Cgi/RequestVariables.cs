@@ -1,4 +1,3 @@
-using System.Text;
 using FastCgi.AspNetCore.Protocol;
 using Known = Microsoft.Net.Http.Headers.HeaderNames;
 

@@ -1,6 +1,4 @@
 using System.Diagnostics.Metrics;
-using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Connections;
 

@@ -1,7 +1,5 @@
 using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
-using FastCgi.AspNetCore.Requests;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Connections;

@@ -1,6 +1,5 @@
 using System.Buffers.Text;
 using FastCgi.AspNetCore.Protocol;
-using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Connections;
 

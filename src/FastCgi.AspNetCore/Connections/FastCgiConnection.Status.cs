@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Requests;
-
 namespace FastCgi.AspNetCore.Connections;
 
 /// <content>The connection as the status shows it. It costs nothing until the status is read.</content>

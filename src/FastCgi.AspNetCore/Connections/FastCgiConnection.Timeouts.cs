@@ -1,6 +1,4 @@
 using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Connections;
 

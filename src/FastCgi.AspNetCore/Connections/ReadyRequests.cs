@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Requests;
-
 namespace FastCgi.AspNetCore.Connections;
 
 /// <summary>

@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Logging;
-
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>Messages of the doctor and of the advice: from 100.</summary>
@@ -7,89 +5,77 @@ internal static partial class FastCgiLog
 {
     [LoggerMessage(SchemeNotPassedId, LogLevel.Warning,
         "{WebServer} does not pass the scheme, so the application treats requests as http although they came over TLS ({Count} of {Samples} "
-            + "in the last sample). Add {Line}. See docs/troubleshooting.md#redirect-loop.",
-        EventName = "SchemeNotPassed")]
+            + "in the last sample). Add {Line}. See docs/troubleshooting.md#redirect-loop.")]
     public static partial void SchemeNotPassed(this ILogger log, string webServer, long count, long samples, string line);
 
     [LoggerMessage(HostNotPassedId, LogLevel.Warning,
         "{WebServer} does not pass HTTP_HOST ({Count} of {Samples} in the last sample), so the application creates URLs with the server "
-            + "name from its configuration. Add {Line}. See docs/troubleshooting.md#redirects-to-another-port.",
-        EventName = "HostNotPassed")]
+            + "name from its configuration. Add {Line}. See docs/troubleshooting.md#redirects-to-another-port.")]
     public static partial void HostNotPassed(this ILogger log, string webServer, long count, long samples, string line);
 
     [LoggerMessage(ConnectionsNotKeptId, LogLevel.Warning,
         "{WebServer} opens a connection for each request ({Rate:F0} per second), which costs several times as much as the request. Add {Line}. See "
-            + "docs/troubleshooting.md#resource-temporarily-unavailable.",
-        EventName = "ConnectionsNotKept")]
+            + "docs/troubleshooting.md#resource-temporarily-unavailable.")]
     public static partial void ConnectionsNotKept(this ILogger log, string webServer, double rate, string line);
 
     [LoggerMessage(DescriptorsNearLimitId, LogLevel.Warning,
         "The process has {Count} of at most {Limit} file descriptors open; without a free one, connections are refused and files cannot be opened. "
-            + "Raise LimitNOFILE= of the systemd unit, or ulimit -n. See docs/troubleshooting.md#resource-temporarily-unavailable.",
-        EventName = "DescriptorsNearLimit")]
+            + "Raise LimitNOFILE= of the systemd unit, or ulimit -n. See docs/troubleshooting.md#resource-temporarily-unavailable.")]
     public static partial void DescriptorsNearLimit(this ILogger log, long count, long limit);
 
     [LoggerMessage(ThreadPoolStarvedId, LogLevel.Warning,
         "{Count} work items have been waiting for a .NET thread-pool thread for {Seconds} s; handlers probably block its threads after an await. "
             + "Await instead of blocking, or add \"System.Threading.ThreadPool.MinThreads\": {Threads} to runtimeconfig.template.json. See "
-            + "docs/troubleshooting.md#slow-answers.",
-        EventName = "ThreadPoolStarved")]
+            + "docs/troubleshooting.md#slow-answers.")]
     public static partial void ThreadPoolStarved(this ILogger log, long count, int seconds, int threads);
 
     [LoggerMessage(HandOversTooFrequentId, LogLevel.Warning,
         "Handlers blocked event-loop threads {Rate:F0} times per second, and their paths do not predict which ones will, so the loops keep moving "
-            + "to other threads. Set FastCgi:Transport:ApplicationScheduling to ThreadPool. See docs/troubleshooting.md#slow-answers.",
-        EventName = "HandOversTooFrequent")]
+            + "to other threads. Set FastCgi:Transport:ApplicationScheduling to ThreadPool. See docs/troubleshooting.md#slow-answers.")]
     public static partial void HandOversTooFrequent(this ILogger log, double rate);
 
     [LoggerMessage(UserNotTakenId, LogLevel.Information,
         "The user in {UserParameter} is ignored, because {TypeParameter} is absent: {WebServer} passes any name that a client sends, verified or "
-            + "not. Only if the web server authenticates users, add {Line}. See docs/identity.md#the-user.",
-        EventName = "UserNotTaken")]
+            + "not. Only if the web server authenticates users, add {Line}. See docs/identity.md#the-user.")]
     public static partial void UserNotTaken(this ILogger log, string userParameter, string typeParameter, string webServer, string line);
 
     [LoggerMessage(111, LogLevel.Warning,
         "The Data Protection keys are only in the memory of this process, which has no home folder, so each restart logs users out and invalidates "
             + "open forms. Add StateDirectory=hello to the systemd unit, and "
             + "AddDataProtection().SetApplicationName(\"hello\").PersistKeysToFileSystem(new DirectoryInfo(\"/var/lib/hello/keys\")) to the application. "
-            + "See docs/troubleshooting.md#ephemeral-key-repository.",
-        EventName = "KeysInMemory")]
+            + "See docs/troubleshooting.md#ephemeral-key-repository.")]
     public static partial void KeysInMemory(this ILogger log);
 
     [LoggerMessage(RequestsGivenUpId, LogLevel.Warning,
         "The last {Count} requests that were aborted without an answer were all {Seconds:F0} s old: a timeout, most likely of {WebServer}, ends "
             + "them, and clients receive a 504. If answers need more time, add {Line}; otherwise, find out what they wait for. See "
-            + "docs/troubleshooting.md#504-gateway-timeout.",
-        EventName = "RequestsGivenUp")]
+            + "docs/troubleshooting.md#504-gateway-timeout.")]
     public static partial void RequestsGivenUp(this ILogger log, int count, double seconds, string webServer, string line);
 
     [LoggerMessage(PathBaseMissingId, LogLevel.Warning,
         "The application has answered every request 404, and the path of each began with {PathBase}: the path base is probably missing. Set it to "
             + "the path of the location: fastcgi_param PATH_BASE {PathBase}; in nginx, SetEnv PATH_BASE {PathBase} in Apache, or "
-            + "FastCgi:PathBase={PathBase} for any web server. See docs/troubleshooting.md#404-not-found.",
-        EventName = "PathBaseMissing")]
+            + "FastCgi:PathBase={PathBase} for any web server. See docs/troubleshooting.md#404-not-found.")]
     public static partial void PathBaseMissing(this ILogger log, string pathBase);
 
-    [LoggerMessage(113, LogLevel.Information, "The status at {Path} is visible to {Audience}.", EventName = "StatusShown")]
+    [LoggerMessage(113, LogLevel.Information, "The status at {Path} is visible to {Audience}.")]
     public static partial void StatusShown(this ILogger log, string path, string audience);
 
     [LoggerMessage(114, LogLevel.Warning,
         "The status at {Path} is visible to no one: outside Development, the application must specify who may see it. Add "
-            + ".RequireAuthorization(\"policy\") to MapFastCgiStatus(), or .AllowAnonymous() if the web server restricts access to the path.",
-        EventName = "StatusNotShown")]
+            + ".RequireAuthorization(\"policy\") to MapFastCgiStatus(), or .AllowAnonymous() if the web server restricts access to the path.")]
     public static partial void StatusNotShown(this ILogger log, string path);
 
     [LoggerMessage(107, LogLevel.Warning,
         @"Connection id ""{ConnectionId}"", request {Sequence}: {Method} {Path} from {Client} has taken {Seconds:F0} s and is {Activity} "
-            + @"({BytesRead} bytes read, {BytesWritten} written). Slow requests not logged since the last such message: {Suppressed}.",
-        EventName = "SlowRequest")]
+            + @"({BytesRead} bytes read, {BytesWritten} written). Slow requests not logged since the last such message: {Suppressed}.")]
     public static partial void SlowRequest(
         this ILogger log, string connectionId, uint sequence, string method, string path, string client, double seconds, string activity, long bytesRead,
             long bytesWritten, long suppressed);
 
-    [LoggerMessage(108, LogLevel.Trace, "{Record}", EventName = "Record")]
+    [LoggerMessage(108, LogLevel.Trace, "{Record}")]
     public static partial void Record(this ILogger log, string record);
 
-    [LoggerMessage(109, LogLevel.Trace, "Records not logged, because they arrived faster than the log could write them: {Count}.", EventName = "RecordsLost")]
+    [LoggerMessage(109, LogLevel.Trace, "Records not logged, because they arrived faster than the log could write them: {Count}.")]
     public static partial void RecordsLost(this ILogger log, long count);
 }

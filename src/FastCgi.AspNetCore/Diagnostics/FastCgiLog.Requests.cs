@@ -1,78 +1,64 @@
-using Microsoft.Extensions.Logging;
-
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>Messages about requests and responses: 40–79.</summary>
 internal static partial class FastCgiLog
 {
     [LoggerMessage(40, LogLevel.Error,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": An unhandled exception was thrown by the application.",
-        EventName = "ApplicationError")]
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": An unhandled exception was thrown by the application.")]
     public static partial void ApplicationError(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
 
     [LoggerMessage(41, LogLevel.Debug,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The request was aborted by the client.",
-        EventName = "RequestAborted")]
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The request was aborted by the client.")]
     public static partial void RequestAborted(this ILogger log, string connectionId, string traceIdentifier);
 
     [LoggerMessage(42, LogLevel.Information,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application aborted the request.",
-        EventName = "ApplicationAborted")]
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application aborted the request.")]
     public static partial void ApplicationAborted(this ILogger log, string connectionId, string traceIdentifier);
 
     [LoggerMessage(43, LogLevel.Debug,
-        @"Connection id ""{ConnectionId}"": Request {RequestId} was rejected with status {StatusCode}: {Reason}",
-        EventName = "RequestRejected")]
+        @"Connection id ""{ConnectionId}"": Request {RequestId} was rejected with status {StatusCode}: {Reason}")]
     public static partial void RequestRejected(this ILogger log, string connectionId, int requestId, int statusCode, string reason);
 
-    [LoggerMessage(44, LogLevel.Error, "A callback of RequestAborted threw an exception.", EventName = "CancellationCallbackFailed")]
+    [LoggerMessage(44, LogLevel.Error, "A callback of RequestAborted threw an exception.")]
     public static partial void CancellationCallbackFailed(this ILogger log, Exception exception);
 
     [LoggerMessage(45, LogLevel.Error,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The host failed to dispose the context of the request.",
-        EventName = "DisposeContextFailed")]
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The host failed to dispose the context of the request.")]
     public static partial void DisposeContextFailed(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
 
     [LoggerMessage(46, LogLevel.Debug,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The request is invalid and answered {StatusCode}.",
-        EventName = "BadRequest")]
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The request is invalid and answered {StatusCode}.")]
     public static partial void BadRequest(this ILogger log, string connectionId, string traceIdentifier, int statusCode, Exception exception);
 
     [LoggerMessage(47, LogLevel.Error,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The server failed to end the request.",
-        EventName = "RequestEndFailed")]
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The server failed to end the request.")]
     public static partial void RequestEndFailed(this ILogger log, string connectionId, string traceIdentifier, Exception exception);
 
     [LoggerMessage(48, LogLevel.Warning,
         "Requests were answered 413 ({Count} since the last such message), because their bodies exceed MaxRequestBodySize, {Limit} bytes. To "
             + "accept them, raise FastCgi:Limits:MaxRequestBodySize, or add [RequestSizeLimit] to the endpoint. See "
-            + "docs/troubleshooting.md#413-content-too-large.",
-        EventName = "RequestBodyTooLarge")]
+            + "docs/troubleshooting.md#413-content-too-large.")]
     public static partial void RequestBodyTooLarge(this ILogger log, long count, long? limit);
 
     [LoggerMessage(50, LogLevel.Debug,
         "The client certificate is hidden from the application, because SSL_CLIENT_VERIFY is '{Verdict}': the web server has not verified it, or "
-            + "does not pass the variable.",
-        EventName = "ClientCertificateNotVerified")]
+            + "does not pass the variable.")]
     public static partial void ClientCertificateNotVerified(this ILogger log, string? verdict);
 
     [LoggerMessage(51, LogLevel.Debug,
-        "The client certificate in {Parameter} is neither PEM nor base64-encoded DER.",
-        EventName = "ClientCertificateUnreadable")]
+        "The client certificate in {Parameter} is neither PEM nor base64-encoded DER.")]
     public static partial void ClientCertificateUnreadable(this ILogger log, string parameter);
 
     [LoggerMessage(55, LogLevel.Information,
         @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application left {Length} bytes of the body unread for "
-            + @"UnreadBodyTimeout, which blocked other requests on the connection. The rest of the body is dropped.",
-        EventName = "RequestBodyRefused")]
+            + @"UnreadBodyTimeout, which blocked other requests on the connection. The rest of the body is dropped.")]
     public static partial void RequestBodyRefused(this ILogger log, string connectionId, string traceIdentifier, long length);
 
     [LoggerMessage(57, LogLevel.Warning,
         "Requests were answered 404 ({Count} since the last such message, the last for {Target}), because their path does not begin with the path "
             + "base '{PathBase}' from {Source}. Set the path base to the path of the location: fastcgi_param PATH_BASE /app; for location /app/ in "
             + "nginx, SetEnv PATH_BASE /app for <Location /app> in Apache, or FastCgi:PathBase=/app for any web server. See "
-            + "docs/troubleshooting.md#404-not-found.",
-        EventName = "PathBaseNotMatched")]
+            + "docs/troubleshooting.md#404-not-found.")]
     public static partial void PathBaseNotMatched(this ILogger log, long count, string target, string pathBase, string source);
 
     [LoggerMessage(58, LogLevel.Warning,
@@ -80,63 +66,53 @@ internal static partial class FastCgiLog
             + "{Evidence} indicates https, so clients may be in a redirect loop. Configure the web server to pass the scheme, only for requests from the "
             + "load balancer: fastcgi_param HTTPS on; in nginx, SetEnv HTTPS on in Apache, mod_extforward in lighttpd, set-param REQUEST_SCHEME https in "
             + "HAProxy ('Behind a load balancer' in docs/front-ends). Without a load balancer, the client forged the header. See "
-            + "docs/troubleshooting.md#redirect-loop.",
-        EventName = "RedirectToHttps")]
+            + "docs/troubleshooting.md#redirect-loop.")]
     public static partial void RedirectToHttps(this ILogger log, long count, string evidence);
 
     [LoggerMessage(AuthorizationAbsentId, LogLevel.Information,
         "Requests without Authorization are answered 401, and none had that header; {WebServer} drops it by default. If clients send it, add "
-            + "{Line}. See docs/troubleshooting.md#401-unauthorized.",
-        EventName = "AuthorizationAbsent")]
+            + "{Line}. See docs/troubleshooting.md#401-unauthorized.")]
     public static partial void AuthorizationAbsent(this ILogger log, string webServer, string line);
 
     [LoggerMessage(60, LogLevel.Debug,
         @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application wrote a body of {Length} bytes in response to HEAD; "
-            + @"it is not sent.",
-        EventName = "HeadBodyWritten")]
+            + @"it is not sent.")]
     public static partial void HeadBodyWritten(this ILogger log, string connectionId, string traceIdentifier, long length);
 
     [LoggerMessage(53, LogLevel.Warning,
         "The web server does not pass {Parameters}, so {Result} ({Count} since the last such message). {Advice} See "
-            + "docs/troubleshooting.md#400-bad-request.",
-        EventName = "ParametersMissing")]
+            + "docs/troubleshooting.md#400-bad-request.")]
     public static partial void ParametersMissing(this ILogger log, string parameters, long count, string result, string advice);
 
     [LoggerMessage(54, LogLevel.Warning,
         "HTTP_HOST is '{Host}' without a port although the web server was reached on port {Port} ({Count} since the last such message), so "
             + "absolute redirects and links lack the port. If clients use port {Port}, add after include fastcgi_params; in nginx: fastcgi_param "
             + "HTTP_HOST $host:$server_port; Otherwise, as behind a load balancer or a port mapping, pass the port that clients use: fastcgi_param "
-            + "SERVER_PORT 443; (HAProxy: set-param SERVER_PORT 443). See docs/troubleshooting.md#redirects-to-another-port.",
-        EventName = "HostWithoutPort")]
+            + "SERVER_PORT 443; (HAProxy: set-param SERVER_PORT 443). See docs/troubleshooting.md#redirects-to-another-port.")]
     public static partial void HostWithoutPort(this ILogger log, string? port, string host, long count);
 
     [LoggerMessage(56, LogLevel.Warning,
         "Requests were answered 503 ({Count} since the last such message), because MaxConcurrentRequests ({Limit}) were active and the queue was "
             + "full (RequestQueueLimit: {Queue}). Raise FastCgi:Limits:MaxConcurrentRequests, or let more requests wait with "
-            + "FastCgi:Limits:RequestQueueLimit. See docs/troubleshooting.md#503-service-unavailable.",
-        EventName = "RequestsRefused")]
+            + "FastCgi:Limits:RequestQueueLimit. See docs/troubleshooting.md#503-service-unavailable.")]
     public static partial void RequestsRefused(this ILogger log, long count, long? limit, int queue);
 
     [LoggerMessage(61, LogLevel.Warning,
         @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The response headers {Names} belong to the web server and are not "
-            + @"sent ({Count} since the last such message). Remove the code that sets them.",
-        EventName = "HeadersDropped")]
+            + @"sent ({Count} since the last such message). Remove the code that sets them.")]
     public static partial void HeadersDropped(this ILogger log, string connectionId, string traceIdentifier, string names, long count);
 
     [LoggerMessage(62, LogLevel.Debug,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The web server sends the file {Path} as {Target}.",
-        EventName = "FileOffloaded")]
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The web server sends the file {Path} as {Target}.")]
     public static partial void FileOffloaded(this ILogger log, string connectionId, string traceIdentifier, string path, string target);
 
     [LoggerMessage(63, LogLevel.Debug,
-        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application sends the file {Path} itself: {Obstacle}.",
-        EventName = "FileStreamed")]
+        @"Connection id ""{ConnectionId}"", Request id ""{TraceIdentifier}"": The application sends the file {Path} itself: {Obstacle}.")]
     public static partial void FileStreamed(this ILogger log, string connectionId, string traceIdentifier, string path, string obstacle);
 
     [LoggerMessage(65, LogLevel.Warning,
         "The response headers have {Length} bytes; by default, nginx accepts 4 KiB, answers 502 and logs 'upstream sent too big header'. Add these "
             + "lines unless they are already there: fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; See "
-            + "docs/troubleshooting.md#response-headers-that-are-too-large.",
-        EventName = "HeadTooLargeForNginx")]
+            + "docs/troubleshooting.md#response-headers-that-are-too-large.")]
     public static partial void HeadTooLargeForNginx(this ILogger log, int length, int size);
 }

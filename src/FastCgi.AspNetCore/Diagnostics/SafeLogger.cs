@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Logging;
-
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>The server's logger. A log provider is application code: it must not be called with a lock held, and its exceptions are ignored.</summary>

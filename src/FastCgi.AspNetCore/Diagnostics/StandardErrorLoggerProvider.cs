@@ -1,6 +1,3 @@
-using Microsoft.AspNetCore.Http;
-using Microsoft.Extensions.Logging;
-
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>Writes the errors of a request to the error log of its web server.</summary>

@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Logging;
-
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>The entry point of all threads and callbacks of the server. Exceptions are logged and never end the process.</summary>

@@ -1,8 +1,5 @@
 using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Requests;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Execution;
 

@@ -1,5 +1,4 @@
 using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Execution;
 
@@ -72,11 +71,9 @@ internal sealed class RunQueue(Func<bool> tryBeginNext)
         return call;
     }
 
-    /// <returns>Whether the thread still owns the queue. If not, it must not touch it.</returns>
+    /// <summary>Ends a call on the thread of the queue, or takes the queue from a thread that the application keeps in the call.</summary>
+    /// <returns>Whether the caller owns the queue now. If not, it must not touch it.</returns>
     public bool TryLeave(long call) => Interlocked.CompareExchange(ref _call, 0, call) == call;
-
-    /// <summary>Takes the queue from a thread that the application keeps in a call.</summary>
-    public bool TryTake(long call) => TryLeave(call);
 
     /// <summary>Gets what a call may hold back. Any thread may call it: uncorking a later call does no harm.</summary>
     public bool TryGetCall(long call, out ResponseOutput? response)

@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Requests;
-using Microsoft.Extensions.Logging;
-
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
@@ -190,7 +186,7 @@ internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor,
         if (!workers.TryReserve())
             return false;
 
-        if (!queue.TryTake(call))
+        if (!queue.TryLeave(call))
         {
             workers.Release();
             return true;

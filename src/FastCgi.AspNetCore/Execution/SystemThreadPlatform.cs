@@ -1,6 +1,4 @@
 using System.Diagnostics;
-using FastCgi.AspNetCore.Diagnostics;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Execution;
 

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Requests;
-
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>A thread of our own: it runs a queue, executes one request that is likely to keep it, or is idle.</summary>

@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Requests;
-using Microsoft.Extensions.Logging;
-
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>

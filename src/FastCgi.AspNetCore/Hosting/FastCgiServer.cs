@@ -1,14 +1,10 @@
 using System.Diagnostics.Metrics;
-using System.Net;
-using System.Net.Sockets;
 using FastCgi.AspNetCore.Advice;
 using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Hosting.Configuration;
 using FastCgi.AspNetCore.Hosting.Endpoints;
 using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Requests;
 using FastCgi.AspNetCore.Transport;
 using FastCgi.AspNetCore.Transport.Epoll;
 using Microsoft.AspNetCore.Connections;
@@ -19,7 +15,6 @@ using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Configuration;
 using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
-using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.Hosting;

@@ -1,7 +1,5 @@
-using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.HttpsPolicy;
 using Microsoft.Extensions.Configuration;
-using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.Hosting;

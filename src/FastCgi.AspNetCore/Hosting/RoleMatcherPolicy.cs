@@ -1,6 +1,4 @@
 using System.Runtime.CompilerServices;
-using FastCgi.AspNetCore.Requests;
-using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Routing;
 using Microsoft.AspNetCore.Routing.Matching;
 using Microsoft.Extensions.Options;

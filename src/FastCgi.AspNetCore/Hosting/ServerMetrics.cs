@@ -1,8 +1,6 @@
 using System.Diagnostics.Metrics;
 using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Requests;
 
 namespace FastCgi.AspNetCore.Hosting;
 

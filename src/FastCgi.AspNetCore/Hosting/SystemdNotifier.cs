@@ -1,9 +1,4 @@
-using System.Globalization;
-using System.Net.Sockets;
-using System.Text;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Hosting.Endpoints;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Hosting;
 

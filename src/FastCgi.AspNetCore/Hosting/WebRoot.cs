@@ -1,6 +1,4 @@
-using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Hosting;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Hosting;
 

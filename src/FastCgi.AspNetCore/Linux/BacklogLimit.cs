@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>The maximum backlog that the system allows for a listening socket.</summary>

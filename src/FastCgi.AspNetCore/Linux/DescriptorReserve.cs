@@ -1,5 +1,3 @@
-using System.Net.Sockets;
-
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>A spare descriptor for when none is left: freed to accept and close a connection, so the web server need not wait.</summary>

@@ -1,7 +1,3 @@
-using System.Globalization;
-using System.Net;
-using System.Net.Sockets;
-
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>Identifies the peer of a socket.</summary>

@@ -1,7 +1,5 @@
-using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
-using System.Text;
 using FastCgi.AspNetCore.Accounts;
 
 namespace FastCgi.AspNetCore.Linux;

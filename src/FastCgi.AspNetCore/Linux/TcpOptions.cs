@@ -1,5 +1,3 @@
-using System.Net.Sockets;
-
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>TCP socket options. On Linux, connections inherit them from the listening socket.</summary>

@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>Reserves the last threads for .NET, which terminates a process whose thread pool cannot start one.</summary>

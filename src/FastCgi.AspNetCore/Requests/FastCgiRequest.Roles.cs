@@ -1,6 +1,3 @@
-using System.Globalization;
-using Microsoft.AspNetCore.Http;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>Features that only FastCGI has: the parameters, the web server's error log, and the roles Authorizer and Filter.</content>

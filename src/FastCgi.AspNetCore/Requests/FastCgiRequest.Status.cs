@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Diagnostics;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>The request as the status shows it. It costs nothing until the status is read.</content>

@@ -1,7 +1,5 @@
 using FastCgi.AspNetCore.Cgi;
-using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Requests;
 

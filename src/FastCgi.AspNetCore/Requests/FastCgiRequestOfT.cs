@@ -1,5 +1,4 @@
 using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Hosting.Server;
 
 namespace FastCgi.AspNetCore.Requests;

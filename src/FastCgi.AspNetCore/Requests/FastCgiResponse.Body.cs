@@ -1,7 +1,6 @@
 using System.IO.Pipelines;
 using FastCgi.AspNetCore.Protocol;
 using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.Requests;

@@ -1,8 +1,5 @@
-using System.Text;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
 using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Http;
 using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
 namespace FastCgi.AspNetCore.Requests;

@@ -1,7 +1,4 @@
 using System.Buffers;
-using System.Globalization;
-using FastCgi.AspNetCore.Diagnostics;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Requests;
@@ -25,7 +22,7 @@ internal sealed partial class FastCgiResponse
 
     private async ValueTask<bool> TryOffloadAsync(FilePart part)
     {
-        if (Settings.SendFileOffload is not { } offload || IsAuthorizer || HasStarted)
+        if (_request.Server.SendFileOffload is not { } offload || IsAuthorizer || HasStarted)
             return false;
 
         // Callbacks may still change status and headers.
@@ -109,7 +106,7 @@ internal sealed partial class FastCgiResponse
     /// <summary>Slow clients keep any number of files open. Without the last descriptors, .NET would end the process.</summary>
     private void ThrowIfForThreads(SafeFileHandle file, string path)
     {
-        if (Settings.GetMaxDescriptors?.Invoke() is { } limit && file.DangerousGetHandle() >= DescriptorHeadroom.CountForFiles(limit))
+        if (OperatingSystem.IsLinux() && _request.Server.GetMaxDescriptors() is var limit && file.DangerousGetHandle() >= DescriptorHeadroom.CountForFiles(limit))
             throw new IOException(string.Create(
                 CultureInfo.InvariantCulture,
                 $"The file '{path}' is not sent: Too many open files. The last of the {limit} descriptors of the process are reserved for threads. "

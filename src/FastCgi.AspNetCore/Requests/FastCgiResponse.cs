@@ -1,6 +1,4 @@
 using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Diagnostics;
-using Microsoft.AspNetCore.Http;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Primitives;
 
@@ -33,9 +31,9 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         _request = request;
         _isHead = isHead;
         _output = new ResponseOutput(request);
-        _headers = new ResponseHeaders(request) { EncodingSelector = Settings.EncodingSelector };
+        _headers = new ResponseHeaders(request) { EncodingSelector = request.Server.Options.ResponseHeaderEncodingSelector };
         Headers = _headers;
-        AllowSynchronousIO = Settings.AllowSynchronousIO;
+        AllowSynchronousIO = request.Server.Options.AllowSynchronousIO;
     }
 
     public ResponseOutput Output => _output;
@@ -164,8 +162,6 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     private LazyResponseState Lazy => _lazy ?? Interlocked.CompareExchange(ref _lazy, new LazyResponseState(), null) ?? _lazy;
 
     private bool IsAuthorizer => _request.Role == FastCgiRole.Authorizer;
-
-    private ResponseSettings Settings => _request.Server.Responses;
 
     private void ThrowIfStarted(string member)
     {

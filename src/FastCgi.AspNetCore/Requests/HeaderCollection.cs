@@ -1,7 +1,5 @@
 using System.Collections;
 using System.Diagnostics.CodeAnalysis;
-using System.Globalization;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 using Known = Microsoft.Net.Http.Headers.HeaderNames;
 

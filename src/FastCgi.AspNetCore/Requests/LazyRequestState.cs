@@ -1,7 +1,6 @@
 using System.Collections.Concurrent;
 using System.IO.Pipelines;
 using System.Runtime.CompilerServices;
-using Microsoft.AspNetCore.Http;
 using MinDataRate = Microsoft.AspNetCore.Server.Kestrel.Core.MinDataRate;
 
 namespace FastCgi.AspNetCore.Requests;

@@ -1,5 +1,4 @@
 using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Requests;

@@ -1,5 +1,3 @@
-using System.Globalization;
-using System.Net;
 using FastCgi.AspNetCore.Cgi;
 
 namespace FastCgi.AspNetCore.Requests;

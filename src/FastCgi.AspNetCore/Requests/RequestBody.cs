@@ -2,7 +2,6 @@ using System.Buffers;
 using System.Diagnostics;
 using System.IO.Pipelines;
 using FastCgi.AspNetCore.Buffers;
-using Microsoft.AspNetCore.Http;
 using MinDataRate = Microsoft.AspNetCore.Server.Kestrel.Core.MinDataRate;
 
 namespace FastCgi.AspNetCore.Requests;

@@ -1,5 +1,4 @@
 using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
 using Microsoft.AspNetCore.Connections;
 

@@ -1,8 +1,5 @@
 using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
-using System.Globalization;
-using System.Text;
-using Microsoft.AspNetCore.Http;
 using Microsoft.Extensions.Primitives;
 using Known = Microsoft.Net.Http.Headers.HeaderNames;
 

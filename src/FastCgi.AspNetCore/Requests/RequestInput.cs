@@ -1,8 +1,6 @@
 using System.Buffers;
 using System.IO.Pipelines;
 using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Diagnostics;
-using Microsoft.AspNetCore.Http;
 
 namespace FastCgi.AspNetCore.Requests;
 

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Diagnostics;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The lock of one request and its response (<see cref="LockRank.Request"/>). A base class, to save one object per waiting request.</summary>

@@ -1,6 +1,4 @@
-using System.Text;
 using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
 using Microsoft.Extensions.Primitives;
 using Known = Microsoft.Net.Http.Headers.HeaderNames;

@@ -1,4 +1,3 @@
-using System.Text;
 using FastCgi.AspNetCore.Cgi;
 using Microsoft.Extensions.Primitives;
 using Known = Microsoft.Net.Http.Headers.HeaderNames;

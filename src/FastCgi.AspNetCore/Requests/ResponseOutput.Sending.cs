@@ -165,7 +165,7 @@ internal sealed partial class ResponseOutput
     }
 
     private bool HasRoom(ConnectionScope connection)
-        => _wire.HeldLength + (Outlet.IsSending(connection, _sendNumber) ? _sendingLength : 0) < Settings.MaxBufferSize;
+        => _wire.HeldLength + (Outlet.IsSending(connection, _sendNumber) ? _sendingLength : 0) < request.Server.MaxResponseBufferSize;
 
     private async Task<FlushResult> WaitAsync(FlushWait wait, CancellationToken cancellationToken)
     {

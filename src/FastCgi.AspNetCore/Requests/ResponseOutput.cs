@@ -30,8 +30,6 @@ internal sealed partial class ResponseOutput(FastCgiRequest request)
 
     private RecordOutput Outlet => request.Connection.Output;
 
-    private ResponseSettings Settings => request.Server.Responses;
-
     private bool IsHolding => _heldLength != NotHeld;
 
     public RequestScope EnterLock() => request.EnterLock();
@@ -74,8 +72,8 @@ internal sealed partial class ResponseOutput(FastCgiRequest request)
         if (request.HasLeft)
             return FlushOutcome.Dropped;
 
-        if (_staging.HeldLength < Settings.MaxBufferSize && !Volatile.Read(ref _isFlushCanceled)
-            && _cork.CanHold(IsHolding, isLikelyLast, this, Settings.TrySetDeadline))
+        if (_staging.HeldLength < request.Server.MaxResponseBufferSize && !Volatile.Read(ref _isFlushCanceled)
+            && _cork.CanHold(IsHolding, isLikelyLast, this, request.Server.TrySetDeadline))
         {
             _heldLength = _staging.Length;
             return FlushOutcome.Held;
@@ -109,7 +107,7 @@ internal sealed partial class ResponseOutput(FastCgiRequest request)
     }
 
     public StandardErrorWriter OpenErrorWriter(RequestScope scope)
-        => _errorWriter ??= new StandardErrorWriter(this, new StandardErrorStaging(Outlet.Pool, request.Id, Settings.MaxStandardErrorSize));
+        => _errorWriter ??= new StandardErrorWriter(this, new StandardErrorStaging(Outlet.Pool, request.Id, request.Server.Options.Limits.MaxStandardErrorSize));
 
     /// <summary>Writes to the web server's error log, not before the header block, and not after the end of the response.</summary>
     public void WriteError(RequestScope scope, ReadOnlySpan<byte> line)

@@ -1,9 +1,6 @@
-using System.Text;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Hosting.Server;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Requests;
 
@@ -40,16 +37,8 @@ internal sealed class ServerContext
                 RequestHeaderEncodingSelector = options.RequestHeaderEncodingSelector,
             },
             Admission = new RequestAdmission(options, clock, statusPaths ?? []),
-            Responses = new ResponseSettings
-            {
-                AllowSynchronousIO = options.AllowSynchronousIO,
-                MaxBufferSize = options.Limits.MaxResponseBufferSize ?? long.MaxValue,
-                MaxStandardErrorSize = options.Limits.MaxStandardErrorSize,
-                EncodingSelector = options.ResponseHeaderEncodingSelector,
-                SendFileOffload = options.SendFile.Roots.Count > 0 ? new SendFileOffload(options.SendFile) : null,
-                GetMaxDescriptors = OperatingSystem.IsLinux() ? getMaxDescriptors : null,
-                TrySetDeadline = trySetDeadline,
-            },
+            SendFileOffload = options.SendFile.Roots.Count > 0 ? new SendFileOffload(options.SendFile) : null,
+            TrySetDeadline = trySetDeadline,
             Log = log,
             Time = clock,
             Runner = runner,
@@ -66,6 +55,7 @@ internal sealed class ServerContext
         init
         {
             field = value;
+            MaxResponseBufferSize = value.Limits.MaxResponseBufferSize ?? long.MaxValue;
             foreach (var role in value.Roles)
                 _roles |= GetBit(role);
         }
@@ -77,7 +67,17 @@ internal sealed class ServerContext
 
     public required Func<ServerContext, RequestConnection, RequestStart, FastCgiRequest> CreateRequest { get; init; }
 
-    public required ResponseSettings Responses { get; init; }
+    /// <summary>How many bytes of a response may be queued before a write waits.</summary>
+    public long MaxResponseBufferSize { get; private init; }
+
+    /// <summary>
+    /// Schedules <see cref="ResponseOutput.Uncork"/> in a few milliseconds, and returns whether it could; if not, nothing may be held.
+    /// <see langword="null"/> if it never can.
+    /// </summary>
+    public required Func<ResponseOutput, bool>? TrySetDeadline { get; init; }
+
+    /// <summary>The files that the web server sends itself, if any.</summary>
+    public required SendFileOffload? SendFileOffload { get; init; }
 
     public required ILogger Log { get; init; }
 
@@ -119,30 +119,4 @@ internal sealed class ServerContext
 
     /// <returns>0 if the number is not a role.</returns>
     private static uint GetBit(FastCgiRole role) => (uint)role < 32 ? 1u << (int)role : 0;
-}
-
-/// <summary>Settings that all responses of a server share.</summary>
-internal sealed class ResponseSettings
-{
-    public bool AllowSynchronousIO { get; init; }
-
-    /// <summary>How many bytes may be queued before a write waits.</summary>
-    public long MaxBufferSize { get; init; } = long.MaxValue;
-
-    /// <summary>How many bytes a request may write to the web server's error log; <see langword="null"/> for no limit.</summary>
-    public long? MaxStandardErrorSize { get; init; }
-
-    public Func<string, Encoding?>? EncodingSelector { get; init; }
-
-    /// <summary>The files that the web server sends itself, if any.</summary>
-    public SendFileOffload? SendFileOffload { get; init; }
-
-    /// <summary>Gets the descriptor limit of the process; <see langword="null"/> if it does not matter.</summary>
-    public Func<long>? GetMaxDescriptors { get; init; }
-
-    /// <summary>
-    /// Schedules <see cref="ResponseOutput.Uncork"/> in a few milliseconds, and returns whether it could; if not, nothing may be held.
-    /// <see langword="null"/> if it never can.
-    /// </summary>
-    public Func<ResponseOutput, bool>? TrySetDeadline { get; init; }
 }

@@ -1,5 +1,3 @@
-using System.Globalization;
-using System.Text;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Protocol;
 

@@ -1,4 +1,3 @@
-using System.Globalization;
 using FastCgi.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.Extensions.DependencyInjection;

@@ -1,4 +1,3 @@
-using System.Globalization;
 using FastCgi.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Status;
@@ -26,11 +25,14 @@ internal static class StatusLimits
         yield return Number("MaxRequestBodySize", limits.MaxRequestBodySize);
         yield return Number("MaxRequestBufferSize", limits.MaxRequestBufferSize);
         yield return Number("MaxResponseBufferSize", limits.MaxResponseBufferSize);
+        yield return Number("MaxStandardErrorSize", limits.MaxStandardErrorSize);
         yield return Time("RequestParametersTimeout", limits.RequestParametersTimeout);
+        yield return Number("MinRequestBodyDataRate", (long?)limits.MinRequestBodyDataRate?.BytesPerSecond);
         yield return Time("UnreadBodyTimeout", limits.UnreadBodyTimeout);
         yield return Time("SendTimeout", limits.SendTimeout);
         yield return Time("KeepAliveTimeout", limits.KeepAliveTimeout);
         yield return Time("LingerTimeout", limits.LingerTimeout);
+        yield return Time("ShutdownIdleGracePeriod", limits.ShutdownIdleGracePeriod);
     }
 
     private static LimitStatus Gauge(string name, long? limit, long used)

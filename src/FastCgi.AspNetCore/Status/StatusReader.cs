@@ -1,16 +1,12 @@
 using System.ComponentModel;
 using System.Diagnostics;
-using System.Globalization;
 using System.Reflection;
 using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Advice;
 using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Hosting;
 using FastCgi.AspNetCore.Hosting.Endpoints;
 using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Requests;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Status;
 

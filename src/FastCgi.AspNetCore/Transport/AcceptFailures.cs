@@ -1,10 +1,4 @@
-using System.Globalization;
-using System.Net;
-using System.Net.Sockets;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Requests;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Transport;
 

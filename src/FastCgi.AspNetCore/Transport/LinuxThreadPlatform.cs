@@ -1,6 +1,5 @@
 using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Linux;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Transport;
 

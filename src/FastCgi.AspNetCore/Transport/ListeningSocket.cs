@@ -1,8 +1,4 @@
-using System.Net;
-using System.Net.Sockets;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Linux;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Transport;
 

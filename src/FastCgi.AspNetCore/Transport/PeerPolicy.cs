@@ -1,5 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
 using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.Transport;

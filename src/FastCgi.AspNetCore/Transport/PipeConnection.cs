@@ -1,12 +1,9 @@
 using System.Buffers;
 using System.IO.Pipelines;
-using System.Net;
-using System.Net.Sockets;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Requests;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Transport;

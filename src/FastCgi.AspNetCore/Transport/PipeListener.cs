@@ -1,6 +1,4 @@
-using System.Net;
 using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Execution;
 using Microsoft.AspNetCore.Connections;
 

@@ -1,8 +1,5 @@
-using System.Net;
-using System.Net.Sockets;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Linux;
 using Microsoft.AspNetCore.Connections;

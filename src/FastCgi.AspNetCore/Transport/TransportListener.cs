@@ -1,5 +1,3 @@
-using System.Net;
-
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>An endpoint that the server listens on.</summary>

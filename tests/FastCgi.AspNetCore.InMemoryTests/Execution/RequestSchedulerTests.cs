@@ -73,7 +73,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
                 Step();
                 Assert.Single(calls);
                 // Its queue may be another thread's by now, so that the call is not seen.
-                Assert.True(Queue.TryTake(Queue.CurrentCall));
+                Assert.True(Queue.TryLeave(Queue.CurrentCall));
                 Assert.True(Scheduler.Watchdog.Look().IsInCall);
             }
 
@@ -182,7 +182,7 @@ public sealed class RequestSchedulerTests : SchedulerTest
     {
         Application = context =>
         {
-            Assert.True(Queue.TryTake(Queue.CurrentCall));
+            Assert.True(Queue.TryLeave(Queue.CurrentCall));
             return Apps.Target(context);
         };
 

@@ -98,7 +98,7 @@ internal sealed class TestQueue
             return false;
 
         var ready = new ReadyRequests();
-        ready.Report(() => Assert.True(Queue.TryTake(Queue.CurrentCall)));
+        ready.Report(() => Assert.True(Queue.TryLeave(Queue.CurrentCall)));
         Queue.Begin(ref ready, new RecordOutput(new BufferPool(), null!, null!));
         return true;
     }

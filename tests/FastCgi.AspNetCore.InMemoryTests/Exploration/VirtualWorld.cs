@@ -48,7 +48,7 @@ internal sealed class VirtualWorld
         var options = new FastCgiTransportOptions { LoopCount = 1, MaxBlockingThreads = maxBlockingThreads };
         _scheduler = new RequestScheduler(options, platform, new VirtualTime(_machine), NullLogger.Instance);
         ((ChosenRunner)server.Runner).Runner = _scheduler;
-        ((ChosenDeadlines)server.Responses.TrySetDeadline!.Target!).TrySet = _scheduler.Watchdog.TrySetDeadline;
+        ((ChosenDeadlines)server.TrySetDeadline!.Target!).TrySet = _scheduler.Watchdog.TrySetDeadline;
         _manager = new ConnectionManager(server);
         _loop = new VirtualLoop(_scheduler, _machine);
 

@@ -45,7 +45,7 @@ internal sealed class TestServer : IAsyncDisposable
     /// <summary>Uncorks responses in time; the watchdog, unless a test chooses.</summary>
     public Func<ResponseOutput, bool> Deadlines
     {
-        set => ((ChosenDeadlines)Context.Responses.TrySetDeadline!.Target!).TrySet = value;
+        set => ((ChosenDeadlines)Context.TrySetDeadline!.Target!).TrySet = value;
     }
 
     /// <summary>How many descriptors the process can have.</summary>

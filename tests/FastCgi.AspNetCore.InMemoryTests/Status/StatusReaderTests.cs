@@ -23,11 +23,14 @@ public sealed class StatusReaderTests
         "MaxRequestBodySize 10,000",
         "MaxRequestBufferSize 11,000",
         "MaxResponseBufferSize 12,000",
+        "MaxStandardErrorSize 12,500",
         "RequestParametersTimeout 13 s",
+        "MinRequestBodyDataRate 135",
         "UnreadBodyTimeout 14 s",
         "SendTimeout 15 s",
         "KeepAliveTimeout 160 s",
         "LingerTimeout 17 s",
+        "ShutdownIdleGracePeriod 18 s",
     ];
 
     [Fact]
@@ -278,12 +281,14 @@ public sealed class StatusReaderTests
         limits.MaxRequestBodySize = 10_000;
         limits.MaxRequestBufferSize = 11_000;
         limits.MaxResponseBufferSize = 12_000;
+        limits.MaxStandardErrorSize = 12_500;
         limits.RequestParametersTimeout = TimeSpan.FromSeconds(13);
         limits.UnreadBodyTimeout = TimeSpan.FromSeconds(14);
         limits.SendTimeout = TimeSpan.FromSeconds(15);
         limits.KeepAliveTimeout = TimeSpan.FromSeconds(160);
         limits.LingerTimeout = TimeSpan.FromSeconds(17);
-        limits.MinRequestBodyDataRate = null;
+        limits.MinRequestBodyDataRate = new Microsoft.AspNetCore.Server.Kestrel.Core.MinDataRate(135, TimeSpan.FromHours(1));
+        limits.ShutdownIdleGracePeriod = TimeSpan.FromSeconds(18);
     }
 
     /// <summary>Asks while the server binds its endpoints.</summary>

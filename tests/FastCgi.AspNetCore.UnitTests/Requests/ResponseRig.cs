@@ -198,7 +198,7 @@ internal sealed class ResponseRig
         }
     }
 
-    private sealed class NoRunner : RequestRunner
+    internal sealed class NoRunner : RequestRunner
     {
         public override void Run(FastCgiRequest request) => throw new NotSupportedException();
 

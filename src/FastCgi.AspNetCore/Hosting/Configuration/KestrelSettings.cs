@@ -1,7 +1,5 @@
-using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
 using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.Hosting.Configuration;

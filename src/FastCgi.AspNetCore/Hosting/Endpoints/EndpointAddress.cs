@@ -1,6 +1,3 @@
-using System.Globalization;
-using System.Net;
-using System.Net.Sockets;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;

@@ -1,7 +1,4 @@
-using System.Net;
-using System.Net.Sockets;
 using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Http;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 

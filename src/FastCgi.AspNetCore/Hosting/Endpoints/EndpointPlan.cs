@@ -1,7 +1,5 @@
-using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.Extensions.Configuration;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 

@@ -1,5 +1,3 @@
-using System.Net;
-
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 internal sealed class InheritedSocketEndPoint(string name) : EndPoint

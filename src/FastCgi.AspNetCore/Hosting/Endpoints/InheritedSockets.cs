@@ -1,5 +1,3 @@
-using System.Globalization;
-using System.Net.Sockets;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
 using Microsoft.AspNetCore.Connections;

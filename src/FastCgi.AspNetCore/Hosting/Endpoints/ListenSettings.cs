@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>Endpoint options as text, in configuration and in the query of an address.</summary>

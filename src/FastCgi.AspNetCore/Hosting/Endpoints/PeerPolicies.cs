@@ -1,5 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
 

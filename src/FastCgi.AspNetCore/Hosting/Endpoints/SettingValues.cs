@@ -1,4 +1,3 @@
-using System.Globalization;
 using Microsoft.Extensions.Configuration;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;

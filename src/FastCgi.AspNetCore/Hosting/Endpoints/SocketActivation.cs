@@ -1,5 +1,3 @@
-using System.Globalization;
-
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>The sockets that systemd passes with LISTEN_PID, LISTEN_FDS and LISTEN_FDNAMES (sd_listen_fds(3)).</summary>

@@ -1,8 +1,5 @@
-using System.Net;
-using System.Net.Sockets;
 using FastCgi.AspNetCore.Transport;
 using Microsoft.AspNetCore.Connections;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 

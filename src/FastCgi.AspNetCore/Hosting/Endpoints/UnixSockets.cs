@@ -1,10 +1,7 @@
 using System.Diagnostics;
-using System.Net.Sockets;
 using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 

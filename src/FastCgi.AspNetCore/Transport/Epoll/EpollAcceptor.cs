@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;

@@ -1,9 +1,7 @@
-using System.Net;
 using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Buffers;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Requests;
 using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;

@@ -1,9 +1,7 @@
 using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Diagnostics;
 using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Linux;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
