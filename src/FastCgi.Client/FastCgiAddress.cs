@@ -1,7 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
-using System.Globalization;
 using System.Net;
-using System.Net.Sockets;
 
 namespace FastCgi.Client;
 
@@ -64,6 +62,10 @@ public sealed class FastCgiAddress
 
     /// <summary>The long form.</summary>
     public override string ToString() => _text;
+
+    internal Socket CreateSocket() => IsUnix
+        ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
+        : new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
 
     private static UnixDomainSocketEndPoint? ToUnix(string path)
     {

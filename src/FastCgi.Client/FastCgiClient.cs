@@ -1,4 +1,3 @@
-using System.Net.Sockets;
 using FastCgi.Client.Connections;
 using FastCgi.Client.Streams;
 

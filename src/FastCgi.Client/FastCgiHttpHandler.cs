@@ -1,5 +1,4 @@
 using System.Net;
-using System.Net.Sockets;
 using FastCgi.Client.Cgi;
 using FastCgi.Client.Streams;
 

@@ -1,4 +1,3 @@
-using System.Globalization;
 using FastCgi.Client.Streams;
 
 namespace FastCgi.Client;

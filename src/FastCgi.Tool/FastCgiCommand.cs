@@ -1,14 +1,11 @@
-using System.CommandLine;
 using System.CommandLine.Help;
 using System.CommandLine.Invocation;
-using System.CommandLine.Parsing;
 using FastCgi.Tool.Commands.Check;
 using FastCgi.Tool.Commands.Configuration;
 using FastCgi.Tool.Commands.Doctor;
 using FastCgi.Tool.Commands.Proxy;
 using FastCgi.Tool.Commands.Request;
 using FastCgi.Tool.Commands.Top;
-using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool;
 
@@ -23,12 +20,8 @@ internal static class FastCgiCommand
     {
         var root = new RootCommand(Description)
         {
-            RequestCommand.Create(console),
-            CheckCommand.Create(console),
-            DoctorCommand.Create(console),
-            ConfigCommand.Create(console),
-            ProxyCommand.Create(console),
-            TopCommand.Create(console),
+            new RequestCommand(console), new CheckCommand(console), new DoctorCommand(console), new ConfigCommand(console), new ProxyCommand(console),
+            new TopCommand(console),
         };
         foreach (var option in root.Options.OfType<HelpOption>())
             option.Action = new DetailedHelp((HelpAction)option.Action!);
@@ -38,11 +31,11 @@ internal static class FastCgiCommand
         {
             foreach (var error in result.Errors)
                 await console.Error.WriteLineAsync(PlainText.Line(error.Message));
-            await console.Error.WriteLineAsync($"Run '{GetName(result)} --help' for all options.");
+            var names = result.CommandResult.Command is RootCommand ? "fastcgi" : $"fastcgi {result.CommandResult.Command.Name}";
+            await console.Error.WriteLineAsync($"Run '{names} --help' for all options.");
             return ExitCode.Usage;
         }
 
-        var isJson = result.CommandResult.Command.Options.Any(static option => option.Name == "--json") && result.GetValue<bool>("--json");
         try
         {
             return await InvokeAsync(result, console, cancellationToken);
@@ -55,6 +48,7 @@ internal static class FastCgiCommand
         {
             while (exception is AggregateException or System.Reflection.TargetInvocationException && exception.InnerException is { } inner)
                 exception = inner;
+            var isJson = result.CommandResult.Command is ToolCommand && result.IsJson();
             return console.Fail((exception as ToolException)?.Code ?? ExitCode.CannotRun, exception.Message, isJson);
         }
     }
@@ -70,16 +64,8 @@ internal static class FastCgiCommand
         };
         // On another thread: reading files or standard input must not delay Ctrl-C.
         var running = Task.Run(() => result.InvokeAsync(configuration, cancellationToken), CancellationToken.None);
-        var code = result.CommandResult.Command is DescribedCommand { HandlesInterruption: true } ? await running : await running.WaitAsync(cancellationToken);
+        var code = result.CommandResult.Command is ToolCommand { HandlesInterruption: true } ? await running : await running.WaitAsync(cancellationToken);
         await console.Out.FlushAsync(CancellationToken.None);
         return code;
-    }
-
-    private static string GetName(ParseResult result)
-    {
-        var names = new List<string>();
-        for (var command = result.CommandResult; command is not null; command = command.Parent as CommandResult)
-            names.Insert(0, command.Command is RootCommand ? "fastcgi" : command.Command.Name);
-        return string.Join(' ', names);
     }
 }

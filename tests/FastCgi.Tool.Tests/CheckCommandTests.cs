@@ -28,7 +28,7 @@ public sealed class CheckCommandTests
 
         Assert.DoesNotContain(results, static result => result.Result == "fail");
         Assert.Equal(0, code);
-        Assert.Equal(CheckRun.All.Select(static check => check.Id), results.Select(static result => result.Id));
+        Assert.Equal(CheckCommand.All.Select(static check => check.Id), results.Select(static result => result.Id));
         // There is nothing else that cannot be seen.
         Assert.Equal(["stderr-end"], results.Where(static result => result.Result == "skipped").Select(static result => result.Id));
         Assert.Subset(
@@ -72,7 +72,7 @@ public sealed class CheckCommandTests
     public async Task NobodyThere_IsThree() => Assert.Equal(3, (await ToolRun.RunAsync("check", "unix:/nonexistent/app.sock")).Code);
 
     [Fact]
-    public void Checks_HaveNamesOfTheirOwn() => Assert.Equal(CheckRun.All.Count, CheckRun.All.Select(static check => check.Id).Distinct().Count());
+    public void Checks_HaveNamesOfTheirOwn() => Assert.Equal(CheckCommand.All.Count, CheckCommand.All.Select(static check => check.Id).Distinct().Count());
 
     private static async Task ServeAsync(Socket listener)
     {

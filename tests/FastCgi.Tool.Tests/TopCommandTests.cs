@@ -1,5 +1,4 @@
 using System.Text.Json;
-using FastCgi.Tool.Commands.Top;
 using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Tests;
@@ -76,7 +75,7 @@ public sealed class TopCommandTests : IAsyncLifetime
         using var body = new MemoryStream();
         var console = new ToolConsole(output, TextWriter.Null, body) { Width = 40 };
 
-        Assert.Equal(0, await new TopRun(console, new TopSettings(_server!.Address, "/fastcgi-status", TopOrder.Age, IsOnce: true, Waiting.Patience, IsJson: false)).RunAsync(CancellationToken.None));
+        Assert.Equal(0, await FastCgiCommand.RunAsync(["top", _server!.Address, "--once"], console, CancellationToken.None));
         Assert.All(output.ToString().Split('\n'), static line => Assert.InRange(line.Length, 0, 40));
     }
 

@@ -1,7 +1,5 @@
 using System.Buffers;
 using System.Buffers.Binary;
-using System.Net.Sockets;
-using FastCgi.AspNetCore.Protocol;
 using FastCgi.Client.Cgi;
 
 namespace FastCgi.Client.Connections;

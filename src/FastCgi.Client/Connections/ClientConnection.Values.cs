@@ -1,7 +1,4 @@
 using System.Buffers;
-using System.Net.Sockets;
-using System.Text;
-using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.Client.Connections;
 

@@ -1,6 +1,3 @@
-using System.Net.Sockets;
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.Client.Connections;
 
 /// <summary>

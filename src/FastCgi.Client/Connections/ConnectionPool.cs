@@ -1,8 +1,3 @@
-using System.Globalization;
-using System.Net.Sockets;
-using System.Text;
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.Client.Connections;
 
 /// <summary>A slot on a connection, and whether other requests may share the connection, as decided when the slot was taken.</summary>
@@ -281,9 +276,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
     /// <returns><see langword="null"/> if the listener's queue is full: TCP retries then, a unix socket does not.</returns>
     private async Task<Socket?> TryConnectAsync(CancellationToken cancellationToken)
     {
-        var socket = address.IsUnix
-            ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
-            : new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+        var socket = address.CreateSocket();
         try
         {
             await socket.ConnectAsync(address.EndPoint, cancellationToken).ConfigureAwait(false);

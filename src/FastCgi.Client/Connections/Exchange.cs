@@ -1,7 +1,5 @@
 using System.Buffers;
 using System.IO.Pipelines;
-using System.Text;
-using FastCgi.AspNetCore.Protocol;
 using FastCgi.Client.Cgi;
 
 namespace FastCgi.Client.Connections;

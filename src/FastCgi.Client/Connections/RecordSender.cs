@@ -1,5 +1,4 @@
 using System.Buffers;
-using FastCgi.AspNetCore.Protocol;
 using FastCgi.Client.Streams;
 
 namespace FastCgi.Client.Connections;

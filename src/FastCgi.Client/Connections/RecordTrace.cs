@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.Client.Connections;
 
 /// <summary>Sees each record when it is sent, or when its first bytes have come.</summary>

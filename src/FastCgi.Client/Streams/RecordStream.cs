@@ -1,5 +1,3 @@
-using System.Globalization;
-using FastCgi.AspNetCore.Protocol;
 using FastCgi.Client.Connections;
 
 namespace FastCgi.Client.Streams;

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.Tool.Commands;
 
 /// <summary>The names that the specification gives to types of records.</summary>

@@ -1,20 +1,70 @@
-using System.Text.Json;
 using FastCgi.AspNetCore.Status;
 
 namespace FastCgi.Tool.Commands;
 
 /// <summary>Reads the status of a server.</summary>
-internal static class StatusReader
+/// <param name="handler">Speaks FastCGI, or HTTP.</param>
+/// <param name="timeout">How long a response may take.</param>
+/// <param name="target">The server, for messages.</param>
+internal sealed class StatusReader(HttpMessageHandler handler, TimeSpan timeout, string target) : IDisposable
 {
+    private const string SetPath = "Set --path to the path of MapFastCgiStatus().";
+
     private static readonly StatusJson s_json = new(new JsonSerializerOptions(StatusJson.Default.Options) { RespectNullableAnnotations = true });
 
-    /// <exception cref="JsonException">It is not a status: something is missing or null.</exception>
-    public static StatusSnapshot Read(string text)
+    private readonly HttpClient _client = new(handler, disposeHandler: false) { Timeout = timeout, MaxResponseContentBufferSize = 64 * 1024 * 1024 };
+
+    /// <param name="path">A path, or a URL.</param>
+    /// <param name="cancellationToken">Cancels it.</param>
+    /// <exception cref="ToolException">There is no status.</exception>
+    public async Task<(string Text, StatusSnapshot Status)> ReadAsync(string path, CancellationToken cancellationToken)
     {
-        var status = JsonSerializer.Deserialize(text, s_json.StatusSnapshot);
-        IEnumerable<object?>[] lists = status is null
-            ? [[null]]
-            : [status.Limits, status.Recommendations, status.Errors, status.FrontEnds, status.OpenConnections, status.ActiveRequests];
-        return lists.Any(static list => list.Contains(null)) ? throw new JsonException("It is not the status of FastCgi.AspNetCore.") : status!;
+        var url = path.Contains("://", StringComparison.Ordinal) ? path : "http://localhost/" + path.TrimStart('/');
+        var uri = new Uri(url + (url.Contains('?', StringComparison.Ordinal) ? "&" : "?") + "format=json");
+        try
+        {
+            using var response = await _client.GetAsync(uri, cancellationToken);
+            if (!response.IsSuccessStatusCode)
+            {
+                throw NoStatus(uri, $"is answered with {(int)response.StatusCode}. Map the status with MapFastCgiStatus(); outside Development, "
+                    + "add RequireAuthorization() or AllowAnonymous().");
+            }
+
+            if (response.Content.Headers.ContentType?.MediaType is var type && type is not "application/json")
+                throw NoStatus(uri, $"is {type ?? "a response without a type"}, not the status of FastCgi.AspNetCore. {SetPath}");
+
+            var text = await response.Content.ReadAsStringAsync(cancellationToken);
+            return (text, Parse(text) ?? throw NoStatus(uri, $"is JSON, but not the status of FastCgi.AspNetCore. {SetPath}"));
+        }
+        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
+        {
+            throw new ToolException(ExitCode.Failure, $"{target}: no response in time.");
+        }
+        catch (HttpRequestException exception)
+        {
+            var code = exception.InnerException is SocketException ? ExitCode.CannotRun : ExitCode.Failure;
+            throw new ToolException(code, $"{target}: {(exception.InnerException ?? exception).Message}");
+        }
     }
+
+    public void Dispose() => _client.Dispose();
+
+    /// <returns><see langword="null"/> if something is missing or null.</returns>
+    private static StatusSnapshot? Parse(string text)
+    {
+        try
+        {
+            var status = JsonSerializer.Deserialize(text, s_json.StatusSnapshot);
+            IEnumerable<object?>[] lists = status is null
+                ? [[null]]
+                : [status.Limits, status.Recommendations, status.Errors, status.FrontEnds, status.OpenConnections, status.ActiveRequests];
+            return lists.Any(static list => list.Contains(null)) ? null : status;
+        }
+        catch (JsonException)
+        {
+            return null;
+        }
+    }
+
+    private ToolException NoStatus(Uri uri, string why) => new(ExitCode.Failure, $"{uri.AbsolutePath} of {target} {why}");
 }

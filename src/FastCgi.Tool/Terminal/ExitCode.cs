@@ -23,6 +23,6 @@ internal sealed class ToolException(int code, string message) : Exception(messag
 {
     public int Code { get; } = code;
 
-    public static ToolException NoConnection(object address, Exception exception) => new(ExitCode.CannotRun,
-        $"No connection to {address}: {exception.Message}");
+    public static ToolException NoConnection(object address, Exception exception)
+        => new(ExitCode.CannotRun, $"No connection to {address}: {exception.Message}");
 }

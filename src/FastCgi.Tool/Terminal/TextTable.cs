@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace FastCgi.Tool.Terminal;
 
 /// <summary>Rows in columns as wide as their texts; the last one is wrapped where the terminal ends.</summary>

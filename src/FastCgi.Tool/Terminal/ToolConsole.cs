@@ -1,4 +1,4 @@
-using System.Text.Json;
+using System.Text.Json.Serialization;
 using System.Text.Json.Serialization.Metadata;
 
 namespace FastCgi.Tool.Terminal;
@@ -23,10 +23,6 @@ internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream bo
 
     /// <summary>How many lines the terminal has.</summary>
     public int Height => IsTerminal && Console.WindowHeight > 0 ? Console.WindowHeight : int.MaxValue;
-
-    /// <summary>Whether colours are seen and wanted (https://no-color.org).</summary>
-    public bool UsesColour { get; } = ReferenceEquals(output, Console.Out) && !Console.IsOutputRedirected
-        && string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR"));
 
     public string Bold(string text) => Colour(text, 1);
 
@@ -57,5 +53,36 @@ internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream bo
         return code;
     }
 
-    private string Colour(string text, int code) => UsesColour ? $"\e[{code}m{text}\e[0m" : text;
+    /// <summary>Colours are for terminals, and for those who want them (https://no-color.org).</summary>
+    private string Colour(string text, int code)
+        => IsTerminal && string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR")) ? $"\e[{code}m{text}\e[0m" : text;
 }
+
+/// <summary>
+/// Texts of others, for a terminal: what an application, a client or a file says must not move the cursor, colour, or write the title of the window.
+/// </summary>
+internal static class PlainText
+{
+    /// <summary>Several lines: control codes but line ends and tabs become question marks.</summary>
+    public static string Lines(string text)
+        => string.Concat(text.ReplaceLineEndings("\n").Select(static letter => char.IsControl(letter) && letter is not ('\n' or '\t') ? '?' : letter));
+
+    /// <summary>One line: all control codes become spaces.</summary>
+    public static string Line(string text) => string.Concat(text.Select(static letter => char.IsControl(letter) ? ' ' : letter));
+}
+
+/// <summary>What <c>--json</c> writes.</summary>
+[JsonSourceGenerationOptions(PropertyNamingPolicy = JsonKnownNamingPolicy.CamelCase, DefaultIgnoreCondition = JsonIgnoreCondition.WhenWritingNull)]
+[JsonSerializable(typeof(ErrorDocument))]
+[JsonSerializable(typeof(Commands.Request.RequestDocument))]
+[JsonSerializable(typeof(Commands.Request.RepeatDocument))]
+[JsonSerializable(typeof(Commands.Check.CheckDocument))]
+[JsonSerializable(typeof(Commands.Configuration.ConfigDocument))]
+[JsonSerializable(typeof(Commands.Doctor.DoctorDocument))]
+[JsonSerializable(typeof(Commands.Proxy.ProxiedRequest))]
+[JsonSerializable(typeof(Commands.Proxy.RecordingLine))]
+[JsonSerializable(typeof(JsonElement))]
+internal sealed partial class ToolJson : JsonSerializerContext;
+
+/// <summary>Why there is no result.</summary>
+internal sealed record ErrorDocument(string Error);

@@ -1,7 +1,4 @@
 using System.Buffers;
-using FastCgi.AspNetCore.Protocol;
-using FastCgi.Client;
-using FastCgi.Client.Cgi;
 
 namespace FastCgi.Tool.Commands.Check;
 
@@ -9,7 +6,6 @@ namespace FastCgi.Tool.Commands.Check;
 internal sealed class CheckAnswer
 {
     private readonly ArrayBufferWriter<byte> _output = new();
-    private HeaderBlock? _head;
     private byte[] _body = [];
 
     /// <summary>Whether the connection was closed before END_REQUEST.</summary>
@@ -31,20 +27,23 @@ internal sealed class CheckAnswer
 
     public int Status => Head?.StatusCode ?? 0;
 
-    public HeaderBlock? Head => _head ??= ParseHead();
+    public HeaderBlock? Head => field ??= ParseHead();
 
     public byte[] Body => Head is null ? [] : _body;
 
     /// <summary>Whether it is a whole answer of CGI, whatever its status.</summary>
     public bool IsWhole => End is { ProtocolStatus: 0 } && Head is not null;
 
+    public bool IsRefused(FastCgiProtocolStatus status) => End is { } end && end.ProtocolStatus == (int)status;
+
     /// <summary>How it looks, for the table.</summary>
     public string Describe()
     {
+        var isBegun = _output.WrittenCount > 0;
         if (IsSilent)
-            return _output.WrittenCount > 0 ? "the answer does not end" : "no answer";
+            return isBegun ? "the answer does not end" : "no answer";
         if (IsClosed)
-            return _output.WrittenCount > 0 ? "closed in the answer" : "closed without an answer";
+            return isBegun ? "closed in the answer" : "closed without an answer";
         if (End is not { } end)
             return "not FastCGI: " + string.Join(", ", Flaws);
         if (end.ProtocolStatus != 0)
@@ -55,19 +54,20 @@ internal sealed class CheckAnswer
     /// <returns>Whether it has ended.</returns>
     public bool Take(CheckRecord record, List<string> flaws)
     {
+        var isEmpty = record.Content.Length == 0;
         switch (record.Type)
         {
             case RecordType.Stdout:
                 if (IsOutputEnded)
                     flaws.Add("a STDOUT after the end of STDOUT");
-                IsOutputEnded |= record.Content.Length == 0;
+                IsOutputEnded |= isEmpty;
                 _output.Write(record.Content);
                 return false;
             case RecordType.Stderr:
                 HasError = true;
                 if (IsErrorEnded)
                     flaws.Add("a STDERR after the end of STDERR");
-                IsErrorEnded |= record.Content.Length == 0;
+                IsErrorEnded |= isEmpty;
                 return false;
             case RecordType.EndRequest when record.Content.Length == ProtocolConstants.FixedBodyLength:
                 End = (record.AppStatus, record.ProtocolStatus);
@@ -85,15 +85,13 @@ internal sealed class CheckAnswer
     {
         var output = _output.WrittenSpan;
         var from = 0;
-        var end = HeaderBlock.FindEnd(output, ref from);
-        if (end < 0)
+        if (HeaderBlock.FindEnd(output, ref from) is not (>= 0 and var end))
             return null;
 
         try
         {
-            var head = HeaderBlock.Parse(output[..end]);
             _body = output[end..].ToArray();
-            return head;
+            return HeaderBlock.Parse(output[..end]);
         }
         catch (FastCgiProtocolException)
         {

@@ -4,8 +4,8 @@ namespace FastCgi.Tool.Commands.Check;
 /// <param name="Id">A short name, for <c>--only</c>.</param>
 /// <param name="Statement">What should be, in the words of the specification as far as they say it.</param>
 /// <param name="Source">The section of the specification.</param>
-/// <param name="RunAsync">Finds out.</param>
-internal sealed record CheckCase(string Id, string Statement, string Source, Func<CheckContext, Task<CheckResult>> RunAsync);
+/// <param name="RunAsync">Finds out, and returns details of a pass. Any other verdict is a <see cref="CheckException"/>.</param>
+internal sealed record CheckCase(string Id, string Statement, string Source, Func<CheckContext, Task<string>> RunAsync);
 
 /// <summary>What was found.</summary>
 internal enum CheckVerdict
@@ -23,14 +23,14 @@ internal enum CheckVerdict
     Skipped,
 }
 
-/// <summary>What was found, and how it looked.</summary>
-internal sealed record CheckResult(CheckVerdict Verdict, string Detail)
+/// <summary>Ends a check with another verdict than a pass.</summary>
+internal sealed class CheckException(CheckVerdict verdict, string detail) : Exception(detail)
 {
-    public static CheckResult Pass(string detail = "") => new(CheckVerdict.Pass, detail);
+    public CheckVerdict Verdict { get; } = verdict;
 
-    public static CheckResult Fail(string detail) => new(CheckVerdict.Fail, detail);
+    public static CheckException Fail(string detail) => new(CheckVerdict.Fail, detail);
 
-    public static CheckResult Choice(string detail) => new(CheckVerdict.Choice, detail);
+    public static CheckException Choice(string detail) => new(CheckVerdict.Choice, detail);
 
-    public static CheckResult Skipped(string detail) => new(CheckVerdict.Skipped, detail);
+    public static CheckException Skipped(string detail) => new(CheckVerdict.Skipped, detail);
 }

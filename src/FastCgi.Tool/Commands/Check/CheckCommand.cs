@@ -1,54 +1,125 @@
-using System.CommandLine;
-using FastCgi.Client;
-using FastCgi.Tool.Terminal;
-
 namespace FastCgi.Tool.Commands.Check;
 
 /// <summary><c>fastcgi check</c>: the specification, statement by statement.</summary>
-internal static class CheckCommand
+internal sealed class CheckCommand : ToolCommand
 {
-    private const string Description = "Checks a server against the FastCGI specification, statement by statement.";
+    private const int Width = 150;
 
-    private const string Details =
-        """
-        Each check tests a statement of the FastCGI specification 1.0 or of RFC 3875, with its section. 'choice': the specification leaves it to
-        the server. The application needs a page that accepts about a hundred GETs, one at a time, and a few POSTs; its status does not matter.
-        --hostile adds input that no web server sends: do not use it on a server that others need.
+    // So that a server that others use does not feel it.
+    private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(20);
 
-        Examples:
-          fastcgi check 127.0.0.1:9000
-          fastcgi check /run/php/php-fpm.sock -p SCRIPT_FILENAME=/var/www/index.php --hostile
-          fastcgi check /run/app.sock --only abort-begun --only get-values --json
+    public CheckCommand(ToolConsole console)
+        : base(console, "check", "Checks a server against the FastCGI specification, statement by statement.",
+            """
+            Each check tests a statement of the FastCGI specification 1.0 or of RFC 3875, with its section. 'choice': the specification leaves it to
+            the server. The application needs a page that accepts about a hundred GETs, one at a time, and a few POSTs; its status does not matter.
+            --hostile adds input that no web server sends: do not use it on a server that others need.
 
-        Exit codes: 0 nothing fails, 1 something fails, 2 usage, 3 no connection.
-        """;
+            Examples:
+              fastcgi check 127.0.0.1:9000
+              fastcgi check /run/php/php-fpm.sock -p SCRIPT_FILENAME=/var/www/index.php --hostile
+              fastcgi check /run/app.sock --only abort-begun --only get-values --json
 
-    public static Command Create(ToolConsole console)
+            Exit codes: 0 nothing fails, 1 something fails, 2 usage, 3 no connection.
+            """)
     {
-        var address = CommonOptions.Address();
-        var path = new Option<string>("--path")
+        AddAddress();
+        AddPath();
+        AddParameters();
+        AddFlag("--hostile", "Send malformed and hostile input too");
+        AddTexts("--only", "NAME", "Only this check; repeatable", static text => All.Any(check => check.Id == text)
+            ? null : $"There is no check '{text}'. They are {string.Join(", ", All.Select(static check => check.Id))}.");
+        AddTimeoutAndJson("How long to wait for a reaction", 5);
+    }
+
+    public static IReadOnlyList<CheckCase> Polite { get; } =
+        [.. RecordChecks.All, .. RecordChecks.Params, .. ManagementChecks.All, .. ConnectionChecks.All, .. RequestChecks.All, .. ConnectionChecks.Shared];
+
+    public static IReadOnlyList<CheckCase> All { get; } = [.. Polite, .. HostileChecks.All];
+
+    protected override async Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
+    {
+        var context = new CheckContext(arguments.GetAddress(), arguments.GetText("--path")!, arguments.GetParameters(), arguments.GetTimeout());
+        var only = arguments.GetValue<string[]>("--only") ?? [];
+        var chosen = only.Length > 0 ? All.Where(check => only.Contains(check.Id)) : arguments.Has("--hostile") ? All : Polite;
+        try
         {
-            Description = "Path and query of the page to request",
-            DefaultValueFactory = static _ => "/",
-            HelpName = "PATH"
-        };
-        var parameters = CommonOptions.Parameters();
-        var hostile = new Option<bool>("--hostile") { Description = "Send malformed and hostile input too" };
-        var only = new Option<string[]>("--only") { Description = "Only this check; repeatable", HelpName = "NAME", Arity = ArgumentArity.ZeroOrMore };
-        only.Validators.Add(static result =>
+            var plain = await context.AskAsync(context.CreateGet(keepsConnection: false));
+            if (!plain.IsWhole)
+                throw new ToolException(ExitCode.Failure, $"Nothing can be checked: a plain GET of {context.Path} has no response ({plain.Describe()}).");
+
+            context.Status = plain.Status;
+            var results = new List<CheckedStatement>();
+            foreach (var check in chosen)
+            {
+                var (verdict, detail) = await RunAsync(check, context);
+                results.Add(new CheckedStatement(check.Id, verdict.ToString().ToLowerInvariant(), check.Statement, check.Source, detail));
+                await Task.Delay(s_pause, cancellationToken);
+            }
+
+            return Report(arguments, context, results);
+        }
+        catch (SocketException exception)
         {
-            foreach (var token in result.Tokens.Where(static token => CheckRun.All.All(check => check.Id != token.Value)))
-                result.AddError($"There is no check '{token.Value}'. They are {string.Join(", ", CheckRun.All.Select(static check => check.Id))}.");
-        });
-        var timeout = CommonOptions.Timeout("How long to wait for a reaction", 5);
-        var json = CommonOptions.Json();
-        var command = new DescribedCommand("check", Description, Details) { address, path, parameters, hostile, only, timeout, json };
-        command.SetAction((result, cancellationToken) => new CheckRun(console, new CheckSettings(
-            result.GetValue(address)!, result.GetValue(path)!, result.GetValue(parameters) ?? [], result.GetValue(hostile), result.GetValue(only) ?? [],
-            result.GetValue(timeout), result.GetValue(json))).RunAsync(cancellationToken));
-        return command;
+            throw ToolException.NoConnection(arguments.GetAddress(), exception);
+        }
+    }
+
+    private static async Task<(CheckVerdict Verdict, string Detail)> RunAsync(CheckCase check, CheckContext context)
+    {
+        try
+        {
+            context.StartClock();
+            return (CheckVerdict.Pass, await check.RunAsync(context));
+        }
+        catch (CheckException exception)
+        {
+            return (exception.Verdict, exception.Message);
+        }
+        catch (TimeoutException)
+        {
+            return (CheckVerdict.Fail, context.IsOverdue ? Invariant($"no verdict within {context.Patience.TotalSeconds} s") : "no answer");
+        }
+        catch (InvalidDataException exception)
+        {
+            return (CheckVerdict.Fail, exception.Message);
+        }
+        catch (SocketException exception)
+        {
+            return (CheckVerdict.Fail, $"no connection: {exception.Message}");
+        }
+    }
+
+    private int Report(ParseResult arguments, CheckContext context, List<CheckedStatement> results)
+    {
+        var (passed, failed, chosen, skipped) = (Count("pass"), Count("fail"), Count("choice"), Count("skipped"));
+        if (arguments.IsJson())
+        {
+            var document = new CheckDocument($"{arguments.GetAddress()}", context.Status, passed, failed, chosen, skipped, results);
+            Terminal.WriteJson(document, ToolJson.Default.CheckDocument);
+        }
+        else
+        {
+            var table = new TextTable("result", "check", "statement, source, and result");
+            foreach (var result in results)
+            {
+                var detail = result.Detail.Length > 0 ? $" -- {result.Detail}" : "";
+                Func<string, string> colour = result.Result switch { "pass" => Terminal.Green, "fail" => Terminal.Red, _ => Terminal.Yellow };
+                table.Add([result.Result, result.Id, $"{result.Statement} [{result.Source}]{detail}"], colour);
+            }
+
+            table.Write(Terminal.Out, Width);
+            Terminal.Out.WriteLine($"\n{arguments.GetAddress()}: {passed} passed, {failed} failed, {chosen} choices, {skipped} skipped");
+        }
+
+        return failed == 0 ? ExitCode.Ok : ExitCode.Failure;
+
+        int Count(string verdict) => results.Count(result => result.Result == verdict);
     }
 }
 
-/// <summary>What the command line of <c>check</c> says.</summary>
-internal sealed record CheckSettings(FastCgiAddress Address, string Path, string[] Parameters, bool IsHostile, string[] Only, TimeSpan Timeout, bool IsJson);
+/// <summary>What <c>check --json</c> writes.</summary>
+internal sealed record CheckDocument(string Address, int Status, int Passed, int Failed, int Choices, int Skipped, IReadOnlyList<CheckedStatement> Results);
+
+/// <summary>One statement, and what was found.</summary>
+internal sealed record CheckedStatement(string Id, string Result, string Statement, string Source, string Detail);

@@ -1,25 +1,36 @@
-using FastCgi.AspNetCore.Protocol;
-using FastCgi.Client;
+using static FastCgi.Tool.Commands.Check.CheckRecords;
 
 namespace FastCgi.Tool.Commands.Check;
 
 /// <summary>The server that is checked, and what is known of it so far.</summary>
-internal sealed class CheckContext(FastCgiAddress address, string path, IReadOnlyList<(string Name, string Value)> more, TimeSpan timeout)
+internal sealed class CheckContext(FastCgiAddress address, string path, (string Name, string Value)[] more, TimeSpan timeout)
 {
-    public TimeSpan Timeout { get; } = timeout;
+    private long _start = Stopwatch.GetTimestamp();
+
+    public string Path => path;
 
     /// <summary>How long to wait for what should not come.</summary>
     public TimeSpan Quiet { get; } = timeout < TimeSpan.FromSeconds(1) ? timeout : TimeSpan.FromSeconds(1);
 
+    /// <summary>How long one check may take.</summary>
+    public TimeSpan Patience { get; } = 3 * timeout;
+
+    public bool IsOverdue => Stopwatch.GetElapsedTime(_start) >= Patience;
+
     /// <summary>The status of a plain GET.</summary>
     public int Status { get; set; }
 
-    public async Task<CheckPeer> ConnectAsync() => await CheckPeer.ConnectAsync(address, Timeout);
+    /// <summary>Whether the server was found to serve one connection at a time: others wait for those that are open.</summary>
+    public bool IsSerial { get; set; }
+
+    /// <summary>Starts the clock of a check.</summary>
+    public void StartClock() => _start = Stopwatch.GetTimestamp();
+
+    public async Task<CheckPeer> ConnectAsync() => await CheckPeer.ConnectAsync(address, () => Min(timeout, Patience - Stopwatch.GetElapsedTime(_start)));
+
+    private static TimeSpan Min(TimeSpan first, TimeSpan second) => second <= TimeSpan.Zero ? TimeSpan.Zero : first < second ? first : second;
 
     /// <summary>The parameters of a request, as nginx sends them.</summary>
-    public byte[] CreateParams(string method = "GET", int? length = null,
-        params (string Name, string Value)[] extra) => CheckRecords.Pairs(GetParams(method, length, extra));
-
     public IEnumerable<(string Name, string Value)> GetParams(string method = "GET", int? length = null, params (string Name, string Value)[] extra)
     {
         var question = path.IndexOf('?', StringComparison.Ordinal);
@@ -27,29 +38,27 @@ internal sealed class CheckContext(FastCgiAddress address, string path, IReadOnl
         (string Name, string Value)[] made =
         [
             ("QUERY_STRING", question < 0 ? "" : path[(question + 1)..]), ("REQUEST_METHOD", method),
-                ("CONTENT_TYPE", length is null ? "" : "application/octet-stream"),
-            ("CONTENT_LENGTH", length is null ? "" : $"{length}"), ("SCRIPT_NAME", plain), ("REQUEST_URI", path), ("DOCUMENT_URI", plain),
-                ("SERVER_PROTOCOL", "HTTP/1.1"),
-            ("REQUEST_SCHEME", "http"), ("GATEWAY_INTERFACE", "CGI/1.1"), ("SERVER_SOFTWARE", "fastcgi-check"), ("REMOTE_ADDR", "127.0.0.1"),
-                ("REMOTE_PORT", "0"),
-            ("SERVER_ADDR", "127.0.0.1"), ("SERVER_PORT", "80"), ("SERVER_NAME", "localhost"), ("HTTP_HOST", "localhost"), ("HTTP_USER_AGENT", "fastcgi-check"),
+            ("CONTENT_TYPE", length is null ? "" : "application/octet-stream"), ("CONTENT_LENGTH", $"{length}"), ("SCRIPT_NAME", plain),
+            ("REQUEST_URI", path), ("DOCUMENT_URI", plain), ("SERVER_PROTOCOL", "HTTP/1.1"), ("REQUEST_SCHEME", "http"), ("GATEWAY_INTERFACE", "CGI/1.1"),
+            ("SERVER_SOFTWARE", "fastcgi-check"), ("REMOTE_ADDR", "127.0.0.1"), ("REMOTE_PORT", "0"), ("SERVER_ADDR", "127.0.0.1"),
+            ("SERVER_PORT", "80"), ("SERVER_NAME", "localhost"), ("HTTP_HOST", "localhost"), ("HTTP_USER_AGENT", "fastcgi-check"),
         ];
         return made.Where(pair => !more.Any(own => own.Name == pair.Name)).Concat(more).Concat(extra);
     }
 
+    public byte[] CreateParams(string method = "GET", int? length = null, params (string Name, string Value)[] extra)
+        => Pairs(GetParams(method, length, extra));
+
     /// <summary>A whole GET.</summary>
-    public byte[] CreateGet(int id = 1, bool keepsConnection = true, params (string Name, string Value)[] extra) =>
-    [
-        .. CheckRecords.Begin(id, keepsConnection), .. CheckRecords.Stream(RecordType.Params, id, CreateParams(extra: extra)),
-            .. CheckRecords.Record(RecordType.Stdin, id),
-    ];
+    public byte[] CreateGet(int id = 1, bool keepsConnection = true, params (string Name, string Value)[] extra)
+        => [.. Begin(id, keepsConnection), .. Stream(RecordType.Params, id, CreateParams(extra: extra)), .. Record(RecordType.Stdin, id)];
+
+    /// <summary>A whole request with these parameters.</summary>
+    public static byte[] CreateRequest(byte[] parameters, ReadOnlySpan<byte> body = default)
+        => [.. Begin(), .. Stream(RecordType.Params, 1, parameters), .. Stream(RecordType.Stdin, 1, body)];
 
     /// <summary>A whole POST.</summary>
-    public byte[] CreatePost(int length, int id = 1, bool keepsConnection = true, int? told = null) =>
-    [
-        .. CheckRecords.Begin(id, keepsConnection), .. CheckRecords.Stream(RecordType.Params, id, CreateParams("POST", told ?? length)),
-        .. CheckRecords.Stream(RecordType.Stdin, id, new byte[length]),
-    ];
+    public byte[] CreatePost(int length, int? told = null) => CreateRequest(CreateParams("POST", told ?? length), new byte[length]);
 
     /// <summary>Sends on a connection of its own and reads the answer.</summary>
     public async Task<CheckAnswer> AskAsync(byte[] bytes, int id = 1)
@@ -60,29 +69,37 @@ internal sealed class CheckContext(FastCgiAddress address, string path, IReadOnl
     }
 
     /// <summary>Sends, and expects what a plain GET gets.</summary>
-    public async Task<CheckResult> ExpectSameAsync(byte[] bytes, int id = 1) => Judge(await AskAsync(bytes, id));
+    public async Task<string> ExpectSameAsync(byte[] bytes, int id = 1) => Require(await AskAsync(bytes, id));
 
-    /// <summary>Whether an answer is like that to a plain GET, and well-formed.</summary>
-    public CheckResult Judge(CheckAnswer answer)
+    /// <summary>Expects that the next request on a connection is answered as ever.</summary>
+    public async Task<string> ExpectNextAsync(CheckPeer peer, int id = 1)
+    {
+        await peer.SendAsync(CreateGet(id));
+        return Require(await peer.ReadAnswerAsync(id));
+    }
+
+    /// <summary>Expects the answer to a plain GET, well-formed.</summary>
+    public string Require(CheckAnswer answer) => FindFault(answer) is { } fault ? throw CheckException.Fail(fault) : "";
+
+    /// <returns>What is wrong with an answer; <see langword="null"/> for nothing.</returns>
+    public string? FindFault(CheckAnswer answer)
     {
         if (answer.Flaws.Length > 0)
-            return CheckResult.Fail(string.Join(", ", answer.Flaws.Distinct()));
+            return string.Join(", ", answer.Flaws.Distinct());
         if (!answer.IsWhole)
-            return CheckResult.Fail(answer.Describe());
-        return answer.Status == Status ? CheckResult.Pass() : CheckResult.Fail($"status {answer.Status}, where a plain GET has {Status}");
+            return answer.Describe();
+        return answer.Status == Status ? null : $"status {answer.Status}, where a plain GET has {Status}";
     }
 
     /// <summary>Whether a plain GET on a new connection is still answered.</summary>
     public async Task<bool> IsAliveAsync() => (await AskAsync(CreateGet(keepsConnection: false))).IsWhole;
 
-    /// <summary>Whether the next request on a connection is answered as ever.</summary>
-    public async Task<CheckResult> ExpectNextAsync(CheckPeer peer, int id = 1)
-    {
-        await peer.SendAsync(CreateGet(id));
-        return Judge(await peer.ReadAnswerAsync(id));
-    }
+    /// <summary>Expects that the server lives on.</summary>
+    /// <param name="what">What it did before.</param>
+    public async Task<string> SurviveAsync(string what = "")
+        => await IsAliveAsync() ? what : throw CheckException.Fail(what.Length > 0 ? $"{what}; and then a plain GET is not answered"
+            : "a plain GET is not answered any more");
 
     /// <summary>For what the server may choose: it must live on.</summary>
-    public async Task<CheckResult> ChooseAsync(string what)
-        => await IsAliveAsync() ? CheckResult.Choice(what) : CheckResult.Fail($"{what}; and then a plain GET is not answered");
+    public async Task<CheckException> ChooseAsync(string what) => CheckException.Choice(await SurviveAsync(what));
 }

@@ -1,44 +1,35 @@
 using System.Buffers.Binary;
-using System.Net.Sockets;
-using FastCgi.AspNetCore.Protocol;
-using FastCgi.Client;
 
 namespace FastCgi.Tool.Commands.Check;
 
 /// <summary>A connection on which anything can be sent, and on which each record is looked at.</summary>
-internal sealed class CheckPeer(Socket socket, TimeSpan timeout) : IDisposable
+internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDisposable
 {
     /// <summary>What was wrong with the form of records so far.</summary>
     public List<string> Flaws { get; } = [];
 
-    public static async Task<CheckPeer> ConnectAsync(FastCgiAddress address, TimeSpan timeout)
+    /// <param name="address">Where to connect.</param>
+    /// <param name="patience">How long an operation may take now.</param>
+    public static async Task<CheckPeer> ConnectAsync(FastCgiAddress address, Func<TimeSpan> patience)
     {
-        var socket = address.EndPoint is UnixDomainSocketEndPoint
-            ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
-            : new Socket(SocketType.Stream, ProtocolType.Tcp) { NoDelay = true };
+        var socket = address.CreateSocket();
         try
         {
-            using var cancellation = new CancellationTokenSource(timeout);
+            using var cancellation = new CancellationTokenSource(patience());
             await socket.ConnectAsync(address.EndPoint, cancellation.Token);
-            return new CheckPeer(socket, timeout);
+            return new CheckPeer(socket, patience);
         }
-        catch (OperationCanceledException)
+        catch (Exception exception)
         {
             socket.Dispose();
-            throw new SocketException((int)SocketError.TimedOut);
-        }
-        catch
-        {
-            socket.Dispose();
-            throw;
+            throw exception is OperationCanceledException ? new SocketException((int)SocketError.TimedOut) : exception;
         }
     }
 
     /// <summary>Sends. A server that has closed is found when its answer is read.</summary>
-    /// <returns>Whether all of it was taken.</returns>
-    public async Task<bool> SendAsync(params byte[][] parts)
+    public async Task SendAsync(params byte[][] parts)
     {
-        using var cancellation = new CancellationTokenSource(timeout);
+        using var cancellation = new CancellationTokenSource(patience());
         try
         {
             foreach (var part in parts)
@@ -46,20 +37,11 @@ internal sealed class CheckPeer(Socket socket, TimeSpan timeout) : IDisposable
                 for (var rest = part.AsMemory(); !rest.IsEmpty;)
                     rest = rest[await socket.SendAsync(rest, cancellation.Token)..];
             }
-
-            return true;
         }
         catch (Exception exception) when (exception is SocketException or OperationCanceledException)
         {
-            return false;
+            // Not all of it was taken.
         }
-    }
-
-    /// <summary>Sends each byte by itself.</summary>
-    public async Task SendSlowlyAsync(byte[] bytes)
-    {
-        foreach (var value in bytes)
-            await SendAsync([value]);
     }
 
     public void HalfClose() => socket.Shutdown(SocketShutdown.Send);
@@ -74,9 +56,10 @@ internal sealed class CheckPeer(Socket socket, TimeSpan timeout) : IDisposable
     /// <summary>Reads a record.</summary>
     /// <returns><see langword="null"/> if the server has closed.</returns>
     /// <exception cref="TimeoutException">Nothing comes.</exception>
-    public async Task<CheckRecord?> ReadRecordAsync(TimeSpan? patience = null)
+    /// <exception cref="InvalidDataException">It is no record.</exception>
+    public async Task<CheckRecord?> ReadRecordAsync(TimeSpan? most = null)
     {
-        using var cancellation = new CancellationTokenSource(patience ?? timeout);
+        using var cancellation = new CancellationTokenSource(most < patience() ? most.Value : patience());
         try
         {
             if (await ReadAsync(ProtocolConstants.HeaderLength, cancellation.Token) is not { } bytes)
@@ -138,11 +121,11 @@ internal sealed class CheckPeer(Socket socket, TimeSpan timeout) : IDisposable
 
     /// <summary>Whether the server closes the connection, and says nothing more.</summary>
     /// <returns><see langword="null"/> if it does neither.</returns>
-    public async Task<bool?> IsClosedAsync(TimeSpan? patience = null)
+    public async Task<bool?> IsClosedAsync(TimeSpan? most = null)
     {
         try
         {
-            return await ReadRecordAsync(patience) is null;
+            return await ReadRecordAsync(most) is null;
         }
         catch (TimeoutException)
         {
@@ -188,7 +171,7 @@ internal sealed record CheckRecord(RecordType Type, int Id, byte[] Content)
         var values = new Dictionary<string, string>(StringComparer.Ordinal);
         var pairs = new NameValuePairReader(Content);
         while (pairs.TryRead(out var name, out var value))
-            values[System.Text.Encoding.UTF8.GetString(name)] = System.Text.Encoding.UTF8.GetString(value);
+            values[Encoding.UTF8.GetString(name)] = Encoding.UTF8.GetString(value);
         return pairs.IsMalformed ? null : values;
     }
 

@@ -1,13 +1,8 @@
-using System.Text;
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.Tool.Commands.Check;
 
 /// <summary>Bytes to send, well-formed and otherwise.</summary>
 internal static class CheckRecords
 {
-    public const int MaxContent = ProtocolConstants.MaxContentLength;
-
     public static byte[] Record(RecordType type, int id, ReadOnlySpan<byte> content = default, int padding = 0,
         byte version = ProtocolConstants.Version, byte reserved = 0)
     {
@@ -24,13 +19,7 @@ internal static class CheckRecords
         => Record(RecordType.BeginRequest, id, [(byte)(role >> 8), (byte)role, (byte)((keepsConnection ? 1 : 0) | otherFlags), reserved, reserved,
             reserved, reserved, reserved]);
 
-    public static byte[] Pairs(IEnumerable<(string Name, string Value)> pairs)
-    {
-        var bytes = new List<byte>();
-        foreach (var (name, value) in pairs)
-            bytes.AddRange(Pair(name, value));
-        return [.. bytes];
-    }
+    public static byte[] Pairs(IEnumerable<(string Name, string Value)> pairs) => [.. pairs.SelectMany(static pair => Pair(pair.Name, pair.Value))];
 
     public static byte[] Pair(string name, string value)
     {
@@ -45,7 +34,7 @@ internal static class CheckRecords
         => [0x80, 0, 0, (byte)name.Length, 0x80, 0, 0, (byte)value.Length, .. Encoding.UTF8.GetBytes(name), .. Encoding.UTF8.GetBytes(value)];
 
     /// <summary>A whole stream, in records of a size, with its end.</summary>
-    public static byte[] Stream(RecordType type, int id, ReadOnlySpan<byte> content, int size = MaxContent, int padding = 0)
+    public static byte[] Stream(RecordType type, int id, ReadOnlySpan<byte> content, int size = ProtocolConstants.MaxContentLength, int padding = 0)
     {
         var stream = new List<byte>();
         for (; !content.IsEmpty; content = content[Math.Min(size, content.Length)..])

@@ -1,9 +1,8 @@
-using FastCgi.AspNetCore.Protocol;
 using static FastCgi.Tool.Commands.Check.CheckRecords;
 
 namespace FastCgi.Tool.Commands.Check;
 
-/// <summary>Connections: kept, closed, half-closed, several (sections 3.5 and 5.1).</summary>
+/// <summary>Connections: kept, closed, half-closed, several (sections 3.5 and 5.1), and shared (sections 3.3, 4.1 and 5.5).</summary>
 internal static class ConnectionChecks
 {
     public static IEnumerable<CheckCase> All =>
@@ -16,64 +15,63 @@ internal static class ConnectionChecks
         new("half-close", "Whether a client that has shut down its sending side gets its answer is open", "3.5", HalfCloseAsync),
     ];
 
-    private static async Task<CheckResult> CloseAsync(CheckContext context)
+    public static IEnumerable<CheckCase> Shared =>
+    [
+        new("told-truth", "FCGI_MPXS_CONNS is the truth: 1 serves two requests of a connection at the same time, 0 refuses the second with CANT_MPX_CONN",
+            "4.1", TruthAsync),
+        new("interleaved", "Requests of one connection are independent: their records may come in turn", "3.3", InterleavedAsync),
+        new("abort-one", "ABORT_REQUEST ends its own request and no other", "5.4", AbortOneAsync),
+    ];
+
+    private static async Task<string> CloseAsync(CheckContext context)
     {
         using var peer = await context.ConnectAsync();
         await peer.SendAsync(context.CreateGet(keepsConnection: false));
-        var result = context.Judge(await peer.ReadAnswerAsync());
-        if (result.Verdict != CheckVerdict.Pass)
-            return result;
-
+        context.Require(await peer.ReadAnswerAsync());
         return await peer.IsClosedAsync() switch
         {
-            true => CheckResult.Pass(),
-            null => CheckResult.Fail("the connection stays open"),
-            false => CheckResult.Fail("something follows END_REQUEST"),
+            true => "",
+            null => throw CheckException.Fail("the connection stays open"),
+            false => throw CheckException.Fail("something follows END_REQUEST"),
         };
     }
 
-    private static async Task<CheckResult> KeepAsync(CheckContext context)
+    private static async Task<string> KeepAsync(CheckContext context)
     {
         using var peer = await context.ConnectAsync();
-        var result = await context.ExpectNextAsync(peer);
-        if (result.Verdict != CheckVerdict.Pass)
-            return result;
-
+        await context.ExpectNextAsync(peer);
         return await peer.IsClosedAsync(context.Quiet) switch
         {
             null => await context.ExpectNextAsync(peer),
-            true => CheckResult.Fail("the connection is closed"),
-            false => CheckResult.Fail("something follows END_REQUEST"),
+            true => throw CheckException.Fail("the connection is closed"),
+            false => throw CheckException.Fail("something follows END_REQUEST"),
         };
     }
 
-    private static async Task<CheckResult> OtherFlagsAsync(CheckContext context)
+    private static async Task<string> OtherFlagsAsync(CheckContext context)
     {
         using var peer = await context.ConnectAsync();
         await peer.SendAsync(Begin(otherFlags: 0xFE), Stream(RecordType.Params, 1, context.CreateParams()), Record(RecordType.Stdin, 1));
-        var result = context.Judge(await peer.ReadAnswerAsync());
-        return result.Verdict == CheckVerdict.Pass ? await context.ExpectNextAsync(peer) : result;
+        context.Require(await peer.ReadAnswerAsync());
+        return await context.ExpectNextAsync(peer);
     }
 
-    private static async Task<CheckResult> TwoConnectionsAsync(CheckContext context)
+    private static async Task<string> TwoConnectionsAsync(CheckContext context)
     {
         using var first = await context.ConnectAsync();
-        var result = await context.ExpectNextAsync(first);
-        if (result.Verdict != CheckVerdict.Pass)
-            return result;
-
-        var second = await context.ExpectSameAsync(context.CreateGet());
-        if (second.Verdict == CheckVerdict.Pass)
-            return second;
+        await context.ExpectNextAsync(first);
+        if (context.FindFault(await context.AskAsync(context.CreateGet())) is not { } fault)
+            return "";
 
         // A server that says so itself may take one at a time.
         first.Dispose();
+        context.IsSerial = true;
         var (values, _) = await ManagementChecks.AskAsync(context, ManagementChecks.MaxConnections);
-        return values?.GetValueOrDefault(ManagementChecks.MaxConnections) == "1"
-            ? CheckResult.Choice("one connection at a time, and FCGI_MAX_CONNS is 1") : second;
+        throw values?.GetValueOrDefault(ManagementChecks.MaxConnections) == "1"
+            ? CheckException.Choice("one connection at a time, and FCGI_MAX_CONNS is 1") : CheckException.Fail(fault);
     }
 
-    private static async Task<CheckResult> ClosedEarlyAsync(CheckContext context)
+    private static async Task<string> ClosedEarlyAsync(CheckContext context)
     {
         var request = context.CreatePost(1000);
         foreach (var length in (int[])[4, 12, 40, request.Length - 500])
@@ -81,18 +79,92 @@ internal static class ConnectionChecks
             using (var peer = await context.ConnectAsync())
                 await peer.SendAsync(request[..length]);
             if (!await context.IsAliveAsync())
-                return CheckResult.Fail($"closed after {length} bytes: a plain GET is not answered any more");
+                throw CheckException.Fail($"closed after {length} bytes: a plain GET is not answered any more");
         }
 
-        return CheckResult.Pass();
+        return "";
     }
 
-    private static async Task<CheckResult> HalfCloseAsync(CheckContext context)
+    private static async Task<string> HalfCloseAsync(CheckContext context)
     {
         using var peer = await context.ConnectAsync();
         await peer.SendAsync(context.CreateGet());
         peer.HalfClose();
         var answer = await peer.ReadAnswerAsync();
-        return await context.ChooseAsync(answer.IsWhole ? "it does" : $"it does not: {answer.Describe()}");
+        throw await context.ChooseAsync(answer.IsWhole ? "it does" : $"it does not: {answer.Describe()}");
     }
+
+    private static async Task<string> TruthAsync(CheckContext context)
+    {
+        var told = await GetToldAsync(context);
+        var announced = $"FCGI_MPXS_CONNS is {told ?? "not announced"}";
+        using var peer = await context.ConnectAsync();
+        await peer.SendAsync(Begin(1), Record(RecordType.Params, 1, context.CreateParams()));
+        await peer.SendAsync(context.CreateGet(2));
+        var (first, second) = (new CheckAnswer(), new CheckAnswer());
+        var both = new Dictionary<int, CheckAnswer> { [1] = first, [2] = second };
+        await peer.ReadAnswersAsync(both, 2);
+        if (first.End is not null)
+            throw CheckException.Fail($"{announced}; the first request is answered before its PARAMS end: {first.Describe()}");
+
+        await peer.SendAsync(Record(RecordType.Params, 1), Record(RecordType.Stdin, 1));
+        await peer.ReadAnswersAsync(both, 1);
+        if (context.FindFault(first) is { } harm)
+            throw CheckException.Fail($"{announced}; the second request gets: {second.Describe()}; the first: {harm}");
+
+        return (told, second.IsWhole, second.IsRefused(FastCgiProtocolStatus.CantMultiplexConnection)) switch
+        {
+            ("1", true, _) => "1, and both are served",
+            ("0", _, true) => "0, and the second is refused",
+            (null, true, _) or (null, _, true) => $"it is not announced; the second gets {second.Describe()}",
+            _ => throw CheckException.Fail($"{announced}, and the second request gets: {second.Describe()}"),
+        };
+    }
+
+    private static async Task<string> InterleavedAsync(CheckContext context)
+    {
+        await RequireMultiplexingAsync(context);
+        using var peer = await context.ConnectAsync();
+        var parameters = context.CreateParams();
+        var half = parameters.Length / 2;
+        int[] ids = [1, 2, 300];
+        Func<int, byte[]>[] steps =
+        [
+            static id => Begin(id),
+            id => Record(RecordType.Params, id, parameters.AsSpan(0, half)),
+            id => Record(RecordType.Params, id, parameters.AsSpan(half)),
+            static id => [.. Record(RecordType.Params, id), .. Record(RecordType.Stdin, id)],
+        ];
+        foreach (var step in steps)
+            await peer.SendAsync([.. ids.Select(step)]);
+
+        var answers = ids.ToDictionary(static id => id, static _ => new CheckAnswer());
+        foreach (var id in ids)
+            await peer.ReadAnswersAsync(answers, id);
+        foreach (var answer in answers.Values)
+            context.Require(answer);
+        return peer.Flaws.Count == 0 ? "" : throw CheckException.Fail(string.Join(", ", peer.Flaws));
+    }
+
+    private static async Task<string> AbortOneAsync(CheckContext context)
+    {
+        await RequireMultiplexingAsync(context);
+        using var peer = await context.ConnectAsync();
+        await peer.SendAsync(Begin(1), Begin(2), Record(RecordType.Params, 1, context.CreateParams()), Record(RecordType.AbortRequest, 2));
+        var aborted = await peer.ReadAnswerAsync(2);
+        if (aborted.End is null)
+            throw CheckException.Fail($"the aborted one: {aborted.Describe()}");
+
+        await peer.SendAsync(Record(RecordType.Params, 1), Record(RecordType.Stdin, 1));
+        return context.Require(await peer.ReadAnswerAsync(1));
+    }
+
+    private static async Task RequireMultiplexingAsync(CheckContext context)
+    {
+        if (await GetToldAsync(context) != "1")
+            throw CheckException.Skipped("the server does not multiplex");
+    }
+
+    private static async Task<string?> GetToldAsync(CheckContext context)
+        => (await ManagementChecks.AskAsync(context, ManagementChecks.Multiplexes)).Values?.GetValueOrDefault(ManagementChecks.Multiplexes);
 }

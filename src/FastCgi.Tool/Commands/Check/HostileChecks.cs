@@ -1,5 +1,4 @@
-using System.Text;
-using FastCgi.AspNetCore.Protocol;
+using static FastCgi.Tool.Commands.Check.CheckContext;
 using static FastCgi.Tool.Commands.Check.CheckRecords;
 
 namespace FastCgi.Tool.Commands.Check;
@@ -13,38 +12,39 @@ internal static class HostileChecks
 
     public static IEnumerable<CheckCase> All =>
     [
-        new("garbage", "Random bytes", Source, context => SurvivesAsync(context, CreateNoise(4_000))),
-        new("http", "An HTTP request on the FastCGI port", Source, context => SurvivesAsync(context, "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"u8.ToArray())),
-        new("tls", "A TLS handshake on the FastCGI port", Source,
-            context => SurvivesAsync(context, [0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3, .. CreateNoise(200)])),
+        Survives("garbage", "Random bytes", static _ => CreateNoise(4_000)),
+        Survives("http", "An HTTP request on the FastCGI port", static _ => "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n"u8.ToArray()),
+        Survives("tls", "A TLS handshake on the FastCGI port", static _ => [0x16, 3, 1, 2, 0, 1, 0, 1, 0xFC, 3, 3, .. CreateNoise(200)]),
         new("params-cut-pair", "PARAMS that end within a pair are not served as if they were whole", "3.4",
             context => NotServedAsync(context, [.. context.CreateParams(), 5, 100, .. "HTTP_"u8])),
         new("params-overflow", "Lengths of 2 GiB each, whose sum wraps 32 bits (CVE-2025-23016)", "3.4",
             context => NotServedAsync(context, [.. context.CreateParams(), 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, .. "abcd"u8])),
-        new("values-overflow", "The same in GET_VALUES", "3.4",
-            context => SurvivesAsync(context, Record(RecordType.GetValues, 0, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, .. "abcd"u8]))),
-        new("params-huge", "PARAMS of 4 MB", Source, context => SurvivesAsync(
-            context, [.. Begin(), .. Stream(RecordType.Params, 1, Pairs(context.GetParams(extra: [("HTTP_X_HUGE", new string('v', 4_000_000))]))),
-                .. Record(RecordType.Stdin, 1)])),
-        new("params-endless", "PARAMS without end, 4 MB of small pairs", Source, context => SurvivesAsync(
-            context, [.. Begin(), .. Stream(RecordType.Params, 1, Pairs(Enumerable.Repeat(("A", "b"), 1_000_000)))[..^8]])),
-        new("begin-twice", "BEGIN_REQUEST for an id that is active", Source,
-            context => SurvivesAsync(context, [.. Begin(), .. Record(RecordType.Params, 1, context.CreateParams()), .. context.CreateGet()])),
-        new("begin-short", "BEGIN_REQUEST of 0 and of 4 bytes", Source,
-            context => SurvivesAsync(context, Record(RecordType.BeginRequest, 1), Record(RecordType.BeginRequest, 1, [0, 1, 1, 0]))),
-        new("begin-many", $"{ManyRequests} requests of one connection that are begun and go no further", Source, context => SurvivesAsync(
-            context, [.. Enumerable.Range(1, ManyRequests).SelectMany(static id => Begin(id))])),
-        new("empty-records", "50,000 empty records for an id that is not active", Source,
-            context => SurvivesAsync(context, [.. Enumerable.Repeat(Record(RecordType.Stdin, 9), 50_000).SelectMany(static record => record)])),
-        new("values-flood", "5,000 GET_VALUES whose answers are not read", Source, context => SurvivesAsync(
-            context, [.. Enumerable.Repeat(Record(RecordType.GetValues, 0, Pairs([(ManagementChecks.Multiplexes, "")])), 5_000)
-                .SelectMany(static record => record)])),
+        Survives("values-overflow", "The same in GET_VALUES",
+            static _ => Record(RecordType.GetValues, 0, [0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, .. "abcd"u8]), "3.4"),
+        Survives("params-huge", "PARAMS of 4 MB",
+            static context => CreateRequest(Pairs(context.GetParams(extra: [("HTTP_X_HUGE", new string('v', 4_000_000))])))),
+        Survives("params-endless", "PARAMS without end, 4 MB of small pairs",
+            static _ => [.. Begin(), .. Stream(RecordType.Params, 1, Pairs(Enumerable.Repeat(("A", "b"), 1_000_000)))[..^8]]),
+        Survives("begin-twice", "BEGIN_REQUEST for an id that is active",
+            static context => [.. Begin(), .. Record(RecordType.Params, 1, context.CreateParams()), .. context.CreateGet()]),
+        Survives("begin-short", "BEGIN_REQUEST of 0 and of 4 bytes",
+            static _ => [.. Record(RecordType.BeginRequest, 1), .. Record(RecordType.BeginRequest, 1, [0, 1, 1, 0])]),
+        Survives("begin-many", $"{ManyRequests} requests of one connection that are begun and go no further",
+            static _ => [.. Enumerable.Range(1, ManyRequests).SelectMany(static id => Begin(id))]),
+        Survives("empty-records", "50,000 empty records for an id that is not active", static _ => Repeat(Record(RecordType.Stdin, 9), 50_000)),
+        Survives("values-flood", "5,000 GET_VALUES whose answers are not read",
+            static _ => Repeat(Record(RecordType.GetValues, 0, Pairs([(ManagementChecks.Multiplexes, "")])), 5_000)),
         new("cut", "A request that is cut at every 37th byte, with a reset", Source, CutAsync),
         new("reset-in-answer", "A reset as soon as the answer begins", Source, ResetInAnswerAsync),
         new("connections", $"{ManyConnections} connections that say nothing, and close", Source, ConnectionsAsync),
         new("path-tricks", "Paths with newlines, NUL, escapes and dots (CVE-2019-11043)", Source, PathsAsync),
         new("content-length", "A CONTENT_LENGTH that is no number", Source, ContentLengthsAsync),
     ];
+
+    private static CheckCase Survives(string id, string statement, Func<CheckContext, byte[]> create, string source = Source)
+        => new(id, statement, source, context => SurvivesAsync(context, create(context)));
+
+    private static byte[] Repeat(byte[] record, int count) => [.. Enumerable.Repeat(record, count).SelectMany(static bytes => bytes)];
 
     private static byte[] CreateNoise(int length)
     {
@@ -55,7 +55,7 @@ internal static class HostileChecks
         return noise;
     }
 
-    private static async Task<CheckResult> SurvivesAsync(CheckContext context, params byte[][] bytes)
+    private static async Task<string> SurvivesAsync(CheckContext context, byte[] bytes)
     {
         using var peer = await context.ConnectAsync();
         await peer.SendAsync(bytes);
@@ -65,8 +65,8 @@ internal static class HostileChecks
             what = await peer.ReadRecordAsync(context.Quiet) switch
             {
                 null => "closed",
-                { Type: RecordType.EndRequest, Content.Length: 8 } end => $"END_REQUEST, {(Client.FastCgiProtocolStatus)end.ProtocolStatus}",
-                { Type: RecordType.Stdout } output => $"answered: {Encoding.Latin1.GetString(output.Content.AsSpan(0, Math.Min(output.Content.Length, 40))).Split('\r', '\n')[0]}",
+                { Type: RecordType.EndRequest, Content.Length: 8 } end => $"END_REQUEST, {(FastCgiProtocolStatus)end.ProtocolStatus}",
+                { Type: RecordType.Stdout } output => $"answered: {Encoding.Latin1.GetString(output.Content).Split('\r', '\n')[0]}",
                 var record => RecordNames.Get(record.Type),
             };
         }
@@ -80,24 +80,21 @@ internal static class HostileChecks
         }
 
         // While the rude connection is still there, unless the server takes one at a time.
-        if (await context.IsAliveAsync())
-            return CheckResult.Pass(what);
+        if (!context.IsSerial && await context.IsAliveAsync())
+            return what;
         peer.Dispose();
-        return await context.IsAliveAsync()
-            ? CheckResult.Choice($"{what}; others are served when the connection is closed")
-            : CheckResult.Fail($"{what}; and then a plain GET is not answered");
+        throw CheckException.Choice($"{await context.SurviveAsync(what)}; others are served when the connection is closed");
     }
 
-    private static async Task<CheckResult> NotServedAsync(CheckContext context, byte[] parameters)
+    private static async Task<string> NotServedAsync(CheckContext context, byte[] parameters)
     {
-        var answer = await context.AskAsync([.. Begin(), .. Stream(RecordType.Params, 1, parameters), .. Record(RecordType.Stdin, 1)]);
-        if (!await context.IsAliveAsync())
-            return CheckResult.Fail($"{answer.Describe()}; and then a plain GET is not answered");
-        return answer.IsWhole && answer.Status == context.Status ? CheckResult.Fail($"served with {answer.Status}, as if they were whole")
-            : CheckResult.Pass(answer.Describe());
+        var answer = await context.AskAsync(CreateRequest(parameters));
+        await context.SurviveAsync(answer.Describe());
+        return answer.IsWhole && answer.Status == context.Status
+            ? throw CheckException.Fail($"served with {answer.Status}, as if they were whole") : answer.Describe();
     }
 
-    private static async Task<CheckResult> CutAsync(CheckContext context)
+    private static async Task<string> CutAsync(CheckContext context)
     {
         var request = context.CreatePost(500);
         for (var length = 0; length < request.Length; length += 37)
@@ -107,10 +104,10 @@ internal static class HostileChecks
             peer.Reset();
         }
 
-        return await context.IsAliveAsync() ? CheckResult.Pass() : CheckResult.Fail("a plain GET is not answered any more");
+        return await context.SurviveAsync();
     }
 
-    private static async Task<CheckResult> ResetInAnswerAsync(CheckContext context)
+    private static async Task<string> ResetInAnswerAsync(CheckContext context)
     {
         for (var i = 0; i < 20; i++)
         {
@@ -120,65 +117,64 @@ internal static class HostileChecks
             peer.Reset();
         }
 
-        return await context.IsAliveAsync() ? CheckResult.Pass() : CheckResult.Fail("a plain GET is not answered any more");
+        return await context.SurviveAsync();
     }
 
-    private static async Task<CheckResult> ConnectionsAsync(CheckContext context)
+    private static async Task<string> ConnectionsAsync(CheckContext context)
     {
         var peers = new List<CheckPeer>();
+        var what = "";
         try
         {
-            for (var i = 0; i < ManyConnections; i++)
+            while (peers.Count < ManyConnections)
                 peers.Add(await context.ConnectAsync());
-            var isAlive = await context.IsAliveAsync();
-            peers.ForEach(static peer => peer.Dispose());
-            if (!await context.IsAliveAsync())
-                return CheckResult.Fail("a plain GET is not answered any more");
-            return isAlive ? CheckResult.Pass() : CheckResult.Choice("others are served when they are closed");
+            if (!context.IsSerial && await context.IsAliveAsync())
+                return "";
+            what = "others are served when they are closed";
         }
-        catch (System.Net.Sockets.SocketException exception)
+        catch (SocketException exception)
         {
-            peers.ForEach(static peer => peer.Dispose());
-            return await context.ChooseAsync($"connection {peers.Count + 1}: {exception.Message}");
+            what = $"connection {peers.Count + 1}: {exception.Message}";
         }
         finally
         {
             peers.ForEach(static peer => peer.Dispose());
         }
+
+        throw await context.ChooseAsync(what);
     }
 
-    private static async Task<CheckResult> PathsAsync(CheckContext context)
+    private static async Task<string> PathsAsync(CheckContext context)
     {
         foreach (var path in (string[])["/%0a", "/\n", "/a\0b", "/%00", "/%", "/%zz", "/../../etc/passwd", "/%2e%2e/%2e%2e/", "", "*", "http://", "//",
             new string('/', 10_000)])
         {
-            var answer = await context.AskAsync(
-            [
-                .. Begin(), .. Stream(RecordType.Params, 1, Pairs([.. context.GetParams()
-                    .Where(static pair => pair.Name is not ("REQUEST_URI" or "PATH_INFO")), ("REQUEST_URI", path), ("PATH_INFO", path)])),
-                    .. Record(RecordType.Stdin, 1),
-            ]);
+            var parameters = context.GetParams().Where(static pair => pair.Name is not ("REQUEST_URI" or "PATH_INFO"));
+            var answer = await context.AskAsync(CreateRequest(Pairs([.. parameters, ("REQUEST_URI", path), ("PATH_INFO", path)])));
             if (answer.IsSilent || answer.Flaws.Length > 0 || !await context.IsAliveAsync())
-                return CheckResult.Fail($"'{(path.Length > 40 ? path[..40] : path).ReplaceLineEndings("\\n").Replace("\0", "\\0", StringComparison.Ordinal)}': {answer.Describe()}");
+            {
+                var shown = (path.Length > 40 ? path[..40] : path).Replace("\n", "\\n", StringComparison.Ordinal).Replace("\0", "\\0", StringComparison.Ordinal);
+                throw CheckException.Fail($"'{shown}': {answer.Describe()}");
+            }
         }
 
-        return CheckResult.Pass();
+        return "";
     }
 
-    private static async Task<CheckResult> ContentLengthsAsync(CheckContext context)
+    private static async Task<string> ContentLengthsAsync(CheckContext context)
     {
         var seen = new List<string>();
         foreach (var length in (string[])["-1", "+5", "0x10", "5 ", "99999999999999999999", "abc", "5,5"])
         {
-            var answer = await context.AskAsync([.. Begin(), .. Stream(RecordType.Params, 1,
-                Pairs([.. context.GetParams("POST").Where(static pair => pair.Name != "CONTENT_LENGTH"), ("CONTENT_LENGTH", length)])),
-                .. Stream(RecordType.Stdin, 1, "hello"u8)]);
+            var parameters = context.GetParams("POST").Where(static pair => pair.Name != "CONTENT_LENGTH");
+            var answer = await context.AskAsync(CreateRequest(Pairs([.. parameters, ("CONTENT_LENGTH", length)]), "hello"u8));
+            var what = $"'{length}': {answer.Describe()}";
             if (answer.IsSilent || answer.Flaws.Length > 0)
-                return CheckResult.Fail($"'{length}': {answer.Describe()}");
+                throw CheckException.Fail(what);
 
-            seen.Add($"'{length}': {answer.Describe()}");
+            seen.Add(what);
         }
 
-        return await context.IsAliveAsync() ? CheckResult.Pass(string.Join(", ", seen)) : CheckResult.Fail("a plain GET is not answered any more");
+        return await context.SurviveAsync(string.Join(", ", seen));
     }
 }

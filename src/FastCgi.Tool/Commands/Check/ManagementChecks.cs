@@ -1,5 +1,3 @@
-using System.Globalization;
-using FastCgi.AspNetCore.Protocol;
 using static FastCgi.Tool.Commands.Check.CheckRecords;
 
 namespace FastCgi.Tool.Commands.Check;
@@ -7,15 +5,19 @@ namespace FastCgi.Tool.Commands.Check;
 /// <summary>Management records (section 4).</summary>
 internal static class ManagementChecks
 {
-    public const string MaxConnections = "FCGI_MAX_CONNS", MaxRequests = "FCGI_MAX_REQS", Multiplexes = "FCGI_MPXS_CONNS";
+    public const string MaxConnections = "FCGI_MAX_CONNS", MaxRequests = "FCGI_MAX_REQS", Multiplexes = "FCGI_MPXS_CONNS", Unknown = "FCGI_NO_SUCH_NAME";
 
     public static IEnumerable<CheckCase> All =>
     [
         new("get-values", "GET_VALUES is answered with GET_VALUES_RESULT, id 0", "4.1", GetValuesAsync),
-        new("values", "FCGI_MAX_CONNS and FCGI_MAX_REQS are decimal, FCGI_MPXS_CONNS is 0 or 1", "4.1", ValuesAsync),
-        new("asked-only", "The result has only names that were asked for", "4.1", AskedOnlyAsync),
-        new("unknown-names", "Names that are not understood are left out", "4.1", UnknownNamesAsync),
-        new("no-names", "A GET_VALUES without names has a result without names", "4.1", NoNamesAsync),
+        new("values", "FCGI_MAX_CONNS and FCGI_MAX_REQS are decimal, FCGI_MPXS_CONNS is 0 or 1", "4.1", context
+            => ExpectAsync(context, CheckVerdict.Skipped, [MaxConnections, MaxRequests, Multiplexes], FindWrong)),
+        new("asked-only", "The result has only names that were asked for", "4.1", context
+            => ExpectAsync(context, CheckVerdict.Skipped, [MaxRequests], static values => FindUnasked(values, MaxRequests))),
+        new("unknown-names", "Names that are not understood are left out", "4.1", context => ExpectAsync(context, CheckVerdict.Skipped, [Unknown],
+            static values => values.ContainsKey(Unknown) ? "the unknown name has a value" : null)),
+        new("no-names", "A GET_VALUES without names has a result without names", "4.1", context
+            => ExpectAsync(context, CheckVerdict.Fail, [], static values => FindUnasked(values))),
         new("during-request", "GET_VALUES may come while a request is received", "4.1", DuringRequestAsync),
         new("unknown-management", "An unknown management type is answered with UNKNOWN_TYPE that names it", "4.2", UnknownTypeAsync),
         new("after-management", "The connection serves requests after both", "4", AfterAsync),
@@ -29,7 +31,7 @@ internal static class ManagementChecks
         return await AskAsync(peer, names);
     }
 
-    private static async Task<(Dictionary<string, string>? Values, string Problem)> AskAsync(CheckPeer peer, string[] names)
+    private static async Task<(Dictionary<string, string>? Values, string Problem)> AskAsync(CheckPeer peer, params string[] names)
     {
         await peer.SendAsync(Record(RecordType.GetValues, 0, Pairs(names.Select(static name => (name, "")))));
         try
@@ -51,106 +53,75 @@ internal static class ManagementChecks
         }
     }
 
-    private static async Task<CheckResult> GetValuesAsync(CheckContext context)
+    /// <summary>Asks, and expects that nothing is wrong with the values.</summary>
+    private static async Task<string> ExpectAsync(CheckContext context, CheckVerdict without, string[] names,
+        Func<Dictionary<string, string>, string?> findFault)
     {
-        using var peer = await context.ConnectAsync();
-        var (values, problem) = await AskAsync(peer, [MaxConnections, MaxRequests, Multiplexes]);
+        var (values, problem) = await AskAsync(context, names);
         if (values is null)
-            return CheckResult.Fail(problem);
-
-        var text = string.Join(", ", values.Select(static value => $"{value.Key}={value.Value}"));
-        // It is a single record, not a stream with an end.
-        return await context.ExpectNextAsync(peer) is { Verdict: CheckVerdict.Fail } next ? CheckResult.Fail($"{text}; and then: {next.Detail}")
-            : CheckResult.Pass(text);
+            throw new CheckException(without, problem);
+        return findFault(values) is { } fault ? throw CheckException.Fail(fault) : "";
     }
 
-    private static async Task<CheckResult> ValuesAsync(CheckContext context)
-    {
-        var (values, problem) = await AskAsync(context, MaxConnections, MaxRequests, Multiplexes);
-        if (values is null)
-            return CheckResult.Skipped(problem);
+    private static string Describe(IEnumerable<KeyValuePair<string, string>> values)
+        => string.Join(", ", values.Select(static value => $"{value.Key}={value.Value}"));
 
+    private static string? FindWrong(Dictionary<string, string> values)
+    {
         var wrong = values.Where(static value => value.Key == Multiplexes
             ? value.Value is not ("0" or "1")
             : !long.TryParse(value.Value, NumberStyles.None, CultureInfo.InvariantCulture, out _)).ToList();
-        return wrong.Count == 0 ? CheckResult.Pass() : CheckResult.Fail(string.Join(", ", wrong.Select(static value => $"{value.Key}={value.Value}")));
+        return wrong.Count == 0 ? null : Describe(wrong);
     }
 
-    private static async Task<CheckResult> AskedOnlyAsync(CheckContext context)
+    private static string? FindUnasked(Dictionary<string, string> values, params string[] asked)
+        => values.Keys.Except(asked).ToList() is { Count: > 0 } more ? $"{string.Join(", ", more)} unasked" : null;
+
+    private static async Task<string> GetValuesAsync(CheckContext context)
     {
-        var (values, problem) = await AskAsync(context, MaxRequests);
-        if (values is null)
-            return CheckResult.Skipped(problem);
-
-        values.Remove(MaxRequests);
-        return values.Count == 0 ? CheckResult.Pass() : CheckResult.Fail($"{string.Join(", ", values.Keys)} unasked");
+        using var peer = await context.ConnectAsync();
+        var (values, problem) = await AskAsync(peer, MaxConnections, MaxRequests, Multiplexes);
+        var text = Describe(values ?? throw CheckException.Fail(problem));
+        // It is a single record, not a stream with an end.
+        await peer.SendAsync(context.CreateGet());
+        return context.FindFault(await peer.ReadAnswerAsync()) is { } fault ? throw CheckException.Fail($"{text}; and then: {fault}") : text;
     }
 
-    private static async Task<CheckResult> UnknownNamesAsync(CheckContext context)
-    {
-        var (values, problem) = await AskAsync(context, "FCGI_NO_SUCH_NAME");
-        if (values is null)
-            return CheckResult.Skipped(problem);
-        return values.ContainsKey("FCGI_NO_SUCH_NAME") ? CheckResult.Fail("the unknown name has a value") : CheckResult.Pass();
-    }
-
-    private static async Task<CheckResult> NoNamesAsync(CheckContext context)
-    {
-        var (values, problem) = await AskAsync(context);
-        if (values is null)
-            return CheckResult.Fail(problem);
-        return values.Count == 0 ? CheckResult.Pass() : CheckResult.Fail($"{string.Join(", ", values.Keys)} unasked");
-    }
-
-    private static async Task<CheckResult> DuringRequestAsync(CheckContext context)
+    private static async Task<string> DuringRequestAsync(CheckContext context)
     {
         using var peer = await context.ConnectAsync();
         await peer.SendAsync(Begin(), Record(RecordType.Params, 1, context.CreateParams()));
-        var (values, problem) = await AskAsync(peer, [Multiplexes]);
+        var (values, problem) = await AskAsync(peer, Multiplexes);
         if (values is null)
-            return CheckResult.Fail(problem);
+            throw CheckException.Fail(problem);
 
         await peer.SendAsync(Record(RecordType.Params, 1), Record(RecordType.Stdin, 1));
-        return context.Judge(await peer.ReadAnswerAsync());
+        return context.Require(await peer.ReadAnswerAsync());
     }
 
-    private static async Task<CheckResult> UnknownTypeAsync(CheckContext context)
+    private static async Task<string> UnknownTypeAsync(CheckContext context)
     {
         using var peer = await context.ConnectAsync();
         await peer.SendAsync(Record((RecordType)99, 0, "x"u8));
-        try
+        return await peer.ReadRecordAsync() switch
         {
-            return await peer.ReadRecordAsync() switch
-            {
-                null => CheckResult.Fail("the connection is closed"),
-                { Type: RecordType.UnknownType, Id: 0, Content: [99, 0, 0, 0, 0, 0, 0, 0] } => CheckResult.Pass(),
-                { Type: RecordType.UnknownType } other => CheckResult.Fail($"UNKNOWN_TYPE, id {other.Id}, content {Convert.ToHexString(other.Content)}"),
-                var other => CheckResult.Fail($"the answer is {RecordNames.Get(other.Type)}"),
-            };
-        }
-        catch (TimeoutException)
-        {
-            return CheckResult.Fail("no answer");
-        }
+            null => throw CheckException.Fail("the connection is closed"),
+            { Type: RecordType.UnknownType, Id: 0, Content: [99, 0, 0, 0, 0, 0, 0, 0] } => "",
+            { Type: RecordType.UnknownType } other => throw CheckException.Fail(
+                $"UNKNOWN_TYPE, id {other.Id}, content {Convert.ToHexString(other.Content)}"),
+            var other => throw CheckException.Fail($"the answer is {RecordNames.Get(other.Type)}"),
+        };
     }
 
-    private static async Task<CheckResult> AfterAsync(CheckContext context)
+    private static async Task<string> AfterAsync(CheckContext context)
     {
         using var peer = await context.ConnectAsync();
         await peer.SendAsync(Record(RecordType.GetValues, 0, Pairs([(Multiplexes, "")])), Record((RecordType)99, 0));
-        try
+        foreach (var expected in (RecordType[])[RecordType.GetValuesResult, RecordType.UnknownType])
         {
-            foreach (var expected in (RecordType[])[RecordType.GetValuesResult, RecordType.UnknownType])
-            {
-                if (await peer.ReadRecordAsync() is not { } record)
-                    return CheckResult.Fail("the connection is closed");
-                if (record.Type != expected)
-                    return CheckResult.Fail($"{RecordNames.Get(record.Type)} comes where {RecordNames.Get(expected)} is expected");
-            }
-        }
-        catch (TimeoutException)
-        {
-            return CheckResult.Fail("they are not both answered");
+            var record = await peer.ReadRecordAsync() ?? throw CheckException.Fail("the connection is closed");
+            if (record.Type != expected)
+                throw CheckException.Fail($"{RecordNames.Get(record.Type)} comes where {RecordNames.Get(expected)} is expected");
         }
 
         return await context.ExpectNextAsync(peer);

@@ -1,16 +1,17 @@
-using FastCgi.AspNetCore.Protocol;
 using static FastCgi.Tool.Commands.Check.CheckRecords;
 
 namespace FastCgi.Tool.Commands.Check;
 
-/// <summary>Records: their form, ids and types (sections 3.3 and 5).</summary>
+/// <summary>Records: their form, ids and types (sections 3.3 and 5), and name-value pairs (section 3.4).</summary>
 internal static class RecordChecks
 {
     public static IEnumerable<CheckCase> All =>
     [
         new("answer", "A request is answered with a header block and END_REQUEST, REQUEST_COMPLETE", "5.5", AnswerAsync),
-        new("stdout-end", "STDOUT is ended by an empty record before END_REQUEST", "3.3", StdoutEndAsync),
-        new("stderr-end", "STDERR, if there is any, is ended by an empty record too", "3.3", StderrEndAsync),
+        new("stdout-end", "STDOUT is ended by an empty record before END_REQUEST", "3.3", context
+            => EndAsync(context, static answer => answer.IsOutputEnded)),
+        new("stderr-end", "STDERR, if there is any, is ended by an empty record too", "3.3", context
+            => EndAsync(context, static answer => answer.HasError ? answer.IsErrorEnded : throw CheckException.Skipped("there was no STDERR"))),
         new("cgi-headers", "The header block has a Status of three digits or none, and no Transfer-Encoding; Content-Length is the length of the body",
             "RFC 3875 6", HeadersAsync),
         new("padding", "Padding is skipped, also 255 bytes of it after empty records", "3.3", context => context.ExpectSameAsync(
@@ -31,115 +32,145 @@ internal static class RecordChecks
         new("version", "A version other than 1 is not served as if it were 1", "3.3", VersionAsync),
     ];
 
-    private static async Task<CheckResult> AnswerAsync(CheckContext context)
+    public static IEnumerable<CheckCase> Params =>
+    [
+        new("lengths", "Lengths have one byte up to 127 and four beyond: all four forms of a pair are read", "3.4",
+            context => context.ExpectSameAsync(context.CreateGet(
+            extra: [("HTTP_X_A", new string('v', 127)), ("HTTP_X_B", new string('v', 128)), ($"HTTP_{new string('X', 150)}", "v"),
+                ($"HTTP_{new string('Y', 150)}", new string('v', 300))]))),
+        new("long-lengths", "A length up to 127 in four bytes can be read, and need not", "3.4", LongLengthsAsync),
+        new("byte-per-record", "PARAMS may be cut anywhere: here each byte is a record", "3.3, 3.4", context => context.ExpectSameAsync(
+            [.. Begin(), .. Stream(RecordType.Params, 1, context.CreateParams(), size: 1), .. Record(RecordType.Stdin, 1)])),
+        new("cut-pairs", "PARAMS in records of 7 bytes, with lengths, names and values cut", "3.3, 3.4", context => context.ExpectSameAsync(
+            [.. Begin(), .. Stream(RecordType.Params, 1, context.CreateParams(extra: [("HTTP_X_LONG", new string('v', 300))]), size: 7),
+                .. Record(RecordType.Stdin, 1)])),
+        new("empty-value", "A value may be empty", "3.4", context => context.ExpectSameAsync(context.CreateGet(extra: [("HTTP_X_EMPTY", "")]))),
+        new("empty-name", "A name may be empty, as far as the encoding goes", "3.4",
+            context => ServeOrChooseAsync(context, context.CreateGet(extra: [("", "value")]))),
+        new("repeated-name", "A name may stand there twice", "3.4",
+            context => context.ExpectSameAsync(context.CreateGet(extra: [("HTTP_X_TWICE", "1"), ("HTTP_X_TWICE", "2")]))),
+        new("large", "PARAMS of 60 KB fit into a record; whether they are taken is open", "3.3",
+            context => ServeOrChooseAsync(context, context.CreateGet(extra: [("HTTP_X_LARGE", new string('v', 60_000))]))),
+        new("no-method", "Without REQUEST_METHOD there is an error or an answer, and no crash", "RFC 3875 4.1.12", context => ServeOrChooseAsync(
+            context, CheckContext.CreateRequest(Pairs(context.GetParams().Where(static pair => pair.Name != "REQUEST_METHOD"))))),
+    ];
+
+    private static async Task<string> AnswerAsync(CheckContext context)
     {
         var answer = await context.AskAsync(context.CreateGet());
         context.Status = answer.Status;
-        return context.Judge(answer) with { Detail = answer.Flaws.Length > 0 ? string.Join(", ", answer.Flaws) : answer.Describe() };
+        context.Require(answer);
+        return answer.Describe();
     }
 
-    private static async Task<CheckResult> StdoutEndAsync(CheckContext context)
-        => (await context.AskAsync(context.CreateGet())).IsOutputEnded ? CheckResult.Pass()
-            : CheckResult.Fail("END_REQUEST comes without it; web servers bear that");
+    private static async Task<string> EndAsync(CheckContext context, Func<CheckAnswer, bool> isEnded)
+        => isEnded(await context.AskAsync(context.CreateGet())) ? "" : throw CheckException.Fail("END_REQUEST comes without it; web servers bear that");
 
-    private static async Task<CheckResult> StderrEndAsync(CheckContext context)
-    {
-        var answer = await context.AskAsync(context.CreateGet());
-        if (!answer.HasError)
-            return CheckResult.Skipped("there was no STDERR");
-        return answer.IsErrorEnded ? CheckResult.Pass() : CheckResult.Fail("END_REQUEST comes without it; web servers bear that");
-    }
-
-    private static async Task<CheckResult> HeadersAsync(CheckContext context)
+    private static async Task<string> HeadersAsync(CheckContext context)
     {
         var answer = await context.AskAsync(context.CreateGet());
         if (answer.Head is not { } head)
-            return CheckResult.Fail("the header block cannot be read");
+            throw CheckException.Fail("the header block cannot be read");
         if (head.Headers.Any(static header => header.Key.Equals("Transfer-Encoding", StringComparison.OrdinalIgnoreCase)))
-            return CheckResult.Fail("there is a Transfer-Encoding");
+            throw CheckException.Fail("there is a Transfer-Encoding");
         return head.ContentLength is { } length && length != answer.Body.Length
-            ? CheckResult.Fail($"Content-Length {length}, body of {answer.Body.Length} bytes") : CheckResult.Pass();
+            ? throw CheckException.Fail($"Content-Length {length}, body of {answer.Body.Length} bytes") : "";
     }
 
-    private static async Task<CheckResult> ByteByByteAsync(CheckContext context)
+    private static async Task<string> ByteByByteAsync(CheckContext context)
     {
         using var peer = await context.ConnectAsync();
-        await peer.SendSlowlyAsync(context.CreateGet());
-        return context.Judge(await peer.ReadAnswerAsync());
+        foreach (var value in context.CreateGet())
+            await peer.SendAsync([value]);
+        return context.Require(await peer.ReadAnswerAsync());
     }
 
-    private static async Task<CheckResult> IdsAsync(CheckContext context)
+    private static async Task<string> IdsAsync(CheckContext context)
     {
         foreach (var id in (int[])[2, 255, 256, 65_535])
-        {
-            var result = await context.ExpectSameAsync(context.CreateGet(id), id);
-            if (result.Verdict != CheckVerdict.Pass)
-                return result with { Detail = $"id {id}: {result.Detail}" };
-        }
-
-        return CheckResult.Pass();
+            await WithPrefixAsync($"id {id}", context.ExpectSameAsync(context.CreateGet(id), id));
+        return "";
     }
 
-    private static async Task<CheckResult> IdReuseAsync(CheckContext context)
+    private static async Task<string> IdReuseAsync(CheckContext context)
     {
         using var peer = await context.ConnectAsync();
-        for (var i = 0; i < 5; i++)
-        {
-            var result = await context.ExpectNextAsync(peer);
-            if (result.Verdict != CheckVerdict.Pass)
-                return result with { Detail = $"request {i + 1} of the connection: {result.Detail}" };
-        }
-
-        return CheckResult.Pass();
+        for (var i = 1; i <= 5; i++)
+            await WithPrefixAsync($"request {i} of the connection", context.ExpectNextAsync(peer));
+        return "";
     }
 
-    private static async Task<CheckResult> InactiveIdsAsync(CheckContext context)
+    private static async Task<string> InactiveIdsAsync(CheckContext context)
     {
         using var peer = await context.ConnectAsync();
         await peer.SendAsync(Record(RecordType.Stdin, 7, "x"u8), Record(RecordType.Data, 7, "x"u8), Record(RecordType.AbortRequest, 7),
             Record(RecordType.Params, 7));
-        var first = await context.ExpectNextAsync(peer);
-        if (first.Verdict != CheckVerdict.Pass)
-            return first with { Detail = $"before any request: {first.Detail}" };
-
+        await WithPrefixAsync("before any request", context.ExpectNextAsync(peer));
         await peer.SendAsync(Record(RecordType.Stdin, 1, "late"u8), Record(RecordType.AbortRequest, 1));
-        var second = await context.ExpectNextAsync(peer);
-        return second.Verdict == CheckVerdict.Pass ? second : second with { Detail = $"after its END_REQUEST: {second.Detail}" };
+        return await WithPrefixAsync("after its END_REQUEST", context.ExpectNextAsync(peer));
     }
 
-    private static async Task<CheckResult> VersionAsync(CheckContext context)
+    private static async Task<string> WithPrefixAsync(string what, Task<string> expectation)
+    {
+        try
+        {
+            return await expectation;
+        }
+        catch (CheckException exception)
+        {
+            throw CheckException.Fail($"{what}: {exception.Message}");
+        }
+    }
+
+    private static async Task<string> VersionAsync(CheckContext context)
     {
         var answer = await context.AskAsync(
             [.. Record(RecordType.BeginRequest, 1, [0, 1, 0, 0, 0, 0, 0, 0], version: 2),
                 .. Record(RecordType.Params, 1, context.CreateParams(), version: 2), .. Record(RecordType.Params, 1, version: 2),
                 .. Record(RecordType.Stdin, 1, version: 2)]);
-        return answer.IsWhole && answer.Status == context.Status ? CheckResult.Fail($"version 2 is answered with {answer.Status}")
+        throw answer.IsWhole && answer.Status == context.Status ? CheckException.Fail($"version 2 is answered with {answer.Status}")
             : await context.ChooseAsync(answer.Describe());
     }
 
     /// <summary>A stray record, and then a request.</summary>
-    private static async Task<CheckResult> ChoiceOfAsync(CheckContext context, byte[] stray)
+    private static async Task<string> ChoiceOfAsync(CheckContext context, byte[] stray)
     {
         using var peer = await context.ConnectAsync();
         await peer.SendAsync(stray, context.CreateGet());
+        string what;
         try
         {
-            var first = await peer.ReadRecordAsync();
-            return await context.ChooseAsync(first switch
+            what = await peer.ReadRecordAsync() switch
             {
                 null => "closes the connection",
                 { Type: RecordType.UnknownType } => "answers UNKNOWN_TYPE",
                 { Type: RecordType.Stdout or RecordType.Stderr, Id: 1 } => "ignores it and serves the request after it",
-                _ => $"answers {RecordNames.Get(first.Type)}",
-            });
+                var first => $"answers {RecordNames.Get(first.Type)}",
+            };
         }
         catch (TimeoutException)
         {
-            return await context.ChooseAsync("says nothing, and does not serve the request after it");
+            what = "says nothing, and does not serve the request after it";
         }
-        catch (InvalidDataException exception)
-        {
-            return CheckResult.Fail(exception.Message);
-        }
+
+        // A server of one connection at a time cannot serve another one before.
+        peer.Dispose();
+        throw await context.ChooseAsync(what);
+    }
+
+    private static async Task<string> LongLengthsAsync(CheckContext context)
+    {
+        var pairs = context.GetParams().SelectMany(static pair => pair.Value.Length < 128 && pair.Name.All(char.IsAscii)
+            && pair.Value.All(char.IsAscii) ? LongPair(pair.Name, pair.Value) : Pair(pair.Name, pair.Value)).ToArray();
+        var answer = await context.AskAsync(CheckContext.CreateRequest(pairs));
+        return answer.IsWhole && answer.Status == context.Status ? "" : throw await context.ChooseAsync($"refused: {answer.Describe()}");
+    }
+
+    private static async Task<string> ServeOrChooseAsync(CheckContext context, byte[] request)
+    {
+        var answer = await context.AskAsync(request);
+        if (answer.IsWhole && answer.Status == context.Status)
+            return "";
+        throw answer.IsSilent ? CheckException.Fail(answer.Describe()) : await context.ChooseAsync(answer.Describe());
     }
 }

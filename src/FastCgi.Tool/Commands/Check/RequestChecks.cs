@@ -1,5 +1,4 @@
-using FastCgi.AspNetCore.Protocol;
-using FastCgi.Client;
+using static FastCgi.Tool.Commands.Check.CheckContext;
 using static FastCgi.Tool.Commands.Check.CheckRecords;
 
 namespace FastCgi.Tool.Commands.Check;
@@ -12,8 +11,9 @@ internal static class RequestChecks
     public static IEnumerable<CheckCase> All =>
     [
         new("unknown-role", "A role that does not exist is refused with UNKNOWN_ROLE", "5.5", UnknownRoleAsync),
-        new("authorizer", "The role Authorizer may be served or refused with UNKNOWN_ROLE", "6.3", context => RoleAsync(context, 2)),
-        new("filter", "The role Filter may be served or refused with UNKNOWN_ROLE", "6.4", context => RoleAsync(context, 3)),
+        new("authorizer", "The role Authorizer may be served or refused with UNKNOWN_ROLE", "6.3", context => RoleAsync(context, 2, [], [])),
+        new("filter", "The role Filter may be served or refused with UNKNOWN_ROLE", "6.4", context => RoleAsync(
+            context, 3, [("FCGI_DATA_LENGTH", "0"), ("FCGI_DATA_LAST_MOD", "0")], [.. Record(RecordType.Stdin, 1), .. Record(RecordType.Data, 1)])),
         new("abort-begun", "ABORT_REQUEST after BEGIN_REQUEST is answered with END_REQUEST", "5.4", context => AbortAsync(context, Begin())),
         new("abort-params", "ABORT_REQUEST within PARAMS is answered with END_REQUEST", "5.4",
             context => AbortAsync(context, [.. Begin(), .. Record(RecordType.Params, 1, context.CreateParams())])),
@@ -28,101 +28,102 @@ internal static class RequestChecks
         new("head", "The answer to HEAD has no body", "RFC 3875 4.3.3", HeadAsync),
     ];
 
-    private static async Task<CheckResult> UnknownRoleAsync(CheckContext context)
+    private static async Task<string> UnknownRoleAsync(CheckContext context)
     {
-        using var peer = await context.ConnectAsync();
-        await peer.SendAsync(Begin(role: 77), Stream(RecordType.Params, 1, context.CreateParams()), Record(RecordType.Stdin, 1));
-        var answer = await peer.ReadAnswerAsync();
-        return answer.End is { ProtocolStatus: (int)FastCgiProtocolStatus.UnknownRole } ? CheckResult.Pass() : CheckResult.Fail(answer.Describe());
+        var answer = await context.AskAsync([.. Begin(role: 77), .. Stream(RecordType.Params, 1, context.CreateParams()), .. Record(RecordType.Stdin, 1)]);
+        return answer.IsRefused(FastCgiProtocolStatus.UnknownRole) ? "" : throw CheckException.Fail(answer.Describe());
     }
 
-    private static async Task<CheckResult> RoleAsync(CheckContext context, int role)
+    private static async Task<string> RoleAsync(CheckContext context, int role, (string, string)[] extra, byte[] input)
     {
-        byte[] input = role == 3 ? [.. Record(RecordType.Stdin, 1), .. Record(RecordType.Data, 1)] : [];
-        var answer = await context.AskAsync([.. Begin(role: role),
-            .. Stream(RecordType.Params, 1, context.CreateParams(extra: role == 3 ? [("FCGI_DATA_LENGTH", "0"), ("FCGI_DATA_LAST_MOD", "0")] : [])), .. input]);
-        if (answer.End is { ProtocolStatus: (int)FastCgiProtocolStatus.UnknownRole })
-            return CheckResult.Choice("refused with UNKNOWN_ROLE");
-        return answer.IsWhole ? CheckResult.Choice($"served: {answer.Status}") : CheckResult.Fail(answer.Describe());
+        var answer = await context.AskAsync([.. Begin(role: role), .. Stream(RecordType.Params, 1, context.CreateParams(extra: extra)), .. input]);
+        throw answer.IsRefused(FastCgiProtocolStatus.UnknownRole) ? CheckException.Choice("refused with UNKNOWN_ROLE")
+            : answer.IsWhole ? CheckException.Choice($"served: {answer.Status}") : CheckException.Fail(answer.Describe());
     }
 
-    private static async Task<CheckResult> AbortAsync(CheckContext context, byte[] begun)
+    private static async Task<string> AbortAsync(CheckContext context, byte[] begun)
     {
         using var peer = await context.ConnectAsync();
         await peer.SendAsync(begun, Record(RecordType.AbortRequest, 1));
         var answer = await peer.ReadAnswerAsync();
-        if (answer.Flaws.Length > 0)
-            return CheckResult.Fail(string.Join(", ", answer.Flaws));
+        RequireForm(answer);
         if (answer.End is not { } end)
-            return await context.IsAliveAsync() ? CheckResult.Fail(answer.Describe())
-                : CheckResult.Fail($"{answer.Describe()}; and then a plain GET is not answered");
+        {
+            peer.Dispose();
+            throw CheckException.Fail(await context.SurviveAsync(answer.Describe()));
+        }
 
-        var next = await context.ExpectNextAsync(peer);
-        return next.Verdict == CheckVerdict.Pass
-            ? CheckResult.Pass($"{(FastCgiProtocolStatus)end.ProtocolStatus}, appStatus {end.AppStatus}")
-            : CheckResult.Fail($"END_REQUEST comes, but the next request of the connection is not served: {next.Detail}");
+        await peer.SendAsync(context.CreateGet());
+        return context.FindFault(await peer.ReadAnswerAsync()) is { } fault
+            ? throw CheckException.Fail($"END_REQUEST comes, but the next request of the connection is not served: {fault}")
+            : $"{(FastCgiProtocolStatus)end.ProtocolStatus}, appStatus {end.AppStatus}";
     }
 
-    private static async Task<CheckResult> BeforeStdinAsync(CheckContext context)
+    private static void RequireForm(CheckAnswer answer)
+    {
+        if (answer.Flaws.Length > 0)
+            throw CheckException.Fail(string.Join(", ", answer.Flaws));
+    }
+
+    private static async Task<string> BeforeStdinAsync(CheckContext context)
     {
         using var peer = await context.ConnectAsync();
         await peer.SendAsync(Begin(), Stream(RecordType.Params, 1, context.CreateParams()));
         try
         {
-            if (await peer.ReadRecordAsync(context.Quiet) is null)
-                return CheckResult.Fail("the connection is closed");
-
-            return CheckResult.Choice("it does not wait");
+            throw await peer.ReadRecordAsync(context.Quiet) is null ? CheckException.Fail("the connection is closed")
+                : CheckException.Choice("it does not wait");
         }
         catch (TimeoutException)
         {
             await peer.SendAsync(Record(RecordType.Stdin, 1));
-            var result = context.Judge(await peer.ReadAnswerAsync());
-            return result.Verdict == CheckVerdict.Pass ? CheckResult.Choice("it waits") : result;
+            context.Require(await peer.ReadAnswerAsync());
+            throw CheckException.Choice("it waits");
         }
     }
 
-    private static async Task<CheckResult> StdinEarlyAsync(CheckContext context)
+    private static async Task<string> StdinEarlyAsync(CheckContext context)
     {
         var parameters = context.CreateParams("POST", 4);
         var answer = await context.AskAsync([.. Begin(), .. Record(RecordType.Params, 1, parameters), .. Record(RecordType.Stdin, 1, "body"u8),
             .. Record(RecordType.Params, 1), .. Record(RecordType.Stdin, 1)]);
-        return answer.IsSilent ? CheckResult.Fail(answer.Describe()) : await context.ChooseAsync(answer.Describe());
+        throw answer.IsSilent ? CheckException.Fail(answer.Describe()) : await context.ChooseAsync(answer.Describe());
     }
 
-    private static async Task<CheckResult> LargeBodyAsync(CheckContext context)
+    private static async Task<string> LargeBodyAsync(CheckContext context)
     {
         using var peer = await context.ConnectAsync();
         // Sent while the answer is read: the server may answer early, and need not read all.
         var sending = peer.SendAsync(context.CreatePost(LargeBody));
         var answer = await peer.ReadAnswerAsync();
         await sending;
-        if (answer.Flaws.Length > 0)
-            return CheckResult.Fail(string.Join(", ", answer.Flaws));
-        return answer.IsWhole ? CheckResult.Pass($"{answer.Status}") : CheckResult.Fail(answer.Describe());
+        RequireForm(answer);
+        return answer.IsWhole ? $"{answer.Status}" : throw CheckException.Fail(answer.Describe());
     }
 
-    private static async Task<CheckResult> BodyLengthAsync(CheckContext context, int sent, int told)
+    private static async Task<string> BodyLengthAsync(CheckContext context, int sent, int told)
     {
         using var peer = await context.ConnectAsync();
-        await peer.SendAsync(context.CreatePost(sent, told: told));
+        await peer.SendAsync(context.CreatePost(sent, told));
         var answer = await peer.ReadAnswerAsync();
         if (answer.IsClosed)
-            return await context.ChooseAsync(answer.Describe());
-        if (answer.End is null || answer.Flaws.Length > 0)
-            return CheckResult.Fail(answer.Flaws.Length > 0 ? string.Join(", ", answer.Flaws) : answer.Describe());
+            throw await context.ChooseAsync(answer.Describe());
+        RequireForm(answer);
+        if (answer.End is null)
+            throw CheckException.Fail(answer.Describe());
 
-        var next = await context.ExpectNextAsync(peer);
-        return next.Verdict == CheckVerdict.Pass ? CheckResult.Pass(answer.Describe())
-            : next.Detail == "closed without an answer" ? await context.ChooseAsync($"{answer.Describe()}, and the connection is closed after it")
-            : CheckResult.Fail($"{answer.Describe()}, and then: {next.Detail}");
+        await peer.SendAsync(context.CreateGet());
+        if (context.FindFault(await peer.ReadAnswerAsync()) is not { } fault)
+            return answer.Describe();
+        throw fault == "closed without an answer" ? await context.ChooseAsync($"{answer.Describe()}, and the connection is closed after it")
+            : CheckException.Fail($"{answer.Describe()}, and then: {fault}");
     }
 
-    private static async Task<CheckResult> HeadAsync(CheckContext context)
+    private static async Task<string> HeadAsync(CheckContext context)
     {
-        var answer = await context.AskAsync([.. Begin(), .. Stream(RecordType.Params, 1, context.CreateParams("HEAD")), .. Record(RecordType.Stdin, 1)]);
+        var answer = await context.AskAsync(CreateRequest(context.CreateParams("HEAD")));
         if (!answer.IsWhole)
-            return CheckResult.Fail(answer.Describe());
-        return answer.Body.Length == 0 ? CheckResult.Pass($"{answer.Status}") : CheckResult.Fail($"{answer.Status}, with a body of {answer.Body.Length} bytes");
+            throw CheckException.Fail(answer.Describe());
+        return answer.Body.Length == 0 ? $"{answer.Status}" : throw CheckException.Fail($"{answer.Status}, with a body of {answer.Body.Length} bytes");
     }
 }

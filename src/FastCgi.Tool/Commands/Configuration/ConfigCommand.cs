@@ -1,77 +1,57 @@
-using System.CommandLine;
-using System.Text.RegularExpressions;
-using FastCgi.Client;
-using FastCgi.Tool.Terminal;
-
 namespace FastCgi.Tool.Commands.Configuration;
 
 /// <summary><c>fastcgi config</c>: a web server's configuration.</summary>
-internal static partial class ConfigCommand
+internal sealed partial class ConfigCommand : ToolCommand
 {
-    private const string Description = "Writes a web server configuration or a systemd unit for an application.";
+    public ConfigCommand(ToolConsole console)
+        : base(console, "config", "Writes a web server configuration or a systemd unit for an application.",
+            """
+            It writes the tested configurations of docs/front-ends, with the given address and host. The default is the smallest one. --tls writes the
+            full one: TLS, HTTP/2, client certificates, and the application under a path too. --behind-balancer trusts the scheme and the client's
+            address from a load balancer.
 
-    private const string Details =
-        """
-        It writes the tested configurations of docs/front-ends, with the given address and host. The default is the smallest one. --tls writes the
-        full one: TLS, HTTP/2, client certificates, and the application under a path too. --behind-balancer trusts the scheme and the client's
-        address from a load balancer.
+            Examples:
+              fastcgi config nginx --address /run/app/app.sock --name example.com
+              fastcgi config apache --address 127.0.0.1:9000 --name example.com --tls --path-base /shop
+              fastcgi config systemd --address /run/app/app.sock --json
 
-        Examples:
-          fastcgi config nginx --address /run/app/app.sock --name example.com
-          fastcgi config apache --address 127.0.0.1:9000 --name example.com --tls --path-base /shop
-          fastcgi config systemd --address /run/app/app.sock --json
-
-        Exit codes: 0 success, 2 usage.
-        """;
-
-    public static Command Create(ToolConsole console)
+            Exit codes: 0 success, 2 usage.
+            """)
     {
         var kind = new Argument<string>("KIND") { Description = "One of " + string.Join(", ", ConfigurationTemplate.Kinds), HelpName = "KIND" };
-        kind.AcceptOnlyFromAmong(ConfigurationTemplate.Kinds);
-        var address = CommonOptions.AddressOption("--address", "Where the application listens");
-        var name = new Option<string>("--name") { Description = "The host name of the site", HelpName = "HOST" };
-        var pathBase = new Option<string>("--path-base") { Description = "Another path of the application; with --tls", HelpName = "/PATH" };
-        var tls = new Option<bool>("--tls") { Description = "The full configuration, with TLS" };
-        var balancer = new Option<bool>("--behind-balancer") { Description = "The configuration behind a load balancer" };
-        var json = CommonOptions.Json();
-        name.Validators.Add(static result => CheckText(result, HostName(), "a host name"));
-        pathBase.Validators.Add(static result => CheckText(result, PathBase(), "a path such as /app"));
-        var command = new DescribedCommand("config", Description, Details) { kind, address, name, pathBase, tls, balancer, json };
-        command.Validators.Add(result =>
+        Add(kind.AcceptOnlyFromAmong(ConfigurationTemplate.Kinds));
+        AddAddressOption("--address", "Where the application listens");
+        AddText("--name", "HOST", "The host name of the site", static text => HostName().IsMatch(text) ? null : $"'{text}' is not a host name.");
+        AddText("--path-base", "/PATH", "Another path of the application; with --tls",
+            static text => PathBase().IsMatch(text) ? null : $"'{text}' is not a path such as /app.");
+        AddFlag("--tls", "The full configuration, with TLS");
+        AddFlag("--behind-balancer", "The configuration behind a load balancer");
+        AddFlag("--json", "Write JSON");
+        Validators.Add(static result =>
         {
-            if (result.GetValue(tls) && result.GetValue(balancer))
+            if (result.GetValue<bool>("--tls") && result.GetValue<bool>("--behind-balancer"))
                 result.AddError("--tls and --behind-balancer exclude each other: the load balancer ends TLS.");
-            if (result.GetValue(pathBase) is not null && !result.GetValue(tls))
+            if (result.GetValue<string>("--path-base") is not null && !result.GetValue<bool>("--tls"))
                 result.AddError("--path-base needs --tls.");
-            if (result.GetValue(kind) == ConfigurationTemplate.Systemd
-                && (result.GetValue(tls) || result.GetValue(balancer) || result.GetValue(name) is not null))
+            if (result.GetValue<string>("KIND") == ConfigurationTemplate.Systemd
+                && (result.GetValue<bool>("--tls") || result.GetValue<bool>("--behind-balancer") || result.GetValue<string>("--name") is not null))
                 result.AddError("systemd does not support --name, --tls and --behind-balancer.");
-            if (result.GetValue(address) is { EndPoint: System.Net.Sockets.UnixDomainSocketEndPoint unix } && !SocketPath().IsMatch(unix.ToString()!))
-                result.AddError($"'{unix}' is not supported: the path of the socket may have letters, digits and . _ - / only.");
+            if (result.GetValue<FastCgiAddress>("--address") is { IsUnix: true } address && !SocketPath().IsMatch($"{address.EndPoint}"))
+                result.AddError($"'{address.EndPoint}' is not supported: the path of the socket may have letters, digits and . _ - / only.");
         });
-        command.SetAction(result => Write(console, new ConfigSettings(
-            result.GetValue(kind)!, result.GetValue(address), result.GetValue(name), result.GetValue(pathBase), result.GetValue(tls),
-                result.GetValue(balancer), result.GetValue(json))));
-        return command;
     }
 
-    private static int Write(ToolConsole console, ConfigSettings settings)
+    protected override Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
     {
-        var template = ConfigurationTemplate.Read(settings.Kind, settings.UsesTls, settings.IsBehindBalancer);
-        if (template.TryFill(settings) is not { } text)
-            return console.Fail(ExitCode.Usage, $"The unit creates the folder of a socket /run/NAME/FILE, but not that of {settings.Address}.",
-                settings.IsJson);
-        if (settings.IsJson)
-            console.WriteJson(new ConfigDocument(settings.Kind, template.Source, text), ToolJson.Default.ConfigDocument);
+        var template = ConfigurationTemplate.Read(arguments.GetText("KIND")!, arguments.Has("--tls"), arguments.Has("--behind-balancer"));
+        var address = arguments.GetValue<FastCgiAddress>("--address");
+        if (template.TryFill(address, arguments.GetText("--name"), arguments.GetText("--path-base")) is not { } text)
+            throw new ToolException(ExitCode.Usage, $"The unit creates the folder of a socket /run/NAME/FILE, but not that of {address}.");
+        if (arguments.IsJson())
+            Terminal.WriteJson(new ConfigDocument(template.Kind, template.Source, text), ToolJson.Default.ConfigDocument);
         else
-            console.Out.Write(text);
-        return ExitCode.Ok;
-    }
-
-    private static void CheckText(System.CommandLine.Parsing.OptionResult result, Regex form, string what)
-    {
-        if (result.Tokens is [var token] && !form.IsMatch(token.Value))
-            result.AddError($"'{token.Value}' is not {what}.");
+            Terminal.Out.Write(text);
+        return Task.FromResult(ExitCode.Ok);
     }
 
     [GeneratedRegex(@"\A[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?\z")]
@@ -83,9 +63,6 @@ internal static partial class ConfigCommand
     [GeneratedRegex(@"\A/[A-Za-z0-9._/-]+\z")]
     private static partial Regex SocketPath();
 }
-
-/// <summary>The command line of <c>config</c>.</summary>
-internal sealed record ConfigSettings(string Kind, FastCgiAddress? Address, string? Name, string? PathBase, bool UsesTls, bool IsBehindBalancer, bool IsJson);
 
 /// <summary>What <c>config --json</c> writes.</summary>
 internal sealed record ConfigDocument(string Kind, string Source, string Text);

@@ -1,11 +1,10 @@
-using System.Net.Sockets;
-using System.Text.RegularExpressions;
-using FastCgi.Client;
-
 namespace FastCgi.Tool.Commands.Configuration;
 
 /// <summary>An embedded block of a document, in which address, host and path are replaced.</summary>
-internal sealed partial class ConfigurationTemplate
+/// <param name="Kind">The web server, or systemd.</param>
+/// <param name="Source">The document that it is from.</param>
+/// <param name="Text">The block.</param>
+internal sealed partial record ConfigurationTemplate(string Kind, string Source, string Text)
 {
     public const string Systemd = "systemd";
 
@@ -13,20 +12,7 @@ internal sealed partial class ConfigurationTemplate
     private const string DocumentedPort = "127.0.0.1:9000";
     private const string DocumentedUnit = "/run/app/app.sock";
 
-    private readonly string _kind;
-    private readonly string _text;
-
-    private ConfigurationTemplate(string kind, string source, string text)
-    {
-        _kind = kind;
-        Source = source;
-        _text = text;
-    }
-
     public static string[] Kinds => ["nginx", "apache", "lighttpd", "haproxy", "caddy", "h2o", Systemd];
-
-    /// <summary>The document that it is from.</summary>
-    public string Source { get; }
 
     public static ConfigurationTemplate Read(string kind, bool usesTls, bool isBehindBalancer)
     {
@@ -41,55 +27,49 @@ internal sealed partial class ConfigurationTemplate
 
     /// <summary>Replaces what the command line names.</summary>
     /// <returns><see langword="null"/> if the address does not fit.</returns>
-    public string? TryFill(ConfigSettings settings)
+    public string? TryFill(FastCgiAddress? address, string? name, string? pathBase)
     {
-        var text = _text;
-        if (settings.Name is { } name)
-            text = text.Replace("hello.example.com", name, StringComparison.Ordinal);
-        if (settings.PathBase is { } pathBase)
+        var text = name is null ? Text : Replace(Text, "hello.example.com", name);
+        if (pathBase is not null)
             text = DocumentedPathBase().Replace(text, pathBase);
-        return settings.Address is { } address ? FillAddress(text, address) : text;
+        return address is null ? text : FillAddress(text, address);
     }
+
+    private static string Replace(string text, string old, string now) => text.Replace(old, now, StringComparison.Ordinal);
 
     private string? FillAddress(string text, FastCgiAddress address)
     {
-        var isUnix = address.EndPoint is UnixDomainSocketEndPoint;
-        var plain = isUnix ? address.EndPoint.ToString()! : address.ToString()["fastcgi://".Length..];
+        var plain = address.IsUnix ? address.EndPoint.ToString()! : address.ToString()["fastcgi://".Length..];
+        if (Kind == Systemd)
+            return address.IsUnix ? FillUnit(text, plain) : FillUnitPort(text, plain);
+        if (address.IsUnix)
+            return Replace(Replace(text, DocumentedSocket, plain), "server app " + DocumentedPort, "server app unix@" + plain);
+
         var colon = plain.LastIndexOf(':');
-        var (host, port) = isUnix ? ("", "") : (plain[..colon], plain[(colon + 1)..]);
-        if (_kind == Systemd)
-            return isUnix ? FillUnit(text, plain) : FillUnitPort(text, address.ToString());
-        if (isUnix)
-            return text.Replace(DocumentedSocket, plain, StringComparison.Ordinal)
-                .Replace("server app " + DocumentedPort, "server app unix@" + plain, StringComparison.Ordinal);
-        return _kind switch
+        var (host, port) = (plain[..colon].Trim('[', ']'), plain[(colon + 1)..]);
+        return Kind switch
         {
-            "nginx" => text.Replace("unix:" + DocumentedSocket, plain, StringComparison.Ordinal),
-            "apache" => text.Replace($"unix:{DocumentedSocket}|fcgi://hello/", $"fcgi://{plain}/", StringComparison.Ordinal),
-            "lighttpd" => text.Replace($"\"socket\" => \"{DocumentedSocket}\",", $"\"host\" => \"{host.Trim('[', ']')}\",\n    \"port\" => {port},",
-                StringComparison.Ordinal),
-            "haproxy" => text.Replace(DocumentedPort, plain, StringComparison.Ordinal),
-            "caddy" => text.Replace("unix/" + DocumentedSocket, plain, StringComparison.Ordinal),
-            _ => H2oSocket().Replace(text, match => $"{match.Groups["indent"].Value}host: {host.Trim('[', ']')}\n{match.Groups["indent"].Value}port: {port}\n"),
+            "nginx" => Replace(text, "unix:" + DocumentedSocket, plain),
+            "apache" => Replace(text, $"unix:{DocumentedSocket}|fcgi://hello/", $"fcgi://{plain}/"),
+            "lighttpd" => Replace(text, $"\"socket\" => \"{DocumentedSocket}\",", $"\"host\" => \"{host}\",\n    \"port\" => {port},"),
+            "haproxy" => Replace(text, DocumentedPort, plain),
+            "caddy" => Replace(text, "unix/" + DocumentedSocket, plain),
+            _ => H2oSocket().Replace(text, match => $"{match.Groups["indent"].Value}host: {host}\n{match.Groups["indent"].Value}port: {port}\n"),
         };
     }
 
-    private static string? FillUnit(string text, string path)
-    {
-        if (RuntimeSocket().Match(path) is not { Success: true } match)
-            return null;
-        return text.Replace(DocumentedUnit, path, StringComparison.Ordinal)
-            .Replace("RuntimeDirectory=app\n", $"RuntimeDirectory={match.Groups["folder"].Value}\n", StringComparison.Ordinal);
-    }
+    private static string? FillUnit(string text, string path) => RuntimeSocket().Match(path) is { Success: true } match
+        ? Replace(Replace(text, DocumentedUnit, path), "RuntimeDirectory=app\n", $"RuntimeDirectory={match.Groups["folder"].Value}\n")
+        : null;
 
     /// <summary>A port has neither folder nor mode.</summary>
     private static string FillUnitPort(string text, string address)
-        => UnitSocketLine().Replace(text, "").Replace("fastcgi_pass unix:" + DocumentedUnit, "fastcgi_pass " + address["fastcgi://".Length..],
-            StringComparison.Ordinal).Replace("fastcgi://unix:" + DocumentedUnit, address, StringComparison.Ordinal);
+        => Replace(Replace(UnitSocketLine().Replace(text, ""), "fastcgi_pass unix:" + DocumentedUnit, "fastcgi_pass " + address),
+            "fastcgi://unix:" + DocumentedUnit, "fastcgi://" + address);
 
     private static string ReadResource(string name)
     {
-        using var reader = new StreamReader(typeof(ConfigurationTemplate).Assembly.GetManifestResourceStream(name) ?? throw new InvalidOperationException($"The tool lacks {name}."));
+        using var reader = new StreamReader(typeof(ConfigurationTemplate).Assembly.GetManifestResourceStream(name)!);
         return reader.ReadToEnd();
     }
 

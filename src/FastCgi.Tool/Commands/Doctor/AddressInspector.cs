@@ -90,14 +90,10 @@ internal sealed class AddressInspector(DoctorReport report, DoctorSettings setti
         try
         {
             using var handler = new FastCgiHttpHandler(where);
-            using var client = new HttpClient(handler) { Timeout = settings.Timeout, MaxResponseContentBufferSize = 64 * 1024 * 1024 };
-            using var response = await client.GetAsync(new Uri("http://localhost/" + path.TrimStart('/') + "?format=json"), cancellationToken);
-            var status = response.IsSuccessStatusCode ? StatusReader.Read(await response.Content.ReadAsStringAsync(cancellationToken)) : null;
-            if (status is null)
-                report.AddFact($"{where}: {path} is not a status: the response is {(int)response.StatusCode}");
-            return status;
+            using var reader = new StatusReader(handler, settings.Timeout, where);
+            return (await reader.ReadAsync(path, cancellationToken)).Status;
         }
-        catch (Exception exception) when (exception is HttpRequestException or IOException or SocketException or JsonException or OperationCanceledException && !cancellationToken.IsCancellationRequested)
+        catch (ToolException exception)
         {
             report.AddFact($"{where}: {path} is not a status: {exception.Message}");
             return null;

@@ -31,7 +31,7 @@ internal sealed record ProbeResult(SocketError? ConnectError, Spoken Spoken, int
     string? Flaw = null, int LongestHeader = 0, bool IsPhp = false);
 
 /// <summary>Connects to an address and finds out what is spoken there.</summary>
-internal sealed class ApplicationProbe(FastCgiAddress address, string path, string[] parameters, TimeSpan timeout)
+internal sealed class ApplicationProbe(FastCgiAddress address, string path, (string Name, string Value)[] parameters, TimeSpan timeout)
 {
     private const string Host = "localhost";
 
@@ -110,7 +110,7 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, stri
             new IPEndPoint(IPAddress.Loopback, 80), Host);
         request.Parameters.Add("HTTP_HOST", Host);
         request.Parameters.Add("HTTP_USER_AGENT", "fastcgi-doctor");
-        foreach (var (name, value) in parameters.Select(static parameter => CommonOptions.Split(parameter, '=')))
+        foreach (var (name, value) in parameters)
             request.Parameters[name] = value;
         return request;
     }

@@ -1,70 +1,95 @@
-using System.CommandLine;
-using FastCgi.Client;
-using FastCgi.Tool.Terminal;
+using Microsoft.AspNetCore.Builder;
+using Microsoft.AspNetCore.Hosting;
+using Microsoft.Extensions.DependencyInjection;
+using Microsoft.Extensions.FileProviders;
+using Microsoft.Extensions.Hosting;
+using Microsoft.Extensions.Logging;
 
 namespace FastCgi.Tool.Commands.Proxy;
 
-/// <summary><c>fastcgi proxy</c>: a web server in front of an application, for trying and for debugging.</summary>
-internal static class ProxyCommand
+/// <summary><c>fastcgi proxy</c>: Kestrel and the FastCGI client in front of an application, for trying and for debugging.</summary>
+internal sealed class ProxyCommand : ToolCommand
 {
-    private const string Description = "Serves a FastCGI application over HTTP, without configuration.";
+    private static readonly string[] s_usualUrls = ["http://localhost:8080"];
 
-    private const string Details =
-        """
-        It passes the same parameters as nginx, streams both bodies, and writes a line for each request. It is for development, not for production.
-        --record writes every byte between the proxy and the application to a file of JSON lines. The file contains passwords and cookies.
+    // Ctrl-C takes effect at once: a developer does not wait for long polls.
+    private static readonly TimeSpan s_shutdownTimeout = TimeSpan.FromMilliseconds(100);
 
-        Examples:
-          fastcgi proxy 127.0.0.1:9000
-          fastcgi proxy /run/app.sock --listen http://localhost:8081 --root wwwroot
-          fastcgi proxy /run/php/php-fpm.sock --root /var/www -p SCRIPT_FILENAME=/var/www/index.php
-          fastcgi proxy 127.0.0.1:9000 --record traffic.jsonl
+    public ProxyCommand(ToolConsole console)
+        : base(console, "proxy", "Serves a FastCGI application over HTTP, without configuration.",
+            """
+            It passes the same parameters as nginx, streams both bodies, and writes a line for each request. It is for development, not for production.
+            --record writes every byte between the proxy and the application to a file of JSON lines. The file contains passwords and cookies.
 
-        Exit codes: 0 stopped by Ctrl-C, 2 usage, 3 the address cannot be bound, or the file cannot be written.
-        """;
+            Examples:
+              fastcgi proxy 127.0.0.1:9000
+              fastcgi proxy /run/app.sock --listen http://localhost:8081 --root wwwroot
+              fastcgi proxy /run/php/php-fpm.sock --root /var/www -p SCRIPT_FILENAME=/var/www/index.php
+              fastcgi proxy 127.0.0.1:9000 --record traffic.jsonl
 
-    public static Command Create(ToolConsole console)
+            Exit codes: 0 stopped by Ctrl-C, 2 usage, 3 the address cannot be bound, or the file cannot be written.
+            """)
     {
-        var address = CommonOptions.Address();
-        var listen = new Option<string[]>("--listen")
-        {
-            Description = "The HTTP address to listen on; repeatable",
-            HelpName = "URL",
-            DefaultValueFactory = static _ => ["http://localhost:8080"],
-            Validators = { static result => CheckUrls(result) },
-        };
-        var root = new Option<string>("--root") { Description = "Serve the files of this folder, and use it as DOCUMENT_ROOT", HelpName = "FOLDER" };
-        var parameters = CommonOptions.Parameters();
-        var timeout = CommonOptions.Timeout("How long the application may take to begin its response; then the client gets a 504", 60);
-        var connections = new Option<int?>("--max-connections")
-        {
-            Description = "The most concurrent connections to the application",
-            HelpName = "NUMBER",
-            Validators = { static result => CommonOptions.CheckPositive(result) }
-        };
-        var record = new Option<string>("--record") { Description = "Record the traffic with the application in a file", HelpName = "FILE" };
-        var json = CommonOptions.Json();
-        var command = new DescribedCommand("proxy", Description, Details)
-        {
-            address, listen, root, parameters, timeout, connections, record, json,
-        };
-        command.HandlesInterruption = true;
-        command.SetAction((result, cancellationToken) => new ProxyServer(console, new ProxySettings(
-            result.GetValue(address)!, result.GetValue(listen)!, result.GetValue(root), result.GetValue(parameters) ?? [], result.GetValue(timeout),
-            result.GetValue(connections), result.GetValue(record), result.GetValue(json))).RunAsync(cancellationToken));
-        return command;
+        HandlesInterruption = true;
+        AddAddress();
+        AddTexts("--listen", "URL", "The HTTP address to listen on; repeatable [default: http://localhost:8080]", static text
+            => Uri.TryCreate(text, UriKind.Absolute, out var uri) && uri.Scheme == "http" ? null : $"'{text}' is not an address that begins with http://.");
+        AddText("--root", "FOLDER", "Serve the files of this folder, and use it as DOCUMENT_ROOT");
+        AddParameters();
+        AddNumber("--max-connections", "The most concurrent connections to the application");
+        AddText("--record", "FILE", "Record the traffic with the application in a file");
+        AddTimeoutAndJson("How long the application may take to begin its response; then the client gets a 504", 60);
     }
 
-    private static void CheckUrls(System.CommandLine.Parsing.OptionResult result)
+    protected override async Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
     {
-        foreach (var token in result.Tokens)
+        var (address, root) = (arguments.GetAddress(), arguments.GetText("--root"));
+        var urls = arguments.GetValue<string[]>("--listen") is { Length: > 0 } named ? named : s_usualUrls;
+        if (root is not null && !Directory.Exists(root))
+            throw new ToolException(ExitCode.CannotRun, $"There is no folder {root}.");
+
+        using var relay = arguments.GetText("--record") is { } file ? new RecordingRelay(address, file, Terminal) : null;
+        var options = new FastCgiClientOptions { MaxConnections = arguments.GetValue<int?>("--max-connections"), ConnectTimeout = arguments.GetTimeout() };
+        using var client = new FastCgiClient(relay?.Address ?? address, options);
+        await using var app = Build(urls, root, new Forwarder(client, arguments), new TrafficLog(Terminal, arguments.IsJson()));
+        try
         {
-            if (!Uri.TryCreate(token.Value, UriKind.Absolute, out var uri) || uri.Scheme != "http")
-                result.AddError($"'{token.Value}' is not an address that begins with http://.");
+            await app.StartAsync(cancellationToken);
         }
+        catch (Exception exception) when (exception is IOException or SocketException)
+        {
+            throw new ToolException(ExitCode.CannotRun, $"Cannot listen on {string.Join(' ', urls)}: {exception.Message}");
+        }
+
+        foreach (var url in app.Urls)
+            await Terminal.Error.WriteLineAsync($"Listening on {url}, for {address}. Press Ctrl-C to stop.");
+        await Task.Delay(Timeout.Infinite, cancellationToken).ContinueWith(static _ => { }, TaskScheduler.Default);
+        await app.StopAsync(CancellationToken.None);
+        await Terminal.Error.WriteLineAsync("Stopped.");
+        return ExitCode.Ok;
+    }
+
+    private static WebApplication Build(string[] urls, string? root, Forwarder forwarder, TrafficLog log)
+    {
+        var builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
+        builder.WebHost.UseKestrelCore().UseUrls(urls).ConfigureKestrel(static options =>
+        {
+            // The application limits the size.
+            options.Limits.MaxRequestBodySize = null;
+            // As the client reads them: no byte is lost.
+            options.ResponseHeaderEncodingSelector = static _ => Encoding.Latin1;
+        });
+        builder.Services.Configure<HostOptions>(static options => options.ShutdownTimeout = s_shutdownTimeout);
+        builder.Logging.ClearProviders();
+        var app = builder.Build();
+        app.Use(log.InvokeAsync);
+        if (root is not null)
+        {
+            // Unknown types such as .php go to the application: their source is not served.
+            app.UseStaticFiles(new StaticFileOptions { FileProvider = new PhysicalFileProvider(Path.GetFullPath(root)) });
+        }
+
+        app.Run(forwarder.InvokeAsync);
+        return app;
     }
 }
-
-/// <summary>The command line of <c>proxy</c>.</summary>
-internal sealed record ProxySettings(
-    FastCgiAddress Address, string[] Urls, string? Root, string[] Parameters, TimeSpan Timeout, int? MaxConnections, string? RecordingFile, bool IsJson);

@@ -1,7 +1,6 @@
-using System.Diagnostics;
-using System.Globalization;
-using FastCgi.Tool.Terminal;
+using FastCgi.Client.Streams;
 using Microsoft.AspNetCore.Http;
+using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.Tool.Commands.Proxy;
 
@@ -25,14 +24,12 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
         finally
         {
             context.Response.Body = body;
+            var standardError = request.StandardError is { Length: > 0 } text ? text.TrimEnd('\n') : null;
             Write(new ProxiedRequest(
-                context.Request.Method, Target(context), request.Status ?? context.Response.StatusCode, counted.Written,
-                    Math.Round(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 1),
-                request.Note, request.StandardError is { Length: > 0 } text ? text.TrimEnd('\n') : null));
+                context.Request.Method, context.Features.Get<IHttpRequestFeature>()!.RawTarget, request.Status ?? context.Response.StatusCode,
+                counted.Written, Math.Round(Stopwatch.GetElapsedTime(start).TotalMilliseconds, 1), request.Note, standardError));
         }
     }
-
-    private static string Target(HttpContext context) => context.Features.Get<Microsoft.AspNetCore.Http.Features.IHttpRequestFeature>()!.RawTarget;
 
     private void Write(ProxiedRequest request)
     {
@@ -44,17 +41,30 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
             }
             else
             {
-                var status = request.Status.ToString(CultureInfo.InvariantCulture);
+                var status = Invariant($"{request.Status}");
                 var colour = request.Status >= 500 ? console.Red(status) : request.Status >= 400 ? console.Yellow(status) : console.Green(status);
-                var note = request.Note is null ? "" : $"  {request.Note}";
-                console.Out.WriteLine(string.Create(CultureInfo.InvariantCulture,
-                    $"{colour} {PlainText.Line($"{request.Method} {request.Target}")}  {request.Bytes} bytes  {request.Milliseconds:0.0} ms{PlainText.Line(note)}"));
+                var line = Invariant($"{request.Method} {request.Target}  {request.Bytes} bytes  {request.Milliseconds:0.0} ms  {request.Note}");
+                console.Out.WriteLine($"{colour} {PlainText.Line(line).TrimEnd()}");
                 if (request.StandardError is { } text)
                     console.Out.WriteLine($"    stderr: {PlainText.Lines(text).Replace("\n", "\n    stderr: ", StringComparison.Ordinal)}");
             }
 
             console.Out.Flush();
         }
+    }
+
+    /// <summary>Counts what is written.</summary>
+    private sealed class CountingStream(Stream inner) : ForwardStream(canRead: false)
+    {
+        public long Written { get; private set; }
+
+        public override async ValueTask WriteAsync(ReadOnlyMemory<byte> buffer, CancellationToken cancellationToken = default)
+        {
+            await inner.WriteAsync(buffer, cancellationToken);
+            Written += buffer.Length;
+        }
+
+        public override Task FlushAsync(CancellationToken cancellationToken) => inner.FlushAsync(cancellationToken);
     }
 }
 

@@ -1,6 +1,3 @@
-using System.Diagnostics;
-using System.Globalization;
-using FastCgi.AspNetCore.Protocol;
 using FastCgi.Client.Connections;
 
 namespace FastCgi.Tool.Commands.Request;
@@ -22,9 +19,9 @@ internal sealed class RecordLog(TextWriter? writer) : RecordTrace
 
     public override void OnRecord(int connection, bool isSent, RecordHeader header, ReadOnlySpan<byte> content)
     {
-        var padding = header.PaddingLength == 0 ? "" : string.Create(CultureInfo.InvariantCulture, $" + {header.PaddingLength} of padding");
-        var line = string.Create(CultureInfo.InvariantCulture,
-            $"{(isSent ? '>' : '<')} {_watch.Elapsed.TotalMilliseconds,8:0.0} ms  {RecordNames.Get(header.Type),-17} id {header.RequestId}  {header.ContentLength} bytes{padding}");
+        var padding = header.PaddingLength == 0 ? "" : $" + {header.PaddingLength} of padding";
+        var line = Invariant($"{(isSent ? '>' : '<')} {_watch.Elapsed.TotalMilliseconds,8:0.0} ms  {RecordNames.Get(header.Type),-17} ")
+            + $"id {header.RequestId}  {header.ContentLength} bytes{padding}";
         lock (_lines)
         {
             _lines.Add(line);

@@ -1,59 +1,63 @@
-using System.Diagnostics;
-using System.Globalization;
-using System.Net.Sockets;
-using System.Text;
 using System.Text.Unicode;
-using FastCgi.Client;
-using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Commands.Request;
 
 /// <summary>One run of <c>request</c>.</summary>
-internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
+internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
 {
-    private readonly RecordLog _log = new(settings.IsVerbose && !settings.IsJson ? console.Error : null);
+    private readonly bool _isVerbose = arguments.Has("--verbose");
+    private readonly bool _isJson = arguments.IsJson();
+    private readonly TimeSpan _timeout = arguments.GetTimeout();
+    private readonly RecordLog _log = new(arguments.Has("--verbose") && !arguments.IsJson() ? console.Error : null);
     private readonly Stopwatch _watch = Stopwatch.StartNew();
 
     public async Task<int> RunAsync(CancellationToken cancellationToken)
     {
-        var options = new FastCgiClientOptions { KeepConnections = false, ConnectTimeout = settings.Timeout, Trace = settings.IsVerbose ? _log : null };
-        using var client = new FastCgiClient(settings.Address, options);
-        using var sender = new RequestSender(client, settings, settings.IsVerbose && !settings.IsJson ? console : null);
-        if (settings.Repeat > 1)
-            return await RepeatAsync(sender, cancellationToken);
+        var options = new FastCgiClientOptions { KeepConnections = false, ConnectTimeout = _timeout, Trace = _isVerbose ? _log : null };
+        using var client = new FastCgiClient(arguments.GetAddress(), options);
+        using var sender = new RequestSender(client, arguments, _isVerbose && !_isJson ? console : null);
+        if (arguments.GetValue<int?>("--repeat") is int count and > 1)
+            return await RepeatAsync(sender, count, cancellationToken);
 
+        return await AttemptAsync(
+            sender, (response, token) => _isJson ? WriteJsonAsync(sender, response, token) : WriteAsync(response, token), cancellationToken);
+    }
+
+    /// <summary>Sends the request once.</summary>
+    /// <exception cref="ToolException">There is no whole response.</exception>
+    private async Task<T> AttemptAsync<T>(RequestSender sender, Func<FastCgiResponseMessage, CancellationToken, Task<T>> use,
+        CancellationToken cancellationToken)
+    {
         using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
-        timeout.CancelAfter(settings.Timeout);
+        timeout.CancelAfter(_timeout);
         try
         {
             await using var response = await sender.SendAsync(timeout.Token);
-            return settings.IsJson ? await WriteJsonAsync(sender, response, timeout.Token) : await WriteAsync(response, timeout.Token);
+            return await use(response, timeout.Token);
         }
-        catch (Exception exception) when (Explain(exception, cancellationToken) is { } explained)
+        catch (SocketException exception)
         {
-            if ((exception as FastCgiProtocolException)?.Completion is { StandardError.Length: > 0 } completion && !settings.IsJson)
+            throw ToolException.NoConnection(arguments.GetAddress(), exception);
+        }
+        catch (FastCgiProtocolException exception)
+        {
+            if (exception.Completion is { StandardError.Length: > 0 } completion && !_isJson)
                 await WriteErrorAsync(completion.StandardError);
-            throw explained;
+            throw new ToolException(ExitCode.Failure, exception.Message);
+        }
+        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
+        {
+            throw new ToolException(ExitCode.Failure, Invariant($"No complete response within {_timeout.TotalSeconds} s."));
         }
     }
 
-    private ToolException? Explain(Exception exception, CancellationToken cancellationToken) => exception switch
-    {
-        SocketException => ToolException.NoConnection(settings.Address, exception),
-        FastCgiProtocolException => new ToolException(ExitCode.Failure, exception.Message),
-        OperationCanceledException when !cancellationToken.IsCancellationRequested
-            => new ToolException(ExitCode.Failure, string.Create(CultureInfo.InvariantCulture,
-                $"No complete response within {settings.Timeout.TotalSeconds} s.")),
-        _ => null,
-    };
-
     /// <summary>Sends the request several times, one after the other.</summary>
-    private async Task<int> RepeatAsync(RequestSender sender, CancellationToken cancellationToken)
+    private async Task<int> RepeatAsync(RequestSender sender, int count, CancellationToken cancellationToken)
     {
         var times = new List<double>();
         var results = new SortedDictionary<string, int>(StringComparer.Ordinal);
         var code = ExitCode.Ok;
-        for (var i = 0; i < settings.Repeat; i++)
+        while (times.Count < count)
         {
             var start = Stopwatch.GetTimestamp();
             var (result, resultCode) = await MeasureAsync(sender, cancellationToken);
@@ -63,21 +67,19 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
         }
 
         times.Sort();
-        var document = new RepeatDocument(
-            times.Count, Math.Round(_watch.Elapsed.TotalSeconds, 3), results, Percentile(times, 0), Percentile(times, 0.5), Percentile(times, 0.99),
-                Percentile(times, 1));
-        if (settings.IsJson)
+        var (fastest, median, p99, slowest) = (Percentile(times, 0), Percentile(times, 0.5), Percentile(times, 0.99), Percentile(times, 1));
+        var seconds = _watch.Elapsed.TotalSeconds;
+        if (_isJson)
         {
+            var document = new RepeatDocument(times.Count, Math.Round(seconds, 3), results, fastest, median, p99, slowest);
             console.WriteJson(document, ToolJson.Default.RepeatDocument);
             return code;
         }
 
-        var rate = document.Requests / _watch.Elapsed.TotalSeconds;
-        console.Out.WriteLine(string.Create(CultureInfo.InvariantCulture, $"{document.Requests} requests in {document.Seconds:0.00} s, {rate:0.0} per second"));
-        foreach (var (result, count) in results)
-            console.Out.WriteLine(PlainText.Line($"{count} × {result}"));
-        console.Out.WriteLine(string.Create(
-            CultureInfo.InvariantCulture, $"fastest {document.Fastest:0.0} ms, median {document.Median:0.0} ms, p99 {document.P99:0.0} ms, slowest {document.Slowest:0.0} ms"));
+        console.Out.WriteLine(Invariant($"{count} requests in {seconds:0.00} s, {count / seconds:0.0} per second"));
+        foreach (var (result, number) in results)
+            console.Out.WriteLine(PlainText.Line($"{number} × {result}"));
+        console.Out.WriteLine(Invariant($"fastest {fastest:0.0} ms, median {median:0.0} ms, p99 {p99:0.0} ms, slowest {slowest:0.0} ms"));
         return code;
     }
 
@@ -85,25 +87,27 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
 
     private async Task<(string Result, int Code)> MeasureAsync(RequestSender sender, CancellationToken cancellationToken)
     {
-        using var timeout = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
-        timeout.CancelAfter(settings.Timeout);
         try
         {
-            await using var response = await sender.SendAsync(timeout.Token);
-            await response.Body.CopyToAsync(Stream.Null, timeout.Token);
-            var completion = await response.Completion.WaitAsync(timeout.Token);
-            var appStatus = completion.AppStatus == 0 ? "" : $", appStatus {completion.AppStatus}";
-            return ($"status {response.StatusCode}{appStatus}", GetCode(response, completion));
+            return await AttemptAsync(sender, DrainAsync, cancellationToken);
         }
-        catch (Exception exception) when (Explain(exception, cancellationToken) is { } explained)
+        catch (ToolException exception)
         {
-            return (explained.Message, explained.Code);
+            return (exception.Message, exception.Code);
         }
+    }
+
+    private async Task<(string Result, int Code)> DrainAsync(FastCgiResponseMessage response, CancellationToken cancellationToken)
+    {
+        await response.Body.CopyToAsync(Stream.Null, cancellationToken);
+        var completion = await response.Completion.WaitAsync(cancellationToken);
+        var appStatus = completion.AppStatus == 0 ? "" : $", appStatus {completion.AppStatus}";
+        return ($"status {response.StatusCode}{appStatus}", GetCode(response, completion));
     }
 
     private async Task<int> WriteAsync(FastCgiResponseMessage response, CancellationToken cancellationToken)
     {
-        if (settings.ShowsHeaders)
+        if (arguments.Has("--include") || arguments.Has("--head"))
         {
             await console.Out.WriteLineAsync(PlainText.Line($"Status: {response.StatusCode} {response.ReasonPhrase}").TrimEnd());
             foreach (var (name, value) in response.Headers)
@@ -112,16 +116,15 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
             await console.Out.FlushAsync(cancellationToken);
         }
 
-        await using (var file = settings.Output is { } path ? File.Create(path) : null)
+        await using (var file = arguments.GetText("--output") is { } path ? File.Create(path) : null)
             await CopyAsync(response.Body, file ?? console.Body, cancellationToken);
 
         var completion = await response.Completion.WaitAsync(cancellationToken);
         if (completion.StandardError.Length > 0)
             await WriteErrorAsync(completion.StandardError);
-        var time = _watch.Elapsed.TotalMilliseconds;
-        if (settings.IsVerbose)
-            await console.Error.WriteLineAsync(string.Create(CultureInfo.InvariantCulture,
-                $"* {completion.ProtocolStatus}, appStatus {completion.AppStatus}, {time:0.0} ms"));
+        if (_isVerbose)
+            await console.Error.WriteLineAsync(Invariant(
+                $"* {completion.ProtocolStatus}, appStatus {completion.AppStatus}, {_watch.Elapsed.TotalMilliseconds:0.0} ms"));
         else if (completion.AppStatus != 0)
             await console.Error.WriteLineAsync($"fastcgi: The application ended the request with appStatus {completion.AppStatus}.");
         return GetCode(response, completion);
@@ -146,7 +149,7 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
         await response.Body.CopyToAsync(body, cancellationToken);
         var completion = await response.Completion.WaitAsync(cancellationToken);
         var bytes = body.ToArray();
-        if (settings.Output is { } file)
+        if (arguments.GetText("--output") is { } file)
             await File.WriteAllBytesAsync(file, bytes, cancellationToken);
 
         var isText = Utf8.IsValid(bytes);
@@ -161,21 +164,20 @@ internal sealed class RequestRun(ToolConsole console, RequestSettings settings)
                 completion.AppStatus,
                 completion.ProtocolStatus.ToString(),
                 Math.Round(_watch.Elapsed.TotalMilliseconds, 1),
-                settings.IsVerbose ? [.. sender.ShownParameters.Select(static parameter => new NamedValue(parameter.Name, parameter.Value))] : null,
-                settings.IsVerbose ? _log.Lines : null),
+                _isVerbose ? sender.ShownParameters : null,
+                _isVerbose ? _log.Lines : null),
             ToolJson.Default.RequestDocument);
         return GetCode(response, completion);
     }
 
     private int GetCode(FastCgiResponseMessage response, FastCgiCompletion completion)
-        => completion.AppStatus != 0 || (settings.FailsOnErrorStatus && response.StatusCode >= 400) ? ExitCode.Failure : ExitCode.Ok;
+        => completion.AppStatus != 0 || (arguments.Has("--fail") && response.StatusCode >= 400) ? ExitCode.Failure : ExitCode.Ok;
 }
 
 /// <summary>What <c>request --json</c> writes.</summary>
 internal sealed record RequestDocument(
     int Status, string Reason, NamedValue[] Headers, string? Body, string? BodyBase64, string StandardError, int AppStatus, string ProtocolStatus,
-        double Milliseconds,
-    NamedValue[]? Parameters, IReadOnlyList<string>? Records);
+    double Milliseconds, IReadOnlyList<NamedValue>? Parameters, IReadOnlyList<string>? Records);
 
 /// <summary>What <c>request --repeat --json</c> writes. Times are in milliseconds.</summary>
 internal sealed record RepeatDocument(

@@ -1,43 +1,40 @@
-using System.Globalization;
-using System.Net;
-using System.Text;
-using FastCgi.Client;
-using FastCgi.Client.Cgi;
-using FastCgi.Tool.Terminal;
-
 namespace FastCgi.Tool.Commands.Request;
 
 /// <summary>Creates and sends the request, and follows redirects.</summary>
 /// <param name="client">The client.</param>
-/// <param name="settings">The command line.</param>
+/// <param name="arguments">The command line.</param>
 /// <param name="verbose">Where parameters are shown; <see langword="null"/> for nowhere.</param>
-internal sealed class RequestSender(FastCgiClient client, RequestSettings settings, ToolConsole? verbose) : IDisposable
+internal sealed class RequestSender(FastCgiClient client, ParseResult arguments, ToolConsole? verbose) : IDisposable
 {
     private const int MostRedirects = 20;
 
     private static readonly string[] s_own = ["Host", "User-Agent", "Accept", "Content-Type", "Content-Length"];
 
+    private readonly (string Name, string Value)[] _headers = arguments.GetPairs("--header", ':');
+    private readonly string? _data = arguments.GetText("--data");
     private readonly List<Stream> _streams = [];
     private bool _isInputRead;
 
     /// <summary>The parameters of the last request, without secrets.</summary>
-    public IReadOnlyList<(string Name, string Value)> ShownParameters { get; private set; } = [];
+    public IReadOnlyList<NamedValue> ShownParameters { get; private set; } = [];
 
     public async Task<FastCgiResponseMessage> SendAsync(CancellationToken cancellationToken)
     {
-        var (method, url, hasBody) = (settings.Method, settings.Url, settings.Data is not null);
+        var (url, hasBody) = (arguments.GetText("URL")!, _data is not null);
+        var method = arguments.GetText("--method") ?? (arguments.Has("--head") ? "HEAD" : hasBody ? "POST" : "GET");
         for (var redirects = 0; ; redirects++)
         {
-            CloseStreams();
+            Dispose();
             var response = await client.SendAsync(Create(method, url, hasBody), cancellationToken);
-            if (!settings.FollowsRedirects || response.StatusCode is not (301 or 302 or 303 or 307 or 308)
+            if (!arguments.Has("--location") || response.StatusCode is not (301 or 302 or 303 or 307 or 308)
                 || !response.TryGetHeader("Location", out var location))
                 return response;
 
             await response.DisposeAsync();
             if (redirects == MostRedirects)
                 throw new ToolException(ExitCode.Failure, $"More than {MostRedirects} redirects, the last one to {location}.");
-            if (!Uri.TryCreate(new Uri(url.StartsWith('/') ? "http://localhost" + url : url), location, out var next) || next.Scheme is not ("http" or "https"))
+            var from = new Uri(url.StartsWith('/') ? "http://localhost" + url : url);
+            if (!Uri.TryCreate(from, location, out var next) || next.Scheme is not ("http" or "https"))
                 throw new ToolException(ExitCode.Failure, $"The redirect to '{location}' cannot be followed.");
 
             url = next.AbsoluteUri;
@@ -47,9 +44,7 @@ internal sealed class RequestSender(FastCgiClient client, RequestSettings settin
         }
     }
 
-    public void Dispose() => CloseStreams();
-
-    private void CloseStreams()
+    public void Dispose()
     {
         _streams.ForEach(static stream => stream.Dispose());
         _streams.Clear();
@@ -59,35 +54,35 @@ internal sealed class RequestSender(FastCgiClient client, RequestSettings settin
     {
         var target = RequestTarget.TryParse(url)!;
         var body = hasBody ? Keep(OpenData()) : null;
-        var filtered = settings.FilterFile is { } file ? (FileStream)Keep(File.OpenRead(file)) : null;
-        var request = new FastCgiRequestMessage { Role = settings.Role, Body = body, Data = filtered };
+        var filtered = arguments.GetText("--filter-file") is { } file ? (FileStream)Keep(File.OpenRead(file)) : null;
+        var request = new FastCgiRequestMessage { Role = arguments.GetValue<FastCgiRequestRole>("--role"), Body = body, Data = filtered };
         var contentType = Find("Content-Type") ?? (body is null ? "" : "application/x-www-form-urlencoded");
-        var contentLength = Find("Content-Length") ?? (body is { CanSeek: true } ? Text(body.Length) : "");
+        var contentLength = Find("Content-Length") ?? (body is { CanSeek: true } ? Invariant($"{body.Length}") : "");
         HttpParameters.AddTarget(request.Parameters, method, target.PathAndQuery, contentType, contentLength);
         var local = new IPEndPoint(IPAddress.Loopback, target.Port);
         HttpParameters.AddConnection(request.Parameters, target.Scheme, "HTTP/1.1", new IPEndPoint(IPAddress.Loopback, 0), local, target.Host);
         request.Parameters.Add("HTTP_HOST", Find("Host") ?? target.HostAndPort);
         request.Parameters.Add("HTTP_USER_AGENT", Find("User-Agent") ?? "fastcgi-request");
         request.Parameters.Add("HTTP_ACCEPT", Find("Accept") ?? "*/*");
-        foreach (var (name, value) in settings.Headers.Where(static header => !s_own.Contains(header.Name, StringComparer.OrdinalIgnoreCase)))
+        foreach (var (name, value) in _headers.Where(static header => !s_own.Contains(header.Name, StringComparer.OrdinalIgnoreCase)))
             request.Parameters.Add(HttpParameters.ToParameterName(name), value.Trim());
         if (filtered is not null)
         {
-            request.Parameters.Add("FCGI_DATA_LENGTH", Text(filtered.Length));
-            request.Parameters.Add("FCGI_DATA_LAST_MOD", Text(new DateTimeOffset(File.GetLastWriteTimeUtc(filtered.Name)).ToUnixTimeSeconds()));
+            request.Parameters.Add("FCGI_DATA_LENGTH", Invariant($"{filtered.Length}"));
+            request.Parameters.Add("FCGI_DATA_LAST_MOD", Invariant($"{new DateTimeOffset(File.GetLastWriteTimeUtc(filtered.Name)).ToUnixTimeSeconds()}"));
         }
 
-        foreach (var (name, value) in settings.Parameters)
+        foreach (var (name, value) in arguments.GetParameters())
             request.Parameters[name] = value;
-        ShownParameters = [.. request.Parameters.Select(parameter => (parameter.Name, Secrets.Show(parameter.Name, parameter.Value, settings.ShowsSecrets)))];
+        var showsSecrets = arguments.Has("--show-secrets");
+        ShownParameters = [.. request.Parameters.Select(parameter
+            => new NamedValue(parameter.Name, showsSecrets ? parameter.Value : Secrets.Mask(parameter.Name, parameter.Value)))];
         foreach (var (name, value) in ShownParameters)
             verbose?.Error.WriteLine(PlainText.Line($"* {name}={value}"));
         return request;
     }
 
-    private static string Text(long number) => number.ToString(CultureInfo.InvariantCulture);
-
-    private string? Find(string name) => settings.Headers.LastOrDefault(header => header.Name.Equals(name, StringComparison.OrdinalIgnoreCase)).Value?.Trim();
+    private string? Find(string name) => _headers.LastOrDefault(header => header.Name.Equals(name, StringComparison.OrdinalIgnoreCase)).Value?.Trim();
 
     private Stream Keep(Stream stream)
     {
@@ -97,17 +92,14 @@ internal sealed class RequestSender(FastCgiClient client, RequestSettings settin
 
     private Stream OpenData()
     {
-        switch (settings.Data!)
-        {
-            case "@-" when _isInputRead:
-                throw new ToolException(ExitCode.Usage, "Standard input can be sent only once. Write it to a file, and use -d @FILE.");
-            case "@-":
-                _isInputRead = true;
-                return Console.OpenStandardInput();
-            case ['@', .. var file]:
-                return File.OpenRead(file);
-            default:
-                return new MemoryStream(Encoding.UTF8.GetBytes(settings.Data!));
-        }
+        if (_data is not ['@', .. var file])
+            return new MemoryStream(Encoding.UTF8.GetBytes(_data!));
+        if (file != "-")
+            return File.OpenRead(file);
+        if (_isInputRead)
+            throw new ToolException(ExitCode.Usage, "Standard input can be sent only once. Write it to a file, and use -d @FILE.");
+
+        _isInputRead = true;
+        return Console.OpenStandardInput();
     }
 }

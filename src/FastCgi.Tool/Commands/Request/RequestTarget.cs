@@ -1,5 +1,3 @@
-using FastCgi.Client.Cgi;
-
 namespace FastCgi.Tool.Commands.Request;
 
 /// <summary>A URL as it was written: nothing of its path is decoded, merged or resolved, for that is what one wants to try.</summary>

@@ -1,59 +1,99 @@
-using System.CommandLine;
-using FastCgi.Client;
-using FastCgi.Tool.Terminal;
+using FastCgi.AspNetCore.Status;
 
 namespace FastCgi.Tool.Commands.Top;
 
 /// <summary><c>fastcgi top</c>: what a server does, live.</summary>
-internal static class TopCommand
+internal sealed class TopCommand : ToolCommand
 {
-    private const string Description = "Shows what a server does, live: rates, latencies, active requests, and recommendations.";
+    private const string Target = "ADDRESS|URL";
 
-    private const string Details =
-        """
-        It reads the status of FastCgi.AspNetCore at the path of MapFastCgiStatus(): over FastCGI, or over http from Kestrel. Outside Development,
-        the status needs AllowAnonymous(). Rates are those between two samples; with --once, those of the last minute.
+    // The server samples itself every second.
+    private static readonly TimeSpan s_interval = TimeSpan.FromSeconds(2);
 
-        Examples:
-          fastcgi top http://127.0.0.1:9100/fastcgi-status
-          fastcgi top /run/app/app.sock --path /fastcgi-status --sort out
-          fastcgi top 127.0.0.1:9000 --json --once
+    public TopCommand(ToolConsole console)
+        : base(console, "top", "Shows what a server does, live: rates, latencies, active requests, and recommendations.",
+            """
+            It reads the status of FastCgi.AspNetCore at the path of MapFastCgiStatus(): over FastCGI, or over http from Kestrel. Outside Development,
+            the status needs AllowAnonymous(). Rates are those between two samples; with --once, those of the last minute.
 
-        Exit codes: 0 it was shown, 1 there is no status, 2 usage, 3 no connection.
-        """;
+            Examples:
+              fastcgi top http://127.0.0.1:9100/fastcgi-status
+              fastcgi top /run/app/app.sock --path /fastcgi-status --sort out
+              fastcgi top 127.0.0.1:9000 --json --once
 
-    public static Command Create(ToolConsole console)
+            Exit codes: 0 it was shown, 1 there is no status, 2 usage, 3 no connection.
+            """)
     {
-        var target = new Argument<string>("ADDRESS|URL") { Description = "Where the application listens, or the http URL of its status" };
-        target.Validators.Add(static result =>
+        HandlesInterruption = true;
+        Add(new Argument<string>(Target)
         {
-            var text = result.Tokens[0].Value;
-            if (!IsUrl(text) && !FastCgiAddress.TryParse(text, out _))
-                result.AddError($"'{text}' is neither an http URL nor an address. {CommonOptions.AddressForms}");
+            Description = "Where the application listens, or the http URL of its status",
+            Validators = { static result => CheckTokens(result, CheckTarget) },
         });
-        var path = new Option<string>("--path")
-        {
-            Description = "The path of the status at a FastCGI address",
-            DefaultValueFactory = static _ => "/fastcgi-status",
-            HelpName = "PATH"
-        };
-        var sort = new Option<TopOrder>("--sort")
-        {
-            Description = "The order of the requests; the largest first",
-            DefaultValueFactory = static _ => TopOrder.Age
-        };
-        var once = new Option<bool>("--once") { Description = "Show it once" };
-        var timeout = CommonOptions.Timeout("How long a response may take", 5);
-        var json = CommonOptions.Json();
-        var command = new DescribedCommand("top", Description, Details) { target, path, sort, once, timeout, json };
-        command.HandlesInterruption = true;
-        command.SetAction((result, cancellationToken) => new TopRun(console, new TopSettings(
-            result.GetValue(target)!, result.GetValue(path)!, result.GetValue(sort), result.GetValue(once), result.GetValue(timeout),
-                result.GetValue(json))).RunAsync(cancellationToken));
-        return command;
+        AddPath("The path of the status at a FastCGI address", "/fastcgi-status");
+        AddChoice<TopOrder>("--sort", "The order of the requests; the largest first", TopOrder.Age);
+        AddFlag("--once", "Show it once");
+        AddTimeoutAndJson("How long a response may take", 5);
     }
 
-    public static bool IsUrl(string text) => Uri.TryCreate(text, UriKind.Absolute, out var uri) && uri.Scheme is "http" or "https";
+    protected override async Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
+    {
+        var target = arguments.GetText(Target)!;
+        using HttpMessageHandler handler = IsUrl(target) ? new SocketsHttpHandler() : new FastCgiHttpHandler(target);
+        using var reader = new StatusReader(handler, arguments.GetTimeout(), target);
+        LiveScreen? screen = null;
+        try
+        {
+            for (StatusSnapshot? before = null; ;)
+            {
+                var (text, status) = await reader.ReadAsync(IsUrl(target) ? target : arguments.GetText("--path")!, cancellationToken);
+                // An error at the start leaves the screen alone.
+                screen ??= arguments.Has("--once") || arguments.IsJson() ? null : new LiveScreen(Terminal);
+                Show(arguments, text, status, TopRates.Create(before, status), screen);
+                if (arguments.Has("--once"))
+                    return ExitCode.Ok;
+
+                before = status;
+                await Task.Delay(s_interval, cancellationToken);
+            }
+        }
+        catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
+        {
+            return ExitCode.Ok;
+        }
+        finally
+        {
+            screen?.Dispose();
+        }
+    }
+
+    private static bool IsUrl(string text) => Uri.TryCreate(text, UriKind.Absolute, out var uri) && uri.Scheme is "http" or "https";
+
+    private static string? CheckTarget(string text)
+        => IsUrl(text) || FastCgiAddress.TryParse(text, out _) ? null : $"'{text}' is neither an http URL nor an address. {AddressForms}";
+
+    private void Show(ParseResult arguments, string text, StatusSnapshot status, TopRates rates, LiveScreen? screen)
+    {
+        var order = arguments.GetValue<TopOrder>("--sort");
+        if (screen is not null)
+        {
+            screen.Show((width, height) => new TopPicture(status, rates, order, Terminal, width).Draw(height));
+            return;
+        }
+
+        if (arguments.IsJson())
+        {
+            using var document = JsonDocument.Parse(text);
+            Terminal.WriteJson(document.RootElement, ToolJson.Default.JsonElement);
+        }
+        else
+        {
+            foreach (var line in new TopPicture(status, rates, order, Terminal, Terminal.Width).Draw(int.MaxValue))
+                Terminal.Out.WriteLine(line);
+        }
+
+        Terminal.Out.Flush();
+    }
 }
 
 /// <summary>How requests are sorted.</summary>
@@ -67,5 +107,20 @@ internal enum TopOrder
     Path,
 }
 
-/// <summary>The command line of <c>top</c>.</summary>
-internal sealed record TopSettings(string Target, string Path, TopOrder Order, bool IsOnce, TimeSpan Timeout, bool IsJson);
+/// <summary>Rates per second.</summary>
+internal sealed record TopRates(double Requests, double Connections, double BytesReceived, double BytesSent)
+{
+    /// <summary>The rates between two samples, or those of the last minute if there is one sample or the server was restarted.</summary>
+    public static TopRates Create(StatusSnapshot? before, StatusSnapshot now)
+    {
+        var recent = now.Recent;
+        var seconds = before?.StartedAt == now.StartedAt ? now.Uptime - before.Uptime : 0;
+        if (before is null || seconds <= 0)
+            return new TopRates(recent.RequestsPerSecond, recent.ConnectionsPerSecond, recent.BytesReceivedPerSecond, recent.BytesSentPerSecond);
+
+        var (first, last) = (before.Connections, now.Connections);
+        return new TopRates(
+            (now.Requests.Total - before.Requests.Total) / seconds, (last.Total - first.Total) / seconds,
+            (last.BytesReceived - first.BytesReceived) / seconds, (last.BytesSent - first.BytesSent) / seconds);
+    }
+}

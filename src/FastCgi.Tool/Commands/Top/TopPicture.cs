@@ -1,6 +1,4 @@
-using System.Globalization;
 using FastCgi.AspNetCore.Status;
-using FastCgi.Tool.Terminal;
 
 namespace FastCgi.Tool.Commands.Top;
 
@@ -26,78 +24,73 @@ internal sealed class TopPicture(StatusSnapshot status, TopRates rates, TopOrder
         WriteRequests();
         // The cursor is in the last line.
         var room = Math.Max(height - 1, 1);
-        return _lines.Count <= room ? _lines : [.. _lines.Take(room - 1), Cut($"… {_lines.Count - room + 1} more lines")];
+        return _lines.Count <= room ? _lines : [.. _lines.Take(room - 1), Cut($"… {_lines.Count - room + 1} more lines", width)];
     }
 
     private static string Size(double bytes) => bytes switch
     {
-        < 1024 => Number($"{bytes:0} B"),
-        < 1024 * 1024 => Number($"{bytes / 1024:0.0} KiB"),
-        < 1024d * 1024 * 1024 => Number($"{bytes / 1024 / 1024:0.0} MiB"),
-        _ => Number($"{bytes / 1024 / 1024 / 1024:0.0} GiB"),
+        < 1024 => Invariant($"{bytes:0} B"),
+        < 1024 * 1024 => Invariant($"{bytes / 1024:0.0} KiB"),
+        < 1024d * 1024 * 1024 => Invariant($"{bytes / 1024 / 1024:0.0} MiB"),
+        _ => Invariant($"{bytes / 1024 / 1024 / 1024:0.0} GiB"),
     };
 
-    private static string Rate(double rate) => rate < 100 ? Number($"{rate:0.0}") : Number($"{rate:N0}");
+    private static string Rate(double rate) => rate < 100 ? Invariant($"{rate:0.0}") : Invariant($"{rate:N0}");
 
     private static string Latency(double? seconds) => seconds switch
     {
         null => "-",
-        > 0 and < 0.001 => Number($"{seconds * 1e6:0} µs"),
-        < 1 => Number($"{seconds * 1e3:0.0} ms"),
+        > 0 and < 0.001 => Invariant($"{seconds * 1e6:0} µs"),
+        < 1 => Invariant($"{seconds * 1e3:0.0} ms"),
         _ => Age(seconds.Value),
     };
 
     private static string Age(double seconds) => seconds switch
     {
-        < 60 => Number($"{seconds:0.0} s"),
-        < 3600 => Number($"{seconds / 60:0} min"),
-        < 172_800 => Number($"{seconds / 3600:0.0} h"),
-        _ => Number($"{seconds / 86_400:0.0} d"),
+        < 60 => Invariant($"{seconds:0.0} s"),
+        < 3600 => Invariant($"{seconds / 60:0} min"),
+        < 172_800 => Invariant($"{seconds / 3600:0.0} h"),
+        _ => Invariant($"{seconds / 86_400:0.0} d"),
     };
-
-    private static string Number(FormattableString text) => text.ToString(CultureInfo.InvariantCulture);
 
     private void WriteTotals()
     {
         var (connections, requests, recent, resources) = (status.Connections, status.Requests, status.Recent, status.Resources);
         var (rejected, aborted, errors) = (requests.Rejected.Values.Sum(), requests.Aborted.Values.Sum(), connections.ProtocolErrors.Values.Sum());
-        var descriptors = resources.Descriptors?.ToString("N0", CultureInfo.InvariantCulture) ?? "?";
         var refused = connections.Rejected + connections.Refused;
+        var descriptors = resources.Descriptors?.ToString("N0", CultureInfo.InvariantCulture) ?? "?";
+        var pool = $"{resources.PoolThreads} pool threads, {resources.PoolWaiting} waiting for one";
         Add($"{status.Application}  {status.State}, for {Age(status.Uptime)}, process {status.ProcessId}, {status.Engine}", console.Bold,
             status.Application.Length);
         Add(string.Join(' ', status.Endpoints));
         Add("");
-        Add(Number($"requests     {requests.Active:N0} active, {requests.Queued:N0} queued, {requests.Total:N0} total, {rejected:N0} rejected, {aborted:N0} aborted"));
-        Add(Number($"connections  {connections.Active:N0} open, {connections.Total:N0} total, {refused:N0} rejected, {errors:N0} protocol errors"));
-        Add($"rates        {Rate(rates.Requests)} requests/s, {Rate(rates.Connections)} connections/s, in {Size(rates.BytesReceived)}/s, out {Size(rates.BytesSent)}/s");
+        Add(Invariant($"requests     {requests.Active:N0} active, {requests.Queued:N0} queued, {requests.Total:N0} total, ")
+            + Invariant($"{rejected:N0} rejected, {aborted:N0} aborted"));
+        Add(Invariant($"connections  {connections.Active:N0} open, {connections.Total:N0} total, {refused:N0} rejected, {errors:N0} protocol errors"));
+        Add($"rates        {Rate(rates.Requests)} requests/s, {Rate(rates.Connections)} connections/s, "
+            + $"in {Size(rates.BytesReceived)}/s, out {Size(rates.BytesSent)}/s");
         Add($"latency      p50 {Latency(recent.P50)}, p90 {Latency(recent.P90)}, p99 {Latency(recent.P99)}, max {Latency(recent.Max)}");
-        Add($"process      {Size(resources.ResidentMemory)}, {descriptors} descriptors, {resources.PoolThreads} pool threads, {resources.PoolWaiting} waiting for one");
+        Add($"process      {Size(resources.ResidentMemory)}, {descriptors} descriptors, {pool}");
         foreach (var limit in status.Limits.Where(static limit => limit.Part >= 0.8))
-            Add(Number($"limit        {limit.Name}: {limit.Used:N0} of {limit.Limit}"), console.Yellow);
+            Add(Invariant($"limit        {limit.Name}: {limit.Used:N0} of {limit.Limit}"), console.Yellow);
     }
 
     private void WriteFindings(int height)
     {
-        var count = status.Recommendations.Count + status.Errors.Count;
-        if (count == 0)
-            return;
-
-        var maxLines = Math.Clamp(height / 2 / count, MinFindingLines, MaxFindingLines);
-        Add("");
-        foreach (var finding in status.Errors)
-            AddFinding(finding, console.Red, maxLines);
-        foreach (var finding in status.Recommendations)
-            AddFinding(finding, console.Yellow, maxLines);
-    }
-
-    private void AddFinding(FindingStatus finding, Func<string, string> colour, int maxLines)
-    {
-        var head = Number($"{finding.Name} ({finding.Count:N0})");
-        var lines = TextTable.Wrap(PlainText.Line($"{head}  {finding.Message}"), width).ToList();
-        for (var i = 0; i < Math.Min(lines.Count, maxLines); i++)
+        var findings = status.Errors.Select(finding => (finding, (Func<string, string>)console.Red))
+            .Concat(status.Recommendations.Select(finding => (finding, (Func<string, string>)console.Yellow))).ToList();
+        if (findings.Count > 0)
+            Add("");
+        foreach (var (finding, colour) in findings)
         {
-            var isCut = i == maxLines - 1 && lines.Count > maxLines;
-            Add(isCut ? lines[i] + " …" : lines[i], colour, i == 0 ? head.Length : 0);
+            var maxLines = Math.Clamp(height / 2 / findings.Count, MinFindingLines, MaxFindingLines);
+            var head = Invariant($"{finding.Name} ({finding.Count:N0})");
+            var lines = TextTable.Wrap(PlainText.Line($"{head}  {finding.Message}"), width).ToList();
+            for (var i = 0; i < Math.Min(lines.Count, maxLines); i++)
+            {
+                var isCut = i == maxLines - 1 && lines.Count > maxLines;
+                Add(isCut ? lines[i] + " …" : lines[i], colour, i == 0 ? head.Length : 0);
+            }
         }
     }
 
@@ -113,7 +106,7 @@ internal sealed class TopPicture(StatusSnapshot status, TopRates rates, TopOrder
         var rows = Sort().Select(static request => new[]
         {
             Age(request.Age), request.State, Size(request.BytesRead), Size(request.BytesWritten), request.Client ?? "-",
-                PlainText.Line($"{request.Method} {request.Path}"),
+            PlainText.Line($"{request.Method} {request.Path}"),
         }).Prepend(["AGE", "STATE", "IN", "OUT", "CLIENT", "REQUEST"]).ToList();
         bool[] isRight = [true, false, true, true, false, false];
         int[] most = [8, width < int.MaxValue ? MaxState : width, 9, 9, width >= WidthOfLongClients ? width : MaxClient, width];
@@ -138,12 +131,10 @@ internal sealed class TopPicture(StatusSnapshot status, TopRates rates, TopOrder
 
     private static string Cut(string text, int length) => text.Length <= length ? text : text[..Math.Max(length - 1, 1)] + "…";
 
-    private string Cut(string text) => Cut(text, width);
-
     /// <summary>Adds a line whose beginning is coloured.</summary>
     private void Add(string text, Func<string, string>? colour = null, int coloured = int.MaxValue)
     {
-        var line = Cut(PlainText.Line(text));
+        var line = Cut(PlainText.Line(text), width);
         var end = Math.Min(coloured, line.Length);
         _lines.Add(colour is null || end == 0 ? line.TrimEnd() : colour(line[..end]) + line[end..].TrimEnd());
     }

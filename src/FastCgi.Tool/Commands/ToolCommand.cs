@@ -1,0 +1,153 @@
+using System.CommandLine.Help;
+using System.CommandLine.Invocation;
+using System.CommandLine.Parsing;
+
+namespace FastCgi.Tool.Commands;
+
+/// <summary>A command. Its options are declared once, in its constructor, and read by name where they are used.</summary>
+internal abstract class ToolCommand : Command
+{
+    /// <summary>For messages about a wrong address.</summary>
+    protected const string AddressForms = "The forms of addresses are 127.0.0.1:9000, host:9000, [::1]:9000, /run/app.sock and unix:@name.";
+
+    protected ToolCommand(ToolConsole console, string name, string description, string details)
+        : base(name, description)
+    {
+        Details = details;
+        Terminal = console;
+        SetAction(RunAsync);
+    }
+
+    /// <summary>The examples and exit codes that follow the usual help.</summary>
+    public string Details { get; }
+
+    /// <summary>Whether it ends itself after Ctrl-C, because it has something to close. Other commands are abandoned.</summary>
+    public bool HandlesInterruption { get; protected init; }
+
+    protected ToolConsole Terminal { get; }
+
+    protected abstract Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken);
+
+    protected void AddAddress() => Add(new Argument<FastCgiAddress>("ADDRESS")
+    {
+        Description = "Where the application listens: 127.0.0.1:9000, host:9000, [::1]:9000, /run/app.sock or unix:@name, with or without fastcgi://",
+        CustomParser = ParseAddress,
+    });
+
+    protected void AddAddressOption(string name, string description)
+        => Add(new Option<FastCgiAddress>(name) { Description = description, HelpName = "ADDRESS", CustomParser = ParseAddress });
+
+    protected void AddFlag(string name, string description, params string[] aliases) => Add(new Option<bool>(name, aliases) { Description = description });
+
+    /// <param name="name">The name of the option.</param>
+    /// <param name="value">The name of its value.</param>
+    /// <param name="description">What it does.</param>
+    /// <param name="check">What is wrong with a value; <see langword="null"/> for nothing.</param>
+    /// <param name="aliases">Shorter names.</param>
+    protected void AddText(string name, string value, string description, Func<string, string?>? check = null, params string[] aliases)
+        => AddOption(new Option<string>(name, aliases) { Description = description, HelpName = value }, check);
+
+    protected void AddTexts(string name, string value, string description, Func<string, string?> check, params string[] aliases)
+        => AddOption(new Option<string[]>(name, aliases) { Description = description, HelpName = value, Arity = ArgumentArity.ZeroOrMore }, check);
+
+    /// <summary>A number of 1 or more.</summary>
+    protected void AddNumber(string name, string description)
+        => AddOption(new Option<int?>(name) { Description = description, HelpName = "NUMBER" },
+            static text => int.TryParse(text, out var number) && number >= 1 ? null : $"'{text}' is not a number of 1 or more.");
+
+    protected void AddChoice<T>(string name, string description, T usual)
+        where T : struct, Enum
+        => Add(new Option<T>(name) { Description = description, DefaultValueFactory = _ => usual });
+
+    protected void AddParameters()
+        => AddTexts("--param", "NAME=VALUE", "Adds or replaces a parameter; repeatable", static text => CheckPair(text, '=', "NAME=VALUE"), "-p");
+
+    protected void AddPath() => AddPath("Path and query of the page to request", "/");
+
+    protected void AddPath(string description, string usual)
+        => Add(new Option<string>("--path") { Description = description, DefaultValueFactory = _ => usual, HelpName = "PATH" });
+
+    protected void AddTimeoutAndJson(string description, double seconds)
+    {
+        Add(new Option<TimeSpan>("--timeout")
+        {
+            Description = description,
+            HelpName = "SECONDS",
+            DefaultValueFactory = _ => TimeSpan.FromSeconds(seconds),
+            CustomParser = ParseSeconds,
+        });
+        AddFlag("--json", "Write JSON");
+    }
+
+    /// <summary>Rejects a value without a separator between its two parts.</summary>
+    protected static string? CheckPair(string text, char separator, string form)
+        => text.IndexOf(separator, StringComparison.Ordinal) > 0 ? null : $"'{text}' is not of the form {form}.";
+
+    protected static void CheckTokens(SymbolResult result, Func<string, string?>? check)
+    {
+        foreach (var token in result.Tokens)
+        {
+            if (check?.Invoke(token.Value) is { } error)
+                result.AddError(error);
+        }
+    }
+
+    private void AddOption<T>(Option<T> option, Func<string, string?>? check)
+    {
+        option.Validators.Add(result => CheckTokens(result, check));
+        Add(option);
+    }
+
+    private static FastCgiAddress? ParseAddress(ArgumentResult result)
+    {
+        if (FastCgiAddress.TryParse(result.Tokens[0].Value, out var address))
+            return address;
+
+        result.AddError($"'{result.Tokens[0].Value}' is not an address. {AddressForms}");
+        return null;
+    }
+
+    private static TimeSpan ParseSeconds(ArgumentResult result)
+    {
+        if (double.TryParse(result.Tokens[0].Value, CultureInfo.InvariantCulture, out var seconds) && seconds is > 0 and < 1_000_000)
+            return TimeSpan.FromSeconds(seconds);
+
+        result.AddError($"'{result.Tokens[0].Value}' is not a number of seconds.");
+        return default;
+    }
+}
+
+/// <summary>The values of a command line.</summary>
+internal static class ToolArguments
+{
+    public static FastCgiAddress GetAddress(this ParseResult arguments) => arguments.GetValue<FastCgiAddress>("ADDRESS")!;
+
+    public static bool Has(this ParseResult arguments, string name) => arguments.GetValue<bool>(name);
+
+    public static string? GetText(this ParseResult arguments, string name) => arguments.GetValue<string>(name);
+
+    public static bool IsJson(this ParseResult arguments) => arguments.Has("--json");
+
+    public static TimeSpan GetTimeout(this ParseResult arguments) => arguments.GetValue<TimeSpan>("--timeout");
+
+    /// <summary>The values of <c>--param</c>.</summary>
+    public static (string Name, string Value)[] GetParameters(this ParseResult arguments) => arguments.GetPairs("--param", '=');
+
+    public static (string Name, string Value)[] GetPairs(this ParseResult arguments, string name, char separator) =>
+    [
+        .. (arguments.GetValue<string[]>(name) ?? []).Select(text => text.IndexOf(separator, StringComparison.Ordinal) is var index
+            ? (text[..index], text[(index + 1)..]) : default),
+    ];
+}
+
+/// <summary>Writes the usual help, followed by the details of the command.</summary>
+internal sealed class DetailedHelp(HelpAction usual) : SynchronousCommandLineAction
+{
+    public override int Invoke(ParseResult parseResult)
+    {
+        var code = usual.Invoke(parseResult);
+        if (parseResult.CommandResult.Command is ToolCommand command)
+            parseResult.InvocationConfiguration.Output.WriteLine(command.Details);
+        return code;
+    }
+}
