@@ -26,19 +26,24 @@ public sealed class QueuedConnectionTests : IDisposable
     public async Task StopSocket_ConnectionInTheAcceptQueue_IsAnswered(bool isUnix, bool isInherited)
     {
         await using var server = await StartAsync(loops: 1);
-        Socket? queued = null;
-        var listening = Listen(isUnix, isInherited, socket =>
+        server.GetMaxDescriptors = () =>
         {
-            queued = Epoll.LoopByHand.Connect(socket.LocalEndPoint!);
-            queued.Send(RecordBytes.Get(uri: "/queued"));
-        });
-        var listener = SocketListener.Create(listening, server.Connections, server.Scheduler);
+            _isHeld.TrySetResult();
+            Assert.True(_go.Wait(Waiting.Patience));
+            return int.MaxValue;
+        };
+        var listener = SocketListener.Create(Listen(isUnix, isInherited), server.Connections, server.Scheduler);
         listener.Start();
+        using var first = Epoll.LoopByHand.Connect(listener.EndPoint);
+        await _isHeld.Task.Within("the first to be accepted");
+        using var queued = Epoll.LoopByHand.Connect(listener.EndPoint);
+        queued.Send(RecordBytes.Get(uri: "/queued"));
 
-        await listener.StopAsync(default).Within("the listener to stop");
+        var stopping = listener.StopAsync(default);
+        _go.Set();
 
-        Assert.Contains("GET /queued", await ReceiveAsync(queued!), StringComparison.Ordinal);
-        queued!.Dispose();
+        await stopping.Within("the listener to stop");
+        Assert.Contains("GET /queued", await ReceiveAsync(queued), StringComparison.Ordinal);
     }
 
     /// <summary>Each is closed at once, however many come, and the next is served as soon as there are descriptors: no time passes here.</summary>
@@ -134,22 +139,13 @@ public sealed class QueuedConnectionTests : IDisposable
         },
         options => options.Transport.LoopCount = loops);
 
-    private ListeningSocket Listen(bool isUnix, bool isInherited, Action<Socket>? onWithdraw = null)
+    private ListeningSocket Listen(bool isUnix, bool isInherited)
     {
         EndPoint endPoint = isUnix ? new UnixDomainSocketEndPoint(_folder.GetPath("app.sock")) : new IPEndPoint(IPAddress.Loopback, 0);
         var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, isUnix ? ProtocolType.Unspecified : ProtocolType.Tcp);
         socket.Bind(endPoint);
         socket.Listen(512);
-        return new ListeningSocket(socket)
-        {
-            EndPoint = socket.LocalEndPoint!,
-            IsShared = isInherited,
-            RemoveAsync = () =>
-            {
-                onWithdraw?.Invoke(socket);
-                return ValueTask.CompletedTask;
-            },
-        };
+        return new ListeningSocket(socket) { EndPoint = socket.LocalEndPoint!, IsShared = isInherited };
     }
 
     private static async Task<string> ReceiveAsync(Socket socket)

@@ -52,8 +52,11 @@ public sealed partial class DeploymentTests(ITestOutputHelper output)
             {await ReadAsync("two instances")}
             while kill -0 $old; do sleep 0.1; done 2>/dev/null
             """);
+        await root.RunAsync("truncate --size 0 /var/log/nginx/error.log");
         await RestartUnderLoadAsync(root, "rolling restart");
         Assert.Equal("200", await root.RunAsync(IsSignedIn));
+        var log = await root.RunAsync("cat /var/log/nginx/error.log");
+        Assert.All(log.Split('\n', StringSplitOptions.RemoveEmptyEntries), line => Assert.Matches(Announced(), line));
     }
 
     private static Task<string> ReadAsync(string block) => DocumentBlock.ReadAsync("deploy.md", block);
@@ -100,6 +103,10 @@ public sealed partial class DeploymentTests(ITestOutputHelper output)
 
     private static int Count(string report, string name)
         => int.Parse(Regex.Match(report, name + @": +(\d+)").Groups[1].Value, CultureInfo.InvariantCulture);
+
+    /// <summary>What the page says of nginx's log.</summary>
+    [GeneratedRegex(@" connect\(\) to unix:/run/app-[12]/app\.sock failed \(111: Connection refused\) while connecting to upstream,")]
+    private static partial Regex Announced();
 
     [GeneratedRegex(@"^upstream app \{\n.*?\n\}", RegexOptions.Singleline)]
     private static partial Regex Upstream();

@@ -90,6 +90,7 @@ public abstract class RestartTests(ITestOutputHelper output, bool usesUnixSocket
         await load.EndAsync();
         output.WriteLine($"{load.Count} requests, {load.Failures.Count} failed.");
         Assert.True(load.Failures.Count == 0, string.Join('\n', load.Failures.Take(20)) + "\n" + Tail(nginx.Log));
+        Assert.DoesNotContain("No such file", nginx.Log, StringComparison.Ordinal);
     }
 
     private static string Tail(string log) => string.Join('\n', log.Split('\n').Where(static line => !line.Contains("connect() failed", StringComparison.Ordinal)).TakeLast(20));

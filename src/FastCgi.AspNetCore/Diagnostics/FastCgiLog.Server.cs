@@ -153,11 +153,6 @@ internal static partial class FastCgiLog
             + "starts at the same moment could replace the socket. Run lslocks to find the process.")]
     public static partial void FolderLocked(this ILogger log, string folder, double seconds);
 
-    [LoggerMessage(17, LogLevel.Warning,
-        "The socket {Path} could not be removed; the next start replaces it. Allow the user of the process to write to the folder, for example "
-            + "with RuntimeDirectory= in the systemd unit.")]
-    public static partial void SocketFileLeft(this ILogger log, string path, Exception exception);
-
     [LoggerMessage(18, LogLevel.Warning,
         "The epoll engine cannot start: {Reason}. The server uses the Socket engine instead, which needs more CPU time. If that is intended, set "
             + "FastCgi:Transport:Engine to Socket.")]

@@ -5,14 +5,13 @@ using FastCgi.AspNetCore.Accounts;
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>The file of a unix socket. Uses system calls, because .NET removes whatever is at the path when the socket is disposed.</summary>
-/// <param name="identity">Distinguishes the file from another one at the same path; <see langword="null"/> if unknown.</param>
 [SupportedOSPlatform("linux")]
-internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIdentity? identity, bool isSocket)
+internal static unsafe partial class SocketFile
 {
     private const int CurrentFolder = -100;
     private const int NoFollow = 0x100;
     private const int OpenNonBlocking = 0x800;
-    private const uint TypeAndInode = 0x1 | 0x100;
+    private const uint Type = 0x1;
     private const uint ModeAndOwner = 0x2 | 0x8 | 0x10;
     private const int FileTypeMask = 0xF000;
     private const int SocketType = 0xC000;
@@ -24,16 +23,14 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
     private const int AddressFamilyLength = 2;
     private const int MaxPathLength = 108;
 
-    public bool IsSocket => isSocket;
-
-    /// <summary>Finds the file at a path, without following links.</summary>
-    public static SocketFile? Find(string path)
+    /// <returns>Whether the file at a path is a socket, without following links; <see langword="null"/> if there is none.</returns>
+    public static bool? IsSocket(string path)
     {
         try
         {
             Statx status;
-            if (statx(CurrentFolder, path, NoFollow, TypeAndInode, &status) == 0)
-                return new SocketFile(path, new FileIdentity(status.DeviceMajor, status.DeviceMinor, status.Inode), (status.Mode & FileTypeMask) == SocketType);
+            if (statx(CurrentFolder, path, NoFollow, Type, &status) == 0)
+                return (status.Mode & FileTypeMask) == SocketType;
             // If the folder cannot be searched, the bind that follows reports it.
             if (Libc.LastError is Libc.ErrorNoEntry or Libc.ErrorNotAFolder or Libc.ErrorAccessDenied)
                 return null;
@@ -43,7 +40,7 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
             // Available since glibc 2.28.
         }
 
-        return FindWithoutStatus(path);
+        return IsSocketWithoutStatus(path);
     }
 
     /// <summary>The owner and permissions of the file at a path, following links.</summary>
@@ -61,16 +58,16 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
         }
     }
 
-    /// <summary>Like <see cref="Find"/>, without statx: opening a socket fails with "no such device".</summary>
-    public static SocketFile? FindWithoutStatus(string path)
+    /// <summary>Like <see cref="IsSocket"/>, without statx: opening a socket fails with "no such device".</summary>
+    public static bool? IsSocketWithoutStatus(string path)
     {
         if (new FileInfo(path).LinkTarget is not null)
-            return new SocketFile(path, identity: null, isSocket: false);
+            return false;
 
         using var opened = Libc.Open(path, OpenNonBlocking);
         return opened.IsInvalid && Libc.LastError is Libc.ErrorNoEntry or Libc.ErrorNotAFolder
             ? null
-            : new SocketFile(path, identity: null, opened.IsInvalid && Libc.LastError == Libc.ErrorNoDevice);
+            : opened.IsInvalid && Libc.LastError == Libc.ErrorNoDevice;
     }
 
     /// <summary>Creates a socket file. It does not listen yet, so no client can connect.</summary>
@@ -95,20 +92,11 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
             throw LastError();
     }
 
-    /// <summary>Removes the file unless another one has replaced it. If unknown, it remains, and the next start replaces it.</summary>
-    public void Remove()
-    {
-        if (identity is not null && Find(path)?.Identity == identity)
-            File.Delete(path);
-    }
-
     private static IOException LastError()
     {
         var error = Marshal.GetLastPInvokeError();
         return new IOException(Marshal.GetPInvokeErrorMessage(error), error);
     }
-
-    private FileIdentity? Identity => identity;
 
     [LibraryImport(Libc.Library, SetLastError = true)]
     private static partial int bind(SafeSocketHandle socket, byte* address, uint length);
@@ -122,8 +110,6 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
     [LibraryImport(Libc.Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     private static partial int statx(int folder, string path, int flags, uint mask, Statx* status);
 
-    public sealed record FileIdentity(uint DeviceMajor, uint DeviceMinor, ulong Inode);
-
     /// <summary>struct statx, which is the same on every processor.</summary>
     [StructLayout(LayoutKind.Sequential, Size = 256)]
     private struct Statx
@@ -135,13 +121,5 @@ internal sealed unsafe partial class SocketFile(string path, SocketFile.FileIden
         public uint User;
         public uint Group;
         public ushort Mode;
-        public ushort Reserved;
-        public ulong Inode;
-        public fixed long SizeBlocksAndAttributes[3];
-        public fixed long Times[8];
-        public uint SpecialDeviceMajor;
-        public uint SpecialDeviceMinor;
-        public uint DeviceMajor;
-        public uint DeviceMinor;
     }
 }

@@ -17,21 +17,10 @@ internal sealed class ListeningSocket(Socket socket)
     /// <summary>Whether the next process gets it too, so that connections can wait for that process.</summary>
     public bool IsPassedOn { get; init; }
 
-    public Func<ValueTask> RemoveAsync { get; init; } = static () => ValueTask.CompletedTask;
-
     /// <summary>Refuses new connections, unless other processes accept them. Failures are logged and skipped.</summary>
     /// <returns>Whether to accept those that wait.</returns>
     public async ValueTask<bool> WithdrawAsync(ILogger log)
     {
-        try
-        {
-            await RemoveAsync().ConfigureAwait(false);
-        }
-        catch (Exception exception)
-        {
-            log.SocketFileLeft(EndPoint.ToString()!, exception);
-        }
-
         if (!IsShared && !await AcceptQueue.TryCloseAsync(socket).ConfigureAwait(false))
             log.AcceptQueueOpen(EndPoint);
         return !IsPassedOn;

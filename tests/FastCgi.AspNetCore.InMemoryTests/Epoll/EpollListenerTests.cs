@@ -214,12 +214,8 @@ public sealed class EpollListenerTests
     [Fact]
     public async Task Stop_AcceptThrows_IsToldAndTheListenerEnds()
     {
-        HandListener? hand = null;
-        await using var listener = hand = await HandListener.StartAsync(isShared: true, remove: () =>
-        {
-            hand!.Socket.Dispose();
-            return ValueTask.CompletedTask;
-        });
+        await using var hand = await HandListener.StartAsync(isShared: true);
+        hand.Socket.Dispose();
         hand.Server.Logs.Expected.Add("ConnectionStartFailed");
 
         await hand.Listener.StopAsync(default).Within("the end");

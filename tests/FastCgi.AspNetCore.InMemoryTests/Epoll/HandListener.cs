@@ -38,7 +38,7 @@ internal sealed class HandListener : IAsyncDisposable
     public nint Descriptor { get; }
 
     public static async Task<HandListener> StartAsync(
-        Action<FastCgiServerOptions>? configure = null, PeerPolicy? peers = null, bool isShared = false, bool isPassedOn = false, Func<ValueTask>? remove = null,
+        Action<FastCgiServerOptions>? configure = null, PeerPolicy? peers = null, bool isShared = false, bool isPassedOn = false,
         bool starts = true, bool isTcp = false)
     {
         var server = await TestServer.StartAsync(Apps.Hello, options =>
@@ -53,7 +53,6 @@ internal sealed class HandListener : IAsyncDisposable
             Peers = peers ?? PeerPolicy.Everybody,
             IsShared = isShared,
             IsPassedOn = isPassedOn,
-            RemoveAsync = remove ?? (static () => ValueTask.CompletedTask),
         };
         return new HandListener(server, listening, starts);
     }

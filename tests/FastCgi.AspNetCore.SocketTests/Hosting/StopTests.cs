@@ -20,7 +20,6 @@ public sealed class StopTests : HostTest
             await GetServer(app).StopAsync(default).WaitAsync(Waiting.Patience);
 
         await Assert.ThrowsAnyAsync<SocketException>(() => FastCgiClient.GetAsync(Address));
-        Assert.False(File.Exists(SocketPath));
         GetServer(app).Dispose();
         GetServer(app).Dispose();
     }
@@ -119,32 +118,12 @@ public sealed class StopTests : HostTest
             await GetServer(app).StopAsync(patience.Token).WaitAsync(Waiting.Patience);
 
             Assert.StartsWith("The shutdown timed out. Requests aborted: 1; ", Assert.Single(Logs.All, static log => log.EventName == "StopTimedOut").Message, StringComparison.Ordinal);
-            Assert.False(File.Exists(SocketPath));
             await Assert.ThrowsAnyAsync<SocketException>(() => FastCgiClient.ConnectAsync(Address));
         }
         finally
         {
             never.Set();
         }
-    }
-
-    /// <summary>Whatever happened to the folder of the socket, the requests that run are finished.</summary>
-    [OrdinaryUserTheory, EveryEngine]
-    [UnsupportedOSPlatform("windows")]
-    public async Task Stop_SocketFileCannotBeRemoved_RequestThatRunsFinishes(FastCgiTransportEngine engine)
-    {
-        await using var app = await StartAsync(engine);
-        using var client = await SendSlowAsync();
-        File.SetUnixFileMode(Folder.Path, UnixFileMode.UserRead | UnixFileMode.UserExecute);
-
-        var stop = GetServer(app).StopAsync(default);
-        Go.SetResult();
-
-        Assert.Equal("slow", await client.ReadTextAsync());
-        await stop.WaitAsync(Waiting.Patience);
-        File.SetUnixFileMode(Folder.Path, UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.UserExecute);
-        Assert.Single(Logs.All, static log => log.EventName == "SocketFileLeft");
-        await Assert.ThrowsAnyAsync<SocketException>(() => FastCgiClient.ConnectAsync(Address));
     }
 
     /// <summary>A listener of another library that fails is no reason to cut requests either.</summary>

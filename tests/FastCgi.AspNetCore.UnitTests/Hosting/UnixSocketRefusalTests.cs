@@ -114,14 +114,28 @@ public sealed partial class UnixSocketRefusalTests : IDisposable
         Assert.Empty(_folder.EnumerateFileSystemInfos());
     }
 
-    /// <summary>Peers that cannot be are found when the socket is there already: it goes again.</summary>
+    /// <summary>Peers that cannot be are found when the socket listens already: it is closed, so that the next start replaces it.</summary>
     [Fact]
-    public void Listen_PeersThatCannotBe_NothingIsLeft()
+    public void Listen_PeersThatCannotBe_NextStartListens()
     {
         Assert.Throws<IOException>(() => Listen(SocketPath, static listen => listen.AllowedUsers.Add("no-such")));
 
-        Assert.False(File.Exists(SocketPath));
         Listen(SocketPath, static _ => { }).Socket.Dispose();
+    }
+
+    /// <summary>In a folder such as /tmp, only the owner of a file may replace it.</summary>
+    [RootFact]
+    public void Listen_SocketLeftBehindByAnotherUser_ErrorAndOnlyItIsThere()
+    {
+        _folder.UnixFileMode = All | UnixFileMode.StickyBit;
+        using (SocketFile.Bind(SocketPath))
+            File.SetUnixFileMode(SocketPath, All);
+
+        var message = Refuse();
+
+        Assert.StartsWith($"Failed to listen on fastcgi://unix:{SocketPath}: the user {Environment.UserName} cannot replace the file there: ", message, StringComparison.Ordinal);
+        Assert.EndsWith(". Remove it, or choose another path.", message, StringComparison.Ordinal);
+        Assert.Equal(SocketPath, Assert.Single(_folder.EnumerateFileSystemInfos()).FullName);
     }
 
     [Fact]

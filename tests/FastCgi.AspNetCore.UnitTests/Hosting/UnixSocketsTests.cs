@@ -67,9 +67,9 @@ public sealed class UnixSocketsTests : IDisposable
 
     [Theory]
     [InlineData("no folder", "the folder of the socket does not exist")]
-    [InlineData("file", "the path exists and is not a socket")]
-    [InlineData("folder", "the path exists and is not a socket")]
-    [InlineData("link", "the path exists and is not a socket")]
+    [InlineData("file", "exists and is not a socket")]
+    [InlineData("folder", "exists and is not a socket")]
+    [InlineData("link", "exists and is not a socket")]
     public void Listen_SomethingElseOrNoFolder_ErrorAndItIsLeftAlone(string what, string text)
     {
         if (what == "no folder")
@@ -140,27 +140,87 @@ public sealed class UnixSocketsTests : IDisposable
         Assert.False(File.Exists(endPoint.ToString()));
     }
 
-    [Theory]
-    [InlineData(false)]
-    [InlineData(true)]
-    public async Task Remove_OwnFileOrAnotherInItsPlace_OnlyTheOwnIsRemoved(bool isReplaced)
+    /// <summary>Another thread connects again and again while instances follow each other: each time one of them answers, or has closed its socket.</summary>
+    [Fact]
+    public async Task Listen_OneAfterTheOther_FileIsNeverMissingAndHasItsMode()
     {
-        var listening = Listen();
-        using var socket = listening.Socket;
-        if (isReplaced)
+        const UnixFileMode Mode = UnixFileMode.UserWrite | UnixFileMode.OtherWrite;
+        var isOver = false;
+        Listen(static listen => listen.Mode = Mode).Socket.Dispose();
+        var connecting = Task.Factory.StartNew(Connect, CancellationToken.None, TaskCreationOptions.LongRunning, TaskScheduler.Default);
+
+        for (var i = 0; i < 300; i++)
         {
-            File.Delete(SocketPath);
-            File.WriteAllText(SocketPath, "precious");
+            Listen(static listen => listen.Mode = Mode).Socket.Dispose();
+            Assert.Equal(SocketPath, Assert.Single(_folder.EnumerateFileSystemInfos()).FullName);
         }
 
-        await listening.RemoveAsync();
+        Volatile.Write(ref isOver, true);
+        Assert.Equal([SocketError.Success, SocketError.ConnectionRefused], (await connecting).Order());
 
-        Assert.Equal(isReplaced ? "precious" : null, File.Exists(SocketPath) ? File.ReadAllText(SocketPath) : null);
+        HashSet<SocketError> Connect()
+        {
+            var errors = new HashSet<SocketError> { SocketError.Success };
+            while (!Volatile.Read(ref isOver))
+            {
+                using var socket = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
+                using var arguments = new SocketAsyncEventArgs { RemoteEndPoint = new UnixDomainSocketEndPoint(SocketPath) };
+                _ = socket.ConnectAsync(arguments);
+                errors.Add(arguments.SocketError);
+                Assert.Equal(Mode, File.GetUnixFileMode(SocketPath));
+            }
+
+            return errors;
+        }
+    }
+
+    /// <summary>A process was killed between two steps, or a program of the operator has made the name its own.</summary>
+    [Theory]
+    [InlineData("left", null)]
+    [InlineData("in use", "the address is already in use")]
+    [InlineData("file", "app.sock~ exists and is not a socket")]
+    public void Listen_TemporaryNameExists_IsReplacedOnlyIfLeft(string what, string? error)
+    {
+        using var other = what == "file" ? null : SocketFile.Bind(SocketPath + "~");
+        if (what == "left")
+            other!.Dispose();
+        else if (what == "in use")
+            other!.Listen();
+        else
+            File.WriteAllText(SocketPath + "~", "precious");
+
+        if (error is not null)
+        {
+            AssertFails(error);
+            Assert.True(File.Exists(SocketPath + "~"));
+            return;
+        }
+
+        using var socket = Listen().Socket;
+        AssertAccepts(SocketPath);
+        Assert.False(File.Exists(SocketPath + "~"));
+    }
+
+    [Theory]
+    [InlineData(106, true)]
+    [InlineData(107, false)]
+    public void Listen_LongPath_LeavesRoomForTheTemporaryName(int length, bool isShortEnough)
+    {
+        var path = Path.Combine(_folder.FullName, new string('a', length - _folder.FullName.Length - 1));
+        if (isShortEnough)
+        {
+            using var socket = Listen(path).Socket;
+            AssertAccepts(path);
+            return;
+        }
+
+        Assert.Contains("is too long", Assert.Throws<FormatException>(() => Listen(path)).Message, StringComparison.Ordinal);
+        Assert.Empty(_folder.EnumerateFileSystemInfos());
     }
 
     /// <summary>Anybody who can read the folder can lock it, for as long as he likes.</summary>
     [Fact]
-    public async Task ListenAndRemove_FolderIsLockedForEver_GoOnAfterAWhileAndSaySo()
+    public async Task Listen_FolderIsLockedForEver_GoesOnAfterAWhileAndSaysSo()
     {
         using var folder = new FolderLock(SocketPath);
         Assert.True(folder.TryAcquire());
@@ -168,11 +228,10 @@ public sealed class UnixSocketsTests : IDisposable
         var listening = await Task.Run(() => Listen()).WaitAsync(TimeSpan.FromSeconds(30));
         using var socket = listening.Socket;
         AssertAccepts(SocketPath);
-        await Task.Run(async () => await listening.RemoveAsync()).WaitAsync(TimeSpan.FromSeconds(30));
 
-        Assert.False(File.Exists(SocketPath));
-        Assert.Equal(2, _logs.All.Count(static entry => entry is { Level: LogLevel.Warning, EventName: "FolderLocked" }));
-        Assert.All(_logs.All, entry => Assert.Contains(_folder.FullName, entry.Message, StringComparison.Ordinal));
+        var entry = Assert.Single(_logs.All);
+        Assert.Equal((LogLevel.Warning, "FolderLocked"), (entry.Level, entry.EventName));
+        Assert.Contains(_folder.FullName, entry.Message, StringComparison.Ordinal);
     }
 
     [Fact]

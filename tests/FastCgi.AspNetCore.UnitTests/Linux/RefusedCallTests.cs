@@ -76,23 +76,6 @@ public sealed partial class RefusedCallTests : IDisposable
         Assert.False(isClosed);
     }
 
-    [Fact]
-    public async Task Withdraw_RemoveFails_TheQueueIsClosedAllTheSame()
-    {
-        using var socket = TestSockets.ListenUnix();
-        var listening = new ListeningSocket(socket)
-        {
-            EndPoint = socket.LocalEndPoint!,
-            RemoveAsync = static () => throw new UnauthorizedAccessException("on purpose"),
-        };
-
-        Assert.True(await listening.WithdrawAsync(_logs.CreateLogger("")));
-
-        Assert.Equal("SocketFileLeft", Assert.Single(_logs.All).EventName);
-        using var late = TestSockets.MakePeer(socket);
-        Assert.Throws<SocketException>(() => late.Connect(socket.LocalEndPoint!));
-    }
-
     /// <summary>A sandbox allows neither way: a connection that comes in the instant of the close is reset then, which the operator should know.</summary>
     [Fact]
     public void Withdraw_QueueCannotBeClosed_IsToldAndWhatWaitsIsAccepted()

@@ -16,20 +16,13 @@ internal static class SocketBinder
         }
         catch
         {
-            Abandon(socket, log);
+            socket.Socket.Dispose();
             throw;
         }
     }
 
     public static IOException Failure(FastCgiListenOptions options, string why, Exception? exception = null)
         => new($"Failed to listen on {options}: {why}.", exception);
-
-    /// <summary>Removes a bound socket that is not used.</summary>
-    private static void Abandon(ListeningSocket socket, ILogger log)
-    {
-        socket.WithdrawAsync(log).AsTask().GetAwaiter().GetResult();
-        socket.Socket.Dispose();
-    }
 
     private static ListeningSocket Open(FastCgiListenOptions options, InheritedSockets inherited, ILogger log)
     {

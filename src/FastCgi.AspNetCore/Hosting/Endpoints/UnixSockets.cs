@@ -5,7 +5,7 @@ using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
-/// <summary>Creates unix sockets, secured before clients can connect. Replaces only a socket that a killed process left behind.</summary>
+/// <summary>Creates unix sockets, secured before clients can connect. Replaces only a socket that a process left behind.</summary>
 internal static class UnixSockets
 {
     private const UnixFileMode UserAndGroup = UnixFileMode.UserRead | UnixFileMode.UserWrite | UnixFileMode.GroupRead | UnixFileMode.GroupWrite;
@@ -13,8 +13,7 @@ internal static class UnixSockets
     private const string InUse = "the address is already in use. Stop the process that uses it (run ss -lxp), or choose another path";
 
     // Another instance holds the lock for a few system calls; a longer lock is not from an instance.
-    private static readonly TimeSpan s_lockTimeoutAtStart = TimeSpan.FromSeconds(3);
-    private static readonly TimeSpan s_lockTimeoutAtStop = TimeSpan.FromMilliseconds(500);
+    private static readonly TimeSpan s_lockTimeout = TimeSpan.FromSeconds(3);
     private static readonly TimeSpan s_pollInterval = TimeSpan.FromMilliseconds(10);
 
     public static ListeningSocket Listen(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, ILogger log)
@@ -60,31 +59,30 @@ internal static class UnixSockets
         uint? group = string.IsNullOrEmpty(options.Group) ? null : Find(options, options.Group, SystemAccounts.FindGroup, "group");
         CreateDirectory(options, path);
 
-        // Without the lock, another instance could consider the socket abandoned before it listens.
+        // Of two instances that start at once, the second must find that the socket of the first is in use.
         using var folder = LockFolder(path, log);
-        RemoveLeftBehind(options, endPoint, path);
-        var socket = Bind(options, path);
-        var file = SocketFile.Find(path);
+        _ = IsLeftBehind(options, endPoint);
+        // The file is complete before it gets its name, so a web server finds either the previous socket or this one.
+        var temporary = path + "~";
+        if (IsLeftBehind(options, EndpointAddress.ToUnixEndPoint(temporary)))
+            File.Delete(temporary);
+        var socket = Bind(options, temporary);
         try
         {
             if (user is not null || group is not null)
-                SetOwner(options, path, user, group);
+                SetOwner(options, temporary, user, group);
             if (options.Mode is not null || user is not null || group is not null)
-                File.SetUnixFileMode(path, options.Mode ?? UserAndGroup);
+                File.SetUnixFileMode(temporary, options.Mode ?? UserAndGroup);
             socket.Listen(options.Backlog);
+            Rename(options, temporary, path);
+            return new ListeningSocket(socket) { EndPoint = endPoint };
         }
         catch
         {
-            file?.Remove();
             socket.Dispose();
+            File.Delete(temporary);
             throw;
         }
-
-        return new ListeningSocket(socket)
-        {
-            EndPoint = endPoint,
-            RemoveAsync = () => RemoveAsync(file, path, log),
-        };
     }
 
     /// <summary>Other systems, where .NET binds and removes the file.</summary>
@@ -94,7 +92,8 @@ internal static class UnixSockets
             throw SocketBinder.Failure(options, "Owner and Group require Linux");
 
         CreateDirectory(options, path);
-        RemoveLeftBehind(options, endPoint, path);
+        if (IsLeftBehind(options, endPoint))
+            File.Delete(path);
         return BindAndListen(options, endPoint);
     }
 
@@ -139,13 +138,14 @@ internal static class UnixSockets
         }
     }
 
-    /// <summary>Removes the socket of a process that has ended: it refuses connections.</summary>
-    private static void RemoveLeftBehind(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint, string path)
+    /// <summary>Whether there is a socket of a process that has ended: it refuses connections. Fails if there is anything else.</summary>
+    private static bool IsLeftBehind(FastCgiListenOptions options, UnixDomainSocketEndPoint endPoint)
     {
-        if (OperatingSystem.IsLinux() ? SocketFile.Find(path) is { IsSocket: false } : Directory.Exists(path))
-            throw SocketBinder.Failure(options, "the path exists and is not a socket. Remove it, or choose another path");
+        var path = endPoint.ToString();
+        if (OperatingSystem.IsLinux() ? SocketFile.IsSocket(path) is false : Directory.Exists(path))
+            throw SocketBinder.Failure(options, $"{path} exists and is not a socket. Remove it, or choose another path");
         if (!File.Exists(path))
-            return;
+            return false;
 
         using var probe = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified) { Blocking = false };
         try
@@ -154,8 +154,7 @@ internal static class UnixSockets
         }
         catch (SocketException exception) when (exception.SocketErrorCode == SocketError.ConnectionRefused)
         {
-            File.Delete(path);
-            return;
+            return true;
         }
         catch (SocketException exception) when (exception.SocketErrorCode == SocketError.AccessDenied)
         {
@@ -187,6 +186,19 @@ internal static class UnixSockets
         }
     }
 
+    private static void Rename(FastCgiListenOptions options, string temporary, string path)
+    {
+        try
+        {
+            File.Move(temporary, path, overwrite: true);
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
+        {
+            throw SocketBinder.Failure(
+                options, $"the user {Environment.UserName} cannot replace the file there: {exception.Message.TrimEnd('.')}. Remove it, or choose another path", exception);
+        }
+    }
+
     [SupportedOSPlatform("linux")]
     private static void SetOwner(FastCgiListenOptions options, string path, uint? user, uint? group)
     {
@@ -211,29 +223,17 @@ internal static class UnixSockets
     {
         var folder = new FolderLock(path);
         var start = Stopwatch.GetTimestamp();
-        while (!folder.TryAcquire() && !IsOver(folder, start, s_lockTimeoutAtStart, log))
+        while (!folder.TryAcquire())
+        {
+            if (Stopwatch.GetElapsedTime(start) >= s_lockTimeout)
+            {
+                log.FolderLocked(folder.Folder, s_lockTimeout.TotalSeconds);
+                break;
+            }
+
             Thread.Sleep(s_pollInterval);
+        }
+
         return folder;
-    }
-
-    [SupportedOSPlatform("linux")]
-    private static async ValueTask RemoveAsync(SocketFile? file, string path, ILogger log)
-    {
-        using var folder = new FolderLock(path);
-        var start = Stopwatch.GetTimestamp();
-        while (!folder.TryAcquire() && !IsOver(folder, start, s_lockTimeoutAtStop, log))
-            await Task.Delay(s_pollInterval).ConfigureAwait(false);
-        file?.Remove();
-    }
-
-    /// <summary>Logs if the lock timed out.</summary>
-    [SupportedOSPlatform("linux")]
-    private static bool IsOver(FolderLock folder, long start, TimeSpan timeout, ILogger log)
-    {
-        if (Stopwatch.GetElapsedTime(start) < timeout)
-            return false;
-
-        log.FolderLocked(folder.Folder, timeout.TotalSeconds);
-        return true;
     }
 }

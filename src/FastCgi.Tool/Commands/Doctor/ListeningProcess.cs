@@ -86,8 +86,9 @@ internal sealed partial record ListeningProcess(int Waiting, int Backlog, int? P
 
     private static bool IsAt(string local, EndPoint endPoint)
     {
+        // FastCgi.AspNetCore renames its socket file once it listens; the system keeps the name before.
         if (endPoint is UnixDomainSocketEndPoint)
-            return local == endPoint.ToString();
+            return local == endPoint.ToString() || local == endPoint + "~";
 
         var colon = local.LastIndexOf(':');
         var port = endPoint is DnsEndPoint dns ? dns.Port : ((IPEndPoint)endPoint).Port;
