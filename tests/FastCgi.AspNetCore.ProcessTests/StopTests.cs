@@ -28,7 +28,7 @@ public sealed class StopTests : IDisposable
         await StopUnderWayAsync(() => app.Send(signal));
 
         Assert.Equal(0, await app.WaitForExitAsync());
-        Assert.False(File.Exists(EndPoint.ToString()));
+        Assert.True(File.Exists(EndPoint.ToString()));
     }
 
     [Fact]
