@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # Builds the committed source twice, in two folders with different surroundings, and compares the packages byte for byte.
-#   build/reproduce.sh VERSION [FOLDER OF A RELEASE]
+#   build/reproduce.sh [VERSION [FOLDER OF A RELEASE]]
 # With FOLDER, compares with its SHA256SUMS too.
 set -euo pipefail
 cd "$(dirname "$0")/.."
-version=${1:?usage: build/reproduce.sh VERSION [FOLDER OF A RELEASE]}
+version=${1:-$(sed -n 's:.*<VersionPrefix>\(.*\)</VersionPrefix>.*:\1:p' Directory.Build.props)}
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
@@ -13,12 +13,12 @@ for copy in one a/second/one; do
   # So that symbols link to the same source.
   git -C "$scratch/$copy" remote set-url origin "$(git remote get-url origin 2>/dev/null || echo https://example.org/source)"
 done
-"$scratch/one/build/release.sh" "$version" "$scratch/first" >"$scratch/log" || { cat "$scratch/log" && exit 1; }
+"$scratch/one/build/release.sh" "$version" "$scratch/first" >"$scratch/log" 2>&1 || { cat "$scratch/log" && exit 1; }
 (
   umask 077
   mkdir "$scratch/temporary"
-  export TZ=Asia/Tokyo LC_ALL=tr_TR.UTF-8 TMPDIR=$scratch/temporary
-  "$scratch/a/second/one/build/release.sh" "$version" "$scratch/second" >"$scratch/log" || { cat "$scratch/log" && exit 1; }
+  export TZ=Asia/Tokyo TMPDIR=$scratch/temporary
+  env LC_ALL=tr_TR.UTF-8 "$scratch/a/second/one/build/release.sh" "$version" "$scratch/second" >"$scratch/log" 2>&1 || { cat "$scratch/log" && exit 1; }
 )
 
 diff "$scratch/first/SHA256SUMS" "$scratch/second/SHA256SUMS"

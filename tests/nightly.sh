@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What takes too long for each change: other cultures and orders of the tests, a million explored schedules, long fuzzing, an hour of load, and the mutants
-# of one folder (docs/reliability.md).
+# What takes too long for each change: other cultures and orders of the tests, a million explored schedules, long fuzzing, an hour of load, two builds of the
+# packages, and the mutants of one folder.
 #   tests/nightly.sh [SOAK-SECONDS]
 # It runs after tests/run.sh, which installs what is needed. The exit code is 0 if all of it passed.
 set -uo pipefail
@@ -24,5 +24,6 @@ run InMemoryTests Category=Exploration FASTCGI_EXPLORED_SCHEDULES=1000000
 run SocketTests 'FullyQualifiedName~StressTests|FullyQualifiedName~LateUseTests' FASTCGI_STRESS_SECONDS=120
 tests/fuzz.sh --long || failed=1
 tests/Soak/run.sh --no-build --seconds "${1:-3600}" || failed=1
+build/reproduce.sh || failed=1
 dotnet tool restore && (cd tests/FastCgi.AspNetCore.UnitTests && dotnet stryker --project FastCgi.AspNetCore.csproj --mutate '**/Protocol/*.cs') || failed=1
 exit $failed

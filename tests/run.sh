@@ -48,7 +48,7 @@ declare -A needs=(
   [Client.Tests]='php-fpm libfcgi-dev gcc libc6-dev golang-go'
   [ProcessTests]='nginx apache2-bin libapache2-mod-fcgid lighttpd haproxy h2o spawn-fcgi systemd apache2-utils curl gcc libc6-dev'
   [ParityTests]='nginx apache2-bin nodejs npm'
-  [PackageTests]='nginx iproute2 curl'
+  [PackageTests]='nginx iproute2 curl git unzip'
   [Tool.Tests]='nginx apache2-bin lighttpd haproxy caddy curl'
 )
 declare -A shown_by=(

@@ -13,8 +13,12 @@ internal static class DotnetCommand
     /// <param name="arguments">Its arguments.</param>
     /// <returns>The exit code, and what it wrote.</returns>
     public static async Task<(int ExitCode, string Output)> TryRunAsync(string folder, params string[] arguments)
+        => await TryRunProgramAsync(folder, "dotnet", arguments);
+
+    /// <summary>Runs another program that runs it.</summary>
+    public static async Task<(int ExitCode, string Output)> TryRunProgramAsync(string folder, string program, params string[] arguments)
     {
-        var startInfo = new ProcessStartInfo("nice", ["dotnet", .. arguments])
+        var startInfo = new ProcessStartInfo("nice", [program, .. arguments])
         {
             WorkingDirectory = folder,
             RedirectStandardOutput = true,

@@ -4,7 +4,7 @@ using System.Reflection;
 
 namespace FastCgi.AspNetCore.PackageTests;
 
-/// <summary>A folder with the package, which is made once for all tests and is gone with them.</summary>
+/// <summary>A folder with the packages of a release, which is made once for all tests and is gone with them.</summary>
 internal sealed class PackageFeed : IDisposable
 {
     private static readonly Lazy<Task<PackageFeed>> s_instance = new(CreateAsync);
@@ -48,18 +48,16 @@ internal sealed class PackageFeed : IDisposable
         _folder.Dispose();
         var packages = Environment.GetEnvironmentVariable("NUGET_PACKAGES")
             ?? System.IO.Path.Combine(Environment.GetFolderPath(Environment.SpecialFolder.UserProfile), ".nuget", "packages");
-        var restored = System.IO.Path.Combine(packages, "fastcgi.aspnetcore", Version);
-        if (Directory.Exists(restored))
+        foreach (var restored in Directory.GetDirectories(packages, "fastcgi.*").Select(static folder => System.IO.Path.Combine(folder, Version)).Where(Directory.Exists))
             Directory.Delete(restored, recursive: true);
     }
 
     private static async Task<PackageFeed> CreateAsync()
     {
         var feed = new PackageFeed();
-        var artifacts = System.IO.Path.Combine(feed._folder.Path, "artifacts");
         // The analyzers take two thirds of the time, and have seen the same source in the build of these tests.
-        await DotnetCommand.RunAsync(
-            Repository, "pack", "src/FastCgi.AspNetCore", "-c", "Release", "-o", feed.Path, "-p:Version=" + Version, "--artifacts-path", artifacts, "-p:RunAnalyzers=false");
+        var (exitCode, output) = await DotnetCommand.TryRunProgramAsync(Repository, "build/release.sh", Version, feed.Path, "-p:RunAnalyzers=false");
+        Assert.True(exitCode == 0, output);
         return feed;
     }
 }

@@ -22,6 +22,22 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
         Assert.Empty(links);
     }
 
+    /// <summary>The list is what <c>build/links.sh</c> requests, and what somebody has looked at.</summary>
+    [Fact]
+    public void Links_OutOfTheRepository_AreThoseOfTheFile()
+    {
+        const string List = "tests/FastCgi.AspNetCore.UnitTests/ExternalLinks.txt";
+        var links = FindFiles("*.md").SelectMany(static file => Link().Matches(WithoutBlocks(Read(file)))).Select(static match => match.Groups["target"].Value)
+            .Where(static target => target.Contains("://", StringComparison.Ordinal)).Distinct().Order(StringComparer.Ordinal).ToList();
+        var written = Path.Combine(AppContext.BaseDirectory, "ExternalLinks.txt");
+        File.WriteAllLines(written, links);
+
+        var listed = Read(List).Split('\n', StringSplitOptions.RemoveEmptyEntries);
+        Assert.True(
+            links.SequenceEqual(listed),
+            $"New: {string.Join(' ', links.Except(listed))}. Gone: {string.Join(' ', listed.Except(links))}. Open the new links, then copy {written} over {List}.");
+    }
+
     /// <summary>A block that is copied is one that a test runs, or its source says why none does.</summary>
     [Fact]
     public void Blocks_OfCommandsAndConfigurations_AreRunOrSayWhyNot()
@@ -42,6 +58,17 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
         Assert.NotEmpty(blocks);
         Assert.All(blocks.Except(notRun), block => Assert.True(block.Mark.Length > 0 && tests.Contains(
             block.Mark.StartsWith("run by ", StringComparison.Ordinal) ? $"class {block.Mark["run by ".Length..]}\n" : $"\"{block.Mark}\"", StringComparison.Ordinal), $"{block}"));
+    }
+
+    /// <summary>The scripts that the workflows start are there and can be started.</summary>
+    [Fact]
+    public void Workflows_Scripts_AreThere()
+    {
+        var scripts = Directory.GetFiles(Path.Combine(s_root, ".github/workflows")).SelectMany(static file => Script().Matches(File.ReadAllText(file)))
+            .Select(static match => match.Groups["script"].Value).ToList();
+
+        Assert.Contains("build/release.sh", scripts);
+        Assert.All(scripts, static script => Assert.True(File.GetUnixFileMode(Path.Combine(s_root, script)).HasFlag(UnixFileMode.UserExecute), script));
     }
 
     [Fact]
@@ -107,6 +134,9 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
 
     [GeneratedRegex(@"(^<!-- (?<mark>[^\n]+) -->\n)?^ *```(?<language>\w*)\n(.*?\n)?^ *```$", RegexOptions.Multiline | RegexOptions.Singleline | RegexOptions.ExplicitCapture)]
     private static partial Regex Block();
+
+    [GeneratedRegex(@"(?<=[ ""])(?<script>(build/|tests/|\.ci/)[\w./-]+)(?=[ ""\n])")]
+    private static partial Regex Script();
 
     [GeneratedRegex("`[^`\n]+`")]
     private static partial Regex InlineCode();

@@ -1,0 +1,28 @@
+#!/usr/bin/env bash
+# Requests each external link of the documents, and reports those that lead nowhere. Links within the repository are checked by DocumentTests.
+#   build/links.sh [FILE]
+# FILE has a link per line; the default is the list that DocumentTests compare with the documents.
+set -uo pipefail
+cd "$(dirname "$0")/.."
+file=${1:-tests/FastCgi.AspNetCore.UnitTests/ExternalLinks.txt}
+broken=0
+unclear=0
+
+while read -r link; do
+  status=$(curl --silent --location --max-time 30 --retry 2 --output /dev/null --write-out '%{http_code}' --user-agent 'Mozilla/5.0 (link check)' "$link")
+  case $status in
+    2??) ;;
+    # The site refuses a script, or fails at the moment.
+    401 | 403 | 429 | 5??)
+      echo "unclear ($status): $link"
+      unclear=$((unclear + 1))
+      ;;
+    *)
+      echo "broken ($status): $link"
+      broken=$((broken + 1))
+      ;;
+  esac
+done <"$file"
+
+echo "$(wc -l <"$file") links, $broken broken, $unclear unclear"
+[ "$broken" -eq 0 ]
