@@ -60,6 +60,18 @@ public sealed partial class DocumentTests(ITestOutputHelper output)
             block.Mark.StartsWith("run by ", StringComparison.Ordinal) ? $"class {block.Mark["run by ".Length..]}\n" : $"\"{block.Mark}\"", StringComparison.Ordinal), $"{block}"));
     }
 
+    /// <summary>Each mark of the comparison has a test or a source beside it. The column of the seven libraries has theirs below the table.</summary>
+    [Fact]
+    public void Marks_OfTheComparison_HaveASource()
+    {
+        var rows = Read("docs/comparison.md").Split('\n').Where(static line => line.StartsWith("| ", StringComparison.Ordinal)).Select(static line => line.Split('|')[1..^1])
+            .Where(static cells => cells.Length == 8).Skip(1).ToList();
+
+        Assert.NotEmpty(rows);
+        Assert.All(rows, static cells => Assert.All(
+            cells.Where(static (cell, index) => index is not (0 or 5) && cell.Trim() is not ("" or "–")), static cell => Assert.Matches(@"^ [✓~✗] .*\]\(", cell)));
+    }
+
     /// <summary>The scripts that the workflows start are there and can be started.</summary>
     [Fact]
     public void Workflows_Scripts_AreThere()
