@@ -28,28 +28,6 @@ public sealed class ConcurrencyTests(ITestOutputHelper output) : FrontEndTest(ou
         })).WaitAsync(Patience);
     }
 
-    [Theory]
-    [InlineData(false, true)]
-    [InlineData(true, false)]
-    [InlineData(true, true)]
-    public async Task Ab_400KeptConnections_NothingFails(bool usesUnixSocket, bool keepsConnections)
-    {
-        var setup = new FrontEndSetup
-        {
-            Kind = FrontEndKind.Nginx,
-            UsesUnixSocket = usesUnixSocket,
-            KeepsConnections = keepsConnections,
-        };
-        var site = await StartAsync(setup, app => app.MapGet("/", () => "Hello"));
-
-        var (exitCode, report) = await ExternalProgram.RunAsync("ab", "-q", "-k", "-c", "400", "-n", "20000", site.Url + "/");
-
-        Assert.True(exitCode == 0, report);
-        Assert.Matches("Complete requests: +20000\n", report);
-        Assert.Matches("Failed requests: +0\n", report);
-        Assert.DoesNotContain("Non-2xx", report, StringComparison.Ordinal);
-    }
-
     private static async Task AssertEchoAsync(HttpClient client, string token)
     {
         using var request = new HttpRequestMessage(HttpMethod.Post, "/" + token);

@@ -150,7 +150,7 @@ public sealed class IdentityTests
                 throw new InvalidOperationException("The shop is closed");
             }),
             configureBuilder: static builder => builder.Logging.AddFastCgiStandardError());
-        site.Log.ExpectError("ApplicationError");
+        site.Log.Expected.Add("ApplicationError");
         using var client = site.CreateClient();
 
         using var response = await client.GetAsync("/");

@@ -172,34 +172,6 @@ public class PipeConnectionTests
     }
 
     [Fact]
-    public async Task Answer_WithoutKeepConnection_EndsTheConnection()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var pipes = PipeContext.Run(server);
-
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get(keepConnection: false));
-
-        await pipes.Running.Within("the end of the connection");
-        Assert.True(pipes.Writer.IsCompleted);
-        Assert.Equal(0, server.Connections.Count);
-    }
-
-    /// <summary>An idle connection leaves when the server stops, unless a request comes first.</summary>
-    [Fact]
-    public async Task Stop_IdleConnection_Ends()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero);
-        var pipes = PipeContext.Run(server);
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
-        await pipes.Writer.IsFlushing.Task.Within("the answer");
-
-        var stopping = server.StopAsync();
-
-        await pipes.Running.Within("the end of the connection");
-        await stopping.Within("the server to stop");
-    }
-
-    [Fact]
     public async Task Flush_Ends_WhatWasQueuedMeanwhileIsSent()
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);

@@ -128,7 +128,6 @@ public sealed class RequestReturnTests
         }
     }
 
-    /// <param name="failing">What of it fails.</param>
     private sealed class FailingTransport(string failing = nameof(FailingTransport.Send)) : ConnectionTransport
     {
         public override EndPoint? RemoteEndPoint => null;

@@ -96,8 +96,6 @@ public abstract class RestartTests(ITestOutputHelper output, bool usesUnixSocket
     private static string Tail(string log) => string.Join('\n', log.Split('\n').Where(static line => !line.Contains("connect() failed", StringComparison.Ordinal)).TakeLast(20));
 }
 
-/// <inheritdoc/>
 public sealed class UnixRestartTests(ITestOutputHelper output) : RestartTests(output, usesUnixSocket: true);
 
-/// <inheritdoc/>
 public sealed class TcpRestartTests(ITestOutputHelper output) : RestartTests(output, usesUnixSocket: false);

@@ -56,7 +56,6 @@ public sealed class SystemdTests : IDisposable
         return Encoding.UTF8.GetString(buffer, 0, await socket.ReceiveAsync(buffer).WaitAsync(Waiting.Patience));
     }
 
-    /// <summary>The units, with a program that is there.</summary>
     private async Task CopyUnitsAsync()
     {
         foreach (var file in Directory.EnumerateFiles(Path.Combine(AppContext.BaseDirectory, "systemd")))

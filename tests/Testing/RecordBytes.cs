@@ -12,7 +12,6 @@ public static class RecordBytes
     public const byte BeginRequest = 1, AbortRequest = 2, EndRequest = 3, Params = 4, Stdin = 5, Stdout = 6, Stderr = 7, Data = 8,
         GetValues = 9, GetValuesResult = 10, UnknownType = 11;
 
-    /// <summary>Any record.</summary>
     public static byte[] Record(byte type, int id, ReadOnlySpan<byte> content = default, int padding = 0, byte version = 1, byte reserved = 0)
     {
         var record = new byte[8 + content.Length + padding];
@@ -27,14 +26,11 @@ public static class RecordBytes
         return record;
     }
 
-    /// <summary>BEGIN_REQUEST.</summary>
     public static byte[] Begin(int id = 1, int role = 1, bool keepConnection = true)
         => Record(BeginRequest, id, [(byte)(role >> 8), (byte)role, (byte)(keepConnection ? 1 : 0), 0, 0, 0, 0, 0]);
 
-    /// <summary>ABORT_REQUEST.</summary>
     public static byte[] Abort(int id = 1) => Record(AbortRequest, id);
 
-    /// <summary>A whole PARAMS stream in one record, with its end.</summary>
     public static byte[] ParamsStream(int id, params (string Name, string Value)[] pairs) => [.. Record(Params, id, Pairs(pairs)), .. Record(Params, id)];
 
     /// <summary>A whole STDIN stream in records of at the most 65,535 bytes, with its end.</summary>
@@ -47,11 +43,9 @@ public static class RecordBytes
         return [.. stream];
     }
 
-    /// <summary>Name-value pairs.</summary>
     public static byte[] Pairs(params (string Name, string Value)[] pairs)
         => [.. pairs.SelectMany(static pair => Pair(Encoding.UTF8.GetBytes(pair.Name), Encoding.UTF8.GetBytes(pair.Value)))];
 
-    /// <summary>One name-value pair.</summary>
     public static byte[] Pair(byte[] name, byte[] value) => [.. Length(name.Length), .. Length(value.Length), .. name, .. value];
 
     /// <summary>A length: one byte up to 127, else four with the high bit set.</summary>

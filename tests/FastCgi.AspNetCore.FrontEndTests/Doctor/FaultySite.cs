@@ -32,7 +32,7 @@ internal sealed class FaultySite : IAsyncDisposable
 
     public HttpClient Client { get; private set; } = null!;
 
-    public TestLog Log => _application!.Log;
+    public CollectedLogs Log => _application!.Log;
 
     public string FrontEndLog => _frontEnd!.Log;
 
@@ -127,7 +127,7 @@ internal sealed class FaultySite : IAsyncDisposable
             });
         _owned.Add(_application);
         if (_isWrong && _fault.ExpectedError is { } error)
-            _application.Log.ExpectError(error);
+            _application.Log.Expected.Add(error);
         if (_fault.Listener != Listener.ClosedSocket && _application.EndPoint is UnixDomainSocketEndPoint socket)
             File.SetUnixFileMode(socket.ToString(), Open);
         return _application.EndPoint;

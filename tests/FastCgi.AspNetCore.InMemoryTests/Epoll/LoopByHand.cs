@@ -21,7 +21,6 @@ internal static partial class LoopByHand
             Assert.True(GetScheduler(loop).RunBatch(loop.Queue), "The loop was taken from the test.");
     }
 
-    /// <summary>Has a scheduler run the requests of a loop.</summary>
     public static void RunWith(this EpollLoop loop, RequestScheduler scheduler) => s_schedulers.Add(loop, scheduler);
 
     private static RequestScheduler GetScheduler(EpollLoop loop) => s_schedulers.TryGetValue(loop, out var scheduler) ? scheduler : throw new InvalidOperationException("A request is ready.");

@@ -15,7 +15,6 @@ public abstract class SchedulerTest : IAsyncLifetime
 
     private protected FakeClock Clock { get; } = new();
 
-    /// <summary>The queue of the thread that runs the test.</summary>
     private protected RunQueue Queue { get; } = new TestQueue();
 
     private protected RequestScheduler Scheduler { get; private set; } = null!;

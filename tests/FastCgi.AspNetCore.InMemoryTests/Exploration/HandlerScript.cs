@@ -129,7 +129,6 @@ internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBe
     }
 }
 
-/// <summary>Runs the scripts.</summary>
 internal sealed class ScriptedApplication : IHttpApplication<HandlerScript>
 {
     public IReadOnlyList<HandlerScript> Scripts { get; set; } = [];

@@ -11,7 +11,6 @@ internal sealed class SentRecordReader
     /// <summary>How often END_REQUEST came for each id.</summary>
     public int[] Ends { get; } = new int[65_536];
 
-    /// <summary>The ids that were ended.</summary>
     public IReadOnlyCollection<int> Ids => _ids;
 
     public int ValuesResults { get; private set; }
@@ -24,7 +23,6 @@ internal sealed class SentRecordReader
     /// <summary>The kinds of the last three records, for the feedback.</summary>
     public ulong Shape { get; private set; }
 
-    /// <returns>What is wrong, or nothing.</returns>
     public string? Read(ReadOnlySpan<byte> sent)
     {
         foreach (var id in _ids)

@@ -96,7 +96,6 @@ public sealed class StreamPropertyTests(ITestOutputHelper output)
         await Waiting.UntilAsync(() => server.Context.Buffers.RentedCount == 0, "all buffers to be returned");
     }
 
-    /// <summary>Reads until each request is ended and each question is answered.</summary>
     private static async Task<int> CheckAnswersAsync(FrontEnd frontEnd, PlannedRequest[] requests, int questions)
     {
         var open = requests.ToDictionary(static request => request.Id);

@@ -10,8 +10,6 @@ internal static class InlineScheduling
 {
     private static readonly ConditionalWeakTable<RequestScheduler, Queues> s_queues = [];
 
-    /// <param name="ready">The requests; empty afterwards.</param>
-    /// <param name="output">The outlet of their connection.</param>
     public static void Run(this RequestScheduler scheduler, ref ReadyRequests ready, RecordOutput output)
     {
         if (!ready.HasWork)

@@ -19,7 +19,6 @@ internal sealed class RequestActivities : IDisposable
         ActivitySource.AddActivityListener(_listener);
     }
 
-    /// <summary>What an activity was when it was stopped.</summary>
     public Task<string> WaitAsync(Activity activity) => GetSource(activity).Task.Within("the end of the activity");
 
     public void Dispose() => _listener.Dispose();

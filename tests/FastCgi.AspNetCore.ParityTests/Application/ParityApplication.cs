@@ -34,13 +34,11 @@ internal static class ParityApplication
         services.AddRazorPages();
         services.AddRazorComponents();
         services.AddSignalR(options => options.MaximumParallelInvocationsPerClient = 2);
-        services.AddBindingEndpoints();
         services.AddCompression();
         services.AddCaching();
         services.AddSignIn();
         services.AddPolicies();
         services.AddLogs(builder.Configuration);
-        services.AddReverseProxy();
     }
 
     public static void ConfigureApplication(WebApplication app)
@@ -70,7 +68,6 @@ internal static class ParityApplication
         app.MapRazorPages();
         app.MapRazorComponents<Shell>();
         app.MapHub<ChatHub>("/chat");
-        app.MapBindingEndpoints();
         app.MapResultEndpoints();
         app.MapEcho();
         app.MapBodyEndpoints();
@@ -79,7 +76,6 @@ internal static class ParityApplication
         app.MapPolicies();
         app.MapFailures();
         app.MapFiles();
-        app.MapReverseProxy();
         app.MapLogged();
     }
 }

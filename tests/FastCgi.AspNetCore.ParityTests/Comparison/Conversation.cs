@@ -24,7 +24,6 @@ internal sealed class Conversation(Site site, SslClientAuthenticationOptions? tl
 
     public Site Site => site;
 
-    /// <summary>The address that the client has.</summary>
     public IPAddress ClientAddress { get; set; } = s_clientAddress;
 
     public Task<ClientResponse> GetAsync(string target) => SendAsync(ClientRequest.Get(target));

@@ -7,7 +7,6 @@ internal sealed class CookieJar
 {
     private readonly Dictionary<string, string> _cookies = new(StringComparer.Ordinal);
 
-    /// <summary>The value of the Cookie header.</summary>
     public string? Header => _cookies.Count == 0 ? null : string.Join("; ", _cookies.Select(cookie => $"{cookie.Key}={cookie.Value}"));
 
     public void Store(ClientResponse response)

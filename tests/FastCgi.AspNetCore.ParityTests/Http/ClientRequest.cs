@@ -29,7 +29,6 @@ internal sealed record ClientRequest(string Method, string Target)
     public static ClientRequest PostForm(string target, params (string Name, string Value)[] fields)
         => Post(target, "application/x-www-form-urlencoded", string.Join('&', fields.Select(field => $"{field.Name}={Uri.EscapeDataString(field.Value)}")));
 
-    /// <summary>The request with its body compressed, if the encoding is known.</summary>
     public ClientRequest Compress(string encoding)
     {
         using var compressed = new MemoryStream();

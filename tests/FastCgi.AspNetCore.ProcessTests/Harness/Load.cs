@@ -48,7 +48,6 @@ internal sealed class Load : IAsyncDisposable
 
     public static Load Start(IPEndPoint frontEnd) => new(frontEnd);
 
-    /// <summary>Waits until there were so many requests.</summary>
     public Task WaitForAsync(long count) => Waiting.UntilAsync(() => Count >= count, $"{count} requests");
 
     /// <summary>Lets each client finish its last request.</summary>

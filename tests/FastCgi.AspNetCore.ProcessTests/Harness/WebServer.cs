@@ -38,7 +38,6 @@ internal sealed class WebServer : IAsyncDisposable
         return server;
     }
 
-    /// <summary>Starts a web server with a configuration of the samples.</summary>
     public static async Task<WebServer> StartSampleAsync(string folder, string configuration, string firstInstance, string secondInstance)
     {
         var server = new WebServer(folder);

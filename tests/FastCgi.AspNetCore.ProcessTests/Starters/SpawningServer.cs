@@ -33,7 +33,6 @@ internal sealed class SpawningServer : IAsyncDisposable
     public static async Task<SpawningServer> StartAsync(ScratchFolder folder, string configuration, params string[] command)
         => await StartAsync(folder, configuration, await ReadConfigurationAsync(configuration), command);
 
-    /// <summary>Starts Apache with a configuration around what a document shows.</summary>
     public static async Task<SpawningServer> StartApacheWithDocumentAsync(ScratchFolder folder, string document)
     {
         const string Configuration = "fcgid.conf";

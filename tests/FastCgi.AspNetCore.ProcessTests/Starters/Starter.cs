@@ -60,7 +60,6 @@ internal sealed class Starter : IAsyncDisposable
         return await WhenListeningAsync(() => client.GetStringAsync(uri));
     }
 
-    /// <summary>The process that answers.</summary>
     public async Task<int> GetProcessAsync(EndPoint endPoint)
         => int.Parse(await GetAsync(endPoint, "/process"), CultureInfo.InvariantCulture);
 

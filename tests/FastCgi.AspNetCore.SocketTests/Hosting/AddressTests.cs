@@ -26,21 +26,6 @@ public sealed class AddressTests : HostTest
         await AssertServesAsync(app.Urls);
     }
 
-    [Fact]
-    public async Task Run_WithAnAddress_ListenedOn()
-    {
-        await using var app = Build([]);
-        var started = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        app.Lifetime.ApplicationStarted.Register(started.SetResult);
-
-        var running = app.RunAsync(Address);
-        await started.Task.WaitAsync(Waiting.Patience);
-        await AssertServesAsync([Address]);
-        app.Lifetime.StopApplication();
-
-        await running.WaitAsync(Waiting.Patience);
-    }
-
     /// <summary>Most templates call it.</summary>
     [Theory]
     [InlineData("Production", "", true)]
@@ -163,17 +148,6 @@ public sealed class AddressTests : HostTest
         Assert.Equal(["fastcgi", "http"], app.Urls.Select(static address => address.Split(':')[0]).Order());
         Assert.DoesNotContain(app.Urls, static address => address.EndsWith(":0", StringComparison.Ordinal));
         await AssertServesAsync(app.Urls.Where(IsFastCgi));
-        await AssertServesHttpAsync(app.Urls.Single(static address => !IsFastCgi(address)));
-    }
-
-    /// <summary>The platform that starts the application knows better: hosting's switch reaches Kestrel.</summary>
-    [Fact]
-    public async Task PreferHostingUrls_KestrelsOwnEndpoints_AreOverridden()
-    {
-        await using var app = await StartAsync(
-            "--urls", $"{AnyPort};{AnyHttpPort}", "--preferHostingUrls", "true", "--Kestrel:Endpoints:Local:Url", $"http://unix:{Folder.GetPath("http.sock")}");
-
-        Assert.Equal(2, app.Urls.Count);
         await AssertServesHttpAsync(app.Urls.Single(static address => !IsFastCgi(address)));
     }
 

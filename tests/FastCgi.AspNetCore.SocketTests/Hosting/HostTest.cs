@@ -68,7 +68,6 @@ public abstract class HostTest : IDisposable
         return Build(builder);
     }
 
-    /// <summary>An application on an engine, at the address of the test if there is no other.</summary>
     protected WebApplication Build(FastCgiTransportEngine engine, params string[] addresses)
         => Build("--FastCgi:Transport:Engine", $"{engine}", "--urls", addresses is [] ? Address : string.Join(';', addresses));
 
@@ -79,7 +78,6 @@ public abstract class HostTest : IDisposable
         return app;
     }
 
-    /// <inheritdoc cref="Build(FastCgiTransportEngine, string[])"/>
     protected async Task<WebApplication> StartAsync(FastCgiTransportEngine engine, params string[] addresses)
     {
         var app = Build(engine, addresses);

@@ -80,17 +80,6 @@ public sealed class KestrelOptionsTests : HostTest
         Assert.Contains("override them: Limits.MaxRequestBufferSize. ", line!.Message, StringComparison.Ordinal);
     }
 
-    /// <summary>Kestrel could not start with them either, so that FastCGI alone is served.</summary>
-    [Fact]
-    public async Task EndpointThatCannotBeRead_FastCgiIsServed()
-    {
-        _builder.WebHost.ConfigureKestrel(static kestrel => kestrel.ListenAnyIP(0, static _ => throw new FileNotFoundException("the certificate")));
-
-        await StartAsync();
-
-        Assert.Single(Logs.All, static log => log is { Level: LogLevel.Warning, EventName: "KestrelOptionsUnreadable" });
-    }
-
     private async Task<(FastCgiServerOptions Options, CollectedLog? Line)> StartAsync()
     {
         _builder.WebHost.UseFastCgi();

@@ -47,21 +47,6 @@ public sealed class StartFailureTests : HostTest
         await AssertCanListenAsync(engine, Address);
     }
 
-    [Theory, EveryEngine]
-    [Trait("Contract", "T24")]
-    public async Task Start_SocketOfAProcessThatRuns_IsNotTakenAway(FastCgiTransportEngine engine)
-    {
-        using var running = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        running.Bind(new UnixDomainSocketEndPoint(SocketPath));
-        running.Listen();
-
-        var error = await AssertStartFailsAsync(engine, Address);
-
-        Assert.Contains(Address, error.Message, StringComparison.Ordinal);
-        Assert.Contains("already in use", error.Message, StringComparison.Ordinal);
-        Assert.True(File.Exists(SocketPath));
-    }
-
     [Fact]
     public async Task Start_Failed_DescriptorsAreGivenBack()
     {

@@ -24,19 +24,4 @@ public sealed class TestHostTests
         Assert.Equal("Hello", await client.GetStringAsync("/"));
         Assert.IsType<TestServer>(app.Services.GetRequiredService<IServer>());
     }
-
-    [Fact]
-    public async Task UseTestServer_OverTheGenericHost_TakesTheRequests()
-    {
-        using var host = await new HostBuilder()
-            .ConfigureWebHost(static web => web
-                .UseFastCgi()
-                .UseTestServer()
-                .Configure(static app => app.Run(static context => context.Response.WriteAsync("Hello"))))
-            .StartAsync();
-
-        using var client = host.GetTestClient();
-
-        Assert.Equal("Hello", await client.GetStringAsync("/"));
-    }
 }

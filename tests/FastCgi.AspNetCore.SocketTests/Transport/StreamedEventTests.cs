@@ -75,7 +75,6 @@ public sealed class StreamedEventTests
         options => options.Transport.ApplicationScheduling = scheduling);
 
     /// <summary>Reads each event of a request before the next one is made.</summary>
-    /// <returns>What came of other requests.</returns>
     private static async Task<string> ReadEventsAsync(FastCgiClient connection, int id, SemaphoreSlim next)
     {
         var content = "";

@@ -7,7 +7,6 @@ internal sealed class CgiParameters
 {
     private readonly List<byte> _bytes = [];
 
-    /// <summary>Params with a method and these variables.</summary>
     public static CgiParameters Get(params ReadOnlySpan<(string Name, string Value)> variables)
     {
         var parameters = new CgiParameters().Add("REQUEST_METHOD", "GET");

@@ -88,6 +88,7 @@ public sealed class DescriptorFlagTests : IDisposable
 
     /// <summary>A response of several sends would wait for the peer's acknowledgement between them, for 40 milliseconds.</summary>
     [Fact]
+    [Trait("Contract", "T40")]
     public void TcpOptions_ConnectionsOfAListener_SendWithoutDelayAndProbe()
     {
         TcpOptions.Set(_listener);

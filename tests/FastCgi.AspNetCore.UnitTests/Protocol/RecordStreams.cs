@@ -46,8 +46,6 @@ internal static class RecordStreams
         => [new(records, [.. records.SelectMany(static r => Record(r.Type, r.Id, r.Content, r.Padding, r.Reserved, paddingByte: r.PaddingByte))])];
 }
 
-/// <summary>A record of a stream.</summary>
 internal sealed record StreamRecord(int Type, int Id, byte[] Content, int Padding = 0, byte Reserved = 0, byte PaddingByte = 0);
 
-/// <summary>A stream and the records it consists of.</summary>
 internal sealed record RecordStream(StreamRecord[] Records, byte[] Bytes);

@@ -8,6 +8,7 @@ internal static class BodyEndpoints
 {
     public static void MapBodyEndpoints(this IEndpointRouteBuilder app)
     {
+        app.MapPost("/body/unread", () => "not read");
         app.MapPost("/body/small", ReadAsync).WithMetadata(new RequestSizeLimitAttribute(100));
         app.MapPost("/body/any-size", ReadAsync).WithMetadata(new DisableRequestSizeLimitAttribute());
         app.MapPost("/body/own-limit", async (HttpContext context) =>

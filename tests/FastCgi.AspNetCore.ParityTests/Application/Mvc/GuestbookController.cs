@@ -30,7 +30,6 @@ public sealed class GuestbookController : Controller
     }
 }
 
-/// <summary>What a guest writes.</summary>
 public sealed class GuestbookEntry
 {
     [Required]

@@ -46,6 +46,4 @@ public sealed class ProductsController : ControllerBase
 }
 
 /// <summary>Something for sale.</summary>
-/// <param name="Name">What it is.</param>
-/// <param name="Price">What it costs.</param>
 public sealed record Product([Required, MaxLength(20)] string Name, [Range(0, 1000)] decimal Price);

@@ -41,7 +41,6 @@ internal sealed class TransportServer : IAsyncDisposable
 
     public CollectedLogs Logs { get; } = new();
 
-    /// <summary>The connections that are open, and the buffers that are in use.</summary>
     public (int Connections, int Buffers) InUse
     {
         get

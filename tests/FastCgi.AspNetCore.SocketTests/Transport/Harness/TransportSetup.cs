@@ -18,7 +18,6 @@ public enum Engine
 /// <summary>An engine with a kind of socket.</summary>
 public sealed record TransportSetup(Engine Engine, bool IsUnix)
 {
-    /// <summary>All of them, for a theory.</summary>
     public static TheoryData<TransportSetup> All =>
         [.. from engine in Enum.GetValues<Engine>() from isUnix in new[] { false, true } select new TransportSetup(engine, isUnix)];
 

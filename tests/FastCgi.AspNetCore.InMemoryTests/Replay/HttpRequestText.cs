@@ -1,4 +1,4 @@
-namespace FastCgi.AspNetCore.UnitTests.Captures;
+namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 
 /// <summary>Request line and headers of an HTTP request, as a client wrote them.</summary>
 internal sealed class HttpRequestText
