@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>Many clients at once.</summary>

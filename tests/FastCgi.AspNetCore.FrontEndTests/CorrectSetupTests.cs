@@ -1,7 +1,4 @@
-using System.Net;
-using System.Net.Http.Headers;
 using FastCgi.AspNetCore.FrontEndTests.Doctor;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 

@@ -1,4 +1,3 @@
-using System.Net;
 using FastCgi.AspNetCore.FrontEndTests.Doctor;
 
 namespace FastCgi.AspNetCore.FrontEndTests;

@@ -1,14 +1,7 @@
-using System.Net;
-using System.Net.Http.Headers;
 using System.Security.Authentication;
 using System.Security.Cryptography.X509Certificates;
-using System.Text;
-using FastCgi.AspNetCore.FrontEndTests.Documents;
-using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Authentication;
 using Microsoft.AspNetCore.Connections.Features;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 

@@ -1,6 +1,4 @@
 using System.Collections.Concurrent;
-using System.Net;
-using FastCgi.AspNetCore.FrontEndTests.Documents;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 

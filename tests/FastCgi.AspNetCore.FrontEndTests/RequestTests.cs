@@ -1,4 +1,3 @@
-using System.Net;
 using Microsoft.AspNetCore.Http.Extensions;
 
 namespace FastCgi.AspNetCore.FrontEndTests;

@@ -1,4 +1,3 @@
-using System.Net;
 using Microsoft.Net.Http.Headers;
 
 namespace FastCgi.AspNetCore.FrontEndTests;

@@ -1,9 +1,4 @@
-using System.Net;
-using System.Net.Http.Headers;
-using System.Text;
-using FastCgi.AspNetCore.FrontEndTests.Documents;
 using Microsoft.Extensions.FileProviders;
-using Microsoft.Extensions.Logging;
 using EntityTag = System.Net.Http.Headers.EntityTagHeaderValue;
 
 namespace FastCgi.AspNetCore.FrontEndTests;

@@ -1,6 +1,3 @@
-using System.Net;
-using System.Text;
-
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>Request bodies.</summary>

@@ -1,8 +1,3 @@
-using System.Globalization;
-using System.Net.Sockets;
-using FastCgi.AspNetCore.ProcessTests.Harness;
-using Xunit.Abstractions;
-
 namespace FastCgi.AspNetCore.ProcessTests;
 
 /// <summary>The application is restarted under load, and no client notices.</summary>

@@ -1,9 +1,3 @@
-using System.Globalization;
-using System.Net;
-using System.Net.Sockets;
-using System.Text;
-using FastCgi.AspNetCore.ProcessTests.Starters;
-
 namespace FastCgi.AspNetCore.ProcessTests;
 
 /// <summary>The application under systemd: what it tells it, and the units that samples/systemd has.</summary>

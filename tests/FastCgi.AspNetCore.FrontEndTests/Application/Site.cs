@@ -1,5 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
 using System.Security.Cryptography.X509Certificates;
 
 namespace FastCgi.AspNetCore.FrontEndTests.Application;

@@ -1,9 +1,5 @@
-using System.Net;
-using System.Net.Sockets;
 using Microsoft.AspNetCore.Hosting;
-using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.FrontEndTests.Application;
 

@@ -1,5 +1,3 @@
-using System.Net;
-
 namespace FastCgi.AspNetCore.FrontEndTests.Doctor;
 
 /// <summary>What is at the address of the application while something is wrong.</summary>

@@ -1,5 +1,3 @@
-using System.Net;
-
 namespace FastCgi.AspNetCore.FrontEndTests.Doctor;
 
 /// <content>Sizes, times, and connections.</content>

@@ -1,12 +1,8 @@
-using System.Net;
 using System.Net.Http.Json;
-using System.Net.Sockets;
 using System.Text.Json;
 using FastCgi.AspNetCore.Hosting;
 using FastCgi.Client;
 using FastCgi.Tool.Tests.Harness;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.FrontEndTests.Doctor;
 

@@ -1,7 +1,6 @@
 using System.Net.Security;
 using System.Security.Cryptography.X509Certificates;
 using System.Text.RegularExpressions;
-using FastCgi.AspNetCore.Testing;
 
 namespace FastCgi.AspNetCore.FrontEndTests.Documents;
 

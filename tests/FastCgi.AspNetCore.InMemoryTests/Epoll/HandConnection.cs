@@ -1,6 +1,4 @@
 using System.Runtime.InteropServices;
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport.Epoll;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 

@@ -1,7 +1,4 @@
-using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport.Epoll;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 

@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Logging.Abstractions;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>A scheduler whose threads go on when the test says so, and a connection to an application.</summary>

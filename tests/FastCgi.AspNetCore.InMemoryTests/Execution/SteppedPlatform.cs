@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Buffers;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>Threads that go on when the test says so.</summary>

@@ -1,5 +1,3 @@
-using Microsoft.AspNetCore.Hosting.Server;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
 /// <summary>What a handler does with the thread that calls it.</summary>

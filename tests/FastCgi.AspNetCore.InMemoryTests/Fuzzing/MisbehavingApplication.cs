@@ -1,5 +1,4 @@
 using FastCgi.AspNetCore.InMemoryTests.Faults;
-using Microsoft.AspNetCore.Hosting.Server;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 

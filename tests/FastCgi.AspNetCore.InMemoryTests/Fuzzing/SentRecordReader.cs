@@ -1,5 +1,3 @@
-using System.Buffers.Binary;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
 /// <summary>Reads what a connection has sent, and fails unless it consists of whole records in an order that a web server understands.</summary>

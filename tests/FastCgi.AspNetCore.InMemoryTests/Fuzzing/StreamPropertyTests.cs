@@ -1,6 +1,5 @@
 using FsCheck;
 using FsCheck.Fluent;
-using Xunit.Abstractions;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 

@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Logging.Abstractions;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>A log provider that calls back when the server logs one event, so that a test can act at that very point.</summary>

@@ -1,5 +1,3 @@
-using System.Buffers.Binary;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 internal sealed record WireRecord(byte Version, byte Type, int Id, byte[] Content, int Padding);

@@ -1,8 +1,3 @@
-using System.Runtime.CompilerServices;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Requests;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Runs what one receive has made ready on the thread that received it, as a loop does.</summary>

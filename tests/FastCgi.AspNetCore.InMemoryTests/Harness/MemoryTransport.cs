@@ -1,6 +1,4 @@
-using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
-using FastCgi.AspNetCore.Buffers;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 

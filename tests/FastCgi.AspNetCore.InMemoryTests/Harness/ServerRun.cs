@@ -1,8 +1,6 @@
 using System.Threading.Channels;
-using FastCgi.AspNetCore.Hosting;
 using FastCgi.AspNetCore.Status;
 using Microsoft.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.Extensions.Hosting;
 
 namespace FastCgi.AspNetCore.InMemoryTests;

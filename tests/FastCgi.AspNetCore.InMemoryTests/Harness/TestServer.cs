@@ -1,8 +1,5 @@
-using System.Runtime.CompilerServices;
 using FastCgi.AspNetCore.Advice;
-using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.Extensions.Hosting;
 
 namespace FastCgi.AspNetCore.InMemoryTests;

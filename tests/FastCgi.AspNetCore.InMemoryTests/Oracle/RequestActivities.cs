@@ -1,5 +1,3 @@
-using System.Diagnostics;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
 
 /// <summary>The activities of requests, as OpenTelemetry gets them.</summary>

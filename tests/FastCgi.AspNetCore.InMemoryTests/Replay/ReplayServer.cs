@@ -1,5 +1,3 @@
-using System.Buffers.Binary;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 
 /// <summary>A server to which the bytes of front-ends are played, and whose application notes what it saw of them.</summary>

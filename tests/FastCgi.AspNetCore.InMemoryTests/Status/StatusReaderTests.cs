@@ -1,7 +1,6 @@
 using System.Reflection;
 using System.Runtime.InteropServices;
 using System.Text.Json;
-using FastCgi.AspNetCore.Hosting;
 using FastCgi.AspNetCore.Status;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Status;

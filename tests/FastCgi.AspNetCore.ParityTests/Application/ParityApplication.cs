@@ -1,4 +1,3 @@
-using System.Net;
 using FastCgi.AspNetCore.ParityTests.Application.Blazor;
 using FastCgi.AspNetCore.ParityTests.Application.Middleware;
 using FastCgi.AspNetCore.ParityTests.Application.MinimalApi;

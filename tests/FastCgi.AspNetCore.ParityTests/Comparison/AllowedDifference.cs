@@ -1,5 +1,4 @@
 using System.IO.Enumeration;
-using FastCgi.AspNetCore.ParityTests.Sites;
 
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 

@@ -1,9 +1,3 @@
-using System.Net;
-using System.Net.Security;
-using FastCgi.AspNetCore.ParityTests.Http;
-using FastCgi.AspNetCore.ParityTests.Observations;
-using FastCgi.AspNetCore.ParityTests.Sites;
-
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
 /// <summary>

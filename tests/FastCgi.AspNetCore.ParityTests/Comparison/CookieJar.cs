@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.ParityTests.Http;
-
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
 /// <summary>The cookies that a browser would send back, whatever the path.</summary>

@@ -1,7 +1,4 @@
 using System.Security.Cryptography;
-using System.Text;
-using FastCgi.AspNetCore.ParityTests.Http;
-using FastCgi.AspNetCore.ParityTests.Observations;
 
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 

@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Net;
 
 namespace FastCgi.AspNetCore.ParityTests.SignalRClient;
 

@@ -1,9 +1,5 @@
-using System.Net;
-using System.Net.Sockets;
 using FastCgi.AspNetCore.ParityTests.Application;
-using FastCgi.AspNetCore.ParityTests.Observations;
 using FastCgi.AspNetCore.ParityTests.Sites.FrontEnds;
-using FastCgi.AspNetCore.Testing.FrontEnds;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
 using Microsoft.Extensions.Hosting;
 

@@ -1,6 +1,3 @@
-using System.Globalization;
-using System.Net;
-
 namespace FastCgi.AspNetCore.ProcessTests.Faults;
 
 /// <summary>An engine with a kind of socket.</summary>

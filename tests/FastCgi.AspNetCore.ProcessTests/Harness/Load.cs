@@ -1,6 +1,4 @@
 using System.Collections.Concurrent;
-using System.Diagnostics;
-using System.Net;
 using System.Net.Http.Json;
 
 namespace FastCgi.AspNetCore.ProcessTests.Harness;

@@ -1,5 +1,3 @@
-using System.Net;
-
 namespace FastCgi.AspNetCore.ProcessTests.Harness;
 
 /// <summary>nginx or HAProxy before one or more instances of the application.</summary>

@@ -1,8 +1,3 @@
-using System.Diagnostics;
-using System.Globalization;
-using System.Net;
-using System.Net.Sockets;
-
 namespace FastCgi.AspNetCore.ProcessTests.Starters;
 
 /// <summary>What starts the application, in a folder of its own, and stops it with itself at the latest.</summary>

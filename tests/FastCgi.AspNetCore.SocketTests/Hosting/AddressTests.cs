@@ -1,9 +1,5 @@
-using System.Net;
-using System.Net.Sockets;
 using System.Runtime.Versioning;
-using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
-using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 

@@ -1,7 +1,5 @@
-using System.Text.RegularExpressions;
 using FastCgi.AspNetCore.Cgi;
 using FastCgi.AspNetCore.Diagnostics;
-using FastCgi.AspNetCore.Hosting;
 using FastCgi.AspNetCore.Protocol;
 using OpenTelemetry;
 using OpenTelemetry.Metrics;

@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Hosting.Server;
-
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
 /// <summary>A test of applications on real sockets: <c>/</c> says Hello, and <c>/slow</c> waits until it is told to go on, or aborted.</summary>

@@ -1,6 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
-
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
 /// <summary>A start that fails says where and what to do, and leaves nothing bound behind.</summary>

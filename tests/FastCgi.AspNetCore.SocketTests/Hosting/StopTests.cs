@@ -1,6 +1,4 @@
-using System.Net.Sockets;
 using System.Runtime.Versioning;
-using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 

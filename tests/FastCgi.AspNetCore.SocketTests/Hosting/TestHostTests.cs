@@ -1,4 +1,3 @@
-using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.TestHost;
 
 namespace FastCgi.AspNetCore.SocketTests.Hosting;

@@ -1,10 +1,6 @@
-using System.Text;
 using System.Text.Json;
-using System.Text.RegularExpressions;
-using FastCgi.AspNetCore.SocketTests.Hosting;
 using FastCgi.AspNetCore.Status;
 using Microsoft.AspNetCore.Authorization;
-using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Diagnostics.HealthChecks;
 
 namespace FastCgi.AspNetCore.SocketTests.Status;

@@ -1,10 +1,6 @@
 using System.Buffers;
 using System.Collections.Concurrent;
-using System.Globalization;
 using System.IO.Pipelines;
-using System.Text;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 

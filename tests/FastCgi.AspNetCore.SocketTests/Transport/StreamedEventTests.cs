@@ -1,6 +1,3 @@
-using System.Text;
-using Microsoft.AspNetCore.Http.Features;
-
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 /// <summary>A handler that flushes and then keeps its thread, as one that sleeps between events does: each event leaves before long.</summary>

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.UnitTests.Protocol;
-
 namespace FastCgi.AspNetCore.UnitTests.Cgi;
 
 /// <summary>Params of a request as a front-end sends them, each character of a text one byte.</summary>
@@ -28,7 +26,7 @@ internal sealed class CgiParameters
 
     public CgiParameters Add(string name, string value)
     {
-        _bytes.AddRange(SpecificationBytes.Pair(name, value));
+        _bytes.AddRange(RecordBytes.Pair(name, value));
         return this;
     }
 

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Transport.Epoll;
-
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 /// <summary>What the system's calls make of descriptors.</summary>

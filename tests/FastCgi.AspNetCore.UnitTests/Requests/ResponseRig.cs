@@ -3,7 +3,6 @@ using System.IO.Pipelines;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.UnitTests.Diagnostics;
 using Microsoft.AspNetCore.Hosting.Server;
-using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 

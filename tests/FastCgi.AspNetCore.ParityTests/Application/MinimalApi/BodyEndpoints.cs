@@ -1,6 +1,3 @@
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.AspNetCore.Mvc;
-
 namespace FastCgi.AspNetCore.ParityTests.Application.MinimalApi;
 
 /// <summary>Endpoints that limit, compress or refuse the body of a request.</summary>

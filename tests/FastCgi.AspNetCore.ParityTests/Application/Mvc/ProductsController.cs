@@ -1,6 +1,3 @@
-using System.ComponentModel.DataAnnotations;
-using Microsoft.AspNetCore.Mvc;
-
 namespace FastCgi.AspNetCore.ParityTests.Application.Mvc;
 
 /// <summary>An API of MVC: formatters, content negotiation, model errors as problem details, limits.</summary>

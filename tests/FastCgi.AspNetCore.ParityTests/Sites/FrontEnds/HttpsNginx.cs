@@ -1,7 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
-using FastCgi.AspNetCore.Testing.FrontEnds;
-
 namespace FastCgi.AspNetCore.ParityTests.Sites.FrontEnds;
 
 internal sealed class HttpsNginx(string location, string folder, EndPoint application, PortReservation httpsPort)

@@ -1,12 +1,4 @@
-using System.Net;
-using FastCgi.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Hosting;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.SocketTests.Transport.Harness;
 

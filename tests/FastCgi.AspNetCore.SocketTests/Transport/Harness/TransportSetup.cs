@@ -1,6 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
-using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 
 namespace FastCgi.AspNetCore.SocketTests.Transport.Harness;
