@@ -38,7 +38,7 @@ public sealed class CorrectSetupTests
         await site.WaitForCheckAsync();
 
         Assert.Empty(await site.GetRecommendationsAsync());
-        Assert.Empty(site.Log.All.Where(static log => log.Level >= LogLevel.Warning));
+        Assert.DoesNotContain(site.Log.All, static log => log.Level >= LogLevel.Warning);
     }
 
     private static void Configure(WebApplication app)

@@ -1,4 +1,4 @@
-using Microsoft.Net.Http.Headers;
+using EntityTagHeaderValue = Microsoft.Net.Http.Headers.EntityTagHeaderValue;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 
