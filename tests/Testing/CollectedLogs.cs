@@ -14,7 +14,6 @@ public sealed class CollectedLogs : ILoggerProvider
     /// <summary>The names of events at Error and above that the test expects.</summary>
     public HashSet<string> Expected { get; } = [];
 
-    /// <summary>The messages of a level and event.</summary>
     public IEnumerable<string> Find(LogLevel level, string eventName)
         => _all.Where(log => log.Level == level && log.EventName == eventName).Select(static log => log.Message);
 

@@ -30,7 +30,6 @@ internal sealed class ConfiguredSite : IAsyncDisposable
     /// <summary>A client that shows each response as it came.</summary>
     public HttpClient Client { get; }
 
-    /// <summary>Starts an application.</summary>
     public async Task<TestApplication> StartApplicationAsync(
         string address,
         Action<WebApplication> configure,

@@ -101,7 +101,6 @@ internal sealed class TestServer : IAsyncDisposable
         string? expects = null)
         => (await StartAsync(pipeline, configure, services, records, expects)).Connect();
 
-    /// <summary>Asks an application once.</summary>
     public static Task<WireResponse> AskAsync(RequestDelegate application, params byte[][] request) => AskAsync(application, configure: null, request);
 
     public static async Task<WireResponse> AskAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure, params byte[][] request)

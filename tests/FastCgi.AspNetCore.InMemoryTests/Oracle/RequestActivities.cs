@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
 
-/// <summary>The activities of requests, as OpenTelemetry gets them.</summary>
 internal sealed class RequestActivities : IDisposable
 {
     private readonly ConcurrentDictionary<Activity, TaskCompletionSource<string>> _stopped = new(ReferenceEqualityComparer.Instance);

@@ -2,7 +2,6 @@ using System.Collections.Concurrent;
 
 namespace FastCgi.AspNetCore.ParityTests.Observations;
 
-/// <summary>The requests that one application has seen, and what it logs on behalf of each.</summary>
 internal sealed class SeenRequests
 {
     /// <summary>The header by which a client finds what was seen of its request.</summary>

@@ -2,7 +2,6 @@ using Microsoft.AspNetCore.Mvc.RazorPages;
 
 namespace FastCgi.AspNetCore.ParityTests.Pages;
 
-/// <summary>A page of Razor Pages with two handlers.</summary>
 public sealed class ContactModel : PageModel
 {
     [BindProperty(SupportsGet = true)]

@@ -44,7 +44,6 @@ internal sealed class Starter : IAsyncDisposable
     public static Starter StartBySystemd(string engine, params string[] sockets)
         => Start(["systemd-socket-activate", .. sockets, "-E", "FastCgi__Transport__Engine=" + engine, Application]);
 
-    /// <summary>Gets a resource of the application over FastCGI, as soon as somebody listens.</summary>
     public Task<string> GetAsync(EndPoint endPoint, string uri)
         => WhenListeningAsync(() => FastCgiClient.GetAsync(endPoint, uri));
 

@@ -106,7 +106,6 @@ public sealed partial class ExportedMetricsTests : HostTest, IAsyncLifetime
         return tags;
     }
 
-    /// <summary>Collects once.</summary>
     private Dictionary<string, Metric> Collect()
     {
         _exported.Clear();

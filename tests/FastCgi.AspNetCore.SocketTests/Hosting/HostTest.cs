@@ -31,7 +31,6 @@ public abstract class HostTest : IDisposable
         Folder.Dispose();
     }
 
-    /// <summary>How many descriptors this process has, where the system tells.</summary>
     protected static int CountDescriptors() => OperatingSystem.IsLinux() ? Directory.EnumerateFileSystemEntries("/proc/self/fd").Count() : 0;
 
     private protected static FastCgiServer GetServer(WebApplication app) => (FastCgiServer)app.Services.GetRequiredService<IServer>();

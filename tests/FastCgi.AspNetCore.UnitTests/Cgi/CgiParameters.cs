@@ -37,7 +37,6 @@ internal sealed class CgiParameters
         return head;
     }
 
-    /// <summary>Maps the params, and tells why they are rejected.</summary>
     public RequestRejection Reject(CgiMapping? mapping = null) => CgiRequestMapper.Map(Bytes, mapping ?? new CgiMapping(), out _);
 
     public string GetRawTarget(CgiMapping? mapping = null) => GetRawTarget(Bytes, mapping ?? new CgiMapping());
