@@ -1,5 +1,3 @@
-using System.Runtime.Versioning;
-
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
 /// <summary>How the server stops, however often and impatiently it is asked to.</summary>
