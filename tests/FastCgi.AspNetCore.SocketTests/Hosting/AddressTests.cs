@@ -137,6 +137,7 @@ public sealed class AddressTests : HostTest
     [Theory]
     [InlineData("--urls", $"{AnyHttpPort};{AnyPort}")]
     [InlineData("--urls", AnyPort, "--Kestrel:Endpoints:Local:Url", AnyHttpPort)]
+    [InlineData("--urls", $"{AnyPort};{AnyHttpPort}", "--preferHostingUrls", "true", "--Kestrel:Endpoints:Overridden:Url", "http://unix:/no/such/folder")]
     public async Task HttpAddress_BesideFastCgi_IsServedByKestrel(params string[] arguments)
     {
         await using var app = await StartAsync(arguments);
