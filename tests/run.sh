@@ -44,7 +44,7 @@ finish() {
 # The Debian packages that a project needs, and the program or file of a package whose name is another.
 declare -A needs=(
   [SocketTests]='chromium'
-  [FrontEndTests]='nginx apache2-bin libapache2-mod-xsendfile lighttpd lighttpd-mod-openssl haproxy caddy h2o apache2-utils wrk iproute2 curl'
+  [FrontEndTests]='nginx apache2-bin libapache2-mod-xsendfile lighttpd lighttpd-mod-openssl haproxy caddy h2o curl'
   [Client.Tests]='php-fpm libfcgi-dev gcc libc6-dev golang-go'
   [ProcessTests]='nginx apache2-bin libapache2-mod-fcgid lighttpd haproxy h2o spawn-fcgi systemd apache2-utils curl gcc libc6-dev'
   [ParityTests]='nginx apache2-bin nodejs npm'

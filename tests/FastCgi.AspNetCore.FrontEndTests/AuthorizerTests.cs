@@ -1,8 +1,3 @@
-using System.Net;
-using System.Net.Http.Headers;
-using System.Text;
-using FastCgi.AspNetCore.FrontEndTests.Documents;
-
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>

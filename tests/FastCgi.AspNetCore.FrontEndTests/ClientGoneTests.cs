@@ -79,20 +79,4 @@ public sealed class ClientGoneTests(ITestOutputHelper output) : FrontEndTest(out
         Assert.IsAssignableFrom<IOException>(await failure.Task.WaitAsync(Patience));
         await isAborted.Task.WaitAsync(Patience);
     }
-
-    [Theory, EveryFrontEnd]
-    public async Task ClientStays_RequestIsNotAborted(FrontEndSetup setup)
-    {
-        var isAborted = false;
-        var site = await StartAsync(setup, app => app.MapGet("/", (HttpContext context) =>
-        {
-            context.RequestAborted.Register(() => isAborted = true);
-            return "answer";
-        }));
-
-        for (var i = 0; i < 20; i++)
-            Assert.Equal("answer", await site.Client.GetStringAsync("/"));
-
-        Assert.False(isAborted);
-    }
 }

@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>Many clients at once.</summary>
@@ -26,28 +24,6 @@ public sealed class ConcurrencyTests(ITestOutputHelper output) : FrontEndTest(ou
             for (var i = 0; i < RequestsPerClient; i++)
                 await AssertEchoAsync(site.Client, $"client-{client}-request-{i}");
         })).WaitAsync(Patience);
-    }
-
-    [Theory]
-    [InlineData(false, true)]
-    [InlineData(true, false)]
-    [InlineData(true, true)]
-    public async Task Ab_400KeptConnections_NothingFails(bool usesUnixSocket, bool keepsConnections)
-    {
-        var setup = new FrontEndSetup
-        {
-            Kind = FrontEndKind.Nginx,
-            UsesUnixSocket = usesUnixSocket,
-            KeepsConnections = keepsConnections,
-        };
-        var site = await StartAsync(setup, app => app.MapGet("/", () => "Hello"));
-
-        var (exitCode, report) = await ExternalProgram.RunAsync("ab", "-q", "-k", "-c", "400", "-n", "20000", site.Url + "/");
-
-        Assert.True(exitCode == 0, report);
-        Assert.Matches("Complete requests: +20000\n", report);
-        Assert.Matches("Failed requests: +0\n", report);
-        Assert.DoesNotContain("Non-2xx", report, StringComparison.Ordinal);
     }
 
     private static async Task AssertEchoAsync(HttpClient client, string token)

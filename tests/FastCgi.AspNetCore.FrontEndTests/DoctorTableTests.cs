@@ -1,4 +1,3 @@
-using System.Net;
 using FastCgi.AspNetCore.FrontEndTests.Doctor;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
@@ -48,7 +47,7 @@ public sealed class DoctorTableTests(ITestOutputHelper output)
             Assert.True(found is not null, $"{eventName} is not recommended");
             output.WriteLine($"{eventName}: {found}");
             Assert.Contains(eventLine, found, StringComparison.Ordinal);
-            Assert.Contains(site.Log.Lines, line => line.Contains(found, StringComparison.Ordinal));
+            Assert.Contains(site.Log.All, log => log.Message.Contains(found, StringComparison.Ordinal));
             Assert.Matches(@"See docs/[\w-]+\.md#[\w-]+\.", found);
         }
 

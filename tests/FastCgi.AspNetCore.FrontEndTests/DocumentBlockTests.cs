@@ -1,12 +1,8 @@
 using System.Globalization;
 using System.Net.WebSockets;
-using System.Text;
-using FastCgi.AspNetCore.FrontEndTests.Documents;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 

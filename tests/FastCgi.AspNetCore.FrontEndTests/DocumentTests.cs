@@ -1,6 +1,3 @@
-using System.Net;
-using System.Net.Http.Headers;
-
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>The configurations in <c>docs/front-ends</c> work as they stand, and what web servers cannot do is told there.</summary>

@@ -28,7 +28,6 @@ public sealed class EveryFrontEndAttribute(params object[] arguments) : DataAttr
     /// <summary>Whether what the application sends reaches the client at once.</summary>
     public bool StreamsResponses { get; set; }
 
-    /// <inheritdoc/>
     public override IEnumerable<object[]> GetData(MethodInfo testMethod)
         => from setup in FrontEndSetup.All
            where Kinds.Contains(setup.Kind) && !(IsHttp1 && setup.UsesTls) && (!IsTls || setup.UsesTls)

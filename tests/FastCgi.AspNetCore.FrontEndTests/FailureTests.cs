@@ -1,5 +1,3 @@
-using System.Net;
-
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>The application fails.</summary>
@@ -24,7 +22,7 @@ public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output
             });
             app.MapGet("/", () => "served");
         });
-        site.Log.ExpectError("ApplicationError");
+        site.Log.Expected.Add("ApplicationError");
 
         using var failed = await site.Client.GetAsync("/fail");
         var next = await site.Client.GetStringAsync("/");
@@ -49,7 +47,7 @@ public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output
             await response.WriteAsync("part of it");
             throw new InvalidOperationException("This handler fails.");
         }));
-        site.Log.ExpectError("ApplicationError");
+        site.Log.Expected.Add("ApplicationError");
 
         // On a connection that it keeps, as with HTTP/2, Apache cuts the response only when its KeepAliveTimeout is over.
         string[] options = setup.Kind == FrontEndKind.Apache ? ["--http1.1", "-H", "Connection: close"] : [];
@@ -67,5 +65,18 @@ public sealed class FailureTests(ITestOutputHelper output) : FrontEndTest(output
         var (exitCode, output) = await site.CurlAsync("/", "--fail");
 
         Assert.True(exitCode is FailureStatus or NoAnswer or Reset or ResetStream, $"curl ended with {exitCode}: {output}");
+    }
+
+    /// <summary>What nginx says of it is what a reader finds in the document.</summary>
+    [Fact]
+    public async Task Failure_InTheMiddleOfAnAnswer_502AndNginxSaysSo()
+    {
+        const string Line = "upstream sent invalid FastCGI record type: 2";
+        ExpectsFrontEndErrors = true;
+        var site = await StartAsync(new FrontEndSetup { Kind = FrontEndKind.Nginx, UsesUnixSocket = true }, static app => app.MapGet("/", static (HttpContext context) => context.Abort()));
+
+        Assert.Equal(HttpStatusCode.BadGateway, (await site.Client.GetAsync("/")).StatusCode);
+        await Waiting.UntilAsync(() => site.FrontEnd.Log.Contains(Line, StringComparison.Ordinal), Line);
+        Assert.Contains(Line, await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", "troubleshooting.md")), StringComparison.Ordinal);
     }
 }

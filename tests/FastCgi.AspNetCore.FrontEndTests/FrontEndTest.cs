@@ -14,10 +14,8 @@ public abstract class FrontEndTest(ITestOutputHelper output) : IAsyncLifetime
     /// <summary>Set by a test that makes the web server report errors.</summary>
     protected bool ExpectsFrontEndErrors { get; set; }
 
-    /// <inheritdoc/>
     public Task InitializeAsync() => Task.CompletedTask;
 
-    /// <inheritdoc/>
     public async Task DisposeAsync()
     {
         foreach (var site in _sites)
@@ -49,8 +47,8 @@ public abstract class FrontEndTest(ITestOutputHelper output) : IAsyncLifetime
         foreach (var line in site.FrontEnd.Log.Split('\n').Where(line => !line.Contains("notice]", StringComparison.Ordinal)))
             output.WriteLine(line);
         output.WriteLine("The application's log:");
-        foreach (var line in site.Log.Lines)
-            output.WriteLine(line);
+        foreach (var log in site.Log.All)
+            output.WriteLine($"{log}");
     }
 
     private void Verify(Site site)

@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Logging;
-
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>The host that the application builds absolute URLs with: redirect URIs of a login, for example, which have to be exact.</summary>

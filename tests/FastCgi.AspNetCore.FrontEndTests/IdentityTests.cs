@@ -1,14 +1,7 @@
-using System.Net;
-using System.Net.Http.Headers;
 using System.Security.Authentication;
 using System.Security.Cryptography.X509Certificates;
-using System.Text;
-using FastCgi.AspNetCore.FrontEndTests.Documents;
-using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Authentication;
 using Microsoft.AspNetCore.Connections.Features;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 
@@ -150,7 +143,7 @@ public sealed class IdentityTests
                 throw new InvalidOperationException("The shop is closed");
             }),
             configureBuilder: static builder => builder.Logging.AddFastCgiStandardError());
-        site.Log.ExpectError("ApplicationError");
+        site.Log.Expected.Add("ApplicationError");
         using var client = site.CreateClient();
 
         using var response = await client.GetAsync("/");

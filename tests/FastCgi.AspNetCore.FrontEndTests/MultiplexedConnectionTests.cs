@@ -1,6 +1,4 @@
 using System.Collections.Concurrent;
-using System.Net;
-using FastCgi.AspNetCore.FrontEndTests.Documents;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 
@@ -63,7 +61,7 @@ public sealed class MultiplexedConnectionTests
                 options.Limits.MaxRequestBufferSize = 64 * 1024;
                 options.Limits.UnreadBodyTimeout = TimeSpan.FromSeconds(1);
             });
-        application.Log.ExpectError("ApplicationError");
+        application.Log.Expected.Add("ApplicationError");
 
         var upload = site.Client.PostAsync("/stuck", new ByteArrayContent(Content.Create(8 * 1024 * 1024)));
         var connection = await stuckOn.Task.WaitAsync(FrontEndTest.Patience);

@@ -1,8 +1,5 @@
-using System.Net;
-using FastCgi.AspNetCore.FrontEndTests.Documents;
 using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Routing;
-using Microsoft.Extensions.DependencyInjection;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 

@@ -1,4 +1,3 @@
-using System.Net;
 using Microsoft.AspNetCore.Http.Extensions;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
@@ -7,16 +6,6 @@ namespace FastCgi.AspNetCore.FrontEndTests;
 public sealed class RequestTests(ITestOutputHelper output) : FrontEndTest(output)
 {
     private static readonly UriCreationOptions s_asItIs = new() { DangerousDisablePathAndQueryCanonicalization = true };
-
-    [Theory, EveryFrontEnd]
-    public async Task Get_SeveralInARow_EachIsAnswered(FrontEndSetup setup)
-    {
-        var site = await StartAsync(setup, app => app.MapGet("/greet", (string name) => $"Hello, {name}"));
-
-        Assert.Equal("Hello, you & me", await site.Client.GetStringAsync("/greet?name=you+%26+me"));
-        Assert.Equal("Hello, you", await site.Client.GetStringAsync("/greet?name=you"));
-        Assert.Equal("Hello, ", await site.Client.GetStringAsync("/greet?name="));
-    }
 
     [Theory, EveryFrontEnd]
     public async Task Get_AnyTarget_PathIsDecodedOnceAndQueryIsRaw(FrontEndSetup setup)

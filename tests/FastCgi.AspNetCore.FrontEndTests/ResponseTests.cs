@@ -1,5 +1,4 @@
-using System.Net;
-using Microsoft.Net.Http.Headers;
+using EntityTagHeaderValue = Microsoft.Net.Http.Headers.EntityTagHeaderValue;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 

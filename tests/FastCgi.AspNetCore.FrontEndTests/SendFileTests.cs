@@ -1,9 +1,4 @@
-using System.Net;
-using System.Net.Http.Headers;
-using System.Text;
-using FastCgi.AspNetCore.FrontEndTests.Documents;
 using Microsoft.Extensions.FileProviders;
-using Microsoft.Extensions.Logging;
 using EntityTag = System.Net.Http.Headers.EntityTagHeaderValue;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
@@ -40,7 +35,6 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
 
     private string Outside => Path.Combine(_folder.Path, "other.bin");
 
-    /// <inheritdoc/>
     public void Dispose() => _folder.Dispose();
 
     [Theory, MemberData(nameof(Setups))]
@@ -124,22 +118,6 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
     }
 
     [Theory, MemberData(nameof(Setups))]
-    public async Task StaticFile_Conditions_AreTheApplications(FrontEndSetup setup)
-    {
-        var site = await StartAsync(setup);
-        var other = new EntityTag("\"other\"");
-        var modified = new DateTimeOffset(File.GetLastWriteTimeUtc(Video));
-
-        Assert.Equal(HttpStatusCode.NotModified, await GetStatusAsync(site, headers => headers.IfNoneMatch.Add(ApplicationETag)));
-        Assert.Equal(HttpStatusCode.OK, await GetStatusAsync(site, headers => headers.IfNoneMatch.Add(other)));
-        Assert.Equal(HttpStatusCode.NotModified, await GetStatusAsync(site, headers => headers.IfModifiedSince = modified));
-        Assert.Equal(HttpStatusCode.OK, await GetStatusAsync(site, headers => headers.IfModifiedSince = modified.AddDays(-1)));
-        Assert.Equal(HttpStatusCode.OK, await GetStatusAsync(site, headers => headers.IfMatch.Add(ApplicationETag)));
-        Assert.Equal(HttpStatusCode.PreconditionFailed, await GetStatusAsync(site, headers => headers.IfMatch.Add(other)));
-        Assert.Equal(HttpStatusCode.PreconditionFailed, await GetStatusAsync(site, headers => headers.IfUnmodifiedSince = modified.AddDays(-1)));
-    }
-
-    [Theory, MemberData(nameof(Setups))]
     public async Task StaticFile_Head_HasItsHeadersAndNoBody(FrontEndSetup setup)
     {
         var site = await StartAsync(setup);
@@ -189,18 +167,6 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
         Assert.Equal(HttpStatusCode.NotFound, response.StatusCode);
     }
 
-    [Fact]
-    public async Task Nginx_HeaderThatItWouldDrop_ReachesTheClient()
-    {
-        var site = await StartAsync(new FrontEndSetup { Kind = FrontEndKind.Nginx });
-
-        using var response = await site.Client.GetAsync("/special");
-
-        Assert.Equal("value", Assert.Single(response.Headers.GetValues("X-Special")));
-        Assert.Equal(_content, await response.Content.ReadAsByteArrayAsync());
-        AssertOffloaded(site, 0);
-    }
-
     private EntityTag ApplicationETag
     {
         get
@@ -219,12 +185,6 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
         using var request = new HttpRequestMessage(HttpMethod.Get, path);
         configure(request);
         return await site.Client.SendAsync(request);
-    }
-
-    private static async Task<HttpStatusCode> GetStatusAsync(Site site, Action<HttpRequestHeaders> configure)
-    {
-        using var response = await GetAsync(site, "/video.bin", request => configure(request.Headers));
-        return response.StatusCode;
     }
 
     private async Task AssertRangeAsync(Site site, string path, RangeHeaderValue range, int from, int end)
@@ -278,11 +238,6 @@ public sealed class SendFileTests : FrontEndTest, IDisposable
             response.Headers.ContentEncoding = "br";
             response.Headers.Vary = "Accept-Encoding";
             response.ContentType = "text/html";
-            return SendAsync(response, Video, StatusCodes.Status200OK);
-        });
-        app.MapGet("/special", (HttpResponse response) =>
-        {
-            response.Headers["X-Special"] = "value";
             return SendAsync(response, Video, StatusCodes.Status200OK);
         });
     }

@@ -1,4 +1,3 @@
-using System.Net;
 using Microsoft.AspNetCore.Connections.Features;
 using Microsoft.AspNetCore.Http.Extensions;
 

@@ -1,8 +1,5 @@
 using System.Globalization;
-using FastCgi.AspNetCore.FrontEndTests.Documents;
-using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.FrontEndTests;
 

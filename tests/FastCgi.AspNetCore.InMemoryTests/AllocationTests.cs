@@ -1,5 +1,4 @@
 using FastCgi.AspNetCore.Benchmarks;
-using Microsoft.Extensions.Logging.Abstractions;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 

@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>What bounds a connection, on both sides of the bound.</summary>
 public class ConnectionBoundTests
 {
     private const int Window = 1_000;
@@ -64,41 +63,6 @@ public class ConnectionBoundTests
         frontEnd.Send(RecordBytes.Abort(2));
 
         Assert.Equal(0, frontEnd.Server.Connections.CountRequests());
-    }
-
-    [Theory, Values(1, 2, 3)]
-    public async Task STDIN_UnreadOfOneAmongOthers_PausesAndIsRefusedAlone(int large)
-    {
-        var go = Waiting.Signal();
-        await using var frontEnd = await TestServer.ConnectAsync(
-            Apps.After(go.Task, Apps.BodyHash),
-            static options => options.Limits.MaxRequestBufferSize = Window, expects: "ApplicationError");
-        for (var id = 1; id <= 3; id++)
-            frontEnd.Send(RecordBytes.Begin(id), RecordBytes.ParamsStream(id, RecordBytes.RequestParams("POST")));
-
-        // As much as the window is not too much.
-        for (var id = 1; id <= 3; id++)
-            frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, id, new byte[Window]));
-        Assert.False(frontEnd.IsPaused);
-        frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, large, new byte[1]));
-        Assert.True(frontEnd.IsPaused);
-
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(5));
-        Assert.Equal(1, frontEnd.Transport.ResumeCount);
-        for (var id = 1; id <= 3; id++)
-            frontEnd.Send(RecordBytes.Record(RecordBytes.Stdin, id));
-        go.SetResult();
-
-        var statuses = new Dictionary<int, string>();
-        while (statuses.Count < 3)
-        {
-            var record = await frontEnd.ReadRecordAsync();
-            if (record is { Type: RecordBytes.Stdout, Content.Length: > 0 })
-                statuses.TryAdd(record.Id, System.Text.Encoding.Latin1.GetString(record.Content));
-        }
-
-        foreach (var (id, head) in statuses)
-            Assert.Contains(id == large ? "Status: 503" : "Status: 200", head, StringComparison.Ordinal);
     }
 
     [Fact]

@@ -1,5 +1,4 @@
 using FastCgi.AspNetCore.Advice;
-using FastCgi.AspNetCore.Diagnostics;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Diagnostics;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Encodings that the application chose for headers, and that fail.</summary>

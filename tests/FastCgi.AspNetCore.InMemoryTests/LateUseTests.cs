@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Routing;
 
 namespace FastCgi.AspNetCore.InMemoryTests;

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Buffers;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>A connection that is idle for too long is closed unless something comes; what comes may turn out to be no request.</summary>

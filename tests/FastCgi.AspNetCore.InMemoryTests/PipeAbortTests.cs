@@ -119,24 +119,6 @@ public sealed class PipeAbortTests
         await pipes.Running.Within("the end of the connection");
     }
 
-    [Fact]
-    public async Task Stop_RequestRuns_ItIsAnsweredAndTheConnectionEnds()
-    {
-        var go = Waiting.Signal();
-        await using var server = await TestServer.StartAsync(Apps.HelloAfter(go.Task));
-        var pipes = PipeContext.Run(server);
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
-        await Waiting.UntilAsync(() => server.Connections.CountRequests() == 1, "the request");
-
-        var stopping = server.StopAsync();
-        Assert.False(stopping.IsCompleted);
-        go.SetResult();
-
-        await stopping.Within("the server to stop");
-        await pipes.Running.Within("the end of the connection");
-        Assert.True(pipes.Writer.IsCompleted);
-    }
-
     private static async Task AbortAsync(HttpContext context)
     {
         if (context.Request.Path == "/started")

@@ -1,22 +1,28 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Connections over anybody's pipes.</summary>
 public class PipeConnectionTests
 {
-    [Fact]
-    public async Task End_WhileAnotherThreadWrites_WaitsForIt()
+    [Theory, Values(false, true)]
+    public async Task End_WhileAnotherThreadWritesOrFlushes_WaitsForIt(bool flushes)
     {
         await using var server = await TestServer.StartAsync(Apps.Hello);
         var pipes = PipeContext.Run(server);
-        pipes.Writer.HoldsNextSpan = true;
+        var flush = Waiting.Signal<FlushResult>();
+        if (flushes)
+            pipes.Writer.HeldFlush = flush;
+        else
+            pipes.Writer.HoldsNextSpan = true;
 
         await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
-        await pipes.Writer.IsInSpan.Task.Within("the server to write");
+        await (flushes ? pipes.Writer.IsFlushing : pipes.Writer.IsInSpan).Task.Within("the server to write");
         await pipes.FromWebServer.Writer.CompleteAsync();
         await pipes.IsAborted.Task.Within("the end of the connection");
 
         Assert.False(pipes.Writer.IsCompleted);
-        pipes.Writer.GoOn.SetResult();
+        if (flushes)
+            flush.SetException(new ConnectionAbortedException());
+        else
+            pipes.Writer.GoOn.SetResult();
         await pipes.Running.Within("the connection to end");
         Assert.True(pipes.Writer.IsCompleted);
         await server.AssertNothingIsRentedAsync();
@@ -44,25 +50,6 @@ public class PipeConnectionTests
 
         pipes.Disposal.SetResult();
         await running.Within("the end");
-    }
-
-    [Fact]
-    public async Task End_WhileAFlushWaits_WaitsForIt()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var pipes = PipeContext.Run(server);
-        var flush = pipes.Writer.HeldFlush = Waiting.Signal<FlushResult>();
-
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
-        await pipes.Writer.IsFlushing.Task.Within("the server to flush");
-        await pipes.FromWebServer.Writer.CompleteAsync();
-        await pipes.IsAborted.Task.Within("the end of the connection");
-
-        Assert.False(pipes.Writer.IsCompleted);
-        flush.SetException(new ConnectionAbortedException());
-        await pipes.Running.Within("the connection to end");
-        Assert.True(pipes.Writer.IsCompleted);
-        await server.AssertNothingIsRentedAsync();
     }
 
     /// <summary>It would keep the send for ever, and the connection its place.</summary>
@@ -169,34 +156,6 @@ public class PipeConnectionTests
 
         await pipes.Running.Within("the end of the connection");
         Assert.Equal(0, server.Connections.Count);
-    }
-
-    [Fact]
-    public async Task Answer_WithoutKeepConnection_EndsTheConnection()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello);
-        var pipes = PipeContext.Run(server);
-
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get(keepConnection: false));
-
-        await pipes.Running.Within("the end of the connection");
-        Assert.True(pipes.Writer.IsCompleted);
-        Assert.Equal(0, server.Connections.Count);
-    }
-
-    /// <summary>An idle connection leaves when the server stops, unless a request comes first.</summary>
-    [Fact]
-    public async Task Stop_IdleConnection_Ends()
-    {
-        await using var server = await TestServer.StartAsync(Apps.Hello, static options => options.Limits.ShutdownIdleGracePeriod = TimeSpan.Zero);
-        var pipes = PipeContext.Run(server);
-        await pipes.FromWebServer.Writer.WriteAsync(RecordBytes.Get());
-        await pipes.Writer.IsFlushing.Task.Within("the answer");
-
-        var stopping = server.StopAsync();
-
-        await pipes.Running.Within("the end of the connection");
-        await stopping.Within("the server to stop");
     }
 
     [Fact]

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Transport.Epoll;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Real sockets, whose loops a handler holds up as long as the test wants: what waits meanwhile is neither lost nor held up by others.</summary>

@@ -100,7 +100,8 @@ public class RecordTests
             Assert.True(frontEnd.Transport.IsClosed);
         }
 
-        Assert.Single(server.Logs.All, static log => log is { EventName: "WrongProtocol", Level: LogLevel.Warning });
+        var warning = Assert.Single(server.Logs.All, static log => log is { EventName: "WrongProtocol", Level: LogLevel.Warning });
+        Assert.Contains("received HTTP", warning.Message, StringComparison.Ordinal);
         server.Clock.Advance(TimeSpan.FromMinutes(2));
         server.Connect().Send("POST / HTTP/1.1\r\n"u8.ToArray());
         Assert.Equal(2, server.Logs.All.Count(static log => log.EventName == "WrongProtocol"));

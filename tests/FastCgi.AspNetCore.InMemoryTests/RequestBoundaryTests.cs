@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.InMemoryTests;

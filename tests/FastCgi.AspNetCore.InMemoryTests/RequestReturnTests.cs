@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Diagnostics;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>What is left behind when a request is over: on the thread that ended it, in the counts of its connection, in the log.</summary>
@@ -128,7 +125,6 @@ public sealed class RequestReturnTests
         }
     }
 
-    /// <param name="failing">What of it fails.</param>
     private sealed class FailingTransport(string failing = nameof(FailingTransport.Send)) : ConnectionTransport
     {
         public override EndPoint? RemoteEndPoint => null;

@@ -1,3 +1,5 @@
+using ThreadState = System.Threading.ThreadState;
+
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Status, headers and callbacks that two threads of one request change: each change is sent, or refused.</summary>

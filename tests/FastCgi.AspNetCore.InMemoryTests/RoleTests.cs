@@ -1,5 +1,4 @@
 using System.Security.Claims;
-using FastCgi.AspNetCore.Hosting;
 using Microsoft.AspNetCore.Routing;
 
 namespace FastCgi.AspNetCore.InMemoryTests;

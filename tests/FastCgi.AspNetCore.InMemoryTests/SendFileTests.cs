@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Files that the application sends itself.</summary>
 public sealed class SendFileTests : IDisposable
 {
     private readonly ScratchFolder _folder = new();

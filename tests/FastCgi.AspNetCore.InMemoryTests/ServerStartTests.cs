@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
 using Microsoft.Extensions.Hosting;
 
@@ -42,6 +40,26 @@ public sealed class ServerStartTests
         await frontEnd.ReadResponseAsync();
         frontEnd.Close();
         await stopping.Within("the stop");
+    }
+
+    /// <summary>A listener of another library that fails is no reason to cut requests.</summary>
+    [Fact]
+    public async Task Stop_ListenerFails_RequestThatRunsIsAnswered()
+    {
+        var go = Waiting.Signal();
+        var failing = new NobodyFactory { Unbinding = Task.FromException(new IOException("on purpose")) };
+        await using var run = await ServerRun.StartAsync(Apps.HelloAfter(go.Task), services: services => services.AddSingleton<IConnectionListenerFactory>(failing));
+        run.Logs.Expected.Add("StopStepFailed");
+        var frontEnd = run.Connect();
+        frontEnd.Send(RecordBytes.Get());
+
+        var stopping = run.Server.StopAsync(CancellationToken.None);
+        go.SetResult();
+
+        Assert.Equal("Hello", (await frontEnd.ReadResponseAsync()).Text);
+        frontEnd.Close();
+        await stopping.Within("the stop");
+        Assert.Equal("on purpose", Assert.Single(run.Logs.All, static log => log.EventName == "StopStepFailed").Exception!.Message);
     }
 
     [Fact]

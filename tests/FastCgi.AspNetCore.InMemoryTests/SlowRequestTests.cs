@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Diagnostics;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Requests that take long are told of while they do, once, with what they wait for; and the log of records.</summary>

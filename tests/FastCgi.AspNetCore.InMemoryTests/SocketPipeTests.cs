@@ -1,11 +1,4 @@
-using System.Net.Sockets;
-using System.Runtime.Versioning;
-using System.Text;
-using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.InMemoryTests.Epoll;
-using FastCgi.AspNetCore.Transport;
-using Microsoft.AspNetCore.Http;
-using Xunit;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 

@@ -5,6 +5,7 @@ public sealed class StaleUseTests
 {
     /// <summary>A read that nobody awaits, of what does not come.</summary>
     [Fact]
+    [Trait("Contract", "E4b")]
     [Trait("Contract", "T28")]
     public async Task RequestBody_ReadThatWaitsAtTheEnd_FailsAndTheNextBodyIsWhole()
     {

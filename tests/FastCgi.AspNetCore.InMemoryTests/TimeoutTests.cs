@@ -87,7 +87,6 @@ public class TimeoutTests
         Assert.False(frontEnd.Transport.IsClosed);
     }
 
-    /// <summary>With the limit that the tests of other things are without.</summary>
     private static Task<FrontEnd> StartWithDefaultAsync(RequestDelegate application)
         => TestServer.ConnectAsync(application, static options => options.Limits.SendTimeout = new FastCgiServerLimits().SendTimeout);
 
@@ -248,19 +247,6 @@ public class TimeoutTests
             frontEnd.Server.Clock.Advance(TimeSpan.FromMinutes(1));
             Assert.False(frontEnd.Transport.IsReset);
         }
-    }
-
-    [Fact]
-    public async Task KeepAliveTimeout_IdleThatLong_ConnectionClosed()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(Apps.Hello, static options => options.Limits.KeepAliveTimeout = TimeSpan.FromSeconds(60));
-        await frontEnd.AskAsync();
-
-        frontEnd.Server.Clock.Advance(TimeSpan.FromSeconds(59));
-        Assert.False(frontEnd.Transport.IsClosed);
-        frontEnd.Server.Clock.Advance(s_tick);
-
-        Assert.True(frontEnd.Transport.IsClosed);
     }
 
     [Fact]

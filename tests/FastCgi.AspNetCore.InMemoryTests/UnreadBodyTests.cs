@@ -216,7 +216,6 @@ public class UnreadBodyTests
 
     private static void SetWindow(FastCgiServerOptions options) => options.Limits.MaxRequestBufferSize = Window;
 
-    /// <summary>Sends the first bytes of an upload of <see cref="s_body"/>.</summary>
     private static void BeginUpload(FrontEnd frontEnd, int length, bool keepConnection = true, int id = 1) => frontEnd.Send(
         RecordBytes.Begin(id, keepConnection: keepConnection),
         RecordBytes.ParamsStream(id, RecordBytes.RequestParams("POST", "/upload", ("CONTENT_LENGTH", $"{s_body.Length}"))),

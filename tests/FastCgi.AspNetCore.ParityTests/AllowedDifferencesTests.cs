@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.ParityTests.Comparison;
-
 namespace FastCgi.AspNetCore.ParityTests;
 
 public sealed class AllowedDifferencesTests

@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.ParityTests.Comparison;
-using FastCgi.AspNetCore.ParityTests.Http;
-using FastCgi.AspNetCore.ParityTests.Sites;
-
 namespace FastCgi.AspNetCore.ParityTests;
 
 /// <summary>Files, by the middleware, as static assets and as results, and compressed responses.</summary>

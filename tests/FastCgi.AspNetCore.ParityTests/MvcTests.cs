@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.ParityTests.Comparison;
-using FastCgi.AspNetCore.ParityTests.Http;
-using FastCgi.AspNetCore.ParityTests.Sites;
-
 namespace FastCgi.AspNetCore.ParityTests;
 
 /// <summary>Controllers, views and Razor Pages.</summary>

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.ParityTests.Sites;
-
 namespace FastCgi.AspNetCore.ParityTests;
 
 /// <summary>The sites are started once, for all tests.</summary>

@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.ParityTests.Comparison;
-using FastCgi.AspNetCore.ParityTests.Http;
-using FastCgi.AspNetCore.ParityTests.Sites;
-
 namespace FastCgi.AspNetCore.ParityTests;
 
 /// <summary>What middleware decides before an endpoint, or in its place.</summary>
@@ -61,25 +57,5 @@ public sealed class PolicyTests(ParitySites sites) : ParityTest(sites)
     {
         await client.SendAsync(ClientRequest.Post("/logged?a=1", "text/plain", "the body").With("X-Logged", "in").With("X-Secret", "not logged"));
         await client.SendAsync(ClientRequest.Post("/logged", "application/json", "{}"));
-    });
-
-    [Theory]
-    [InlineData("GET", "/proxy/echo/a%20b?c=d")]
-    [InlineData("GET", "/proxy/results/large")]
-    [InlineData("GET", "/proxy/results/flushed")]
-    [InlineData("GET", "/proxy/results/cookies")]
-    [InlineData("GET", "/proxy/results/not-modified")]
-    [InlineData("GET", "/proxy/results/reason")]
-    [InlineData("GET", "/proxy/nowhere")]
-    [InlineData("HEAD", "/proxy/results/text")]
-    [InlineData("DELETE", "/proxy/echo")]
-    public Task Send_Proxied_IsTheSame(string method, string target) => CompareAsync(client => client.SendAsync(new ClientRequest(method, target)));
-
-    [Fact]
-    public Task Post_Proxied_IsTheSame() => CompareAsync(async client =>
-    {
-        var request = ClientRequest.Post("/proxy/echo", "text/plain; charset=utf-8", new string('ü', 50_000));
-        await client.SendAsync(request);
-        await client.SendAsync(request with { IsChunked = true });
     });
 }

@@ -1,8 +1,5 @@
 using System.Text.Json.Nodes;
-using FastCgi.AspNetCore.ParityTests.Comparison;
-using FastCgi.AspNetCore.ParityTests.Http;
 using FastCgi.AspNetCore.ParityTests.SignalRClient;
-using FastCgi.AspNetCore.ParityTests.Sites;
 
 namespace FastCgi.AspNetCore.ParityTests;
 

@@ -1,8 +1,3 @@
-using System.Net;
-using FastCgi.AspNetCore.ParityTests.Comparison;
-using FastCgi.AspNetCore.ParityTests.Http;
-using FastCgi.AspNetCore.ParityTests.Sites;
-
 namespace FastCgi.AspNetCore.ParityTests;
 
 /// <summary>What is kept from one request to the next: sessions, users, caches, counts.</summary>

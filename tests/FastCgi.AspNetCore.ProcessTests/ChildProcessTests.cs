@@ -1,7 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
-using FastCgi.AspNetCore.ProcessTests.Starters;
-
 namespace FastCgi.AspNetCore.ProcessTests;
 
 /// <summary>What a program that the application starts is given. Other tests pass sockets to every process, so these run beside no other.</summary>

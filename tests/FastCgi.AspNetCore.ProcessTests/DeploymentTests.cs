@@ -1,7 +1,4 @@
-using System.Globalization;
 using System.Text.RegularExpressions;
-using FastCgi.AspNetCore.ProcessTests.Harness;
-using Xunit.Abstractions;
 
 namespace FastCgi.AspNetCore.ProcessTests;
 

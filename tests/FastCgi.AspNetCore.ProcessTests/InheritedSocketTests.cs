@@ -1,7 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
-using FastCgi.AspNetCore.ProcessTests.Starters;
-
 namespace FastCgi.AspNetCore.ProcessTests;
 
 /// <summary>The application is given its listening socket by what starts it, each time the real program.</summary>

@@ -1,6 +1,3 @@
-using System.Diagnostics;
-using FastCgi.AspNetCore.ProcessTests.Harness;
-
 namespace FastCgi.AspNetCore.ProcessTests;
 
 /// <summary>The application is killed under load, and the next start needs no help.</summary>

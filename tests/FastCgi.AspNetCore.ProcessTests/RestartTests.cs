@@ -1,8 +1,3 @@
-using System.Globalization;
-using System.Net.Sockets;
-using FastCgi.AspNetCore.ProcessTests.Harness;
-using Xunit.Abstractions;
-
 namespace FastCgi.AspNetCore.ProcessTests;
 
 /// <summary>The application is restarted under load, and no client notices.</summary>
@@ -96,8 +91,6 @@ public abstract class RestartTests(ITestOutputHelper output, bool usesUnixSocket
     private static string Tail(string log) => string.Join('\n', log.Split('\n').Where(static line => !line.Contains("connect() failed", StringComparison.Ordinal)).TakeLast(20));
 }
 
-/// <inheritdoc/>
 public sealed class UnixRestartTests(ITestOutputHelper output) : RestartTests(output, usesUnixSocket: true);
 
-/// <inheritdoc/>
 public sealed class TcpRestartTests(ITestOutputHelper output) : RestartTests(output, usesUnixSocket: false);

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.ProcessTests.Harness;
-
 namespace FastCgi.AspNetCore.ProcessTests;
 
 /// <summary>The configurations of <c>samples/scale-out</c> for several machines, with an instance for each.</summary>

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.ProcessTests.Starters;
-
 namespace FastCgi.AspNetCore.ProcessTests;
 
 /// <summary>The last line of an application that cannot start says why, and what to do.</summary>

@@ -1,7 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
-using FastCgi.AspNetCore.ProcessTests.Harness;
-
 namespace FastCgi.AspNetCore.ProcessTests;
 
 /// <summary>Whatever the server is told to stop by, each request that a web server has sent or is about to send gets its answer.</summary>

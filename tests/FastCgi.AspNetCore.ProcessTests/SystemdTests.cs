@@ -1,9 +1,3 @@
-using System.Globalization;
-using System.Net;
-using System.Net.Sockets;
-using System.Text;
-using FastCgi.AspNetCore.ProcessTests.Starters;
-
 namespace FastCgi.AspNetCore.ProcessTests;
 
 /// <summary>The application under systemd: what it tells it, and the units that samples/systemd has.</summary>
@@ -56,7 +50,6 @@ public sealed class SystemdTests : IDisposable
         return Encoding.UTF8.GetString(buffer, 0, await socket.ReceiveAsync(buffer).WaitAsync(Waiting.Patience));
     }
 
-    /// <summary>The units, with a program that is there.</summary>
     private async Task CopyUnitsAsync()
     {
         foreach (var file in Directory.EnumerateFiles(Path.Combine(AppContext.BaseDirectory, "systemd")))

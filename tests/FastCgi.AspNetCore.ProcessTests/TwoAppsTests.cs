@@ -1,6 +1,3 @@
-using System.Net.Sockets;
-using FastCgi.AspNetCore.ProcessTests.Harness;
-
 namespace FastCgi.AspNetCore.ProcessTests;
 
 /// <summary>The sample with two applications in one process.</summary>

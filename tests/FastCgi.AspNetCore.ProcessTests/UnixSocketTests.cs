@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.ProcessTests.Starters;
-
 namespace FastCgi.AspNetCore.ProcessTests;
 
 /// <summary>The application makes its socket itself, as a user who may not everything.</summary>

@@ -1,5 +1,3 @@
-using System.Text.RegularExpressions;
-
 namespace FastCgi.AspNetCore.UnitTests;
 
 /// <summary>Keeps words out of the documents that are not plain English.</summary>

@@ -1,5 +1,4 @@
 using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Hosting.Configuration;
 using FastCgi.AspNetCore.Status;
 using FastCgi.AspNetCore.UnitTests.Requests;
 using Microsoft.AspNetCore.Server.Kestrel.Core;

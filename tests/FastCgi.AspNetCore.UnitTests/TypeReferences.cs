@@ -87,7 +87,6 @@ internal static class TypeReferences
             Add(references, type);
     }
 
-    /// <summary>Adds a type, and those it is made of.</summary>
     private static void Add(HashSet<Type> references, Type? type)
     {
         if (type is null || type.IsGenericParameter)

@@ -5,7 +5,6 @@ using FastCgi.AspNetCore.Testing.FrontEnds;
 
 namespace FastCgi.AspNetCore.Soak;
 
-/// <summary>What was found of one engine.</summary>
 internal sealed record EngineResult(string Engine, Progress Progress, Figures Before, Figures After, string ServerOutput);
 
 /// <summary>What the server has when nothing is under way and the garbage is collected.</summary>

@@ -44,7 +44,6 @@ internal sealed class Progress(long requests, TimeSpan? time)
         return windows.Count < 3 ? (0, 0) : (GetRate(windows[0], windows[1]), GetRate(windows[^2], windows[^1]));
     }
 
-    /// <summary>An answer has come.</summary>
     public void Count(string kind, bool isRight, object answer)
     {
         _kinds.AddOrUpdate(kind, 1, static (_, count) => count + 1);

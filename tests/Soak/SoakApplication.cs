@@ -13,7 +13,6 @@ internal static class SoakApplication
     private static readonly byte[] s_content = MakeContent(1024 * 1024);
 
     /// <summary>Runs until the process is told to stop.</summary>
-    /// <param name="arguments">The engine, and where to listen.</param>
     public static void Run(string[] arguments)
     {
         var builder = WebApplication.CreateBuilder();

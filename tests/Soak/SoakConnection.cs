@@ -3,7 +3,6 @@ using System.Text;
 
 namespace FastCgi.AspNetCore.Soak;
 
-/// <summary>The answer of one request.</summary>
 internal sealed record Answer(string Head, byte[] Body, bool IsComplete)
 {
     public string Text => Encoding.UTF8.GetString(Body);

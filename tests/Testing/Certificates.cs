@@ -22,11 +22,9 @@ public sealed class Certificates : IDisposable
 
     public X509Certificate2 Authority { get; }
 
-    /// <summary>A certificate of a client, with its key.</summary>
     public X509Certificate2 CreateClient(string name) => Create(name, "1.3.6.1.5.5.7.3.2", alternativeNames: null);
 
     /// <summary>A certificate of a server on this machine, with its key.</summary>
-    /// <param name="moreNames">What it is called besides localhost.</param>
     public X509Certificate2 CreateServer(params IEnumerable<string> moreNames)
     {
         var names = new SubjectAlternativeNameBuilder();

@@ -14,8 +14,17 @@ public sealed class CollectedLogs : ILoggerProvider
     /// <summary>The names of events at Error and above that the test expects.</summary>
     public HashSet<string> Expected { get; } = [];
 
-    /// <summary>The errors that nobody expected.</summary>
+    public IEnumerable<string> Find(LogLevel level, string eventName)
+        => _all.Where(log => log.Level == level && log.EventName == eventName).Select(static log => log.Message);
+
     public IEnumerable<CollectedLog> UnexpectedErrors => _all.Where(log => log.Level >= LogLevel.Error && !Expected.Contains(log.EventName));
+
+    /// <summary>Fails if there is an error that nobody expected, or none that somebody did.</summary>
+    public void Verify()
+    {
+        Assert.Empty(UnexpectedErrors);
+        Assert.All(Expected, expected => Assert.Contains(_all, log => log.Level >= LogLevel.Error && log.EventName == expected));
+    }
 
     /// <summary>The one message of a name, waiting for it: some are written on another thread.</summary>
     public async Task<CollectedLog> SingleAsync(string eventName)
@@ -42,5 +51,4 @@ public sealed class CollectedLogs : ILoggerProvider
     }
 }
 
-/// <summary>One message.</summary>
 public sealed record CollectedLog(LogLevel Level, string Category, string EventName, string Message, Exception? Exception);

@@ -2,28 +2,24 @@ using Xunit;
 
 namespace FastCgi.AspNetCore.Testing;
 
-/// <summary>A fact that only root can try.</summary>
 [AttributeUsage(AttributeTargets.Method)]
 public sealed class RootFactAttribute : FactAttribute
 {
     public override string? Skip { get; set; } = Conditions.NoRoot;
 }
 
-/// <summary>A theory that only root can try.</summary>
 [AttributeUsage(AttributeTargets.Method)]
 public sealed class RootTheoryAttribute : TheoryAttribute
 {
     public override string? Skip { get; set; } = Conditions.NoRoot;
 }
 
-/// <summary>A theory on what only Linux has.</summary>
 [AttributeUsage(AttributeTargets.Method)]
 public sealed class LinuxTheoryAttribute : TheoryAttribute
 {
     public override string? Skip { get; set; } = OperatingSystem.IsLinux() ? null : "Needs Linux.";
 }
 
-/// <summary>A fact on what Windows does not have.</summary>
 [AttributeUsage(AttributeTargets.Method)]
 public sealed class UnixFactAttribute : FactAttribute
 {

@@ -5,8 +5,6 @@ public static class DocumentBlock
 {
     private const string Fence = "```";
 
-    /// <param name="document">The name of the file in <c>docs</c>.</param>
-    /// <param name="name">What stands in the comment.</param>
     public static async Task<string> ReadAsync(string document, string name)
     {
         var lines = await File.ReadAllLinesAsync(Path.Combine(AppContext.BaseDirectory, "Documents", document));
@@ -15,8 +13,6 @@ public static class DocumentBlock
         return string.Join('\n', block.Skip(1).TakeWhile(static line => line != Fence));
     }
 
-    /// <param name="document">The name of the file in <c>docs</c>.</param>
-    /// <param name="name">What stands in the comment.</param>
     /// <param name="replacements">What stands in the block, and what takes its place. Each must be there.</param>
     public static async Task<string> ReadAsync(string document, string name, params (string Documented, string Actual)[] replacements)
     {

@@ -5,7 +5,6 @@ using System.Text;
 
 namespace FastCgi.AspNetCore.Testing;
 
-/// <summary>A record that was received.</summary>
 public sealed record ReceivedRecord(byte Type, int Id, byte[] Content);
 
 /// <summary>A web server made by hand, which knows the server only by its address.</summary>
@@ -23,7 +22,6 @@ public sealed class FastCgiClient : IDisposable
         _stream = new NetworkStream(socket);
     }
 
-    /// <summary>The port from which it connects.</summary>
     public int LocalPort => ((IPEndPoint)_socket.LocalEndPoint!).Port;
 
     /// <summary>Asks for a page on a connection of its own and gives back the text of the answer, which must be a 200.</summary>
@@ -34,7 +32,6 @@ public sealed class FastCgiClient : IDisposable
         return await client.ReadTextAsync();
     }
 
-    /// <inheritdoc cref="GetAsync(string, string)"/>
     public static async Task<string> GetAsync(EndPoint endPoint, string uri)
     {
         using var client = await ConnectAsync(endPoint);
@@ -48,7 +45,6 @@ public sealed class FastCgiClient : IDisposable
             ? new UnixDomainSocketEndPoint(address[UnixPrefix.Length..])
             : IPEndPoint.Parse(address[TcpPrefix.Length..]));
 
-    /// <summary>Connects.</summary>
     public static async Task<FastCgiClient> ConnectAsync(EndPoint endPoint)
     {
         var socket = new Socket(endPoint.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
@@ -78,14 +74,12 @@ public sealed class FastCgiClient : IDisposable
         }
     }
 
-    /// <summary>Sends any bytes.</summary>
     public Task SendAsync(byte[] bytes) => _stream.WriteAsync(bytes).AsTask().Within("the server to receive");
 
     /// <summary>Sends a request without a body.</summary>
     public Task SendAsync(string uri, bool keepConnection = true, string method = "GET") => SendAsync(RecordBytes.Get(1, uri, keepConnection, method));
 
     /// <summary>Sends a request, and reads its answer, on a connection that is kept.</summary>
-    /// <returns>The body.</returns>
     public async Task<string> GetAsync(string uri)
     {
         await SendAsync(uri);
@@ -108,7 +102,6 @@ public sealed class FastCgiClient : IDisposable
     }
 
     /// <summary>Reads to the end of a request.</summary>
-    /// <returns>Header block and body.</returns>
     public async Task<byte[]> ReadResponseAsync(int id = 1)
     {
         using var content = new MemoryStream();
@@ -125,7 +118,6 @@ public sealed class FastCgiClient : IDisposable
     }
 
     /// <summary>Reads to the end of a request.</summary>
-    /// <returns>The body.</returns>
     public async Task<byte[]> ReadBodyAsync(int id = 1)
     {
         var response = await ReadResponseAsync(id);

@@ -12,8 +12,8 @@ public static class RecordBytes
     public const byte BeginRequest = 1, AbortRequest = 2, EndRequest = 3, Params = 4, Stdin = 5, Stdout = 6, Stderr = 7, Data = 8,
         GetValues = 9, GetValuesResult = 10, UnknownType = 11;
 
-    /// <summary>Any record.</summary>
-    public static byte[] Record(byte type, int id, ReadOnlySpan<byte> content = default, int padding = 0, byte version = 1, byte reserved = 0)
+    public static byte[] Record(byte type, int id, ReadOnlySpan<byte> content = default, int padding = 0, byte version = 1, byte reserved = 0,
+        byte paddingByte = 0xEE)
     {
         var record = new byte[8 + content.Length + padding];
         record[0] = version;
@@ -23,18 +23,15 @@ public static class RecordBytes
         record[6] = checked((byte)padding);
         record[7] = reserved;
         content.CopyTo(record.AsSpan(8));
-        record.AsSpan(8 + content.Length).Fill(0xEE);
+        record.AsSpan(8 + content.Length).Fill(paddingByte);
         return record;
     }
 
-    /// <summary>BEGIN_REQUEST.</summary>
     public static byte[] Begin(int id = 1, int role = 1, bool keepConnection = true)
         => Record(BeginRequest, id, [(byte)(role >> 8), (byte)role, (byte)(keepConnection ? 1 : 0), 0, 0, 0, 0, 0]);
 
-    /// <summary>ABORT_REQUEST.</summary>
     public static byte[] Abort(int id = 1) => Record(AbortRequest, id);
 
-    /// <summary>A whole PARAMS stream in one record, with its end.</summary>
     public static byte[] ParamsStream(int id, params (string Name, string Value)[] pairs) => [.. Record(Params, id, Pairs(pairs)), .. Record(Params, id)];
 
     /// <summary>A whole STDIN stream in records of at the most 65,535 bytes, with its end.</summary>
@@ -47,16 +44,20 @@ public static class RecordBytes
         return [.. stream];
     }
 
-    /// <summary>Name-value pairs.</summary>
     public static byte[] Pairs(params (string Name, string Value)[] pairs)
         => [.. pairs.SelectMany(static pair => Pair(Encoding.UTF8.GetBytes(pair.Name), Encoding.UTF8.GetBytes(pair.Value)))];
 
-    /// <summary>One name-value pair.</summary>
+    /// <summary>A pair of texts in which each character is one byte.</summary>
+    public static byte[] Pair(string name, string value) => Pair(Encoding.Latin1.GetBytes(name), Encoding.Latin1.GetBytes(value));
+
     public static byte[] Pair(byte[] name, byte[] value) => [.. Length(name.Length), .. Length(value.Length), .. name, .. value];
 
     /// <summary>A length: one byte up to 127, else four with the high bit set.</summary>
     public static byte[] Length(int length, bool isLong = false)
         => length <= 127 && !isLong ? [(byte)length] : [(byte)(length >> 24 | 0x80), (byte)(length >> 16), (byte)(length >> 8), (byte)length];
+
+    /// <summary>Bytes that differ from place to place, so that a piece that is lost or moved shows.</summary>
+    public static byte[] Content(int length) => [.. Enumerable.Range(0, length).Select(static i => (byte)((i * 31) ^ (i >> 8)))];
 
     /// <summary>The params of a plain request, as nginx orders them.</summary>
     public static (string Name, string Value)[] RequestParams(string method = "GET", string uri = "/", params (string Name, string Value)[] more)

@@ -41,9 +41,6 @@ public static unsafe partial class Sandbox
     private const uint FirstArgument = 16;
 
     /// <summary>Does something where the system refuses a call.</summary>
-    /// <param name="call">The call.</param>
-    /// <param name="error">The error that it has.</param>
-    /// <param name="action">What to do.</param>
     /// <param name="argument">Refuses only calls of which the argument at an index has a value.</param>
     public static void Run(SystemCall call, int error, Action action, (int Index, uint Value)? argument = null) => RunOnThread(() =>
     {

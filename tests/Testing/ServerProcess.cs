@@ -54,8 +54,6 @@ public sealed class ServerProcess : IAsyncDisposable
         }
     }
 
-    /// <param name="program">The server.</param>
-    /// <param name="arguments">Its arguments.</param>
     /// <param name="folder">The current folder, and its home, so that it writes nowhere else; those of the tests if not given.</param>
     public static ServerProcess Start(string program, IEnumerable<string> arguments, string? folder = null)
     {
@@ -76,7 +74,6 @@ public sealed class ServerProcess : IAsyncDisposable
 
     /// <summary>Waits until it ends by itself, and everything that it has written is there.</summary>
     /// <param name="timeout">For how long at the most; without end if not given.</param>
-    /// <returns>Its exit code.</returns>
     public async Task<int> WaitForExitAsync(TimeSpan? timeout = null)
     {
         await _process.WaitForExitAsync().WaitAsync(timeout ?? Timeout.InfiniteTimeSpan);

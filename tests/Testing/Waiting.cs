@@ -21,7 +21,6 @@ public static class Waiting
         }
     }
 
-    /// <inheritdoc cref="Within(Task, string)"/>
     public static async Task<T> Within<T>(this Task<T> task, string what)
     {
         await ((Task)task).Within(what);
@@ -33,9 +32,6 @@ public static class Waiting
     public static TaskCompletionSource<T> Signal<T>() => new(TaskCreationOptions.RunContinuationsAsynchronously);
 
     /// <summary>Waits for what another process does and tells nobody.</summary>
-    /// <param name="condition">What is waited for.</param>
-    /// <param name="getFailure">Tells why it will never be so.</param>
-    /// <param name="what">Its name, for the message.</param>
     public static async Task UntilAsync(Func<Task<bool>> condition, Func<string?> getFailure, string what)
     {
         using var timeout = new CancellationTokenSource(Patience);
@@ -51,13 +47,9 @@ public static class Waiting
     }
 
     /// <summary>Waits for what another thread does and tells nobody.</summary>
-    /// <param name="condition">What is waited for.</param>
-    /// <param name="what">Its name, for the message.</param>
     public static Task UntilAsync(Func<bool> condition, string what) => UntilAsync(() => Task.FromResult(condition()), static () => null, what);
 
     /// <summary>Waits until another process has made something.</summary>
-    /// <param name="find">Looks for it.</param>
-    /// <param name="explain">What to say if it does not come.</param>
     public static async Task<T> FindAsync<T>(Func<Task<T?>> find, Func<string> explain)
         where T : class
     {

@@ -1,7 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
-using System.Text;
-
 namespace FastCgi.AspNetCore.FrontEndTests.Application;
 
 /// <summary>A client that sends what it is told, for what <see cref="HttpClient"/> would tidy up or decide by itself.</summary>

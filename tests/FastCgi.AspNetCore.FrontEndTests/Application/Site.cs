@@ -1,5 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
 using System.Security.Cryptography.X509Certificates;
 
 namespace FastCgi.AspNetCore.FrontEndTests.Application;
@@ -27,7 +25,7 @@ internal sealed class Site : IAsyncDisposable
 
     public FrontEnd FrontEnd { get; }
 
-    public TestLog Log => _application.Log;
+    public CollectedLogs Log => _application.Log;
 
     /// <summary>A client that shows each response as it came.</summary>
     public HttpClient Client { get; }
@@ -68,7 +66,6 @@ internal sealed class Site : IAsyncDisposable
     public HttpClient CreateClient(X509Certificate2? clientCertificate, IPAddress? address = null)
         => CreateClient(Url, FrontEnd.EndPoint, clientCertificate, address);
 
-    /// <inheritdoc cref="CreateClient(X509Certificate2?, IPAddress?)"/>
     public static HttpClient CreateClient(string url, IPEndPoint endPoint, X509Certificate2? clientCertificate, IPAddress? address)
     {
         var handler = new SocketsHttpHandler
@@ -97,7 +94,6 @@ internal sealed class Site : IAsyncDisposable
     public Task<(int ExitCode, string Output)> CurlAsync(string path, params string[] options)
         => ExternalProgram.RunAsync("curl", ["-sS", "--insecure", .. options, Url + path]);
 
-    /// <summary>A connection of a client that writes HTTP itself.</summary>
     public async Task<RawHttpClient> ConnectAsync() => await RawHttpClient.ConnectAsync(FrontEnd.EndPoint);
 
     public async ValueTask DisposeAsync()

@@ -1,5 +1,3 @@
-using System.Net;
-
 namespace FastCgi.AspNetCore.FrontEndTests.Application;
 
 /// <summary>A request body of unknown length, which is sent chunked, and as slowly as its writer likes.</summary>

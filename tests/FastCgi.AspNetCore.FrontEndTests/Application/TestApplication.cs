@@ -1,9 +1,5 @@
-using System.Net;
-using System.Net.Sockets;
 using Microsoft.AspNetCore.Hosting;
-using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.FrontEndTests.Application;
 
@@ -18,21 +14,17 @@ internal sealed class TestApplication : IAsyncDisposable
 
     private readonly WebApplication _app;
 
-    private TestApplication(WebApplication app, TestLog log)
+    private TestApplication(WebApplication app, CollectedLogs log)
     {
         _app = app;
         Log = log;
     }
 
-    public TestLog Log { get; }
+    public CollectedLogs Log { get; }
 
     /// <summary>Where it listens, as the server publishes it.</summary>
     public EndPoint EndPoint { get; private set; } = null!;
 
-    /// <param name="address">The address to listen on.</param>
-    /// <param name="configure">Maps its endpoints.</param>
-    /// <param name="configureServer">Sets options of the server.</param>
-    /// <param name="configureBuilder">Adds services.</param>
     public static async Task<TestApplication> StartAsync(
         string address,
         Action<WebApplication> configure,
@@ -49,7 +41,7 @@ internal sealed class TestApplication : IAsyncDisposable
         builder.WebHost.UseUrls(address);
         builder.Services.Configure<HostOptions>(options => options.ShutdownTimeout = s_shutdownTimeout);
 
-        var log = new TestLog();
+        var log = new CollectedLogs();
         builder.Logging.ClearProviders().SetMinimumLevel(LogLevel.Warning).AddFilter("FastCgi", LogLevel.Debug).AddProvider(log);
 
         configureBuilder?.Invoke(builder);

@@ -1,5 +1,4 @@
 using System.Security.Cryptography.X509Certificates;
-using FastCgi.AspNetCore.Testing;
 
 namespace FastCgi.AspNetCore.FrontEndTests.Application;
 
@@ -9,10 +8,8 @@ internal static class TestCertificates
     private static readonly Certificates s_authority = new();
     private static readonly X509Certificate2 s_server = s_authority.CreateServer(FrontEndDocument.HostName);
 
-    /// <summary>The certificate of a client, with its key.</summary>
     public static X509Certificate2 Client { get; } = s_authority.CreateClient("Ada");
 
-    /// <summary>Whether a certificate is that of the web servers.</summary>
     public static bool IsServer(X509Certificate? certificate) => certificate?.GetCertHashString() == s_server.GetCertHashString();
 
     /// <summary>Writes what the configurations of web servers name.</summary>

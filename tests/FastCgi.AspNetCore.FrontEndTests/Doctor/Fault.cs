@@ -1,11 +1,8 @@
-using System.Net;
-
 namespace FastCgi.AspNetCore.FrontEndTests.Doctor;
 
 /// <summary>What is at the address of the application while something is wrong.</summary>
 internal enum Listener
 {
-    /// <summary>The application.</summary>
     Application,
 
     /// <summary>Nothing.</summary>
@@ -14,13 +11,11 @@ internal enum Listener
     /// <summary>The socket file of a process that has ended.</summary>
     Leftover,
 
-    /// <summary>A socket whose queue is full.</summary>
     FullQueue,
 
     /// <summary>The application, on a socket that only its own user may open.</summary>
     ClosedSocket,
 
-    /// <summary>A server of HTTP.</summary>
     Http,
 
     /// <summary>What answers as php-fpm does.</summary>
@@ -28,8 +23,6 @@ internal enum Listener
 }
 
 /// <summary>A row of the table: a web server, what is wrong with it or with the application, what mends it, and who has to name it with which line.</summary>
-/// <param name="Name">The name of the row.</param>
-/// <param name="Kind">The web server.</param>
 internal sealed record Fault(string Name, FrontEndKind Kind)
 {
     /// <summary>What the document says, and what the wrong configuration says instead.</summary>
@@ -51,7 +44,6 @@ internal sealed record Fault(string Name, FrontEndKind Kind)
 
     public Action<WebApplicationBuilder> Services { get; init; } = static _ => { };
 
-    /// <summary>Sets options of the server that are wrong.</summary>
     public Action<FastCgiServerOptions> WrongOptions { get; init; } = static _ => { };
 
     /// <summary>What clients do, which shows the fault.</summary>
@@ -66,7 +58,6 @@ internal sealed record Fault(string Name, FrontEndKind Kind)
     /// <summary>The recommendation in the application's status, and what is in it.</summary>
     public (string Name, string Line)? Event { get; init; }
 
-    /// <summary>The rule of the tool, and its line.</summary>
     public (string Id, string Line)? Rule { get; init; }
 
     public string? ExpectedError { get; init; }

@@ -1,5 +1,3 @@
-using System.Net;
-
 namespace FastCgi.AspNetCore.FrontEndTests.Doctor;
 
 /// <content>Sizes, times, and connections.</content>
@@ -15,6 +13,7 @@ internal static partial class Faults
             Right = [(Include, $"{Include} fastcgi_buffer_size 16k; fastcgi_buffers 8 16k;")],
             // It is a Warning once, whatever nginx's buffers are.
             Event = ("HeadTooLargeForNginx", "fastcgi_buffer_size 8k; fastcgi_buffers 8 8k;"),
+            Log = "upstream sent too big header",
         };
         yield return LargeHead(FrontEndKind.HaProxy, 16_000, "tune.bufsize 32768", HttpStatusCode.BadGateway) with { Right = [("fcgi-app hello\n    docroot", "global\n    tune.bufsize 32768\n\nfcgi-app hello\n    docroot")] };
         yield return LargeHead(FrontEndKind.Apache, 20_000, "# no line of Apache", HttpStatusCode.InternalServerError) with { Log = "AH01070: Error parsing script headers" };

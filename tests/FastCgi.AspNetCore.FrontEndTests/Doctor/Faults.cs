@@ -1,7 +1,4 @@
-using System.Net;
-using System.Net.Http.Headers;
 using Microsoft.AspNetCore.Authentication;
-using Microsoft.Extensions.DependencyInjection;
 
 namespace FastCgi.AspNetCore.FrontEndTests.Doctor;
 

@@ -1,12 +1,8 @@
-using System.Net;
 using System.Net.Http.Json;
-using System.Net.Sockets;
 using System.Text.Json;
 using FastCgi.AspNetCore.Hosting;
 using FastCgi.Client;
 using FastCgi.Tool.Tests.Harness;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.FrontEndTests.Doctor;
 
@@ -32,7 +28,7 @@ internal sealed class FaultySite : IAsyncDisposable
 
     public HttpClient Client { get; private set; } = null!;
 
-    public TestLog Log => _application!.Log;
+    public CollectedLogs Log => _application!.Log;
 
     public string FrontEndLog => _frontEnd!.Log;
 
@@ -127,7 +123,7 @@ internal sealed class FaultySite : IAsyncDisposable
             });
         _owned.Add(_application);
         if (_isWrong && _fault.ExpectedError is { } error)
-            _application.Log.ExpectError(error);
+            _application.Log.Expected.Add(error);
         if (_fault.Listener != Listener.ClosedSocket && _application.EndPoint is UnixDomainSocketEndPoint socket)
             File.SetUnixFileMode(socket.ToString(), Open);
         return _application.EndPoint;

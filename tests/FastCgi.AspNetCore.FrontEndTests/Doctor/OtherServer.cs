@@ -1,6 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
-
 namespace FastCgi.AspNetCore.FrontEndTests.Doctor;
 
 /// <summary>A server that answers whatever comes as Kestrel does HTTP that it does not understand, or as php-fpm does a request without a script.</summary>

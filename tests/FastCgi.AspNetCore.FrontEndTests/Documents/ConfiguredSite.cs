@@ -1,5 +1,3 @@
-using System.Net.Sockets;
-
 namespace FastCgi.AspNetCore.FrontEndTests.Documents;
 
 /// <summary>
@@ -24,7 +22,6 @@ internal sealed class ConfiguredSite : IAsyncDisposable
     /// <summary>Where the web server listens.</summary>
     public string Address => _server.EndPoint.ToString();
 
-    /// <summary>The port of <see cref="Address"/>.</summary>
     public int Port => _server.EndPoint.Port;
 
     /// <summary>Where files of the test are.</summary>
@@ -33,11 +30,6 @@ internal sealed class ConfiguredSite : IAsyncDisposable
     /// <summary>A client that shows each response as it came.</summary>
     public HttpClient Client { get; }
 
-    /// <summary>Starts an application.</summary>
-    /// <param name="address">Where it listens.</param>
-    /// <param name="configure">Maps its endpoints.</param>
-    /// <param name="configureServer">Sets options of the server.</param>
-    /// <param name="configureBuilder">Adds services.</param>
     public async Task<TestApplication> StartApplicationAsync(
         string address,
         Action<WebApplication> configure,
@@ -51,20 +43,15 @@ internal sealed class ConfiguredSite : IAsyncDisposable
         return application;
     }
 
-    /// <summary>An address of a unix socket in the folder.</summary>
     public string GetUnixAddress(string name) => $"fastcgi://unix:{Folder}/{name}";
 
     /// <summary>Writes the configuration and starts the web server with it.</summary>
-    /// <param name="document">The document in the folder <c>docs</c>.</param>
-    /// <param name="name">The name of the configuration in it.</param>
     /// <param name="command">The program and its arguments; the path of the configuration is added at the end.</param>
     /// <param name="replacements">What the configuration says, and what it is to say. The address of the server is 127.0.0.1:8080.</param>
     public async Task StartServerAsync(string document, string name, string[] command, params (string Documented, string Actual)[] replacements)
         => await StartServerAsync(name, await DocumentBlock.ReadAsync(document, name, replacements), command);
 
     /// <summary>Writes a configuration and starts the web server with it.</summary>
-    /// <param name="name">The name of the file.</param>
-    /// <param name="text">The configuration.</param>
     /// <param name="command">The program and its arguments; the path of the configuration is added at the end.</param>
     public async Task StartServerAsync(string name, string text, string[] command)
     {

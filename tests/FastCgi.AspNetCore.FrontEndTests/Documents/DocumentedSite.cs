@@ -1,7 +1,6 @@
 using System.Net.Security;
 using System.Security.Cryptography.X509Certificates;
 using System.Text.RegularExpressions;
-using FastCgi.AspNetCore.Testing;
 
 namespace FastCgi.AspNetCore.FrontEndTests.Documents;
 
@@ -24,16 +23,12 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
     /// <summary>What has signed the certificates of the web server and its clients.</summary>
     public Certificates Certificates { get; } = new();
 
-    public TestLog Log => _application!.Log;
+    public CollectedLogs Log => _application!.Log;
 
     /// <summary>What the web server logged: errors, and requests where the block asks for them.</summary>
     public string FrontEndLog => _server.Log + Read("app.log");
 
-    /// <param name="document">The document.</param>
     /// <param name="block">The name of the block. Its first word is the web server.</param>
-    /// <param name="configure">Maps the application's endpoints.</param>
-    /// <param name="configureServer">Sets options of the server.</param>
-    /// <param name="configureBuilder">Adds services.</param>
     public static async Task<DocumentedSite> StartAsync(
         string document,
         string block,
@@ -58,7 +53,6 @@ internal sealed partial class DocumentedSite : IAsyncDisposable
         }
     }
 
-    /// <summary>A client of the site, with a certificate or without.</summary>
     public HttpClient CreateClient(X509Certificate2? certificate = null) => new(new SocketsHttpHandler
     {
         AllowAutoRedirect = false,

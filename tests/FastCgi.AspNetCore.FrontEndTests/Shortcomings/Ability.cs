@@ -33,7 +33,6 @@ public enum Ability
     /// <summary>A response without Content-Length whose end is missing is seen to be cut.</summary>
     CutResponse,
 
-    /// <summary>The certificate of a client is asked for and told.</summary>
     ClientCertificate,
 
     /// <summary>A target with bytes that are no UTF-8, escaped.</summary>

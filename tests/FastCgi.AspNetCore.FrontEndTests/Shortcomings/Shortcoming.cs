@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.FrontEndTests;
 
 /// <summary>What a web server cannot do, whatever the application does.</summary>
-/// <param name="Kind">The web server.</param>
-/// <param name="Ability">What it lacks.</param>
-/// <param name="Reason">The sentence that its document has about it.</param>
 internal sealed record Shortcoming(FrontEndKind Kind, Ability Ability, string Reason)
 {
     /// <summary>The setups of the web server that have it: all, if it does not say.</summary>

@@ -1,116 +1,8 @@
-using System.IO.Compression;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 /// <summary>Parts of ASP.NET Core that lean on the server the most.</summary>
 public class FrameworkTests
 {
-    [Theory]
-    [Trait("Contract", "J")]
-    [Trait("Contract", "T1")]
-    [Values(true, false)]
-    public async Task MinimalApi_JsonBody_Bound(bool hasLength)
-    {
-        await using var frontEnd = await StartAsync(
-            static app => app.UseRouting().UseEndpoints(static endpoints => endpoints.MapPost("/add", static (Sum sum) => new Sum(sum.A + sum.B, 0))));
-
-        var body = """{"a":1,"b":2}"""u8.ToArray();
-        (string, string) length = hasLength ? ("CONTENT_LENGTH", $"{body.Length}") : ("HTTP_TRANSFER_ENCODING", "chunked");
-        frontEnd.Send(
-            RecordBytes.Begin(), RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/add", ("CONTENT_TYPE", "application/json"), length)),
-            RecordBytes.StdinStream(1, body));
-
-        var response = await frontEnd.ReadResponseAsync();
-        Assert.Equal((200, """{"a":3,"b":0}"""), (response.Status, response.Text));
-    }
-
-    [Theory]
-    [Trait("Contract", "E2")]
-    [InlineData("/limited", 413)]
-    [InlineData("/unlimited", 200)]
-    public async Task RequestSizeLimit_OfTheEndpoint_Counts(string path, int status)
-    {
-        await using var frontEnd = await StartAsync(
-            static app => app.UseRouting().UseEndpoints(static endpoints =>
-            {
-                endpoints.MapPost("/limited", Apps.BodyHash).WithMetadata(new Microsoft.AspNetCore.Mvc.RequestSizeLimitAttribute(10));
-                endpoints.MapPost("/unlimited", Apps.BodyHash).WithMetadata(new Microsoft.AspNetCore.Mvc.DisableRequestSizeLimitAttribute());
-            }),
-            static options => options.Limits.MaxRequestBodySize = 50);
-        frontEnd.Server.Logs.Expected.Add("ApplicationError");
-
-        Assert.Equal(status, (await frontEnd.AskAsync(RecordBytes.Post(1, path, new byte[100]))).Status);
-    }
-
-    [Theory]
-    [Trait("Contract", "J")]
-    [Values("gzip", "br")]
-    public async Task ResponseCompression_Accepted_Compressed(string encoding)
-    {
-        await using var frontEnd = await StartAsync(static app => app.UseResponseCompression().Run(static async context =>
-        {
-            context.Response.ContentType = "text/plain";
-            for (var i = 0; i < 100; i++)
-                await context.Response.WriteAsync("Hello, hello. ");
-        }));
-
-        var response = await frontEnd.AskAsync(RecordBytes.Get(more: ("HTTP_ACCEPT_ENCODING", encoding)));
-        Assert.Equal(encoding, response["Content-Encoding"]);
-        using var body = new MemoryStream(response.Body);
-        await using Stream plain = encoding == "br" ? new BrotliStream(body, CompressionMode.Decompress) : new GZipStream(body, CompressionMode.Decompress);
-        Assert.Equal(string.Concat(Enumerable.Repeat("Hello, hello. ", 100)), await new StreamReader(plain).ReadToEndAsync());
-    }
-
-    [Fact]
-    [Trait("Contract", "J")]
-    public async Task RequestDecompression_CompressedBody_Decompressed()
-    {
-        await using var frontEnd = await StartAsync(static app => app.UseRequestDecompression().Run(Apps.BodyHash));
-        using var compressed = new MemoryStream();
-        await using (var gzip = new GZipStream(compressed, CompressionLevel.Fastest))
-            await gzip.WriteAsync(Apps.Pattern(100_000));
-
-        frontEnd.Send(RecordBytes.Post(1, "/", compressed.ToArray(), true, ("HTTP_CONTENT_ENCODING", "gzip")));
-
-        Assert.Equal(Apps.HashOf(Apps.Pattern(100_000)), (await frontEnd.ReadResponseAsync()).Text);
-    }
-
-    [Theory]
-    [Trait("Contract", "J")]
-    [Trait("Contract", "B9")]
-    [Values(true, false)]
-    public async Task Exception_HandledByMiddleware_ItsPage(bool isDeveloper)
-    {
-        await using var frontEnd = await StartAsync(app =>
-        {
-            if (isDeveloper)
-                app.UseDeveloperExceptionPage();
-            else
-                app.UseExceptionHandler(static handler => handler.Run(static context => context.Response.WriteAsync("handled")));
-            app.Run(static context =>
-            {
-                context.Response.Headers["X-Gone"] = "1";
-                context.Response.BodyWriter.Advance(0);
-                throw new FormatException("on purpose");
-            });
-        });
-        frontEnd.Server.Logs.Expected.UnionWith(["UnhandledException", ""]);
-
-        var response = await frontEnd.AskAsync();
-        Assert.Equal((500, null), (response.Status, response["X-Gone"]));
-        Assert.Contains(isDeveloper ? "on purpose" : "handled", response.Text, StringComparison.Ordinal);
-    }
-
-    [Fact]
-    [Trait("Contract", "J")]
-    public async Task StatusCodePages_NotFound_ItsPage()
-    {
-        await using var frontEnd = await StartAsync(static app => app.UseStatusCodePages());
-
-        var response = await frontEnd.AskAsync(RecordBytes.Get(uri: "/missing"));
-        Assert.Equal((404, "Status Code: 404; Not Found"), (response.Status, response.Text.Trim()));
-    }
-
     [Fact]
     [Trait("Contract", "J")]
     public async Task ServerSentEvents_ResultOfAnEndpoint_EventByEvent()
@@ -129,18 +21,6 @@ public class FrameworkTests
             second += Encoding.UTF8.GetString((await frontEnd.ReadRecordAsync()).Content);
 
         Assert.Contains("X-Accel-Buffering: no\r\n", first, StringComparison.Ordinal);
-    }
-
-    [Fact]
-    [Trait("Contract", "J")]
-    public async Task OutputCache_SecondRequest_FromTheCache()
-    {
-        var count = 0;
-        await using var frontEnd = await StartAsync(app => app.UseOutputCache().UseRouting().UseOutputCache().UseEndpoints(endpoints =>
-            endpoints.MapGet("/", () => $"{++count}").CacheOutput()));
-
-        for (var i = 0; i < 3; i++)
-            Assert.Equal("1", (await frontEnd.AskAsync(RecordBytes.Get(more: ("HTTP_HOST", "www.example.test")))).Text);
     }
 
     [Theory]
@@ -199,13 +79,8 @@ public class FrameworkTests
         Assert.Equal("True False", (await frontEnd.AskAsync(RecordBytes.Get(more: [("HTTP_UPGRADE", "websocket"), ("HTTP_CONNECTION", "Upgrade")]))).Text);
     }
 
-    private static Task<FrontEnd> StartAsync(Action<IApplicationBuilder> pipeline, Action<FastCgiServerOptions>? configure = null)
-        => TestServer.ConnectAsync(pipeline, configure, static services => services
-            .AddRouting()
-            .AddResponseCompression()
-            .AddRequestDecompression()
-            .AddRequestTimeouts()
-            .AddOutputCache());
+    private static Task<FrontEnd> StartAsync(Action<IApplicationBuilder> pipeline)
+        => TestServer.ConnectAsync(pipeline, services: static services => services.AddRouting());
 
     private static async IAsyncEnumerable<string> EventsAsync(Task go)
     {
@@ -213,6 +88,4 @@ public class FrameworkTests
         await go;
         yield return "two";
     }
-
-    private sealed record Sum(int A, int B);
 }

@@ -1,5 +1,3 @@
-using System.Diagnostics;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
 /// <summary>What the request log, the activity and ASP.NET Core's meters say of each way in which a request can end.</summary>

@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
-/// <summary><c>Request.BodyReader</c>: advancing, cancelling, completing.</summary>
 public class RequestBodyReaderTests
 {
     private static readonly TestRequest s_post = new("POST") { Body = "0123456789"u8.ToArray() };
@@ -162,36 +161,6 @@ public class RequestBodyReaderTests
         Assert.Equal(Apps.HashOf("abc"u8.ToArray()), (await frontEnd.ReadResponseAsync()).Text);
     }
 
-    [Theory]
-    [Trait("Contract", "E4b")]
-    [Values(true, false)]
-    public async Task Read_NotFinishedAtTheEnd_NextRequestUntouched(bool isPending)
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(async context =>
-        {
-            if (context.Request.Path == "/left")
-                _ = context.Request.BodyReader.ReadAsync().AsTask().ContinueWith(static task => task.Exception, TaskScheduler.Default);
-            else
-                await Apps.BodyHash(context);
-        });
-
-        for (var i = 0; i < 20; i++)
-        {
-            if (isPending)
-            {
-                frontEnd.Send(Head(3, "/left"));
-                Assert.Equal(200, (await frontEnd.ReadResponseAsync()).Status);
-                frontEnd.Send(RecordBytes.StdinStream(1, "abc"u8.ToArray()));
-            }
-            else
-            {
-                Assert.Equal(200, (await frontEnd.AskAsync(RecordBytes.Post(1, "/left", "abc"u8.ToArray()))).Status);
-            }
-
-            Assert.Equal(Apps.HashOf("next"u8.ToArray()), (await frontEnd.AskAsync(RecordBytes.Post(1, "/", "next"u8.ToArray()))).Text);
-        }
-    }
-
     [Fact]
     [Trait("Contract", "E5")]
     public async Task CancelPendingRead_NoneIsPending_NextOneAndNoOther()
@@ -285,6 +254,6 @@ public class RequestBodyReaderTests
         await observed.Task.Within("the failing reads");
     }
 
-    private static byte[] Head(int contentLength, string uri = "/")
-        => [.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", uri, ("CONTENT_LENGTH", $"{contentLength}")))];
+    private static byte[] Head(int contentLength)
+        => [.. RecordBytes.Begin(), .. RecordBytes.ParamsStream(1, RecordBytes.RequestParams("POST", "/", ("CONTENT_LENGTH", $"{contentLength}")))];
 }

@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
-/// <summary>The request body: its limit, its end, and the stream.</summary>
 public class RequestBodyTests
 {
     private static readonly TestRequest s_post = new("POST") { Body = "0123456789"u8.ToArray() };

@@ -129,16 +129,20 @@ public class RequestEndTests
     });
 
     [Theory]
+    [Trait("Contract", "A9")]
     [Trait("Contract", "A10")]
+    [Trait("Contract", "T7")]
     [Values(true, false)]
-    public async Task Replaced_BodiesAndHeaders_NotSeenByTheNextRequest(bool fails)
+    public async Task Replaced_BodiesHeadersAndFeatures_NotSeenByTheNextRequest(bool fails)
     {
         await using var frontEnd = await TestServer.ConnectAsync(async context =>
         {
             if (context.Request.Path == "/clean")
             {
-                await context.Response.WriteAsync(
-                    $"{await new StreamReader(context.Request.Body).ReadToEndAsync()} {context.Request.Headers["X-Leak"]} {context.Response.Headers["X-Leak"]} {context.TraceIdentifier == "leak"}");
+                var body = await new StreamReader(context.Request.Body).ReadToEndAsync();
+                var (headers, isLeak) = ($"{context.Request.Headers["X-Leak"]} {context.Response.Headers["X-Leak"]}", context.TraceIdentifier == "leak");
+                var (features, items) = (context.Features.Get<Disposal>() ?? (object?)context.Features.Get<ISessionFeature>(), context.Items.Count);
+                await context.Response.WriteAsync($"{body} {headers} {isLeak} {features} {items} {context.Features.Get<IHttpMaxRequestBodySizeFeature>() is null}");
                 return;
             }
 
@@ -147,6 +151,10 @@ public class RequestEndTests
             context.Features.Get<IHttpRequestFeature>()!.Headers = new HeaderDictionary { ["X-Leak"] = "leak" };
             context.Features.Get<IHttpResponseFeature>()!.Headers = new HeaderDictionary { ["X-Leak"] = "leak" };
             context.TraceIdentifier = "leak";
+            context.Items["key"] = "leak";
+            context.Features.Set<ISessionFeature>(new DefaultSessionFeature());
+            context.Features.Set(new Disposal(static () => { }));
+            context.Features.Set<IHttpMaxRequestBodySizeFeature>(null);
             if (fails)
                 throw new InvalidOperationException("on purpose");
         }, expects: "ApplicationError");
@@ -154,7 +162,7 @@ public class RequestEndTests
         for (var i = 0; i < 20; i++)
         {
             Assert.Equal(fails ? 500 : 200, (await frontEnd.AskAsync(RecordBytes.Post(1, "/leak", "x"u8.ToArray()))).Status);
-            Assert.Equal("own   False", (await frontEnd.AskAsync(RecordBytes.Post(1, "/clean", "own"u8.ToArray()))).Text);
+            Assert.Equal("own   False  0 False", (await frontEnd.AskAsync(RecordBytes.Post(1, "/clean", "own"u8.ToArray()))).Text);
         }
     }
 

@@ -1,5 +1,4 @@
 using Microsoft.AspNetCore.Http.Features.Authentication;
-using Microsoft.AspNetCore.Routing;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
@@ -147,105 +146,9 @@ public class RequestFeatureTests
         Assert.Equal("held and more", answer.Outcome.Text);
     }
 
-    [Fact]
-    [Trait("Contract", "A9")]
-    [Trait("Contract", "T7")]
-    public async Task Features_OfTheRequestBefore_Gone()
-    {
-        await using var frontEnd = await TestServer.ConnectAsync(async context =>
-        {
-            var features = context.Features;
-            var leaked = features.Where(static feature => feature.Value is Leaked).Select(static feature => feature.Key.Name);
-            var seen = $"{string.Join(' ', leaked)}|{context.Items.Count}|{features.Get<IHttpMaxRequestBodySizeFeature>() is null}";
-            context.Items["key"] = "leaked";
-            features.Set<IQueryFeature>(new Leaked());
-            features.Set<ISessionFeature>(new Leaked());
-            features.Set(new Leaked());
-            features.Set<IHttpMaxRequestBodySizeFeature>(null);
-            await context.Response.WriteAsync(seen);
-        });
-
-        for (var i = 0; i < 40; i++)
-            Assert.Equal("|0|False", (await frontEnd.AskAsync()).Text);
-    }
-
-    [Fact]
-    [Trait("Contract", "1")]
-    [Trait("Contract", "T28")]
-    [Trait("Contract", "T29")]
-    public async Task Features_UsedAfterTheEnd_ChangeNoOtherRequest()
-    {
-        HttpContext? kept = null;
-        IFeatureCollection features = null!;
-        await using var frontEnd = await TestServer.ConnectAsync(context =>
-        {
-            kept ??= context;
-            features ??= context.Features;
-            return context.Response.WriteAsync($"{context.Request.Path} {context.Response.StatusCode} {context.RequestAborted.IsCancellationRequested}");
-        });
-        await frontEnd.AskAsync(RecordBytes.Get(uri: "/first"));
-
-        for (var i = 0; i < 40; i++)
-        {
-            Assert.All(LateUses(features), static use => Assert.True(Record.Exception(use) is null or ObjectDisposedException or InvalidOperationException));
-            Assert.Equal("/next 200 False", (await frontEnd.AskAsync(RecordBytes.Get(uri: "/next"))).Text);
-        }
-    }
-
     private static void AssertDifference(string[] expected, ServerAnswer of, ServerAnswer other)
     {
         var actual = of.Observed.Except(other.Observed).Select(static line => line.Split(':')[0]).Order(StringComparer.Ordinal).ToList();
         Assert.True(expected.SequenceEqual(actual), string.Join(' ', actual));
-    }
-
-    /// <summary>What a task that was left behind might do, with a feature it holds on to.</summary>
-    private static List<Action> LateUses(IFeatureCollection features)
-    {
-        var request = features.Get<IHttpRequestFeature>()!;
-        var response = features.Get<IHttpResponseFeature>()!;
-        var body = features.Get<IHttpResponseBodyFeature>()!;
-        var connection = features.Get<IHttpConnectionFeature>()!;
-        var endpoint = features.Get<IEndpointFeature>()!;
-        return
-        [
-            () => _ = request.Path,
-            () => request.Path = "/late",
-            () => request.Method = "LATE",
-            () => request.Scheme = "late",
-            () => request.RawTarget = "/late",
-            () => request.Headers = new HeaderDictionary(),
-            () => request.Headers["X-Late"] = "1",
-            () => request.Body = Stream.Null,
-            () => _ = connection.RemoteIpAddress,
-            () => connection.RemotePort = 1,
-            () => connection.ConnectionId = "late",
-            () => features.Get<IHttpRequestIdentifierFeature>()!.TraceIdentifier = "late",
-            () => features.Get<IHttpRequestLifetimeFeature>()!.RequestAborted = new CancellationToken(canceled: true),
-            () => features.Get<IHttpRequestLifetimeFeature>()!.Abort(),
-            () => features.Get<IHttpBodyControlFeature>()!.AllowSynchronousIO = true,
-            () => features.Get<IHttpMaxRequestBodySizeFeature>()!.MaxRequestBodySize = 1,
-            () => _ = features.Get<IServerVariablesFeature>()!["REMOTE_ADDR"],
-            () => features.Get<IServerVariablesFeature>()!["REMOTE_ADDR"] = "late",
-            () => endpoint.Endpoint = null,
-            () => features.Get<IRouteValuesFeature>()!.RouteValues = new RouteValueDictionary(),
-            () => features.Set("late"),
-            () => features[typeof(string)] = "late",
-            () => response.StatusCode = 201,
-            () => response.ReasonPhrase = "late",
-            () => response.Headers = new HeaderDictionary(),
-            () => response.OnStarting(static _ => throw new InvalidOperationException("late"), ""),
-            () => response.OnCompleted(static _ => throw new InvalidOperationException("late"), ""),
-            () => body.Writer.GetMemory(),
-            () => body.Stream.WriteAsync(new byte[1]).AsTask().GetAwaiter().GetResult(),
-            () => body.StartAsync().GetAwaiter().GetResult(),
-            () => body.CompleteAsync().GetAwaiter().GetResult(),
-        ];
-    }
-
-    private sealed class Leaked : IQueryFeature, ISessionFeature
-    {
-        public IQueryCollection Query { get; set; } = QueryCollection.Empty;
-
-        public ISession Session { get; set; } = null!;
     }
 }

@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
-/// <summary>The ways in which an application can start a response.</summary>
 internal static class ResponseStart
 {
     /// <summary>Uses the response in the way that is named; all but "advance" start it.</summary>

@@ -2,7 +2,6 @@ using System.Text.Json;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Contract;
 
-/// <summary><c>Response.BodyWriter</c>: leases and flushes.</summary>
 public class ResponseWriterTests
 {
     [Fact]

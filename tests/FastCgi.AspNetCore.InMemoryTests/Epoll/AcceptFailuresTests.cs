@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>What the operator reads of connections that could not be taken, and what becomes of those that wait.</summary>

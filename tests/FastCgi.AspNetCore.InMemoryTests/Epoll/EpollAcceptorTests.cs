@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport.Epoll;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>When one loop accepts connections, and when not.</summary>

@@ -1,7 +1,3 @@
-using System.Runtime.CompilerServices;
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport.Epoll;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>How a connection of the epoll engine receives, pauses and ends, event by event.</summary>

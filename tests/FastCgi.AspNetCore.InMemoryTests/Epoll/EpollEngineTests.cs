@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Transport.Epoll;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>What the epoll engine does when the system refuses what it asks for.</summary>

@@ -1,7 +1,3 @@
-using System.Runtime.CompilerServices;
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport.Epoll;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>How the epoll engine and its listeners begin and end, and what they leave behind.</summary>

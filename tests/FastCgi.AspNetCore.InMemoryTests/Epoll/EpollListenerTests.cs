@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Transport.Epoll;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>What becomes of connections that the epoll engine accepts, and of those that it does not.</summary>

@@ -1,7 +1,3 @@
-using System.Runtime.CompilerServices;
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport.Epoll;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>What a loop makes of events and failures.</summary>

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>What the epoll engine does when the socket is full.</summary>

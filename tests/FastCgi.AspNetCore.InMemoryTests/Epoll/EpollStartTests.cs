@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>Connections of the epoll engine that end between the listener, which counts them, and the loop, which waits for them.</summary>

@@ -1,7 +1,3 @@
-using System.Runtime.CompilerServices;
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport.Epoll;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>What the epoll engine does when the system refuses a call, or a signal ends it.</summary>

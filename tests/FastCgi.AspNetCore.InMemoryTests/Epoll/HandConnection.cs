@@ -1,6 +1,4 @@
 using System.Runtime.InteropServices;
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport.Epoll;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
@@ -46,11 +44,8 @@ internal sealed class HandConnection : IAsyncDisposable
 
     public uint? Interest => Loop.GetInterest(Descriptor);
 
-    /// <param name="application">The application.</param>
     /// <param name="isTcp">Whether it is no unix socket, on which what is sent is there at once.</param>
     /// <param name="isWatched">Whether the loop waits for it; if not, the system refuses each change of what is waited for.</param>
-    /// <param name="configure">The options.</param>
-    /// <param name="isStarted">Whether the listener is done with it.</param>
     public static async Task<HandConnection> StartAsync(
         RequestDelegate application, bool isTcp = false, bool isWatched = true, Action<FastCgiServerOptions>? configure = null, bool isStarted = true)
         => new(await TestServer.StartAsync(application, options =>
@@ -75,7 +70,6 @@ internal sealed class HandConnection : IAsyncDisposable
     }
 
     /// <summary>Takes what the server has sent so far.</summary>
-    /// <returns>How much that was.</returns>
     public int Take(int maxLength = int.MaxValue)
     {
         var taken = 0;
@@ -93,7 +87,6 @@ internal sealed class HandConnection : IAsyncDisposable
     /// <summary>The body of a response, once all of it was taken.</summary>
     public string? GetText(int id = 1) => GetBody(id) is { } body ? Encoding.ASCII.GetString(body) : null;
 
-    /// <inheritdoc cref="GetText"/>
     public byte[]? GetBody(int id = 1)
     {
         Take();

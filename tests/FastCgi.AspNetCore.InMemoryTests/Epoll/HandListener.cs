@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Transport.Epoll;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
 /// <summary>A listener whose loops the test turns.</summary>

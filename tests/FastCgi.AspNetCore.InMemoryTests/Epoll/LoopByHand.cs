@@ -1,7 +1,4 @@
-using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
-using FastCgi.AspNetCore.Linux;
-using FastCgi.AspNetCore.Transport.Epoll;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Epoll;
 
@@ -21,7 +18,6 @@ internal static partial class LoopByHand
             Assert.True(GetScheduler(loop).RunBatch(loop.Queue), "The loop was taken from the test.");
     }
 
-    /// <summary>Has a scheduler run the requests of a loop.</summary>
     public static void RunWith(this EpollLoop loop, RequestScheduler scheduler) => s_schedulers.Add(loop, scheduler);
 
     private static RequestScheduler GetScheduler(EpollLoop loop) => s_schedulers.TryGetValue(loop, out var scheduler) ? scheduler : throw new InvalidOperationException("A request is ready.");

@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Logging.Abstractions;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>Who waits for the first request of an application, and how long.</summary>

@@ -1,6 +1,3 @@
-using System.Runtime.CompilerServices;
-using Microsoft.Extensions.Logging.Abstractions;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>Two threads at the same point, again and again: what only an unlucky moment shows.</summary>

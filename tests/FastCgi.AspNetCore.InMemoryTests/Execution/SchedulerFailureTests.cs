@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Logging.Abstractions;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>Whatever fails in the scheduler, or is left on its threads, a queue keeps its thread, and its requests are answered.</summary>

@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Logging.Abstractions;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>A scheduler whose threads go on when the test says so, and a connection to an application.</summary>
@@ -15,7 +13,6 @@ public abstract class SchedulerTest : IAsyncLifetime
 
     private protected FakeClock Clock { get; } = new();
 
-    /// <summary>The queue of the thread that runs the test.</summary>
     private protected RunQueue Queue { get; } = new TestQueue();
 
     private protected RequestScheduler Scheduler { get; private set; } = null!;

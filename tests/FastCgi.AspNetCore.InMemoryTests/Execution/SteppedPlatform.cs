@@ -1,14 +1,10 @@
-using FastCgi.AspNetCore.Buffers;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>Threads that go on when the test says so.</summary>
 internal sealed class SteppedPlatform : ThreadPlatform
 {
-    /// <summary>The threads that were started.</summary>
     public List<ThreadBody> Started { get; } = [];
 
-    /// <summary>What was given to the thread pool instead.</summary>
     public List<ThreadBody> OnThreadPool { get; } = [];
 
     /// <summary>Whether the system has threads.</summary>
@@ -25,7 +21,6 @@ internal sealed class SteppedPlatform : ThreadPlatform
     /// <summary>What the thread that asks has used.</summary>
     public ThreadUsage Usage { get; set; }
 
-    /// <summary>What another thread does when one sets a barrier for all.</summary>
     public Action OnBarrier { get; set; } = static () => { };
 
     /// <summary>Lets the threads that are there do what there is to do.</summary>

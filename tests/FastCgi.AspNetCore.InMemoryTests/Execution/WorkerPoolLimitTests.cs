@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Logging.Abstractions;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>What limits the threads, and what becomes of them at the end.</summary>

@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Logging.Abstractions;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 
 /// <summary>Threads that go on when the test says so, of which two may be reserved, and one loop.</summary>

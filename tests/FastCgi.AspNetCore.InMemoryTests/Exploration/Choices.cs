@@ -22,7 +22,6 @@ internal sealed class Choices
     public IReadOnlyList<int> Made => _made;
 
     /// <summary>Begins a run with a prefix.</summary>
-    /// <param name="prefix">The first choices.</param>
     /// <param name="random">Draws the others; <see langword="null"/> for the first of each.</param>
     public void Begin(int[] prefix, Random? random = null)
     {

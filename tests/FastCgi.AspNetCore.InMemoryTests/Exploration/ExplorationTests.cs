@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Diagnostics;
-using Microsoft.Extensions.Logging.Abstractions;
-using Xunit.Abstractions;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
 /// <summary>

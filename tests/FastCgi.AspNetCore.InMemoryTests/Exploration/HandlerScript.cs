@@ -1,5 +1,3 @@
-using Microsoft.AspNetCore.Hosting.Server;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
 /// <summary>What a handler does with the thread that calls it.</summary>
@@ -129,7 +127,6 @@ internal sealed class HandlerScript(VirtualMachine machine, char word, HandlerBe
     }
 }
 
-/// <summary>Runs the scripts.</summary>
 internal sealed class ScriptedApplication : IHttpApplication<HandlerScript>
 {
     public IReadOnlyList<HandlerScript> Scripts { get; set; } = [];

@@ -1,5 +1,3 @@
-using System.Buffers.Binary;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
 /// <summary>Checks what a connection has sent: whole records, each request ended once, each with its own body.</summary>

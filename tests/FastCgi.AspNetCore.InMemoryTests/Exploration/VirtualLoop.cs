@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Buffers;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
 /// <summary>

@@ -45,7 +45,6 @@ internal sealed class VirtualMachine(Choices choices)
     private Exception? _failure;
     private int _steps;
 
-    /// <summary>The thread that has the baton.</summary>
     public VirtualThread? Current { get; private set; }
 
     /// <summary>The looks of the watchdog so far, which is the time.</summary>

@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
-/// <summary>Threads of the room as threads of a virtual machine.</summary>
 internal sealed class VirtualPlatform(VirtualMachine machine) : ThreadPlatform
 {
     private int _count;

@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Logging.Abstractions;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Exploration;
 
 /// <summary>What happens in a run besides the requests.</summary>

@@ -1,8 +1,5 @@
-using System.Buffers.Binary;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Faults;
 
-/// <summary>What a peer has of an answer.</summary>
 internal sealed class SentAnswer
 {
     public List<byte> Stdout { get; } = [];

@@ -1,6 +1,3 @@
-using System.Diagnostics;
-using Xunit.Abstractions;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
 /// <summary>

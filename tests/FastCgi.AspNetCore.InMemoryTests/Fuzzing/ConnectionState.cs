@@ -1,5 +1,3 @@
-using System.Runtime.CompilerServices;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
 /// <summary>What a connection is like inside, as a number: small counts as they are, large ones alike.</summary>

@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Diagnostics;
-using Microsoft.AspNetCore.Hosting.Server;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
 /// <summary>A server without hosting, sockets and time, for hundreds of thousands of connections.</summary>

@@ -10,6 +10,5 @@ internal static class FuzzSettings
 
     public static ulong Seed { get; } = ulong.Parse(Environment.GetEnvironmentVariable("FASTCGI_FUZZ_SEED") ?? "20240617", CultureInfo.InvariantCulture);
 
-    /// <summary>The executions of a form.</summary>
     public static int Choose(int shortForm, int longForm) => IsLong ? longForm : shortForm;
 }

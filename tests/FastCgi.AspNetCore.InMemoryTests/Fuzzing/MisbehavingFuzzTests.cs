@@ -1,7 +1,3 @@
-using System.Buffers.Binary;
-using System.Diagnostics;
-using Xunit.Abstractions;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
 /// <summary>

@@ -1,5 +1,3 @@
-using System.Buffers.Binary;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
 /// <summary>Damages streams of records: their bits, lengths, types and ids, and which records there are, in which order.</summary>

@@ -1,5 +1,3 @@
-using Microsoft.AspNetCore.Hosting.Server;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
 /// <summary>Does nothing, at once.</summary>

@@ -1,6 +1,4 @@
-using System.Diagnostics;
 using FastCgi.AspNetCore.Protocol;
-using Xunit.Abstractions;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 

@@ -1,5 +1,3 @@
-using System.Buffers.Binary;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
 /// <summary>Reads what a connection has sent, and fails unless it consists of whole records in an order that a web server understands.</summary>
@@ -11,7 +9,6 @@ internal sealed class SentRecordReader
     /// <summary>How often END_REQUEST came for each id.</summary>
     public int[] Ends { get; } = new int[65_536];
 
-    /// <summary>The ids that were ended.</summary>
     public IReadOnlyCollection<int> Ids => _ids;
 
     public int ValuesResults { get; private set; }
@@ -24,7 +21,6 @@ internal sealed class SentRecordReader
     /// <summary>The kinds of the last three records, for the feedback.</summary>
     public ulong Shape { get; private set; }
 
-    /// <returns>What is wrong, or nothing.</returns>
     public string? Read(ReadOnlySpan<byte> sent)
     {
         foreach (var id in _ids)

@@ -13,15 +13,12 @@ internal sealed class StateFeedback(IEnumerable<byte[]> seeds)
     private readonly List<byte[]> _inputs = [.. seeds];
     private bool _foundNew;
 
-    /// <summary>The states that were seen.</summary>
     public int StateCount { get; private set; }
 
-    /// <summary>The inputs that are mutated.</summary>
     public int InputCount => _inputs.Count;
 
     public byte[] Choose(ref FuzzRandom random) => _inputs[random.Next(_inputs.Count)];
 
-    /// <summary>Notes a state.</summary>
     public void Visit(ulong state)
     {
         var bit = (state * 0x9E37_79B9_7F4A_7C15) >> 44;

@@ -15,7 +15,6 @@ internal enum PlannedKind
     /// <summary>The web server aborts the request before the end of its params.</summary>
     AbortedEarly,
 
-    /// <summary>The role is not served.</summary>
     UnknownRole,
 }
 

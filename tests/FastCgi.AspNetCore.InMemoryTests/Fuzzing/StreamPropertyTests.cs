@@ -1,6 +1,5 @@
 using FsCheck;
 using FsCheck.Fluent;
-using Xunit.Abstractions;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Fuzzing;
 
@@ -96,7 +95,6 @@ public sealed class StreamPropertyTests(ITestOutputHelper output)
         await Waiting.UntilAsync(() => server.Context.Buffers.RentedCount == 0, "all buffers to be returned");
     }
 
-    /// <summary>Reads until each request is ended and each question is answered.</summary>
     private static async Task<int> CheckAnswersAsync(FrontEnd frontEnd, PlannedRequest[] requests, int questions)
     {
         var open = requests.ToDictionary(static request => request.Id);

@@ -22,10 +22,8 @@ internal static class Apps
         return Task.CompletedTask;
     };
 
-    /// <summary>Says hello when it may.</summary>
     public static RequestDelegate HelloAfter(Task signal) => After(signal, Hello);
 
-    /// <summary>Answers when it may; with a path, only a request for that has to wait.</summary>
     public static RequestDelegate After(Task signal, RequestDelegate application, string? path = null) => async context =>
     {
         if (path is null || context.Request.Path == path)
@@ -33,7 +31,6 @@ internal static class Apps
         await application(context);
     };
 
-    /// <summary>Answers with the method and target that it saw.</summary>
     public static Task Target(HttpContext context)
         => context.Response.WriteAsync($"{context.Request.Method} {context.Request.Path}{context.Request.QueryString}");
 
@@ -45,7 +42,6 @@ internal static class Apps
         await aborted.Task;
     }
 
-    /// <summary>Answers with the length and hash of the body.</summary>
     public static async Task BodyHash(HttpContext context)
     {
         using var body = new MemoryStream();
@@ -53,7 +49,6 @@ internal static class Apps
         await context.Response.WriteAsync($"{body.Length} {Convert.ToHexString(SHA256.HashData(body.ToArray()))}");
     }
 
-    /// <summary>The answer of <see cref="BodyHash"/>.</summary>
     public static string HashOf(byte[] body) => $"{body.Length} {Convert.ToHexString(SHA256.HashData(body))}";
 
     /// <summary>Bytes that differ from their neighbours, so that lost or doubled ones show.</summary>

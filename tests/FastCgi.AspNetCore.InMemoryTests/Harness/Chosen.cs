@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>Passes on to the runner that a test has chosen.</summary>
 internal sealed class ChosenRunner : RequestRunner
 {
     public RequestRunner Runner { get; set; } = null!;
@@ -10,7 +9,6 @@ internal sealed class ChosenRunner : RequestRunner
     public override void Leave(FastCgiRequest request) => Runner.Leave(request);
 }
 
-/// <summary>Passes on to the deadlines that a test has chosen.</summary>
 internal sealed class ChosenDeadlines
 {
     public Func<ResponseOutput, bool>? TrySet { get; set; }

@@ -1,10 +1,6 @@
-using Microsoft.Extensions.Logging.Abstractions;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>A log provider that calls back when the server logs one event, so that a test can act at that very point.</summary>
-/// <param name="eventName">The event.</param>
-/// <param name="log">What is called.</param>
 internal sealed class EventProvider(string eventName, Action log) : ILoggerProvider, ILogger
 {
     public ILogger CreateLogger(string categoryName) => categoryName.StartsWith("FastCgi", StringComparison.Ordinal) ? this : NullLogger.Instance;

@@ -1,8 +1,5 @@
-using System.Buffers.Binary;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
-/// <summary>A record as it stood on the wire.</summary>
 internal sealed record WireRecord(byte Version, byte Type, int Id, byte[] Content, int Padding);
 
 /// <summary>The response of one request, put together from its records.</summary>
@@ -47,7 +44,6 @@ internal sealed class FrontEnd : IAsyncDisposable
     }
 
     /// <summary>Pushes bytes as one receive, and runs nothing.</summary>
-    /// <returns>What there is to run.</returns>
     public ReadyRequests Receive(params byte[][] parts)
     {
         Transport.Settle();
@@ -75,7 +71,6 @@ internal sealed class FrontEnd : IAsyncDisposable
         return record;
     }
 
-    /// <summary>All records that are there and were not read.</summary>
     public List<WireRecord> ReadAvailable()
     {
         Transport.Settle();
@@ -166,7 +161,6 @@ internal sealed class FrontEnd : IAsyncDisposable
         return new Outcome(response.Status, response.Headers, response.Body, isCut);
     }
 
-    /// <summary>Parses the STDOUT of a response.</summary>
     public static WireResponse Parse(byte[] stdout, byte[] endRequest, bool isStatusFirst = false)
     {
         var end = stdout.AsSpan().IndexOf("\r\n\r\n"u8);

@@ -1,8 +1,3 @@
-using System.Runtime.CompilerServices;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Requests;
-
 namespace FastCgi.AspNetCore.InMemoryTests;
 
 /// <summary>Runs what one receive has made ready on the thread that received it, as a loop does.</summary>
@@ -10,8 +5,6 @@ internal static class InlineScheduling
 {
     private static readonly ConditionalWeakTable<RequestScheduler, Queues> s_queues = [];
 
-    /// <param name="ready">The requests; empty afterwards.</param>
-    /// <param name="output">The outlet of their connection.</param>
     public static void Run(this RequestScheduler scheduler, ref ReadyRequests ready, RecordOutput output)
     {
         if (!ready.HasWork)

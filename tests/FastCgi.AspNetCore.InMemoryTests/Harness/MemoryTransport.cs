@@ -1,6 +1,4 @@
-using System.Runtime.CompilerServices;
 using System.Runtime.InteropServices;
-using FastCgi.AspNetCore.Buffers;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
 
@@ -34,7 +32,6 @@ internal sealed class MemoryTransport : ConnectionTransport
     /// <summary>What the peer does as soon as it has what was sent.</summary>
     public Action? Received { get; set; }
 
-    /// <summary>How many sends there were.</summary>
     public int SendCount { get; private set; }
 
     /// <summary>Whether the server has ended the connection in good order.</summary>
@@ -58,7 +55,6 @@ internal sealed class MemoryTransport : ConnectionTransport
         }
     }
 
-    /// <summary>What was sent so far.</summary>
     public byte[] Sent
     {
         get
@@ -165,7 +161,6 @@ internal sealed class MemoryTransport : ConnectionTransport
     }
 
     /// <summary>The send that is held is over.</summary>
-    /// <param name="goesOn">Whether the next one is held too.</param>
     public void ReleaseSend(bool goesOn = true)
     {
         lock (_lock)
@@ -179,7 +174,6 @@ internal sealed class MemoryTransport : ConnectionTransport
         Connection.Output.OnSent();
     }
 
-    /// <summary>Waits until something is so.</summary>
     public async Task WaitUntilAsync(Func<bool> condition, string what)
     {
         while (true)

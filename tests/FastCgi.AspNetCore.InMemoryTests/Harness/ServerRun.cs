@@ -1,8 +1,6 @@
 using System.Threading.Channels;
-using FastCgi.AspNetCore.Hosting;
 using FastCgi.AspNetCore.Status;
 using Microsoft.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.Extensions.Hosting;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
@@ -80,28 +78,29 @@ internal sealed class ServerRun : IAsyncDisposable
     }
 }
 
-/// <summary>Where nobody connects.</summary>
 internal sealed class NobodyEndPoint(string name) : EndPoint
 {
     public override string ToString() => name;
 }
 
-/// <summary>Listens where nobody connects.</summary>
 internal class NobodyFactory : IConnectionListenerFactory, IConnectionListenerFactorySelector
 {
     /// <summary>The listeners that were made, of all factories.</summary>
     public ConcurrentQueue<Listener> Made { get; } = new();
 
+    /// <summary>How the end of their listening goes.</summary>
+    public Task Unbinding { get; init; } = Task.CompletedTask;
+
     public virtual bool CanBind(EndPoint endpoint) => endpoint is NobodyEndPoint;
 
     public ValueTask<IConnectionListener> BindAsync(EndPoint endpoint, CancellationToken cancellationToken = default)
     {
-        var listener = new Listener(endpoint);
+        var listener = new Listener(endpoint, Unbinding);
         Made.Enqueue(listener);
         return ValueTask.FromResult<IConnectionListener>(listener);
     }
 
-    internal sealed class Listener(EndPoint endPoint) : IConnectionListener
+    internal sealed class Listener(EndPoint endPoint, Task unbinding) : IConnectionListener
     {
         private readonly Channel<ConnectionContext> _none = Channel.CreateUnbounded<ConnectionContext>();
 
@@ -118,7 +117,7 @@ internal class NobodyFactory : IConnectionListenerFactory, IConnectionListenerFa
         {
             IsUnbound = true;
             _none.Writer.TryComplete();
-            return ValueTask.CompletedTask;
+            return new ValueTask(unbinding);
         }
 
         public ValueTask DisposeAsync()

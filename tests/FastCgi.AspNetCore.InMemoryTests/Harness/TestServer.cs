@@ -1,8 +1,5 @@
-using System.Runtime.CompilerServices;
 using FastCgi.AspNetCore.Advice;
-using FastCgi.AspNetCore.Diagnostics;
 using Microsoft.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.Extensions.Hosting;
 
 namespace FastCgi.AspNetCore.InMemoryTests;
@@ -62,11 +59,6 @@ internal sealed class TestServer : IAsyncDisposable
     public static Task<TestServer> StartAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null, string? expects = null)
         => StartAsync(app => app.Run(application), configure, expects: expects);
 
-    /// <param name="pipeline">The application.</param>
-    /// <param name="configure">Its options.</param>
-    /// <param name="services">Its services.</param>
-    /// <param name="records">Where records are logged.</param>
-    /// <param name="expects">The error that may be logged.</param>
     public static async Task<TestServer> StartAsync(
         Action<IApplicationBuilder> pipeline,
         Action<FastCgiServerOptions>? configure = null,
@@ -101,7 +93,6 @@ internal sealed class TestServer : IAsyncDisposable
     public static Task<FrontEnd> ConnectAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure = null, string? expects = null)
         => ConnectAsync(app => app.Run(application), configure, expects: expects);
 
-    /// <inheritdoc cref="ConnectAsync(RequestDelegate, Action{FastCgiServerOptions}, string)"/>
     public static async Task<FrontEnd> ConnectAsync(
         Action<IApplicationBuilder> pipeline,
         Action<FastCgiServerOptions>? configure = null,
@@ -110,23 +101,17 @@ internal sealed class TestServer : IAsyncDisposable
         string? expects = null)
         => (await StartAsync(pipeline, configure, services, records, expects)).Connect();
 
-    /// <summary>Asks an application once.</summary>
-    /// <param name="application">The application.</param>
-    /// <param name="request">The request; a GET if there are no bytes.</param>
     public static Task<WireResponse> AskAsync(RequestDelegate application, params byte[][] request) => AskAsync(application, configure: null, request);
 
-    /// <inheritdoc cref="AskAsync(RequestDelegate, byte[][])"/>
     public static async Task<WireResponse> AskAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure, params byte[][] request)
     {
         await using var frontEnd = await ConnectAsync(application, configure);
         return await frontEnd.AskAsync(request);
     }
 
-    /// <summary>As <see cref="AskAsync(RequestDelegate, byte[][])"/>, where the application fails.</summary>
     public static Task<WireResponse> AskFailingAsync(RequestDelegate application, params byte[][] request)
         => AskFailingAsync(application, configure: null, request);
 
-    /// <inheritdoc cref="AskFailingAsync(RequestDelegate, byte[][])"/>
     public static async Task<WireResponse> AskFailingAsync(RequestDelegate application, Action<FastCgiServerOptions>? configure, params byte[][] request)
     {
         await using var frontEnd = await ConnectAsync(application, configure, expects: "ApplicationError");
@@ -145,7 +130,6 @@ internal sealed class TestServer : IAsyncDisposable
         return new FrontEnd(transport, connection, _server.Scheduler) { Server = this };
     }
 
-    /// <summary>Stops as a host does.</summary>
     public Task StopAsync(CancellationToken cancellationToken = default) => Connections.StopAsync(cancellationToken);
 
     public async ValueTask DisposeAsync()

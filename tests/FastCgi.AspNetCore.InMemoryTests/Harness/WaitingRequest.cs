@@ -19,7 +19,6 @@ internal sealed class WaitingRequest
 
     public FastCgiRequest Request { get; }
 
-    /// <summary>Pushes the bytes of one request, on a connection of its own.</summary>
     public static WaitingRequest Receive(TestServer server, params byte[] bytes)
     {
         var frontEnd = server.Connect();
@@ -28,9 +27,6 @@ internal sealed class WaitingRequest
     }
 
     /// <summary>Pushes a request with a query of 2,001 characters, a header X-Long of 1,000, a trace id and a body.</summary>
-    /// <param name="server">The server.</param>
-    /// <param name="content">The body, and the file of a filter.</param>
-    /// <param name="isFilter">Whether it has the role Filter.</param>
     /// <param name="length">The declared length of both, if it is another.</param>
     public static WaitingRequest Receive(TestServer server, byte[] content, bool isFilter, int? length = null)
     {
@@ -44,7 +40,6 @@ internal sealed class WaitingRequest
             [.. RecordBytes.Begin(role: isFilter ? Filter : 1), .. RecordBytes.ParamsStream(1, parameters), .. RecordBytes.Record(RecordBytes.Stdin, 1, content), .. data]);
     }
 
-    /// <summary>The client leaves.</summary>
     public void Leave(Leaving how)
     {
         if (how == Leaving.AbortRequest)

@@ -8,10 +8,8 @@ internal sealed class Observations
 
     private readonly ConcurrentQueue<string> _lines = new();
 
-    /// <summary>The lines so far.</summary>
     public IReadOnlyList<string> Lines => [.. _lines];
 
-    /// <summary>Notes a value.</summary>
     public void Note(string what, object? value)
         => _lines.Enqueue(string.Create(CultureInfo.InvariantCulture, $"{what}: {value ?? "null"}"));
 

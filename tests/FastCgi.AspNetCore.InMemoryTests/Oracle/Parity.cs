@@ -20,9 +20,6 @@ internal static class Parity
     private static readonly string[] s_ownHeaders = ["Date", "Server", "Connection", "Transfer-Encoding", "Content-Length"];
 
     /// <summary>Runs an application on both servers and asserts that there is no difference.</summary>
-    /// <param name="application">The application.</param>
-    /// <param name="request">The request; a GET by default.</param>
-    /// <returns>The answer.</returns>
     public static async Task<ServerAnswer> AssertAsync(ObservedApplication application, TestRequest? request = null)
     {
         var (kestrel, ours) = await RunAsync(application, request);

@@ -1,8 +1,5 @@
-using System.Diagnostics;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Oracle;
 
-/// <summary>The activities of requests, as OpenTelemetry gets them.</summary>
 internal sealed class RequestActivities : IDisposable
 {
     private readonly ConcurrentDictionary<Activity, TaskCompletionSource<string>> _stopped = new(ReferenceEqualityComparer.Instance);
@@ -19,7 +16,6 @@ internal sealed class RequestActivities : IDisposable
         ActivitySource.AddActivityListener(_listener);
     }
 
-    /// <summary>What an activity was when it was stopped.</summary>
     public Task<string> WaitAsync(Activity activity) => GetSource(activity).Task.Within("the end of the activity");
 
     public void Dispose() => _listener.Dispose();

@@ -6,7 +6,6 @@ internal sealed record TestRequest(string Method = "GET", string Target = "/")
     /// <summary>The client's headers besides Host and those of the body.</summary>
     public IReadOnlyList<(string Name, string Value)> Headers { get; init; } = [];
 
-    /// <summary>The body; <see langword="null"/> for none.</summary>
     public byte[]? Body { get; init; }
 
     /// <summary>Whether the length of the body is told in advance.</summary>
@@ -18,7 +17,6 @@ internal sealed record TestRequest(string Method = "GET", string Target = "/")
     /// <summary>When the client goes away.</summary>
     public Task? GoneWhen { get; init; }
 
-    /// <summary>The request in HTTP/1.1.</summary>
     public byte[] ToHttp()
     {
         var head = new StringBuilder($"{Method} {Target} HTTP/1.1\r\nHost: www.example.test\r\nUser-Agent: test/1.0\r\nConnection: close\r\n");
@@ -68,9 +66,7 @@ internal sealed record TestRequest(string Method = "GET", string Target = "/")
 }
 
 /// <summary>What came back for a request.</summary>
-/// <param name="Status">The status, or 0 if there was none.</param>
 /// <param name="Headers">The headers, but those that a server adds on its own account.</param>
-/// <param name="Body">The body, without chunks.</param>
 /// <param name="IsCut">Whether the client can tell that the response is not complete.</param>
 internal sealed record Outcome(int Status, IReadOnlyList<KeyValuePair<string, string>> Headers, byte[] Body, bool IsCut)
 {

@@ -22,17 +22,27 @@ public sealed class CaptureReplayTests(ReplayServer server) : IClassFixture<Repl
         var expected = capture.Requests
             .Where(static request => request.Http is not null)
             .Select(request => (Captured: request, Expected: new ExpectedRequest(capture, request)))
-            .Where(static request => request.Expected.Rejection == RequestRejection.None)
-            .ToList();
+            .ToLookup(static request => request.Expected.Rejection);
+        var served = expected[RequestRejection.None].ToList();
+        var rejections = expected.Where(static group => group.Key != RequestRejection.None).Select(static group => $"{group.Count()} {group.Key}");
 
-        var seen = await server.PlayAsync(capture.ReadBytes());
+        var (seen, rejected) = await server.PlayAsync(capture.ReadBytes());
 
-        Assert.Equal(expected.Count, seen.Count);
-        foreach (var ((captured, request), actual) in expected.Zip(seen))
+        Assert.Equal(rejections.Order(), rejected);
+        Assert.Equal(served.Count, seen.Count);
+        foreach (var ((captured, request), actual) in served.Zip(seen))
         {
             AssertSeen(captured, request, actual);
             Assert.True(actual.IsBodyWhole || captured.Incomplete || name == EndsBeforeItBegins, "The body is cut.");
         }
+    }
+
+    [Fact]
+    public void Captures_Library_IsWhole()
+    {
+        Assert.Equal(CaptureLibrary.FrontEnds.Count, CaptureLibrary.All.Select(static capture => capture.FrontEnd).Distinct().Count());
+        Assert.True(CaptureLibrary.All.Count > 1_000);
+        Assert.All(CaptureLibrary.All, static capture => Assert.Contains(capture.Requests, static request => request.Http is not null));
     }
 
     private static void AssertSeen(CapturedRequest captured, ExpectedRequest expected, SeenRequest seen)

@@ -1,5 +1,3 @@
-using System.Buffers.Binary;
-
 namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 
 /// <summary>A server to which the bytes of front-ends are played, and whose application notes what it saw of them.</summary>
@@ -18,10 +16,11 @@ public sealed class ReplayServer : IAsyncLifetime
     public async Task DisposeAsync() => await _server.DisposeAsync();
 
     /// <summary>Plays a connection and closes it.</summary>
-    /// <returns>What the application saw, in the order in which it was called.</returns>
-    internal async Task<IReadOnlyList<SeenRequest>> PlayAsync(byte[] bytes)
+    /// <returns>What the application saw, in the order in which it was called, and how many requests were rejected for each reason.</returns>
+    internal async Task<(IReadOnlyList<SeenRequest> Seen, IEnumerable<string> Rejected)> PlayAsync(byte[] bytes)
     {
         _seen.Clear();
+        var before = GetRejected();
         var frontEnd = _server.Connect();
         var open = new HashSet<int>();
         foreach (var record in Split(bytes))
@@ -34,8 +33,13 @@ public sealed class ReplayServer : IAsyncLifetime
         }
 
         frontEnd.Close();
-        return await Task.WhenAll(_seen).Within("the application");
+        var seen = await Task.WhenAll(_seen).Within("the application");
+        var rejected = GetRejected().Select(reason => (reason.Key, Count: reason.Value - before.GetValueOrDefault(reason.Key)));
+        return (seen, rejected.Where(static reason => reason.Count > 0).Select(static reason => $"{reason.Count} {reason.Key}").Order());
     }
+
+    private Dictionary<string, long> GetRejected()
+        => _server.Context.Counters.RejectedRequests.ToDictionary(static count => count.Key.Item2, static count => count.Value);
 
     private Task RunAsync(HttpContext context)
     {

@@ -1,7 +1,6 @@
 using System.Reflection;
 using System.Runtime.InteropServices;
 using System.Text.Json;
-using FastCgi.AspNetCore.Hosting;
 using FastCgi.AspNetCore.Status;
 
 namespace FastCgi.AspNetCore.InMemoryTests.Status;
@@ -126,6 +125,7 @@ public sealed class StatusReaderTests
         var reserved = run.Connect();
         reserved.Send(RecordBytes.Get(3, "/health", keepConnection: false, more: ("HTTPS", "on")));
         run.Clock.Advance(TimeSpan.FromSeconds(1));
+        run.Server.Connections!.Server.Counters.OnPeerRefused();
 
         var status = run.Status;
 
@@ -136,7 +136,7 @@ public sealed class StatusReaderTests
             status.ActiveRequests.Select(static r => $"{r.Connection} {r.Id} {r.Method} {r.Path} {r.Client} {r.State} {r.BytesRead} {r.BytesWritten}"));
         Assert.Equal([21, 1], status.ActiveRequests.Select(static r => r.Age));
         Assert.Equal((2, 0, 3), (status.Requests.Active, status.Requests.Queued, status.Requests.Total));
-        Assert.Equal((3, 3, 0, 0), (status.Connections.Active, status.Connections.Total, status.Connections.Rejected, status.Connections.Refused));
+        Assert.Equal((3, 3, 0, 1), (status.Connections.Active, status.Connections.Total, status.Connections.Rejected, status.Connections.Refused));
         Assert.Equal(status.OpenConnections.Sum(static c => c.BytesReceived), status.Connections.BytesReceived);
         Assert.Equal(status.OpenConnections.Sum(static c => c.BytesSent), status.Connections.BytesSent);
         Assert.InRange(status.Connections.BytesReceived, 3 * 400, 3 * 1_000);

@@ -1,4 +1,3 @@
-using System.Net;
 using FastCgi.AspNetCore.ParityTests.Application.Blazor;
 using FastCgi.AspNetCore.ParityTests.Application.Middleware;
 using FastCgi.AspNetCore.ParityTests.Application.MinimalApi;
@@ -34,13 +33,11 @@ internal static class ParityApplication
         services.AddRazorPages();
         services.AddRazorComponents();
         services.AddSignalR(options => options.MaximumParallelInvocationsPerClient = 2);
-        services.AddBindingEndpoints();
         services.AddCompression();
         services.AddCaching();
         services.AddSignIn();
         services.AddPolicies();
         services.AddLogs(builder.Configuration);
-        services.AddReverseProxy();
     }
 
     public static void ConfigureApplication(WebApplication app)
@@ -70,7 +67,6 @@ internal static class ParityApplication
         app.MapRazorPages();
         app.MapRazorComponents<Shell>();
         app.MapHub<ChatHub>("/chat");
-        app.MapBindingEndpoints();
         app.MapResultEndpoints();
         app.MapEcho();
         app.MapBodyEndpoints();
@@ -79,7 +75,6 @@ internal static class ParityApplication
         app.MapPolicies();
         app.MapFailures();
         app.MapFiles();
-        app.MapReverseProxy();
         app.MapLogged();
     }
 }

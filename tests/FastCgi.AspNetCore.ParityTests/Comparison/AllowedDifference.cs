@@ -1,5 +1,4 @@
 using System.IO.Enumeration;
-using FastCgi.AspNetCore.ParityTests.Sites;
 
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
@@ -7,11 +6,6 @@ namespace FastCgi.AspNetCore.ParityTests.Comparison;
 /// A value that is not what it is with Kestrel, and the reason. It is a rule: wherever Kestrel has the one value, the other is
 /// demanded. All but the reason are patterns, in which <c>*</c> stands for any text.
 /// </summary>
-/// <param name="Site">The pattern of the <see cref="SiteKind"/>.</param>
-/// <param name="Value">What it is a value of.</param>
-/// <param name="Kestrel">The value with Kestrel.</param>
-/// <param name="FastCgi">The value with FastCgi.</param>
-/// <param name="Reason">Why it has to differ, or why that is better.</param>
 internal sealed record AllowedDifference(string Site, string Value, string Kestrel, string FastCgi, string Reason)
 {
     /// <summary>What a value is called that is not there.</summary>
@@ -28,7 +22,6 @@ internal sealed record AllowedDifference(string Site, string Value, string Kestr
 
     public bool Allows(string kestrel, string fastCgi) => Matches(FastCgi, fastCgi) || (DependsOnTiming && fastCgi == kestrel);
 
-    /// <summary>How the value changes, and where.</summary>
     public string Change
     {
         get

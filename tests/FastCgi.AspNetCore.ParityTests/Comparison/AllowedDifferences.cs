@@ -81,7 +81,6 @@ internal static class AllowedDifferences
         new(Apache, "informational statuses", Any, "100", "Apache requests the body before the application does.") { Request = "* 100-continue → *" },
     ];
 
-    /// <summary>All of them, a row for each reason.</summary>
     public static string ToTable() => string.Join('\n', All.GroupBy(difference => difference.Reason)
         .Select(group => $"| {group.Key} | {string.Join("<br>", group.GroupBy(static difference => difference.Change).Select(ToText)).Replace("|", "\\|", StringComparison.Ordinal)} |")
         .Prepend("|---|---|")

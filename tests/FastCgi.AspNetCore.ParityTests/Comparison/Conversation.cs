@@ -1,9 +1,3 @@
-using System.Net;
-using System.Net.Security;
-using FastCgi.AspNetCore.ParityTests.Http;
-using FastCgi.AspNetCore.ParityTests.Observations;
-using FastCgi.AspNetCore.ParityTests.Sites;
-
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
 /// <summary>
@@ -24,7 +18,6 @@ internal sealed class Conversation(Site site, SslClientAuthenticationOptions? tl
 
     public Site Site => site;
 
-    /// <summary>The address that the client has.</summary>
     public IPAddress ClientAddress { get; set; } = s_clientAddress;
 
     public Task<ClientResponse> GetAsync(string target) => SendAsync(ClientRequest.Get(target));

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.ParityTests.Http;
-
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
 /// <summary>The cookies that a browser would send back, whatever the path.</summary>
@@ -7,7 +5,6 @@ internal sealed class CookieJar
 {
     private readonly Dictionary<string, string> _cookies = new(StringComparer.Ordinal);
 
-    /// <summary>The value of the Cookie header.</summary>
     public string? Header => _cookies.Count == 0 ? null : string.Join("; ", _cookies.Select(cookie => $"{cookie.Key}={cookie.Value}"));
 
     public void Store(ClientResponse response)

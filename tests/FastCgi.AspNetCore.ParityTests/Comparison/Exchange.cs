@@ -1,11 +1,7 @@
 using System.Security.Cryptography;
-using System.Text;
-using FastCgi.AspNetCore.ParityTests.Http;
-using FastCgi.AspNetCore.ParityTests.Observations;
 
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
-/// <summary>A request, its response, and what the application saw, if it did.</summary>
 internal sealed record Exchange(ClientRequest Request, ClientResponse Response, SeenRequest? Seen, int ClientPort, int SitePort)
 {
     private static readonly UTF8Encoding s_strictUtf8 = new(encoderShouldEmitUTF8Identifier: false, throwOnInvalidBytes: true);

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.ParityTests.Sites;
-
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
 /// <summary>

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.ParityTests.Sites;
-
 namespace FastCgi.AspNetCore.ParityTests.Comparison;
 
 /// <summary>Finds what differs between sites, and is not allowed to.</summary>

@@ -1,5 +1,4 @@
 using System.IO.Compression;
-using System.Text;
 
 namespace FastCgi.AspNetCore.ParityTests.Http;
 
@@ -29,7 +28,6 @@ internal sealed record ClientRequest(string Method, string Target)
     public static ClientRequest PostForm(string target, params (string Name, string Value)[] fields)
         => Post(target, "application/x-www-form-urlencoded", string.Join('&', fields.Select(field => $"{field.Name}={Uri.EscapeDataString(field.Value)}")));
 
-    /// <summary>The request with its body compressed, if the encoding is known.</summary>
     public ClientRequest Compress(string encoding)
     {
         using var compressed = new MemoryStream();

@@ -1,10 +1,7 @@
-using System.Globalization;
-using System.Text;
 using System.Text.RegularExpressions;
 
 namespace FastCgi.AspNetCore.ParityTests.Http;
 
-/// <summary>A response as it came.</summary>
 internal sealed partial record ClientResponse(int Status, string Reason, IReadOnlyList<(string Name, string Value)> Headers)
 {
     /// <summary>The connection ended without an answer.</summary>
@@ -27,7 +24,6 @@ internal sealed partial record ClientResponse(int Status, string Reason, IReadOn
 
     public long? ContentLength => GetValues("Content-Length").Select(value => (long?)long.Parse(value, CultureInfo.InvariantCulture)).FirstOrDefault();
 
-    /// <summary>The value of a hidden field of the page's forms, the last of that name.</summary>
     public string GetHiddenField(string name)
         => HiddenFields().Matches(Text).Last(field => field.Groups["name"].Value == name).Groups["value"].Value;
 

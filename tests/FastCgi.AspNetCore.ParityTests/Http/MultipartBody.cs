@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace FastCgi.AspNetCore.ParityTests.Http;
 
 /// <summary>A form with files, as a browser sends it.</summary>

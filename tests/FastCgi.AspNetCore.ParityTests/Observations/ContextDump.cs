@@ -1,10 +1,6 @@
 using System.Collections;
-using System.Globalization;
-using System.Net;
 using System.Reflection;
-using System.Security.Claims;
 using System.Security.Cryptography.X509Certificates;
-using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.ParityTests.Observations;

@@ -2,7 +2,6 @@ using System.Collections.Concurrent;
 
 namespace FastCgi.AspNetCore.ParityTests.Observations;
 
-/// <summary>The requests that one application has seen, and what it logs on behalf of each.</summary>
 internal sealed class SeenRequests
 {
     /// <summary>The header by which a client finds what was seen of its request.</summary>
@@ -14,9 +13,7 @@ internal sealed class SeenRequests
     /// <summary>The request as the server identifies it. The host logs its start before the first middleware sees it.</summary>
     public SeenRequest GetOrAdd(string traceIdentifier) => _byTraceIdentifier.GetOrAdd(traceIdentifier, _ => new SeenRequest());
 
-    /// <summary>Names a request as its client does.</summary>
     public void SetName(string name, SeenRequest request) => _byName[name] = request;
 
-    /// <summary>The request of that name, if the application has seen it.</summary>
     public SeenRequest? Find(string name) => _byName.GetValueOrDefault(name);
 }

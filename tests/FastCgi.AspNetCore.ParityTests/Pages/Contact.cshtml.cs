@@ -1,10 +1,7 @@
-using System.ComponentModel.DataAnnotations;
-using Microsoft.AspNetCore.Mvc;
 using Microsoft.AspNetCore.Mvc.RazorPages;
 
 namespace FastCgi.AspNetCore.ParityTests.Pages;
 
-/// <summary>A page of Razor Pages with two handlers.</summary>
 public sealed class ContactModel : PageModel
 {
     [BindProperty(SupportsGet = true)]

@@ -1,5 +1,4 @@
 using System.Diagnostics;
-using System.Net;
 
 namespace FastCgi.AspNetCore.ParityTests.SignalRClient;
 
@@ -21,9 +20,7 @@ public sealed class NodeClient : IAsyncLifetime
     public Task DisposeAsync() => Task.CompletedTask;
 
     /// <summary>Runs the script.</summary>
-    /// <param name="site">Where the site listens.</param>
     /// <param name="transport">The transport to use, or <see langword="null"/> for the best that the hub offers.</param>
-    /// <returns>What it printed.</returns>
     public static async Task<string> ChatAsync(IPEndPoint site, string? transport)
         => await RunAsync("node", [Path.Combine(s_folder, "chat.js"), $"http://{site}/chat", .. (string[])(transport is null ? [] : [transport])]);
 

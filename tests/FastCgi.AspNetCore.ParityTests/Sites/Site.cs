@@ -1,9 +1,5 @@
-using System.Net;
-using System.Net.Sockets;
 using FastCgi.AspNetCore.ParityTests.Application;
-using FastCgi.AspNetCore.ParityTests.Observations;
 using FastCgi.AspNetCore.ParityTests.Sites.FrontEnds;
-using FastCgi.AspNetCore.Testing.FrontEnds;
 using Microsoft.AspNetCore.Server.Kestrel.Https;
 using Microsoft.Extensions.Hosting;
 
@@ -48,7 +44,6 @@ internal sealed class Site : IAsyncDisposable
         {
             await site.StartApplicationAsync();
             await site.StartFrontEndAsync();
-            site._app!.Services.GetRequiredService<SiteAddress>().Url = new Uri($"http://{site.Http}");
             return site;
         }
         catch
@@ -89,7 +84,7 @@ internal sealed class Site : IAsyncDisposable
         });
         UseServer(builder.WebHost);
         builder.Logging.ClearProviders().AddProvider(new RequestLog(Requests));
-        builder.Services.AddSingleton(Requests).AddSingleton<SiteAddress>();
+        builder.Services.AddSingleton(Requests);
         builder.Configuration["LogFolder"] = Path.Combine(_folder.Path, "log");
         builder.Configuration["KeyFolder"] = Path.Combine(_folder.Path, "keys");
         ParityApplication.ConfigureBuilder(builder);

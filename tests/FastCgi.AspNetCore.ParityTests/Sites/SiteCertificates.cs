@@ -1,4 +1,3 @@
-using System.Net.Security;
 using System.Security.Cryptography.X509Certificates;
 
 namespace FastCgi.AspNetCore.ParityTests.Sites;

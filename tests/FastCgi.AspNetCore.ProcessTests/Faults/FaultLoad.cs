@@ -1,7 +1,5 @@
 using System.Collections.Concurrent;
-using System.Net.Sockets;
 using System.Security.Cryptography;
-using System.Text;
 
 namespace FastCgi.AspNetCore.ProcessTests.Faults;
 

@@ -1,4 +1,3 @@
-using System.Diagnostics;
 using System.IO.MemoryMappedFiles;
 
 namespace FastCgi.AspNetCore.ProcessTests.Faults;
@@ -44,13 +43,11 @@ internal sealed class FaultPlan : IDisposable
     /// <summary>What the process needs in its environment.</summary>
     public string[] Environment => [$"FAULTS={_path}", $"LD_PRELOAD={s_library.Value}"];
 
-    /// <summary>Makes the next calls fail.</summary>
     public void FailNext(SystemCall call, int error, int count) => Set(call, Fail, error, count);
 
     /// <summary>Lets the next calls send or receive no more than some bytes.</summary>
     public void ShortenNext(SystemCall call, int length, int count) => Set(call, Shorten, length, count);
 
-    /// <summary>Lets the call be as it is.</summary>
     public void Clear(SystemCall call) => Set(call, kind: 0, value: 0, count: 0);
 
     /// <summary>How many are still to fail.</summary>

@@ -1,6 +1,3 @@
-using System.Globalization;
-using System.Net;
-
 namespace FastCgi.AspNetCore.ProcessTests.Faults;
 
 /// <summary>An engine with a kind of socket.</summary>
@@ -55,10 +52,7 @@ internal sealed class FaultedServer : IAsyncDisposable
     public bool HasExited => _process.HasExited;
 
     /// <summary>Starts the application and waits until it has started.</summary>
-    /// <param name="setup">Where it listens, and on which engine.</param>
     /// <param name="environment">Of its process, <c>NAME=value</c>, or a command that starts the rest.</param>
-    /// <param name="arguments">Settings.</param>
-    /// <param name="isFaulted">Whether it can be made to fail.</param>
     public static async Task<FaultedServer> StartAsync(ServerSetup setup, string[]? environment = null, string[]? arguments = null, bool isFaulted = true)
     {
         var server = Begin(setup, environment, arguments, isFaulted);
@@ -75,11 +69,7 @@ internal sealed class FaultedServer : IAsyncDisposable
     }
 
     /// <summary>Starts the application.</summary>
-    /// <param name="setup">Where it listens, and on which engine.</param>
     /// <param name="environment">Of its process, <c>NAME=value</c>, or a command that starts the rest.</param>
-    /// <param name="arguments">Settings.</param>
-    /// <param name="isFaulted">Whether it can be made to fail.</param>
-    /// <param name="fault">A call that fails once, and its error.</param>
     public static FaultedServer Begin(
         ServerSetup setup, string[]? environment = null, string[]? arguments = null, bool isFaulted = true, (SystemCall Call, int Error)? fault = null)
         => new(setup, environment ?? [], arguments ?? [], isFaulted, fault);
@@ -112,7 +102,6 @@ internal sealed class FaultedServer : IAsyncDisposable
     }
 
     /// <summary>Waits until no more is in use than was before.</summary>
-    /// <param name="before">What was in use.</param>
     /// <param name="descriptors">How many descriptors more there may be: the runtime opens files as it goes.</param>
     /// <param name="threads">How many threads more there may be: those of the pool stay for a while.</param>
     public async Task<Usage> SettleAsync(Usage before, int descriptors, int threads)

@@ -1,8 +1,3 @@
-using System.Diagnostics;
-using System.Globalization;
-using System.Net.Sockets;
-using Xunit.Abstractions;
-
 namespace FastCgi.AspNetCore.ProcessTests.Faults;
 
 /// <summary>

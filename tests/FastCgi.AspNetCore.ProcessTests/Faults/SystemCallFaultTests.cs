@@ -1,7 +1,4 @@
 using System.Collections.Immutable;
-using System.Globalization;
-using System.Net.Sockets;
-using Xunit.Abstractions;
 
 namespace FastCgi.AspNetCore.ProcessTests.Faults;
 

@@ -1,5 +1,3 @@
-using System.Diagnostics;
-using System.Globalization;
 using System.Reflection;
 
 namespace FastCgi.AspNetCore.ProcessTests.Harness;
@@ -28,7 +26,6 @@ internal sealed class AppProcess : IAsyncDisposable
         return StartProgramAsync(program, startCount: 1, ["--contentRoot", Path.GetDirectoryName(program)!, "--urls", url, .. arguments]);
     }
 
-    /// <summary>The program of a sample.</summary>
     public static string GetProgram(string sample)
         => Path.GetFullPath(typeof(AppProcess).Assembly.GetCustomAttributes<AssemblyMetadataAttribute>().Single(item => item.Key == sample).Value!);
 
@@ -54,7 +51,6 @@ internal sealed class AppProcess : IAsyncDisposable
         }
     }
 
-    /// <summary>Sends a signal, such as TERM.</summary>
     public void Send(string signal)
     {
         using var kill = Process.Start("kill", ["-s", signal, _id]);

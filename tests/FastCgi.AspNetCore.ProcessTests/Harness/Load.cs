@@ -1,6 +1,4 @@
 using System.Collections.Concurrent;
-using System.Diagnostics;
-using System.Net;
 using System.Net.Http.Json;
 
 namespace FastCgi.AspNetCore.ProcessTests.Harness;
@@ -48,7 +46,6 @@ internal sealed class Load : IAsyncDisposable
 
     public static Load Start(IPEndPoint frontEnd) => new(frontEnd);
 
-    /// <summary>Waits until there were so many requests.</summary>
     public Task WaitForAsync(long count) => Waiting.UntilAsync(() => Count >= count, $"{count} requests");
 
     /// <summary>Lets each client finish its last request.</summary>

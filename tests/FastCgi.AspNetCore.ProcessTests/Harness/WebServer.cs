@@ -1,5 +1,3 @@
-using System.Net;
-
 namespace FastCgi.AspNetCore.ProcessTests.Harness;
 
 /// <summary>nginx or HAProxy before one or more instances of the application.</summary>
@@ -38,7 +36,6 @@ internal sealed class WebServer : IAsyncDisposable
         return server;
     }
 
-    /// <summary>Starts a web server with a configuration of the samples.</summary>
     public static async Task<WebServer> StartSampleAsync(string folder, string configuration, string firstInstance, string secondInstance)
     {
         var server = new WebServer(folder);

@@ -1,7 +1,4 @@
-using System.Globalization;
-using System.Net;
 using System.Net.Http.Headers;
-using System.Net.Sockets;
 using System.Runtime.InteropServices;
 using System.Security.Cryptography.X509Certificates;
 
@@ -33,7 +30,6 @@ internal sealed class SpawningServer : IAsyncDisposable
     public static async Task<SpawningServer> StartAsync(ScratchFolder folder, string configuration, params string[] command)
         => await StartAsync(folder, configuration, await ReadConfigurationAsync(configuration), command);
 
-    /// <summary>Starts Apache with a configuration around what a document shows.</summary>
     public static async Task<SpawningServer> StartApacheWithDocumentAsync(ScratchFolder folder, string document)
     {
         const string Configuration = "fcgid.conf";

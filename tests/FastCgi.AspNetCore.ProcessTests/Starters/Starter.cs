@@ -1,8 +1,3 @@
-using System.Diagnostics;
-using System.Globalization;
-using System.Net;
-using System.Net.Sockets;
-
 namespace FastCgi.AspNetCore.ProcessTests.Starters;
 
 /// <summary>What starts the application, in a folder of its own, and stops it with itself at the latest.</summary>
@@ -49,7 +44,6 @@ internal sealed class Starter : IAsyncDisposable
     public static Starter StartBySystemd(string engine, params string[] sockets)
         => Start(["systemd-socket-activate", .. sockets, "-E", "FastCgi__Transport__Engine=" + engine, Application]);
 
-    /// <summary>Gets a resource of the application over FastCGI, as soon as somebody listens.</summary>
     public Task<string> GetAsync(EndPoint endPoint, string uri)
         => WhenListeningAsync(() => FastCgiClient.GetAsync(endPoint, uri));
 
@@ -60,7 +54,6 @@ internal sealed class Starter : IAsyncDisposable
         return await WhenListeningAsync(() => client.GetStringAsync(uri));
     }
 
-    /// <summary>The process that answers.</summary>
     public async Task<int> GetProcessAsync(EndPoint endPoint)
         => int.Parse(await GetAsync(endPoint, "/process"), CultureInfo.InvariantCulture);
 

@@ -1,9 +1,5 @@
-using System.Net;
-using System.Net.Sockets;
 using System.Runtime.Versioning;
-using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
-using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
@@ -24,21 +20,6 @@ public sealed class AddressTests : HostTest
 
         Assert.Equal(2, app.Urls.Count);
         await AssertServesAsync(app.Urls);
-    }
-
-    [Fact]
-    public async Task Run_WithAnAddress_ListenedOn()
-    {
-        await using var app = Build([]);
-        var started = new TaskCompletionSource(TaskCreationOptions.RunContinuationsAsynchronously);
-        app.Lifetime.ApplicationStarted.Register(started.SetResult);
-
-        var running = app.RunAsync(Address);
-        await started.Task.WaitAsync(Waiting.Patience);
-        await AssertServesAsync([Address]);
-        app.Lifetime.StopApplication();
-
-        await running.WaitAsync(Waiting.Patience);
     }
 
     /// <summary>Most templates call it.</summary>
@@ -156,6 +137,7 @@ public sealed class AddressTests : HostTest
     [Theory]
     [InlineData("--urls", $"{AnyHttpPort};{AnyPort}")]
     [InlineData("--urls", AnyPort, "--Kestrel:Endpoints:Local:Url", AnyHttpPort)]
+    [InlineData("--urls", $"{AnyPort};{AnyHttpPort}", "--preferHostingUrls", "true", "--Kestrel:Endpoints:Overridden:Url", "http://unix:/no/such/folder")]
     public async Task HttpAddress_BesideFastCgi_IsServedByKestrel(params string[] arguments)
     {
         await using var app = await StartAsync(arguments);
@@ -163,17 +145,6 @@ public sealed class AddressTests : HostTest
         Assert.Equal(["fastcgi", "http"], app.Urls.Select(static address => address.Split(':')[0]).Order());
         Assert.DoesNotContain(app.Urls, static address => address.EndsWith(":0", StringComparison.Ordinal));
         await AssertServesAsync(app.Urls.Where(IsFastCgi));
-        await AssertServesHttpAsync(app.Urls.Single(static address => !IsFastCgi(address)));
-    }
-
-    /// <summary>The platform that starts the application knows better: hosting's switch reaches Kestrel.</summary>
-    [Fact]
-    public async Task PreferHostingUrls_KestrelsOwnEndpoints_AreOverridden()
-    {
-        await using var app = await StartAsync(
-            "--urls", $"{AnyPort};{AnyHttpPort}", "--preferHostingUrls", "true", "--Kestrel:Endpoints:Local:Url", $"http://unix:{Folder.GetPath("http.sock")}");
-
-        Assert.Equal(2, app.Urls.Count);
         await AssertServesHttpAsync(app.Urls.Single(static address => !IsFastCgi(address)));
     }
 

@@ -1,6 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
-
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
 /// <summary>What is usual at the desk works, and what cannot work says why.</summary>

@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Hosting.Server;
-
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
 /// <summary>A test of applications on real sockets: <c>/</c> says Hello, and <c>/slow</c> waits until it is told to go on, or aborted.</summary>
@@ -34,7 +31,6 @@ public abstract class HostTest : IDisposable
         Folder.Dispose();
     }
 
-    /// <summary>How many descriptors this process has, where the system tells.</summary>
     protected static int CountDescriptors() => OperatingSystem.IsLinux() ? Directory.EnumerateFileSystemEntries("/proc/self/fd").Count() : 0;
 
     private protected static FastCgiServer GetServer(WebApplication app) => (FastCgiServer)app.Services.GetRequiredService<IServer>();
@@ -68,7 +64,6 @@ public abstract class HostTest : IDisposable
         return Build(builder);
     }
 
-    /// <summary>An application on an engine, at the address of the test if there is no other.</summary>
     protected WebApplication Build(FastCgiTransportEngine engine, params string[] addresses)
         => Build("--FastCgi:Transport:Engine", $"{engine}", "--urls", addresses is [] ? Address : string.Join(';', addresses));
 
@@ -79,7 +74,6 @@ public abstract class HostTest : IDisposable
         return app;
     }
 
-    /// <inheritdoc cref="Build(FastCgiTransportEngine, string[])"/>
     protected async Task<WebApplication> StartAsync(FastCgiTransportEngine engine, params string[] addresses)
     {
         var app = Build(engine, addresses);

@@ -1,4 +1,3 @@
-using System.Text;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.Extensions.Options;
 
@@ -78,17 +77,6 @@ public sealed class KestrelOptionsTests : HostTest
         Assert.False(options.AllowSynchronousIO);
         Assert.Equal((30_000_000, 70, 2_000_000), (options.Limits.MaxRequestBodySize, options.Limits.MaxConcurrentConnections, options.Limits.MaxRequestBufferSize));
         Assert.Contains("override them: Limits.MaxRequestBufferSize. ", line!.Message, StringComparison.Ordinal);
-    }
-
-    /// <summary>Kestrel could not start with them either, so that FastCGI alone is served.</summary>
-    [Fact]
-    public async Task EndpointThatCannotBeRead_FastCgiIsServed()
-    {
-        _builder.WebHost.ConfigureKestrel(static kestrel => kestrel.ListenAnyIP(0, static _ => throw new FileNotFoundException("the certificate")));
-
-        await StartAsync();
-
-        Assert.Single(Logs.All, static log => log is { Level: LogLevel.Warning, EventName: "KestrelOptionsUnreadable" });
     }
 
     private async Task<(FastCgiServerOptions Options, CollectedLog? Line)> StartAsync()

@@ -1,6 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
-
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
 /// <summary>A start that fails says where and what to do, and leaves nothing bound behind.</summary>
@@ -45,21 +42,6 @@ public sealed class StartFailureTests : HostTest
 
         Assert.Contains(taken, error.Message, StringComparison.Ordinal);
         await AssertCanListenAsync(engine, Address);
-    }
-
-    [Theory, EveryEngine]
-    [Trait("Contract", "T24")]
-    public async Task Start_SocketOfAProcessThatRuns_IsNotTakenAway(FastCgiTransportEngine engine)
-    {
-        using var running = new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified);
-        running.Bind(new UnixDomainSocketEndPoint(SocketPath));
-        running.Listen();
-
-        var error = await AssertStartFailsAsync(engine, Address);
-
-        Assert.Contains(Address, error.Message, StringComparison.Ordinal);
-        Assert.Contains("already in use", error.Message, StringComparison.Ordinal);
-        Assert.True(File.Exists(SocketPath));
     }
 
     [Fact]

@@ -1,7 +1,3 @@
-using System.Net.Sockets;
-using System.Runtime.Versioning;
-using Microsoft.AspNetCore.Connections;
-
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
 
 /// <summary>How the server stops, however often and impatiently it is asked to.</summary>
@@ -126,22 +122,6 @@ public sealed class StopTests : HostTest
         }
     }
 
-    /// <summary>A listener of another library that fails is no reason to cut requests either.</summary>
-    [Theory, EveryEngine]
-    public async Task Stop_AnotherListenerFails_RequestThatRunsFinishes(FastCgiTransportEngine engine)
-    {
-        await using var app = Build(engine, static options => options.Listen(new FailingListenerFactory.EndPoint()));
-        await app.StartAsync();
-        using var client = await SendSlowAsync();
-
-        var stop = GetServer(app).StopAsync(default);
-        Go.SetResult();
-
-        Assert.Equal("slow", await client.ReadTextAsync());
-        await stop.WaitAsync(Waiting.Patience);
-        Assert.Contains("on purpose", Assert.Single(Logs.All, static log => log.EventName == "StopStepFailed").Exception!.Message, StringComparison.Ordinal);
-    }
-
     private async Task StartAndStopAsync(FastCgiTransportEngine engine, int times)
     {
         for (var i = 0; i < times; i++)
@@ -154,7 +134,6 @@ public sealed class StopTests : HostTest
     private WebApplication Build(FastCgiTransportEngine engine, Action<FastCgiServerOptions> configure)
     {
         var builder = CreateBuilder("--urls", Address);
-        builder.Services.AddSingleton<IConnectionListenerFactory, FailingListenerFactory>();
         builder.WebHost.UseFastCgi(options =>
         {
             options.Transport.Engine = engine;

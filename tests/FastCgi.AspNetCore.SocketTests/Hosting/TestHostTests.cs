@@ -1,4 +1,3 @@
-using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.TestHost;
 
 namespace FastCgi.AspNetCore.SocketTests.Hosting;
@@ -23,20 +22,5 @@ public sealed class TestHostTests
 
         Assert.Equal("Hello", await client.GetStringAsync("/"));
         Assert.IsType<TestServer>(app.Services.GetRequiredService<IServer>());
-    }
-
-    [Fact]
-    public async Task UseTestServer_OverTheGenericHost_TakesTheRequests()
-    {
-        using var host = await new HostBuilder()
-            .ConfigureWebHost(static web => web
-                .UseFastCgi()
-                .UseTestServer()
-                .Configure(static app => app.Run(static context => context.Response.WriteAsync("Hello"))))
-            .StartAsync();
-
-        using var client = host.GetTestClient();
-
-        Assert.Equal("Hello", await client.GetStringAsync("/"));
     }
 }

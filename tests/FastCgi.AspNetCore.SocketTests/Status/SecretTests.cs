@@ -1,6 +1,3 @@
-using System.Text;
-using FastCgi.AspNetCore.SocketTests.Hosting;
-
 namespace FastCgi.AspNetCore.SocketTests.Status;
 
 /// <summary>

@@ -1,6 +1,3 @@
-using System.Text.RegularExpressions;
-using FastCgi.AspNetCore.SocketTests.Hosting;
-
 namespace FastCgi.AspNetCore.SocketTests.Status;
 
 /// <summary>The page in a real browser: it shows what is so, its policy lets its own script run and nothing else, and its tables sort.</summary>

@@ -1,6 +1,4 @@
 using System.Collections.Concurrent;
-using System.Globalization;
-using FastCgi.AspNetCore.SocketTests.Hosting;
 using FastCgi.AspNetCore.Status;
 
 namespace FastCgi.AspNetCore.SocketTests.Status;

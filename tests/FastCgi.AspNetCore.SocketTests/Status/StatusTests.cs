@@ -1,10 +1,6 @@
-using System.Text;
 using System.Text.Json;
-using System.Text.RegularExpressions;
-using FastCgi.AspNetCore.SocketTests.Hosting;
 using FastCgi.AspNetCore.Status;
 using Microsoft.AspNetCore.Authorization;
-using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Diagnostics.HealthChecks;
 
 namespace FastCgi.AspNetCore.SocketTests.Status;
@@ -33,52 +29,6 @@ public sealed class StatusTests : HostTest
         Assert.Contains(status.GetProperty("endpoints").EnumerateArray(), endpoint => endpoint.GetString() == Address);
         Go.SetResult();
         Assert.Equal("slow", await slow.ReadTextAsync());
-    }
-
-    [Fact]
-    public async Task OpenMetrics_EachLine_IsWellFormed()
-    {
-        await using var app = await StartAsync();
-
-        var text = await GetAsync("/fastcgi-status?format=openmetrics", "127.0.0.1");
-
-        Assert.EndsWith("# EOF\n", text, StringComparison.Ordinal);
-        var lines = text[text.IndexOf("# TYPE", StringComparison.Ordinal)..].Split('\n', StringSplitOptions.RemoveEmptyEntries);
-        Assert.Contains("fastcgi_server_requests_total 1", lines);
-        Assert.All(lines.Where(static line => line[0] != '#'), static line => Assert.Matches("^fastcgi_server_[a-z_0-9]+({[a-z_0-9]+=\"[^\"]*\"})? -?[0-9.E+-]+$", line));
-        var types = lines.Where(static line => line.StartsWith("# TYPE ", StringComparison.Ordinal)).Select(static line => line.Split(' ')[2]).ToList();
-        Assert.Equal(types.Distinct(), types);
-    }
-
-    /// <summary>That is when somebody looks.</summary>
-    [Fact]
-    public async Task Status_WithoutADescriptorLeft_IsShown()
-    {
-        if (!OperatingSystem.IsLinux())
-            return;
-
-        await using var app = await StartAsync();
-        var reader = StatusEndpoint.MakeReader(GetServer(app), app.Services);
-        Assert.NotNull(reader.Read());
-        StatusSnapshot? status;
-        using (new DescriptorShortage())
-            status = reader.Read();
-
-        Assert.Null(status!.Resources.Descriptors);
-    }
-
-    [Theory]
-    [InlineData(true)]
-    [InlineData(false)]
-    public async Task Client_OfAPolicy_IsLetThroughByItAlone(bool isOpen)
-    {
-        await using var app = await StartAsync(map: app => _ = isOpen
-            ? app.MapFastCgiStatus("/open").AllowAnonymous()
-            : app.MapFastCgiStatus("/open").RequireAuthorization("nobody"));
-
-        var answer = await GetAsync("/open?json", "192.0.2.7");
-
-        Assert.Equal(isOpen, answer.Contains("\"processId\"", StringComparison.Ordinal));
     }
 
     /// <summary>No text of a client ends the script element, or becomes markup.</summary>

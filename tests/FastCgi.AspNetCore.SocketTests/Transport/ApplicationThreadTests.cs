@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 /// <summary>How many threads there are for handlers that keep theirs.</summary>

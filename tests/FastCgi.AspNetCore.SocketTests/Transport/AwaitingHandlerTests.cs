@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 /// <summary>Handlers that await, and go on after their response.</summary>

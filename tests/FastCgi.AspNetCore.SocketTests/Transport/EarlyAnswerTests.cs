@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 /// <summary>A request is answered and its connection closed on one thread while another receives its body.</summary>

@@ -1,5 +1,3 @@
-using System.Text;
-
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 /// <summary>Handlers that keep their thread, all on one loop: nobody else waits for them.</summary>

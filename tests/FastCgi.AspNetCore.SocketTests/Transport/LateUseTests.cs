@@ -1,10 +1,6 @@
 using System.Buffers;
 using System.Collections.Concurrent;
-using System.Globalization;
 using System.IO.Pipelines;
-using System.Text;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
@@ -19,6 +15,8 @@ public sealed class LateUseTests
     private const int MaxDelay = 50;
 
     [Theory, MemberData(nameof(TransportSetup.All), MemberType = typeof(TransportSetup))]
+    [Trait("Contract", "T28")]
+    [Trait("Contract", "T29")]
     public async Task Anything_UsedAfterTheEnd_TouchesNoOtherRequest(TransportSetup setup)
     {
         var foreign = new ConcurrentQueue<string>();

@@ -1,6 +1,3 @@
-using System.Net.Sockets;
-using System.Text;
-
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 /// <summary>Who goes away, and who is told, on every engine.</summary>

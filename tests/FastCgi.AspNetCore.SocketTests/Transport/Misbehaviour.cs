@@ -1,6 +1,3 @@
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Logging;
-
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 /// <summary>Handlers and a log provider that do what they must not, where threads meet.</summary>

@@ -1,5 +1,3 @@
-using System.Net.Sockets;
-
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 public sealed class SlowReaderTests

@@ -1,5 +1,3 @@
-using System.Net.Sockets;
-
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 /// <summary>Web servers, or what else has found the port, that begin something and do not go on.</summary>

@@ -1,6 +1,3 @@
-using System.Text;
-using Microsoft.AspNetCore.Http.Features;
-
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 /// <summary>A handler that flushes and then keeps its thread, as one that sleeps between events does: each event leaves before long.</summary>
@@ -75,7 +72,6 @@ public sealed class StreamedEventTests
         options => options.Transport.ApplicationScheduling = scheduling);
 
     /// <summary>Reads each event of a request before the next one is made.</summary>
-    /// <returns>What came of other requests.</returns>
     private static async Task<string> ReadEventsAsync(FastCgiClient connection, int id, SemaphoreSlim next)
     {
         var content = "";

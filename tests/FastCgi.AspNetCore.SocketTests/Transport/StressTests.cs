@@ -1,7 +1,3 @@
-using System.Globalization;
-using System.Text;
-using Microsoft.Extensions.Logging;
-
 namespace FastCgi.AspNetCore.SocketTests.Transport;
 
 /// <summary>

@@ -19,7 +19,6 @@ public static partial class CaptureLibrary
     /// <summary>All captures, in the order of their front-ends and files.</summary>
     public static IReadOnlyList<Capture> All { get; } = [.. FrontEnds.SelectMany(Load)];
 
-    /// <summary>The front-ends that were captured.</summary>
     public static IReadOnlyList<string> FrontEnds => ["nginx", "apache", "fcgid", "lighttpd", "haproxy", "cgi-fcgi"];
 
     /// <summary>One capture.</summary>
@@ -64,13 +63,9 @@ public static partial class CaptureLibrary
 }
 
 /// <summary>What a front-end sent on one connection.</summary>
-/// <param name="FrontEnd">The front-end, which is also the folder.</param>
-/// <param name="Path">The file with the bytes.</param>
 /// <param name="IsTls">Whether the client talked TLS to the front-end.</param>
-/// <param name="Requests">One for each BEGIN_REQUEST, in that order.</param>
 public sealed record Capture(string FrontEnd, string Path, bool IsTls, IReadOnlyList<CapturedRequest> Requests)
 {
-    /// <summary>The front-end and the file without its extension.</summary>
     public string Name => $"{FrontEnd}/{System.IO.Path.GetFileNameWithoutExtension(Path)}";
 
     /// <summary>The configuration of the front-end: the first part of the file's name.</summary>
@@ -79,12 +74,10 @@ public sealed record Capture(string FrontEnd, string Path, bool IsTls, IReadOnly
     /// <summary>The bytes of the connection, front-end to application.</summary>
     public byte[] ReadBytes() => File.ReadAllBytes(Path);
 
-    /// <inheritdoc/>
     public override string ToString() => Name;
 }
 
 /// <summary>A request of a captured connection.</summary>
-/// <param name="Id">The request id of its records.</param>
 /// <param name="Http">
 /// Request line and headers as the client sent them, each character a byte; <see langword="null"/> where the params were not
 /// captured whole, or the role is not Responder.

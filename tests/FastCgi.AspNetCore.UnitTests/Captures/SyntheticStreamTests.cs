@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.UnitTests.Protocol;
 using FastCgi.AspNetCore.UnitTests.Requests;
 
 namespace FastCgi.AspNetCore.UnitTests.Captures;
@@ -6,9 +5,6 @@ namespace FastCgi.AspNetCore.UnitTests.Captures;
 /// <summary>What Caddy and h2o were seen to send, put together by hand: nobody else sends params like these.</summary>
 public sealed class SyntheticStreamTests
 {
-    private const int Params = 4;
-    private const int Stdin = 5;
-
     /// <summary>
     /// Caddy 2.6: a random order with each request, empty variables, CONTENT_LENGTH of -1 for a chunked body, the headers Content-Type
     /// and Proxy as variables too, records padded to eight bytes.
@@ -35,7 +31,7 @@ public sealed class SyntheticStreamTests
         for (var round = 0; round < 100; round++)
         {
             random.Shuffle(variables);
-            var request = Read(Request(1, SpecificationBytes.Pairs(variables), contentLength: 300, isPadded: true, Body("hello ", "world")));
+            var request = Read(Request(1, RecordBytes.Pairs(variables), contentLength: 300, isPadded: true, Body("hello ", "world")));
 
             var seen = RequestHeadersBuilder.Build(request.Parameters);
             Assert.Equal(RequestRejection.None, CgiRequestMapper.Map(request.Parameters, new CgiMapping(), out var head));
@@ -63,20 +59,20 @@ public sealed class SyntheticStreamTests
     {
         byte[] beginning =
         [
-            .. SpecificationBytes.Pairs(
+            .. RecordBytes.Pairs(
                 ("SCRIPT_NAME", ""), ("PATH_INFO", "/http://h2o.example.test:81/app/x"), ("QUERY_STRING", "y=1"), ("REQUEST_METHOD", "GET"),
                 ("REQUEST_URI", "http://h2o.example.test:81/app/x?y=1"), ("HTTPS", "on"),
                 ("SERVER_PROTOCOL", "HTTP/2"), ("HTTP_HOST", "h2o.example.test:81"), ("HTTP_COOKIE", "a=1;b=2"), ("HTTP_X_DUP", "1"),
                 ("HTTP_X_DUP", "2")),
         ];
-        var crossing = SpecificationBytes.Pair("HTTP_X_" + new string('N', 150), new string('v', 200));
+        var crossing = RecordBytes.Pair("HTTP_X_" + new string('N', 150), new string('v', 200));
 
         // The record ends before each byte of the pair in turn.
         for (var cut = 0; cut < crossing.Length; cut++)
         {
             const int LengthsAndName = 6;
-            var fill = SpecificationBytes.Pair("F", new string('f', 65_535 - beginning.Length - LengthsAndName - cut));
-            byte[] parameters = [.. beginning, .. fill, .. crossing, .. SpecificationBytes.Pair("HTTP_X_LAST", "padded   ")];
+            var fill = RecordBytes.Pair("F", new string('f', 65_535 - beginning.Length - LengthsAndName - cut));
+            byte[] parameters = [.. beginning, .. fill, .. crossing, .. RecordBytes.Pair("HTTP_X_LAST", "padded   ")];
             Assert.Equal(65_535 - cut, beginning.Length + fill.Length);
 
             var request = Read(Request(1, parameters, contentLength: 65_535, isPadded: false, []));
@@ -98,15 +94,15 @@ public sealed class SyntheticStreamTests
 
     private static byte[] Request(int id, byte[] parameters, int contentLength, bool isPadded, byte[][] body)
     {
-        var bytes = new List<byte>(SpecificationBytes.Record(1, id, [0, 1, 0, 0, 0, 0, 0, 0]));
+        var bytes = new List<byte>(RecordBytes.Record(1, id, [0, 1, 0, 0, 0, 0, 0, 0]));
         foreach (var content in parameters.Chunk(contentLength))
-            bytes.AddRange(Record(Params, content));
-        bytes.AddRange(Record(Params, []));
+            bytes.AddRange(Record(RecordBytes.Params, content));
+        bytes.AddRange(Record(RecordBytes.Params, []));
         foreach (var content in body)
-            bytes.AddRange(Record(Stdin, content));
-        bytes.AddRange(Record(Stdin, []));
+            bytes.AddRange(Record(RecordBytes.Stdin, content));
+        bytes.AddRange(Record(RecordBytes.Stdin, []));
         return [.. bytes];
 
-        byte[] Record(int type, byte[] content) => SpecificationBytes.Record(type, id, content, isPadded ? (8 - (content.Length % 8)) % 8 : 0);
+        byte[] Record(byte type, byte[] content) => RecordBytes.Record(type, id, content, isPadded ? (8 - (content.Length % 8)) % 8 : 0);
     }
 }

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.UnitTests.Protocol;
-
 namespace FastCgi.AspNetCore.UnitTests.Cgi;
 
 /// <summary>Params of a request as a front-end sends them, each character of a text one byte.</summary>
@@ -7,7 +5,6 @@ internal sealed class CgiParameters
 {
     private readonly List<byte> _bytes = [];
 
-    /// <summary>Params with a method and these variables.</summary>
     public static CgiParameters Get(params ReadOnlySpan<(string Name, string Value)> variables)
     {
         var parameters = new CgiParameters().Add("REQUEST_METHOD", "GET");
@@ -29,7 +26,7 @@ internal sealed class CgiParameters
 
     public CgiParameters Add(string name, string value)
     {
-        _bytes.AddRange(SpecificationBytes.Pair(name, value));
+        _bytes.AddRange(RecordBytes.Pair(name, value));
         return this;
     }
 
@@ -40,7 +37,6 @@ internal sealed class CgiParameters
         return head;
     }
 
-    /// <summary>Maps the params, and tells why they are rejected.</summary>
     public RequestRejection Reject(CgiMapping? mapping = null) => CgiRequestMapper.Map(Bytes, mapping ?? new CgiMapping(), out _);
 
     public string GetRawTarget(CgiMapping? mapping = null) => GetRawTarget(Bytes, mapping ?? new CgiMapping());

@@ -1,6 +1,5 @@
 using Microsoft.AspNetCore.Builder;
 using Microsoft.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.UnitTests.Cgi;
 
@@ -10,7 +9,6 @@ public sealed class KestrelOracle : IAsyncLifetime
     private WebApplication? _application;
     private IPEndPoint? _endPoint;
 
-    /// <inheritdoc/>
     public async Task InitializeAsync()
     {
         var builder = WebApplication.CreateEmptyBuilder(new WebApplicationOptions());
@@ -26,7 +24,6 @@ public sealed class KestrelOracle : IAsyncLifetime
         _endPoint = new IPEndPoint(IPAddress.Loopback, new Uri(_application.Urls.Single()).Port);
     }
 
-    /// <inheritdoc/>
     public async Task DisposeAsync()
     {
         if (_application is not null)
@@ -34,8 +31,6 @@ public sealed class KestrelOracle : IAsyncLifetime
     }
 
     /// <summary>Sends a request line of a method and a target, and returns the status of the answer and what the application saw.</summary>
-    /// <param name="method">The method.</param>
-    /// <param name="target">The target; each character is a byte.</param>
     /// <param name="host">The host, which the authority of a target must agree with.</param>
     public async Task<KestrelAnswer> AskAsync(string method, string target, string host = "h")
     {
@@ -60,5 +55,4 @@ public sealed class KestrelOracle : IAsyncLifetime
     }
 }
 
-/// <summary>What Kestrel answered, and what its application saw.</summary>
 public sealed record KestrelAnswer(int Status, string Method = "", string PathBase = "", string Path = "", string QueryString = "", string RawTarget = "");

@@ -2,7 +2,6 @@ using FastCgi.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.UnitTests.Connections;
 
-/// <summary>The content of a record that comes in pieces.</summary>
 public sealed class RecordContentTests
 {
     private const int Claimed = 65_535;

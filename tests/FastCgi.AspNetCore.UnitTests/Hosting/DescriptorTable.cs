@@ -1,5 +1,3 @@
-using System.Runtime.InteropServices;
-
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 
 /// <summary>The system's calls on numbers of descriptors. Tests that need certain numbers run alone.</summary>

@@ -100,6 +100,7 @@ public sealed class UnixSocketsTests : IDisposable
     }
 
     [Fact]
+    [Trait("Contract", "T24")]
     public void Listen_SocketOfAKilledProcess_IsReplaced()
     {
         LeaveBehind();
@@ -110,6 +111,7 @@ public sealed class UnixSocketsTests : IDisposable
     }
 
     [Theory]
+    [Trait("Contract", "T24")]
     [InlineData(4_096)]
     [InlineData(1)]
     public void Listen_SocketInUse_ErrorAndItIsLeftAlone(int backlog)

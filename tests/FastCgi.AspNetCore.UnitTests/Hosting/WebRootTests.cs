@@ -1,8 +1,5 @@
-using FastCgi.AspNetCore.Hosting;
-using FastCgi.AspNetCore.Testing;
 using Microsoft.AspNetCore.Hosting;
 using Microsoft.Extensions.FileProviders;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.UnitTests.Hosting;
 

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Transport.Epoll;
-
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 /// <summary>What the system's calls make of descriptors.</summary>
@@ -88,6 +86,7 @@ public sealed class DescriptorFlagTests : IDisposable
 
     /// <summary>A response of several sends would wait for the peer's acknowledgement between them, for 40 milliseconds.</summary>
     [Fact]
+    [Trait("Contract", "T40")]
     public void TcpOptions_ConnectionsOfAListener_SendWithoutDelayAndProbe()
     {
         TcpOptions.Set(_listener);

@@ -85,7 +85,6 @@ public sealed class ForbiddenCallTests : IDisposable
         Assert.Null(pipe);
     }
 
-    /// <summary>The number that the next descriptor gets.</summary>
     private static int GetNextDescriptor()
     {
         using var next = new EventHandle();

@@ -1,6 +1,3 @@
-using System.Runtime.InteropServices;
-using FastCgi.AspNetCore.Transport.Epoll;
-
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 
 /// <summary>A signal ends a call of the system that waits (EINTR): that is no failure.</summary>

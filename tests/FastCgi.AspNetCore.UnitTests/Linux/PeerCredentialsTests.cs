@@ -1,5 +1,4 @@
 using System.Buffers;
-using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 

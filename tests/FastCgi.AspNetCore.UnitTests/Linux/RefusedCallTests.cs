@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using System.Runtime.ExceptionServices;
-using System.Runtime.InteropServices;
 
 namespace FastCgi.AspNetCore.UnitTests.Linux;
 

@@ -11,7 +11,6 @@ internal static class TestSockets
 
     public static Socket ListenTcp(string address = "127.0.0.1") => Listen(new IPEndPoint(IPAddress.Parse(address), 0));
 
-    /// <summary>A socket that may connect to another.</summary>
     public static Socket MakePeer(Socket listener) => new(listener.AddressFamily, SocketType.Stream, ProtocolType.Unspecified);
 
     public static Socket Connect(Socket listener)

@@ -1,10 +1,10 @@
-using static FastCgi.AspNetCore.UnitTests.Protocol.SpecificationBytes;
+using static FastCgi.AspNetCore.Testing.RecordBytes;
 
 namespace FastCgi.AspNetCore.UnitTests.Protocol;
 
 public sealed class NameValuePairReaderTests
 {
-    private const long LargestLength = int.MaxValue;
+    private const int LargestLength = int.MaxValue;
 
     [Fact]
     public void TryRead_EmptyStream_EndsWithoutAPair()
@@ -59,9 +59,9 @@ public sealed class NameValuePairReaderTests
     {
         var text = Content(length);
 
-        AssertReads([.. LongLength(length), .. LongLength(length), .. text, .. text], (text, text));
-        AssertReads([.. LongLength(length), .. Length(length), .. text, .. text], (text, text));
-        AssertReads([.. Length(length), .. LongLength(length), .. text, .. text], (text, text));
+        AssertReads([.. Length(length, isLong: true), .. Length(length, isLong: true), .. text, .. text], (text, text));
+        AssertReads([.. Length(length, isLong: true), .. Length(length), .. text, .. text], (text, text));
+        AssertReads([.. Length(length), .. Length(length, isLong: true), .. text, .. text], (text, text));
     }
 
     [Theory]
@@ -82,10 +82,10 @@ public sealed class NameValuePairReaderTests
     [InlineData(1, LargestLength)]
     [InlineData(LargestLength - 7, 0)]
     [InlineData(0x4000_0000, 0x4000_0000)]
-    public void TryRead_LengthsBeyondTheStream_MalformedWithoutAllocation(long nameLength, long valueLength)
+    public void TryRead_LengthsBeyondTheStream_MalformedWithoutAllocation(int nameLength, int valueLength)
     {
         // Enough bytes for a sum that wrapped, but one too few for the pair.
-        var there = (int)Math.Min(nameLength + valueLength - 1, 64);
+        var there = (int)Math.Min((long)nameLength + valueLength - 1, 64);
         byte[] stream = [.. Pair("k", "v"), .. Length(nameLength), .. Length(valueLength), .. Content(there)];
         var before = GC.GetAllocatedBytesForCurrentThread();
 

@@ -17,7 +17,7 @@ public sealed class NameValuePairWriterTests
     [InlineData(1, 16_909_060, new byte[] { 1, 0x81, 2, 3, 4 })]
     public void Write_Lengths_ShortestForm(int nameLength, int valueLength, byte[] lengths)
     {
-        var (name, value) = (SpecificationBytes.Content(nameLength), SpecificationBytes.Content(valueLength));
+        var (name, value) = (RecordBytes.Content(nameLength), RecordBytes.Content(valueLength));
 
         var written = Write(name, value);
 

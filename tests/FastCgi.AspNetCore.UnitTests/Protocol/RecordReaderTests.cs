@@ -99,8 +99,8 @@ public sealed class RecordReaderTests
     {
         byte[] bytes =
         [
-            .. SpecificationBytes.Record(4, 1, SpecificationBytes.Content(contentLength), padding),
-            .. SpecificationBytes.Record(4, 1, [], version: OtherVersion),
+            .. RecordBytes.Record(4, 1, RecordBytes.Content(contentLength), padding),
+            .. RecordBytes.Record(4, 1, [], version: OtherVersion),
         ];
         for (var cut = 0; cut <= bytes.Length; cut++)
         {

@@ -1,4 +1,4 @@
-using static FastCgi.AspNetCore.UnitTests.Protocol.SpecificationBytes;
+using static FastCgi.AspNetCore.Testing.RecordBytes;
 
 namespace FastCgi.AspNetCore.UnitTests.Protocol;
 
@@ -43,11 +43,9 @@ internal static class RecordStreams
         => [.. Enumerable.Range(0, 256).SelectMany(value => Of(records((byte)value)))];
 
     private static RecordStream[] Of(StreamRecord[] records)
-        => [new(records, [.. records.SelectMany(static r => Record(r.Type, r.Id, r.Content, r.Padding, r.Reserved, paddingByte: r.PaddingByte))])];
+        => [new(records, [.. records.SelectMany(static r => Record(r.Type, r.Id, r.Content, r.Padding, reserved: r.Reserved, paddingByte: r.PaddingByte))])];
 }
 
-/// <summary>A record of a stream.</summary>
-internal sealed record StreamRecord(int Type, int Id, byte[] Content, int Padding = 0, byte Reserved = 0, byte PaddingByte = 0);
+internal sealed record StreamRecord(byte Type, int Id, byte[] Content, int Padding = 0, byte Reserved = 0, byte PaddingByte = 0);
 
-/// <summary>A stream and the records it consists of.</summary>
 internal sealed record RecordStream(StreamRecord[] Records, byte[] Bytes);

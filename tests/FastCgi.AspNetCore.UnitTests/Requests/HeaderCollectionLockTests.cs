@@ -1,5 +1,4 @@
 using FastCgi.AspNetCore.UnitTests.Cgi;
-using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 

@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Primitives;
-
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 /// <summary>What both collections of headers owe to <see cref="IHeaderDictionary"/>, with Microsoft's own one beside them.</summary>

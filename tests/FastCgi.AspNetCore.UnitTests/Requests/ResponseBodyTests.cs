@@ -1,5 +1,3 @@
-using Microsoft.AspNetCore.Http.Features;
-
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 /// <summary>What is written: how it is counted, and when it is refused. The rest is asked of Kestrel too.</summary>

@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Primitives;
-
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 public sealed class ResponseHeadersTests

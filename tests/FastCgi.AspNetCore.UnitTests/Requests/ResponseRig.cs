@@ -3,7 +3,6 @@ using System.IO.Pipelines;
 using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.UnitTests.Diagnostics;
 using Microsoft.AspNetCore.Hosting.Server;
-using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
@@ -37,12 +36,10 @@ internal sealed class ResponseRig
     /// <summary>The blocks that were not given back.</summary>
     public int RentedCount => _server!.Buffers.RentedCount;
 
-    /// <summary>What was sent as STDOUT.</summary>
     public string Stdout => string.Concat(Transport.Records.Where(static record => record.Type == RecordBytes.Stdout).Select(static record => record.Text));
 
     public string Body => Stdout[(Stdout.IndexOf("\r\n\r\n", StringComparison.Ordinal) + 4)..];
 
-    /// <summary>The records so far, by their types, with the lengths of their contents.</summary>
     public string Layout => string.Join(' ', Transport.Records.Select(static record => $"{record.Name}{record.Content.Length}"));
 
     /// <summary>A request comes, and its application is about to be called.</summary>
@@ -76,7 +73,6 @@ internal sealed class ResponseRig
 
     public ValueTask<FlushResult> WriteAsync(string text) => Response.Writer.WriteAsync(Encoding.Latin1.GetBytes(text));
 
-    /// <summary>Writes so many bytes, which may wait.</summary>
     public Task<FlushResult> Write(int length) => Response.Writer.WriteAsync(new byte[length]).AsTask();
 
     public void Put(string text)

@@ -1,5 +1,3 @@
-using Microsoft.AspNetCore.Http.Features;
-
 namespace FastCgi.AspNetCore.UnitTests.Requests;
 
 /// <summary>How status and headers become final, and what is told of them.</summary>

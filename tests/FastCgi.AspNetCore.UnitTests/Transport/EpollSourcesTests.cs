@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Transport.Epoll;
-
 namespace FastCgi.AspNetCore.UnitTests.Transport;
 
 public sealed class EpollSourcesTests

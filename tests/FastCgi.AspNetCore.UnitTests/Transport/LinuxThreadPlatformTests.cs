@@ -4,7 +4,6 @@ using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.UnitTests.Transport;
 
-/// <summary>What Linux tells of a thread.</summary>
 public sealed class LinuxThreadPlatformTests
 {
     private readonly LinuxThreadPlatform _platform = new(NullLogger.Instance);

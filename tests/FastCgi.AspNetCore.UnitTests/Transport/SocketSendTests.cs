@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.Transport.Epoll;
 using FastCgi.AspNetCore.UnitTests.Linux;
 
 namespace FastCgi.AspNetCore.UnitTests.Transport;

@@ -6,12 +6,9 @@ namespace FastCgi.AspNetCore.Testing.FrontEnds;
 /// A load balancer before a web server, which is HAProxy: it ends TLS and sets the usual headers, or, if the web server has TLS, passes it
 /// through and speaks the PROXY protocol.
 /// </summary>
-/// <param name="setup">That of the web server.</param>
 /// <param name="folder">The folder that is its own, with the certificate.</param>
-/// <param name="webServer">Where the web server listens.</param>
 public sealed class Balancer(FrontEndSetup setup, string folder, EndPoint webServer) : FrontEnd(setup, folder, webServer)
 {
-    /// <summary>The address that it comes from.</summary>
     public static IPAddress Address { get; } = IPAddress.Parse("127.0.0.9");
 
     protected override (string Program, string[] Arguments) Command => ("haproxy", ["-db", "-f", "balancer.conf"]);

@@ -4,9 +4,6 @@ using System.Net;
 namespace FastCgi.AspNetCore.Testing.FrontEnds;
 
 /// <summary>A web server with the configuration of a setup, from the templates beside this file.</summary>
-/// <param name="setup">The setup.</param>
-/// <param name="folder">The folder that is its own.</param>
-/// <param name="application">Where the application listens.</param>
 /// <param name="more">What is added to the configuration, where the template has a place for it.</param>
 public sealed class ConfiguredFrontEnd(FrontEndSetup setup, string folder, EndPoint application, string more) : FrontEnd(setup, folder, application)
 {

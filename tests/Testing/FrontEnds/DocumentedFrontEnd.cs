@@ -7,9 +7,6 @@ namespace FastCgi.AspNetCore.Testing.FrontEnds;
 /// A web server with the configuration that its document shows, the smallest, with TLS the full one, or the one behind a load balancer:
 /// only addresses, ports, sockets and folders are other ones, and around it is what Debian's package has around it.
 /// </summary>
-/// <param name="setup">The setup.</param>
-/// <param name="folder">The folder that is its own.</param>
-/// <param name="application">Where the application listens.</param>
 /// <param name="mistakes">What the document says, and what the configuration says instead.</param>
 public sealed class DocumentedFrontEnd(
     FrontEndSetup setup, string folder, EndPoint application, params (string Documented, string Mistaken)[] mistakes) : FrontEnd(setup, folder, application)

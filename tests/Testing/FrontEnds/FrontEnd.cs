@@ -11,9 +11,6 @@ public abstract class FrontEnd : IAsyncDisposable
 {
     private readonly WebServerProcess _process;
 
-    /// <param name="setup">How it is configured.</param>
-    /// <param name="folder">The folder that is its own.</param>
-    /// <param name="application">Where the application listens.</param>
     protected FrontEnd(FrontEndSetup setup, string folder, EndPoint application)
     {
         Setup = setup;
@@ -37,7 +34,6 @@ public abstract class FrontEnd : IAsyncDisposable
 
     protected EndPoint Application { get; }
 
-    /// <summary>The program and its arguments.</summary>
     protected abstract (string Program, string[] Arguments) Command { get; }
 
     /// <summary>The templates that are written to the folder.</summary>

@@ -12,12 +12,10 @@ public enum FrontEndKind
     /// <summary>lighttpd with <c>mod_fastcgi</c>.</summary>
     Lighttpd,
 
-    /// <summary>HAProxy with <c>fcgi-app</c>.</summary>
     HaProxy,
 
     /// <summary>Caddy with <c>transport fastcgi</c>.</summary>
     Caddy,
 
-    /// <summary>h2o with <c>fastcgi.connect</c>.</summary>
     H2o,
 }

@@ -70,7 +70,6 @@ public sealed record FrontEndSetup : IXunitSerializable
     /// <summary>Whether what the application sends may be held until there is more of it, where that can be chosen.</summary>
     public bool BuffersResponses { get; set; } = true;
 
-    /// <inheritdoc/>
     public void Serialize(IXunitSerializationInfo info)
     {
         info.AddValue(nameof(Kind), Kind);
@@ -78,7 +77,6 @@ public sealed record FrontEndSetup : IXunitSerializable
             info.AddValue(choice.Name, choice.GetValue(this));
     }
 
-    /// <inheritdoc/>
     public void Deserialize(IXunitSerializationInfo info)
     {
         Kind = info.GetValue<FrontEndKind>(nameof(Kind));

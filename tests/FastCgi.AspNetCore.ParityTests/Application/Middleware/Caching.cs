@@ -1,4 +1,3 @@
-using System.Globalization;
 using Microsoft.AspNetCore.OutputCaching;
 
 namespace FastCgi.AspNetCore.ParityTests.Application.Middleware;

@@ -1,5 +1,4 @@
 using Microsoft.AspNetCore.Diagnostics;
-using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.ParityTests.Application.Middleware;
 

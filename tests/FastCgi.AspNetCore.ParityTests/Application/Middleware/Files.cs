@@ -1,6 +1,5 @@
 namespace FastCgi.AspNetCore.ParityTests.Application.Middleware;
 
-/// <summary>Static files, by the middleware and as endpoints.</summary>
 internal static class Files
 {
     public static void UseFiles(this IApplicationBuilder app)

@@ -1,6 +1,3 @@
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.AspNetCore.Mvc;
-
 namespace FastCgi.AspNetCore.ParityTests.Application.MinimalApi;
 
 /// <summary>Endpoints that limit, compress or refuse the body of a request.</summary>
@@ -8,6 +5,7 @@ internal static class BodyEndpoints
 {
     public static void MapBodyEndpoints(this IEndpointRouteBuilder app)
     {
+        app.MapPost("/body/unread", () => "not read");
         app.MapPost("/body/small", ReadAsync).WithMetadata(new RequestSizeLimitAttribute(100));
         app.MapPost("/body/any-size", ReadAsync).WithMetadata(new DisableRequestSizeLimitAttribute());
         app.MapPost("/body/own-limit", async (HttpContext context) =>

@@ -1,7 +1,4 @@
-using System.Globalization;
 using System.Runtime.CompilerServices;
-using System.Text;
-using Microsoft.AspNetCore.Http.Features;
 using EntityTagHeaderValue = Microsoft.Net.Http.Headers.EntityTagHeaderValue;
 
 namespace FastCgi.AspNetCore.ParityTests.Application.MinimalApi;

@@ -1,6 +1,3 @@
-using System.ComponentModel.DataAnnotations;
-using Microsoft.AspNetCore.Mvc;
-
 namespace FastCgi.AspNetCore.ParityTests.Application.Mvc;
 
 /// <summary>Pages of MVC: views, tag helpers, a form with an antiforgery token, model errors, and TempData over a redirect.</summary>
@@ -30,7 +27,6 @@ public sealed class GuestbookController : Controller
     }
 }
 
-/// <summary>What a guest writes.</summary>
 public sealed class GuestbookEntry
 {
     [Required]

@@ -1,6 +1,3 @@
-using System.ComponentModel.DataAnnotations;
-using Microsoft.AspNetCore.Mvc;
-
 namespace FastCgi.AspNetCore.ParityTests.Application.Mvc;
 
 /// <summary>An API of MVC: formatters, content negotiation, model errors as problem details, limits.</summary>
@@ -46,6 +43,4 @@ public sealed class ProductsController : ControllerBase
 }
 
 /// <summary>Something for sale.</summary>
-/// <param name="Name">What it is.</param>
-/// <param name="Price">What it costs.</param>
 public sealed record Product([Required, MaxLength(20)] string Name, [Range(0, 1000)] decimal Price);

@@ -1,6 +1,3 @@
-using System.Net;
-using FastCgi.AspNetCore.Testing.FrontEnds;
-
 namespace FastCgi.AspNetCore.ParityTests.Sites.FrontEnds;
 
 /// <summary>Apache with <c>mod_proxy_fcgi</c>.</summary>

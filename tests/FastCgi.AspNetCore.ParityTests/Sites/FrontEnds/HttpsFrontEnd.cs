@@ -1,6 +1,3 @@
-using System.Net;
-using FastCgi.AspNetCore.Testing.FrontEnds;
-
 namespace FastCgi.AspNetCore.ParityTests.Sites.FrontEnds;
 
 /// <summary>A web server that listens with TLS as well, and asks for a certificate of the client.</summary>

@@ -1,10 +1,5 @@
-using System.Net;
-using System.Net.Sockets;
-using FastCgi.AspNetCore.Testing.FrontEnds;
-
 namespace FastCgi.AspNetCore.ParityTests.Sites.FrontEnds;
 
-/// <summary>nginx; what its location does is in a file of its own.</summary>
 internal sealed class HttpsNginx(string location, string folder, EndPoint application, PortReservation httpsPort)
     : HttpsFrontEnd(FrontEndKind.Nginx, folder, application, httpsPort)
 {

@@ -1,12 +1,4 @@
-using System.Net;
-using FastCgi.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Hosting;
-using Microsoft.Extensions.Logging;
 
 namespace FastCgi.AspNetCore.SocketTests.Transport.Harness;
 
@@ -41,7 +33,6 @@ internal sealed class TransportServer : IAsyncDisposable
 
     public CollectedLogs Logs { get; } = new();
 
-    /// <summary>The connections that are open, and the buffers that are in use.</summary>
     public (int Connections, int Buffers) InUse
     {
         get

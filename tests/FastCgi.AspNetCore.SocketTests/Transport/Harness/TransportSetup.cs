@@ -1,6 +1,3 @@
-using System.Net;
-using System.Net.Sockets;
-using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 
 namespace FastCgi.AspNetCore.SocketTests.Transport.Harness;
@@ -18,7 +15,6 @@ public enum Engine
 /// <summary>An engine with a kind of socket.</summary>
 public sealed record TransportSetup(Engine Engine, bool IsUnix)
 {
-    /// <summary>All of them, for a theory.</summary>
     public static TheoryData<TransportSetup> All =>
         [.. from engine in Enum.GetValues<Engine>() from isUnix in new[] { false, true } select new TransportSetup(engine, isUnix)];
 

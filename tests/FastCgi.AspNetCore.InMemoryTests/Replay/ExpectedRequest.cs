@@ -1,7 +1,7 @@
-using System.Globalization;
 using FastCgi.AspNetCore.Cgi;
+using FastCgi.AspNetCore.UnitTests.Captures;
 
-namespace FastCgi.AspNetCore.UnitTests.Captures;
+namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 
 /// <summary>What the application should see of a captured request: the HTTP request, and the rules of the front-end.</summary>
 internal sealed class ExpectedRequest
@@ -71,7 +71,6 @@ internal sealed class ExpectedRequest
         }
     }
 
-    /// <summary>What the length of the body may be.</summary>
     public IReadOnlyList<long?> ContentLengths
     {
         get
@@ -87,7 +86,6 @@ internal sealed class ExpectedRequest
     }
 
     /// <summary>The headers, a text for each, values that are apart with a bar between them.</summary>
-    /// <param name="contentLength">The length that was found.</param>
     /// <param name="madeUpHost">What stands for a Host that the client did not send.</param>
     public IEnumerable<string> GetHeaders(long? contentLength, string? madeUpHost)
     {

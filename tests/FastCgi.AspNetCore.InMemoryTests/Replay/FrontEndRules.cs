@@ -1,4 +1,6 @@
-namespace FastCgi.AspNetCore.UnitTests.Captures;
+using FastCgi.AspNetCore.UnitTests.Captures;
+
+namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 
 /// <summary>
 /// What a front-end does to the HTTP request before the application can see it: each member is one peculiarity, with the
@@ -13,7 +15,6 @@ internal sealed class FrontEndRules(Capture capture)
     /// <summary>The client of the captures runs beside the front-end; cgi-fcgi sends what its environment says.</summary>
     public string RemoteAddress => IsAny("cgi-fcgi") ? "192.0.2.1" : "127.0.0.1";
 
-    /// <summary>Apache takes the host of a target in absolute form for Host; nginx, which cuts the target, leaves Host alone.</summary>
     public bool TakesHostOfTarget => IsApacheKind;
 
     /// <summary>Headers of one name are one variable, with commas between the values; nginx and HAProxy repeat the variable.</summary>

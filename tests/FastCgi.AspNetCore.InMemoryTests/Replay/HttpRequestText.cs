@@ -1,6 +1,5 @@
-namespace FastCgi.AspNetCore.UnitTests.Captures;
+namespace FastCgi.AspNetCore.InMemoryTests.Replay;
 
-/// <summary>Request line and headers of an HTTP request, as a client wrote them.</summary>
 internal sealed class HttpRequestText
 {
     private readonly List<(string Name, string Value)> _headers = [];
