@@ -49,6 +49,7 @@ declare -A needs=(
   [ProcessTests]='nginx apache2-bin libapache2-mod-fcgid lighttpd haproxy h2o spawn-fcgi systemd apache2-utils curl gcc libc6-dev'
   [ParityTests]='nginx apache2-bin nodejs npm'
   [PackageTests]='nginx iproute2 curl git unzip'
+  [Samples.Tests]='nginx apache2-bin libapache2-mod-fcgid lighttpd php-cgi chromium curl openssl'
   [Tool.Tests]='nginx apache2-bin lighttpd haproxy caddy curl'
 )
 declare -A shown_by=(
@@ -191,6 +192,7 @@ start run_project "$tests.ParityTests" ''
 start run_project tests/FastCgi.Tool.Tests ''
 start run_project tests/FastCgi.Client.Tests ''
 start run_project samples/TestedApp.Tests ''
+start run_project samples/Samples.Tests ''
 # White space needs no project to be loaded; the build has run the analyzers of the style, and SourceTests look at the usings. dotnet format mends it.
 start run_command Formatting dotnet format whitespace . --folder --verify-no-changes
 start run_command Soak env $optimized tests/Soak/run.sh --no-build --seconds 16

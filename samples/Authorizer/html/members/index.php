@@ -1,0 +1,2 @@
+<?php
+echo "PHP greets {$_SERVER['REMOTE_USER']}.\n";

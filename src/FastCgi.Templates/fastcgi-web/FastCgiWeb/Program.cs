@@ -1,0 +1,10 @@
+var builder = WebApplication.CreateBuilder(args);
+builder.WebHost.UseFastCgi();
+builder.Services.AddHealthChecks().AddFastCgi();
+
+var app = builder.Build();
+
+app.MapGet("/", () => "Hello World!");
+app.MapHealthChecks("/health");
+
+app.Run();

@@ -1,0 +1,97 @@
+using System.Text.RegularExpressions;
+
+namespace FastCgi.AspNetCore.PackageTests;
+
+/// <summary>What <c>dotnet new fastcgi-web</c> makes: its test passes, and its unit and its nginx file serve it.</summary>
+public sealed partial class TemplatePackageTests : IDisposable
+{
+    // The name of a service has neither capitals nor dots.
+    private const string Name = "My.Shop";
+    private const string ServiceName = "my-shop";
+
+    private readonly ScratchFolder _folder = new();
+
+    private string Created => _folder.GetPath("created");
+
+    private string Published => _folder.GetPath("published");
+
+    [Fact]
+    public async Task Application_Created_IsTestedAndServedByItsOwnFiles()
+    {
+        await CreateAsync();
+        AssertNamesAreReplaced();
+
+        var tested = await DotnetCommand.RunAsync(Created, "test", "-p:NuGetAudit=false");
+        Assert.Matches(@"Passed!\s+- Failed:\s+0, Passed:\s+1", tested);
+        Assert.DoesNotContain("warning", tested, StringComparison.Ordinal);
+        await DotnetCommand.RunAsync(Created, "publish", Name, "-o", Published, "-p:NuGetAudit=false");
+
+        await using var application = await StartApplicationAsync();
+        await using var nginx = new WebServerProcess(_folder.Path);
+        await StartNginxAsync(nginx);
+        using var client = new HttpClient { BaseAddress = new Uri($"http://{nginx.EndPoint}"), DefaultRequestHeaders = { Host = $"{ServiceName}.example.com" } };
+        Assert.Equal("Hello World!", await client.GetStringAsync("/"));
+        Assert.Equal("Healthy", await client.GetStringAsync("/health"));
+        Assert.DoesNotContain("warn:", application.Output, StringComparison.Ordinal);
+    }
+
+    public void Dispose() => _folder.Dispose();
+
+    /// <summary>From the packages in a folder. What is installed is of a hive of its own.</summary>
+    private async Task CreateAsync()
+    {
+        var feed = await PackageFeed.Instance;
+        var hive = _folder.GetPath("hive");
+        await DotnetCommand.RunAsync(
+            _folder.Path, "new", "install", $"FastCgi.AspNetCore.Templates::{PackageFeed.Version}", "--add-source", feed.Path, "--debug:custom-hive", hive);
+        await DotnetCommand.RunAsync(_folder.Path, "new", "fastcgi-web", "--name", Name, "--output", Created, "--debug:custom-hive", hive);
+        await File.WriteAllTextAsync(
+            Path.Combine(Created, "nuget.config"), $"""<configuration><packageSources><add key="feed" value="{feed.Path}" /></packageSources></configuration>""");
+    }
+
+    private void AssertNamesAreReplaced()
+    {
+        string[] expected =
+        [
+            ".gitignore", "My.Shop.Tests/ApplicationTests.cs", "My.Shop.Tests/My.Shop.Tests.csproj", "My.Shop.slnx", "My.Shop/My.Shop.csproj", "My.Shop/Program.cs",
+            "My.Shop/Properties/launchSettings.json", "My.Shop/appsettings.json", "README.md", "deploy/my-shop.service", "deploy/my-shop.service.d/socket.conf",
+            "deploy/my-shop.socket", "deploy/nginx.conf", "nuget.config",
+        ];
+        var files = Directory.GetFiles(Created, "*", SearchOption.AllDirectories).Order(StringComparer.Ordinal).ToList();
+        Assert.Equal(expected, files.Select(file => Path.GetRelativePath(Created, file)));
+        Assert.All(files, static file => Assert.DoesNotMatch(@"(?i)fastcgiweb|fcgi-service|_\w+Version_|\bapp/|/app\b(?!\.sock)", File.ReadAllText(file)));
+    }
+
+    /// <summary>With the command and the environment of the unit.</summary>
+    private async Task<ServerProcess> StartApplicationAsync()
+    {
+        var unit = await File.ReadAllTextAsync($"{Created}/deploy/{ServiceName}.service");
+        var environment = Setting().Matches(unit).Select(match => match.Groups["value"].Value.Replace($"/run/{ServiceName}", _folder.Path, StringComparison.Ordinal))
+            // Only root may give the socket to a group.
+            .Where(static value => Environment.IsPrivilegedProcess || !value.Contains("__Group", StringComparison.Ordinal));
+        var program = Command().Match(unit).Groups["value"].Value.Replace($"/srv/{ServiceName}", Published, StringComparison.Ordinal);
+        var process = ServerProcess.Start("env", ["--chdir=" + Published, .. environment, program]);
+        await Waiting.UntilAsync(
+            () => Task.FromResult(process.Output.Contains("Application started.", StringComparison.Ordinal)),
+            () => process.HasExited ? "It does not start: " + process.Output : null,
+            "the application to start");
+        return process;
+    }
+
+    private async Task StartNginxAsync(WebServerProcess nginx)
+    {
+        File.Copy("/etc/nginx/fastcgi_params", _folder.GetPath("fastcgi_params"));
+        var frame = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "FrontEnds", "nginx-frame.conf"));
+        var server = (await File.ReadAllTextAsync(Created + "/deploy/nginx.conf"))
+            .Replace("listen 80;", $"listen {nginx.EndPoint};", StringComparison.Ordinal)
+            .Replace($"/run/{ServiceName}", _folder.Path, StringComparison.Ordinal);
+        await File.WriteAllTextAsync(_folder.GetPath("nginx.conf"), frame.Replace("{{document}}", server, StringComparison.Ordinal));
+        await nginx.StartAsync("nginx", ["-p", _folder.Path, "-c", "nginx.conf", "-e", "error.log"]);
+    }
+
+    [GeneratedRegex("^Environment=(?<value>.*)$", RegexOptions.Multiline)]
+    private static partial Regex Setting();
+
+    [GeneratedRegex("^ExecStart=(?<value>.*)$", RegexOptions.Multiline)]
+    private static partial Regex Command();
+}
