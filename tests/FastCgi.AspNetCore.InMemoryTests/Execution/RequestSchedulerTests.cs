@@ -50,14 +50,16 @@ public sealed class RequestSchedulerTests : SchedulerTest
         async Task<bool> IsCalledHereAsync(bool awaits)
         {
             var called = Waiting.Signal<bool>();
+            var go = Waiting.Signal();
             Application = async context =>
             {
                 called.SetResult(IsOnThisThread);
                 if (awaits)
-                    await Task.Yield();
+                    await go.Task;
                 await Apps.Target(context);
             };
             Run(Scheduler, RecordBytes.Get());
+            go.SetResult();
             await FrontEnd.ReadResponseAsync();
             return await called.Task;
         }
