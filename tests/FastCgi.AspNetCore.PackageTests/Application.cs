@@ -1,4 +1,5 @@
 using System.Collections.Concurrent;
+using System.Text.Json;
 
 namespace FastCgi.AspNetCore.PackageTests;
 
@@ -44,6 +45,14 @@ internal sealed class Application : IAsyncDisposable
     {
         var project = Directory.GetFiles(_folder.Path, "*.*proj").Single();
         await File.WriteAllTextAsync(project, (await File.ReadAllTextAsync(project)).Replace("</Project>", text + "</Project>", StringComparison.Ordinal));
+    }
+
+    /// <summary>What the published application tells .NET, as text; null if it tells nothing.</summary>
+    public async Task<string?> ReadRuntimeOptionAsync(string name)
+    {
+        using var configuration = JsonDocument.Parse(await File.ReadAllTextAsync(Path.Combine(Published, Name + ".runtimeconfig.json")));
+        var options = configuration.RootElement.GetProperty("runtimeOptions").GetProperty("configProperties");
+        return options.TryGetProperty(name, out var value) ? value.ToString() : null;
     }
 
     /// <summary>Publishes it.</summary>

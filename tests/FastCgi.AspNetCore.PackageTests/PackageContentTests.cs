@@ -18,7 +18,7 @@ public sealed partial class PackageContentTests
         using var symbols = (await PackageFeed.Instance).Open("snupkg");
 
         var files = package.Entries.Select(static entry => entry.FullName).Where(static name => !name.StartsWith('_') && !name.StartsWith('[') && !name.StartsWith("package/", StringComparison.Ordinal));
-        Assert.Equal(["FastCgi.AspNetCore.nuspec", "README.md", "icon.png", "lib/net10.0/FastCgi.AspNetCore.dll", "lib/net10.0/FastCgi.AspNetCore.xml", Compiled], files.Order(StringComparer.Ordinal));
+        Assert.Equal(["FastCgi.AspNetCore.nuspec", "README.md", "buildTransitive/FastCgi.AspNetCore.targets", "icon.png", "lib/net10.0/FastCgi.AspNetCore.dll", "lib/net10.0/FastCgi.AspNetCore.xml", Compiled], files.Order(StringComparer.Ordinal));
         Assert.Contains(symbols.Entries, static entry => entry.FullName == "lib/net10.0/FastCgi.AspNetCore.pdb");
     }
 

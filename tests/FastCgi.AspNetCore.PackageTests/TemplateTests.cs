@@ -23,5 +23,6 @@ public sealed class TemplateTests
         Assert.DoesNotContain("warning", output, StringComparison.Ordinal);
         var expected = RuntimeInformation.RuntimeIdentifier.EndsWith("-x64", StringComparison.Ordinal) ? "runtimes/linux-x64/lib/net10.0/FastCgi.AspNetCore.dll" : "FastCgi.AspNetCore.dll";
         Assert.Equal(expected, application.FindLoadedAssembly("FastCgi.AspNetCore"));
+        Assert.Equal("0", await application.ReadRuntimeOptionAsync("System.Threading.ThreadPool.UnfairSemaphoreSpinLimit"));
     }
 }

@@ -7,6 +7,9 @@ namespace SideBySide.Driver;
 /// <summary>Starts the servers that are compared, in a scratch folder and on free ports, and stops them all at the end.</summary>
 internal sealed class Setup(Settings settings) : IDisposable
 {
+    /// <summary>What .NET has where nothing is set, in hexadecimal: the package changes it for applications that use it, and Kestrel runs as it comes.</summary>
+    private const string DefaultSpinning = "DOTNET_ThreadPool_UnfairSemaphoreSpinLimit=46";
+
     private readonly Stack<ServerProcess> _servers = new();
 
     public Settings Settings => settings;
@@ -20,14 +23,14 @@ internal sealed class Setup(Settings settings) : IDisposable
     public static string Database => Environment.GetEnvironmentVariable("SIDE_BY_SIDE_DATABASE") ?? "";
 
     /// <summary>Starts the site that has a page for each case on this server.</summary>
-    public ServerProcess StartFastCgi(EndPoint endPoint, params string[] options) => StartSite(endPoint, [.. FastCgi(endPoint), .. options]);
+    public ServerProcess StartFastCgi(EndPoint endPoint, params string[] options) => StartSite(endPoint, isFastCgi: true, options);
 
     /// <summary>Starts the site that has a page for each case on Kestrel.</summary>
-    public ServerProcess StartKestrel(EndPoint endPoint, params string[] options) => StartSite(endPoint, [.. Kestrel(endPoint), .. options]);
+    public ServerProcess StartKestrel(EndPoint endPoint, params string[] options) => StartSite(endPoint, isFastCgi: false, options);
 
     /// <summary>Starts a site that has the server from its package, on either.</summary>
     public ServerProcess StartPackaged(string name, EndPoint endPoint, bool isFastCgi, params string[] options) =>
-        Start(endPoint, "dotnet", [PackagedAssembly(name), .. isFastCgi ? FastCgi(endPoint) : Kestrel(endPoint), .. options]);
+        StartAssembly(PackagedAssembly(name), endPoint, isFastCgi, options);
 
     /// <summary>The program of a site that has the server from its package.</summary>
     public string PackagedAssembly(string name) => Path.Combine(settings.PackagedSites, name, name + ".dll");
@@ -109,12 +112,16 @@ internal sealed class Setup(Settings settings) : IDisposable
         Directory.Delete(Folder, recursive: true);
     }
 
-    private ServerProcess StartSite(EndPoint endPoint, string[] options)
+    private ServerProcess StartAssembly(string assembly, EndPoint endPoint, bool isFastCgi, string[] options) => isFastCgi
+        ? Start(endPoint, "dotnet", [assembly, .. FastCgi(endPoint), .. options])
+        : Start(endPoint, "env", [DefaultSpinning, "dotnet", assembly, .. Kestrel(endPoint), .. options]);
+
+    private ServerProcess StartSite(EndPoint endPoint, bool isFastCgi, string[] options)
     {
         Directory.CreateDirectory(Path.Combine(Folder, "files"));
         string[] shared = ["--files", Path.Combine(Folder, "files")];
         if (Database.Length > 0)
             shared = [.. shared, "--database", Database];
-        return Start(endPoint, "dotnet", [Path.Combine(settings.Site, "SideBySide.Site.dll"), .. options, .. shared]);
+        return StartAssembly(Path.Combine(settings.Site, "SideBySide.Site.dll"), endPoint, isFastCgi, [.. options, .. shared]);
     }
 }

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// Predicts which handlers keep the calling thread, by blocking or computing. Like the branch predictor of a processor, it has tables of two-bit
-/// counters, indexed by <see cref="PathKey"/>. A race or a shared entry only costs a wrong prediction.
+/// Predicts which handlers keep the calling thread, by blocking or computing, and which await. Like the branch predictor of a processor, it has tables
+/// of two-bit counters, indexed by <see cref="PathKey"/>. A race or a shared entry only costs a wrong prediction.
 /// </summary>
 /// <remarks>
 /// If paths that differ only in the last segment keep their threads, a new one is expected to do the same until it has shown otherwise.
@@ -17,11 +17,18 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
     private readonly byte[] _keeps = new byte[Size];
     private readonly byte[] _siblingsKeep = new byte[Size];
     private readonly byte[] _isException = new byte[Size];
+    private readonly byte[] _awaits = new byte[Size];
 
     // Avoids computing sibling keys while nothing has ever stalled.
     private bool _areSiblingsKnown;
 
     public bool KeepsThread(PathKey path) => _keeps[Index(path.Own)] >= Likely || IsLikeSiblings(path);
+
+    /// <summary>Whether a handler returns before its response ends, so that the thread pool continues it.</summary>
+    public bool Awaits(PathKey path) => _awaits[Index(path.Own)] >= Likely;
+
+    /// <summary>Learns from a handler that returned to its caller.</summary>
+    public void OnReturned(PathKey path, bool awaits) => Count(ref _awaits[Index(path.Own)], awaits);
 
     /// <summary>Records that a request stalled a loop, which is expensive.</summary>
     public void OnStalled(PathKey path)
@@ -39,11 +46,12 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
         var path = new PathKey(request.Path);
         var startedAt = time.GetTimestamp();
         var before = platform.GetUsageOfThisThread();
-        request.Execute();
+        var hasEnded = request.Execute();
         // It was aborted while it waited, so the application was not called.
         if (!path.IsPath)
             return;
 
+        OnReturned(path, awaits: !hasEnded);
         var isLong = time.GetElapsedTime(startedAt) > shortTime;
         OnExecuted(path, isLong && platform.GetUsageOfThisThread().HasKeptThread(before));
     }

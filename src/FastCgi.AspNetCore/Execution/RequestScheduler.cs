@@ -166,7 +166,10 @@ internal sealed class RequestScheduler : RequestRunner
                 output.FlushNow();
             // Without a path the application was not called, so nothing is learned.
             if (path.IsPath)
+            {
                 _coldStart.OnReturned();
+                Predictor.OnReturned(path, awaits: !hasReturned);
+            }
         }
         catch (Exception exception)
         {
@@ -206,10 +209,12 @@ internal sealed class RequestScheduler : RequestRunner
 
             if (!_coldStart.TryPass(request))
                 return true;
-            if (!Predictor.KeepsThread(path))
+            if (Predictor.KeepsThread(path))
+                Workers.Run(request);
+            else if (Predictor.Awaits(path))
+                ExecuteLater(request);
+            else
                 return false;
-
-            Workers.Run(request);
             return true;
         }
         catch (Exception exception)

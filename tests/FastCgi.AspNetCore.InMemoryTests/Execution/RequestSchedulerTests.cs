@@ -43,6 +43,36 @@ public sealed class RequestSchedulerTests : SchedulerTest
         await FrontEnd.ReadResponseAsync();
     }
 
+    /// <summary>Its continuation runs there anyway. A path that no longer awaits comes back.</summary>
+    [Fact]
+    public async Task Run_PathThatAwaits_OnTheThreadPoolUntilItReturns()
+    {
+        async Task<bool> IsCalledHereAsync(bool awaits)
+        {
+            var called = Waiting.Signal<bool>();
+            var go = Waiting.Signal();
+            Application = async context =>
+            {
+                called.SetResult(IsOnThisThread);
+                if (awaits)
+                    await go.Task;
+                await Apps.Target(context);
+            };
+            Run(Scheduler, RecordBytes.Get());
+            go.SetResult();
+            await FrontEnd.ReadResponseAsync();
+            return await called.Task;
+        }
+
+        Assert.True(await IsCalledHereAsync(awaits: true));
+        Assert.True(await IsCalledHereAsync(awaits: true));
+        Assert.False(await IsCalledHereAsync(awaits: false));
+        // What a call on the thread pool showed may be noted after its response has been sent.
+        while (Scheduler.Predictor.Awaits(new PathKey("/")))
+            await IsCalledHereAsync(awaits: false);
+        Assert.True(await IsCalledHereAsync(awaits: false));
+    }
+
     [Theory, Values(true, false)]
     public async Task Run_RequestThatHasWaited_GoesWhereItsPathBelongs(bool keepsThread)
     {

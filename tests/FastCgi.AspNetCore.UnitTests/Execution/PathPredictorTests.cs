@@ -39,6 +39,24 @@ public sealed class PathPredictorTests
         }
     }
 
+    /// <summary>Whether each call awaited (a) or returned with its response (r), and whether the next one is predicted to await.</summary>
+    [Theory]
+    [InlineData("", false)]
+    [InlineData("a", false)]
+    [InlineData("aa", true)]
+    [InlineData("aar", false)]
+    [InlineData("aaar", true)]
+    [InlineData("aaaaaarr", false)]
+    [InlineData("rrraa", true)]
+    public void Awaits_AfterWhatWasSeen_AsItDidMostly(string history, bool expected)
+    {
+        foreach (var call in history)
+            _predictor.OnReturned(new PathKey("/orders/17"), awaits: call == 'a');
+
+        Assert.Equal(expected, _predictor.Awaits(new PathKey("/orders/18")));
+        Assert.False(_predictor.Awaits(new PathKey("/elsewhere1")));
+    }
+
     [Fact]
     public void Predict_NegativeHash_IsAPathLikeAnother()
     {

@@ -1,0 +1,30 @@
+using System.Text.Json;
+
+namespace FastCgi.AspNetCore.PackageTests;
+
+/// <summary>What the package adds to a build.</summary>
+public sealed class PackageTargetsTests
+{
+    private const string Spinning = "System.Threading.ThreadPool.UnfairSemaphoreSpinLimit";
+
+    /// <summary>What an application sets itself wins, in whichever of three ways.</summary>
+    [Theory]
+    [InlineData("", "{}", "0")]
+    [InlineData("<PropertyGroup><FastCgiThreadPoolSpinning>true</FastCgiThreadPoolSpinning></PropertyGroup>", "{}", null)]
+    [InlineData($"""<ItemGroup><RuntimeHostConfigurationOption Include="{Spinning}" Value="20" /></ItemGroup>""", "{}", "20")]
+    [InlineData("", $$"""{ "configProperties": { "{{Spinning}}": 30 } }""", null)]
+    public async Task SpinLimit_SetByTheApplication_Stays(string project, string runtimeTemplate, string? expected)
+    {
+        using var folder = new ScratchFolder();
+        var targets = Path.Combine(PackageFeed.Repository, "src/FastCgi.AspNetCore/FastCgi.AspNetCore.targets");
+        await File.WriteAllTextAsync(Path.Combine(folder.Path, "site.csproj"), $"""<Project Sdk="Microsoft.NET.Sdk.Web">{project}<Import Project="{targets}" /></Project>""");
+        await File.WriteAllTextAsync(Path.Combine(folder.Path, "runtimeconfig.template.json"), runtimeTemplate);
+
+        var output = await DotnetCommand.RunAsync(folder.Path, "msbuild", "-getItem:RuntimeHostConfigurationOption", "-p:TargetFramework=net10.0");
+
+        using var items = JsonDocument.Parse(output);
+        var options = items.RootElement.GetProperty("Items").GetProperty("RuntimeHostConfigurationOption").EnumerateArray();
+        var values = options.Where(static option => option.GetProperty("Identity").GetString() == Spinning).Select(static option => option.GetProperty("Value").GetString());
+        Assert.Equal(expected, values.SingleOrDefault());
+    }
+}
