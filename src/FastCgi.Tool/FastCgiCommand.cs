@@ -9,13 +9,11 @@ using FastCgi.Tool.Commands.Top;
 
 namespace FastCgi.Tool;
 
-/// <summary>The root of all commands.</summary>
 internal static class FastCgiCommand
 {
     private const string Description = "Sends requests to FastCGI applications, checks servers against the specification, and finds configuration problems.";
 
     /// <summary>Runs one command. Every exception becomes one line and an exit code.</summary>
-    /// <returns>One of <see cref="ExitCode"/>.</returns>
     public static async Task<int> RunAsync(string[] arguments, ToolConsole console, CancellationToken cancellationToken)
     {
         var root = new RootCommand(Description)
@@ -27,18 +25,16 @@ internal static class FastCgiCommand
             option.Action = new DetailedHelp((HelpAction)option.Action!);
         // @FILE is a request body here, not a file of arguments.
         var result = root.Parse(arguments, new ParserConfiguration { ResponseFileTokenReplacer = null });
-        if (result.Action is ParseErrorAction)
+        try
         {
+            if (result.Action is not ParseErrorAction)
+                return await InvokeAsync(result, console, cancellationToken);
+
             foreach (var error in result.Errors)
                 await console.Error.WriteLineAsync(PlainText.Line(error.Message));
             var names = result.CommandResult.Command is RootCommand ? "fastcgi" : $"fastcgi {result.CommandResult.Command.Name}";
             await console.Error.WriteLineAsync($"Run '{names} --help' for all options.");
             return ExitCode.Usage;
-        }
-
-        try
-        {
-            return await InvokeAsync(result, console, cancellationToken);
         }
         catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
         {

@@ -26,6 +26,7 @@ internal sealed partial class ClientConnection : IDisposable
     // Set when the decision to close is made: no further request begins, so that none is lost with the connection.
     private volatile bool _isClosing;
     private bool _isClosed;
+    private FastCgiProtocolException? _malformed;
 
     // Nothing more can be sent. What the application has answered can still be received.
     private volatile bool _isSendingLost;
@@ -50,7 +51,11 @@ internal sealed partial class ClientConnection : IDisposable
 
     private TimeSpan IdleTimeLeft => new(Math.Clamp(TimeLeft.Ticks, 0, FastCgiClientOptions.ToFinite(_options.IdleTimeout).Ticks));
 
-    public void Start() => _ = ReceiveAsync();
+    public void Start()
+    {
+        _options.Trace?.OnEvent(_number, isSent: true, "open");
+        _ = ReceiveAsync();
+    }
 
     /// <summary>Takes a slot for a request, if the connection carries fewer than <paramref name="capacity"/>.</summary>
     public bool TryReserve(int capacity)
@@ -89,7 +94,7 @@ internal sealed partial class ClientConnection : IDisposable
         }
 
         if (isClosing)
-            exchange.OnConnectionEnded(Closed(UnsentText));
+            exchange.OnConnectionEnded(_malformed ?? Closed(UnsentText));
         else
             exchange.Sending = SendAsync(exchange);
         return exchange;
@@ -164,10 +169,12 @@ internal sealed partial class ClientConnection : IDisposable
                 return;
 
             _isClosed = _isClosing = true;
+            _malformed = reason.Error == FastCgiProtocolError.MalformedRecord ? reason : null;
             exchanges = [.. _exchanges.Values];
             _exchanges.Clear();
         }
 
+        _options.Trace?.OnEvent(_number, isSent: true, "end");
         _idleTimer.Dispose();
         _socket.Dispose();
         _values?.TrySetException(reason);
@@ -211,7 +218,7 @@ internal sealed partial class ClientConnection : IDisposable
             _exchanges.Remove(exchange.Id);
         }
 
-        exchange.OnConnectionEnded(Closed(UnsentText));
+        exchange.OnConnectionEnded(_malformed ?? Closed(UnsentText));
         Finish(exchange);
     }
 
@@ -285,6 +292,8 @@ internal sealed partial class ClientConnection : IDisposable
     {
         if (_options.Trace is not { } trace)
             return;
+
+        trace.OnBytes(_number, isSent: true, records);
 
         var reader = new RecordReader();
         while (reader.Read(ref records, out var piece) == RecordReadResult.Piece)
