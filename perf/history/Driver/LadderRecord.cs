@@ -104,7 +104,7 @@ internal static class LadderRecord
         var seconds = bench.Choose(10, 3);
         string[] set = ["--min-threads", "20,8"];
         var rows = new List<(string Name, AbResult Blocked, ServerProcess Nginx, Figures Json)>();
-        foreach (var options in new[] { [], set })
+        foreach (var options in new string[][] { [], set })
         {
             Start("Kestrel behind nginx", bench.StartKestrel(bench.Setup.NewUnix(), options), isFastCgi: false);
             Start("FastCgi.AspNetCore", bench.StartFastCgi(bench.Setup.NewUnix(), options), isFastCgi: true);
