@@ -8,6 +8,12 @@ remove_scratch() {
   [ -n "${PERF_SCRATCH:-}" ] || rm -rf "$scratch"
 }
 
+# For scripts with a database.
+clean_up() {
+  [ -z "${SIDE_BY_SIDE_DATABASE:-}" ] || in_database_folder pg_ctl --mode=immediate -s stop || true
+  remove_scratch
+}
+
 # Installs what is missing: pairs of a program, or a file, and the Debian package that has it.
 install_missing() {
   local pair packages=()
@@ -17,6 +23,32 @@ install_missing() {
   [ ${#packages[@]} -gt 0 ] || return 0
   if [ "$(id -u)" -ne 0 ]; then echo "Install these Debian packages, or run this as root: ${packages[*]}" >&2; exit 1; fi
   apt-get update -qq && apt-get install -y -qq --no-install-recommends "${packages[@]}" >/dev/null
+}
+
+# Debian keeps them outside the path.
+add_database_programs() {
+  local folder
+  for folder in /usr/lib/postgresql/*/bin; do
+    [ ! -d "$folder" ] || PATH=$PATH:$folder
+  done
+}
+
+# PostgreSQL refuses to run as root.
+in_database_folder() {
+  if [ "$(id -u)" -eq 0 ]; then runuser -u nobody -- env PATH="$PATH" PGDATA="$scratch/database/data" "$@"; else PGDATA="$scratch/database/data" "$@"; fi
+}
+
+start_database() {
+  mkdir "$scratch/database"
+  chmod 711 "$scratch"
+  [ "$(id -u)" -ne 0 ] || chown nobody "$scratch/database"
+  in_database_folder initdb --username=site --auth=trust --no-sync >/dev/null
+  export SIDE_BY_SIDE_DATABASE="Host=$scratch/database;Username=site;Database=postgres;Maximum Pool Size=32"
+  in_database_folder pg_ctl -s -w -l "$scratch/database/log" -o "-c listen_addresses= -c unix_socket_directories=$scratch/database -c fsync=off" start
+}
+
+query_database() {
+  in_database_folder psql -q -h "$scratch/database" -U site postgres "$@"
 }
 
 # Says what a command says only if it fails.

@@ -7,19 +7,7 @@ cd "$(dirname "$0")"
 repository=$(cd ../.. && pwd)
 . ../common.sh
 
-clean_up() {
-  [ -z "${SIDE_BY_SIDE_DATABASE:-}" ] || in_database_folder pg_ctl --mode=immediate -s stop || true
-  remove_scratch
-}
 trap clean_up EXIT
-
-# Debian keeps them outside the path.
-add_database_programs() {
-  local folder
-  for folder in /usr/lib/postgresql/*/bin; do
-    [ ! -d "$folder" ] || PATH=$PATH:$folder
-  done
-}
 
 peers=()
 has_option --quick "$@" || peers=(strace:strace go:golang-go 'php-fpm*:php-fpm' fastcgi-mono-server4:mono-fastcgi-server4 mcs:mono-mcs /usr/include/fcgiapp.h:libfcgi-dev)
@@ -28,23 +16,6 @@ install_missing gcc:gcc nginx:nginx-light wrk:wrk curl:curl postgres:postgresql 
 add_database_programs
 
 ulimit -n "$(ulimit -Hn)"
-
-# PostgreSQL refuses to run as root.
-in_database_folder() {
-  if [ "$(id -u)" -eq 0 ]; then runuser -u nobody -- env PATH="$PATH" PGDATA="$scratch/database/data" "$@"; else PGDATA="$scratch/database/data" "$@"; fi
-}
-
-start_database() {
-  mkdir "$scratch/database"
-  chmod 711 "$scratch"
-  [ "$(id -u)" -ne 0 ] || chown nobody "$scratch/database"
-  in_database_folder initdb --username=site --auth=trust --no-sync >/dev/null
-  export SIDE_BY_SIDE_DATABASE="Host=$scratch/database;Username=site;Database=postgres;Maximum Pool Size=32"
-  in_database_folder pg_ctl -s -w -l "$scratch/database/log" -o "-c listen_addresses= -c unix_socket_directories=$scratch/database -c fsync=off" start
-  in_database_folder psql -q -h "$scratch/database" -U site postgres \
-    -c "CREATE TABLE fortune (id int PRIMARY KEY, message text NOT NULL)" \
-    -c "INSERT INTO fortune SELECT i, 'A fortune with <markup> & an accent: é, number ' || i FROM generate_series(1, 12) i"
-}
 
 build_peers() {
   gcc -O2 -pthread -o "$scratch/tools/libfcgi" peers/libfcgi.c -lfcgi
@@ -66,6 +37,8 @@ fi
 quietly dotnet publish Site -c Release -o "$scratch/site" --artifacts-path "$scratch/artifacts"
 quietly dotnet build ../FastCgi.AspNetCore.Benchmarks -c Release -o "$scratch/benchmarks" --artifacts-path "$scratch/artifacts"
 start_database
+query_database -c "CREATE TABLE fortune (id int PRIMARY KEY, message text NOT NULL)" \
+  -c "INSERT INTO fortune SELECT i, 'A fortune with <markup> & an accent: é, number ' || i FROM generate_series(1, 12) i"
 
 # On one processor the runtime waits ten times as long before it compiles what is hot; all .NET servers here alike.
 export DOTNET_TC_DelaySingleProcMultiplier=1

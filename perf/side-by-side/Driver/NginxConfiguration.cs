@@ -15,11 +15,19 @@ internal static class NginxConfiguration
         "SERVER_ADDR $server_addr", "SERVER_PORT $server_port", "SERVER_NAME $server_name", "REDIRECT_STATUS 200",
     ];
 
-    public static string Make(string folder, IPEndPoint listen, EndPoint backend, bool isFastCgi)
+    /// <summary>The text of a configuration.</summary>
+    /// <param name="folder">Where its files are.</param>
+    /// <param name="listen">Where nginx listens.</param>
+    /// <param name="backend">The server.</param>
+    /// <param name="isFastCgi">Whether the server speaks FastCGI; otherwise HTTP.</param>
+    /// <param name="isKept">Whether a FastCGI connection is used for more than one request.</param>
+    /// <param name="extra">More directives of the location.</param>
+    public static string Make(string folder, IPEndPoint listen, EndPoint backend, bool isFastCgi, bool isKept = true, string extra = "")
     {
+        var keep = isKept ? "on" : "off";
         var server = backend is UnixDomainSocketEndPoint ? $"unix:{backend}" : $"{backend}";
         var pass = isFastCgi
-            ? "fastcgi_pass backend; fastcgi_keep_conn on; " + string.Concat(s_params.Select(static param => $"fastcgi_param {param}; "))
+            ? $"fastcgi_pass backend; fastcgi_keep_conn {keep}; " + string.Concat(s_params.Select(static param => $"fastcgi_param {param}; "))
             : """proxy_pass http://backend; proxy_http_version 1.1; proxy_set_header Connection ""; proxy_set_header Host $http_host; """
               + "proxy_set_header X-Forwarded-For $remote_addr; proxy_set_header X-Forwarded-Proto $scheme;";
         return $$"""
@@ -39,8 +47,8 @@ internal static class NginxConfiguration
               fastcgi_temp_path {{folder}};
               upstream backend { server {{server}}; keepalive 512; keepalive_requests 1000000000; }
               server {
-                listen {{listen}};
-                location / { {{pass}} }
+                listen {{listen}} backlog=4096;
+                location / { {{pass}} {{extra}} }
                 location = /upload { proxy_request_buffering off; fastcgi_request_buffering off; {{pass}} }
                 location /download/ { proxy_max_temp_file_size 0; fastcgi_max_temp_file_size 0; {{pass}} }
               }

@@ -29,7 +29,11 @@ internal sealed partial class ServerProcess : IDisposable
         while (!isReady(ready))
         {
             if (_process.HasExited || clock.Elapsed > TimeSpan.FromSeconds(30))
+            {
+                _process.Kill(entireProcessTree: true);
                 throw new InvalidOperationException($"{program} {string.Join(' ', arguments)} does not listen at {ready}.");
+            }
+
             Thread.Sleep(1);
         }
 

@@ -44,6 +44,14 @@ internal sealed class Setup(Settings settings) : IDisposable
         return server;
     }
 
+    /// <summary>Starts a program of the system, and waits until it is ready by other means than a connection.</summary>
+    public ServerProcess StartWhen(EndPoint endPoint, Func<EndPoint, bool> isReady, string program, params string[] arguments)
+    {
+        var server = new ServerProcess(settings, endPoint, isReady, program, arguments);
+        _servers.Push(server);
+        return server;
+    }
+
     /// <summary>What a site is told to be on this server.</summary>
     public static string[] FastCgi(EndPoint at) => ["--server", "fastcgi", "--urls", at is UnixDomainSocketEndPoint ? $"fastcgi://unix:{at}" : $"fastcgi://{at}"];
 
@@ -51,13 +59,16 @@ internal sealed class Setup(Settings settings) : IDisposable
     public static string[] Kestrel(EndPoint at) => ["--server", "kestrel", "--urls", at is UnixDomainSocketEndPoint ? $"http://unix:{at}" : $"http://{at}"];
 
     /// <summary>Starts nginx before a server.</summary>
-    public ServerProcess StartNginx(ServerProcess backend, bool isFastCgi)
+    public ServerProcess StartNginx(ServerProcess backend, bool isFastCgi) => StartNginx(backend.EndPoint, isFastCgi);
+
+    /// <summary>Starts nginx before what listens there.</summary>
+    public ServerProcess StartNginx(EndPoint backend, bool isFastCgi, bool isKept = true, string extra = "")
     {
         var endPoint = NewTcp();
         var folder = Path.Combine(Folder, $"nginx-{endPoint.Port}");
         Directory.CreateDirectory(folder);
         var configuration = Path.Combine(folder, "nginx.conf");
-        File.WriteAllText(configuration, NginxConfiguration.Make(folder, endPoint, backend.EndPoint, isFastCgi));
+        File.WriteAllText(configuration, NginxConfiguration.Make(folder, endPoint, backend, isFastCgi, isKept, extra));
         return Start(endPoint, "nginx", "-c", configuration, "-e", Path.Combine(folder, "error.log"));
     }
 
