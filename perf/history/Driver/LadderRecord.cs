@@ -33,7 +33,8 @@ internal static class LadderRecord
             new("Kestrel, bare, without nginx", bare), new("Kestrel behind nginx, unix socket, kept", bench.Setup.StartNginx(behind, isFastCgi: false)),
         ];
         rows.AddRange(s_ours.Select(our => new Row("FastCgi.AspNetCore, " + our.Name,
-            bench.Setup.StartNginx(our.IsUnix ? own.Unix : own.Tcp, isFastCgi: true, our.IsKept)) { IsOurs = true }));
+            bench.Setup.StartNginx(our.IsUnix ? own.Unix : own.Tcp, isFastCgi: true, our.IsKept))
+        { IsOurs = true }));
         var mono = StartMono(bench);
         if (mono is not null)
             rows.Add(new Row("fastcgi-mono-server4, unix socket", mono) { IsMono = true });
