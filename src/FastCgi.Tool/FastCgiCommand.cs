@@ -9,13 +9,11 @@ using FastCgi.Tool.Commands.Top;
 
 namespace FastCgi.Tool;
 
-/// <summary>The root of all commands.</summary>
 internal static class FastCgiCommand
 {
     private const string Description = "Sends requests to FastCGI applications, checks servers against the specification, and finds configuration problems.";
 
     /// <summary>Runs one command. Every exception becomes one line and an exit code.</summary>
-    /// <returns>One of <see cref="ExitCode"/>.</returns>
     public static async Task<int> RunAsync(string[] arguments, ToolConsole console, CancellationToken cancellationToken)
     {
         var root = new RootCommand(Description)

@@ -15,7 +15,6 @@ public sealed class HostileTests : IDisposable
     [Theory]
     [InlineData("-d", "@")]
     [InlineData("-o", "")]
-    [InlineData("--filter-file", "")]
     public async Task Request_WithAnEmptyFileName_IsThree(string option, string value)
     {
         using var application = new Application(_folder, "A: b\n\nhello");

@@ -20,6 +20,18 @@ public sealed class ProcessTests
         Assert.Equal(3, await failing.WaitForExitAsync(Waiting.Patience));
     }
 
+    /// <summary>Without standard input, there is no body to send.</summary>
+    [UnixFact]
+    public async Task Request_WithClosedInput_SaysSo()
+    {
+        await using var server = await SampleServer.StartAsync();
+        await using var process = ServerProcess.Start("bash", ["-c", $"dotnet {s_tool} request {server.Address} / -d @- <&-; echo code $?"]);
+        await process.WaitForExitAsync(Waiting.Patience);
+
+        Assert.Contains("fastcgi: Standard input is closed.", process.Output, StringComparison.Ordinal);
+        Assert.Contains("code 3", process.Output, StringComparison.Ordinal);
+    }
+
     [Fact]
     public async Task Proxy_Interrupted_EndsWell()
     {

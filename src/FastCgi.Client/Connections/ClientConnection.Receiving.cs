@@ -29,10 +29,12 @@ internal sealed partial class ClientConnection
                     var received = await _socket.ReceiveAsync(buffer.AsMemory(), SocketFlags.None).ConfigureAwait(false);
                     if (received == 0)
                     {
+                        _options.Trace?.OnEvent(_number, isSent: false, "end");
                         Close(Closed("The application closed the connection before the end of its answer."));
                         return;
                     }
 
+                    _options.Trace?.OnBytes(_number, isSent: false, buffer.AsSpan(0, received));
                     Take(buffer.AsSpan(0, received));
                     FinishEnded();
                 }
@@ -50,6 +52,8 @@ internal sealed partial class ClientConnection
         }
         catch (Exception exception) when (exception is SocketException or ObjectDisposedException)
         {
+            if (exception is SocketException)
+                _options.Trace?.OnEvent(_number, isSent: false, "reset");
             Close(Closed($"The connection was lost before the end of the answer: {exception.Message}", exception));
         }
     }

@@ -50,7 +50,11 @@ internal sealed partial class ClientConnection : IDisposable
 
     private TimeSpan IdleTimeLeft => new(Math.Clamp(TimeLeft.Ticks, 0, FastCgiClientOptions.ToFinite(_options.IdleTimeout).Ticks));
 
-    public void Start() => _ = ReceiveAsync();
+    public void Start()
+    {
+        _options.Trace?.OnEvent(_number, isSent: true, "open");
+        _ = ReceiveAsync();
+    }
 
     /// <summary>Takes a slot for a request, if the connection carries fewer than <paramref name="capacity"/>.</summary>
     public bool TryReserve(int capacity)
@@ -168,6 +172,7 @@ internal sealed partial class ClientConnection : IDisposable
             _exchanges.Clear();
         }
 
+        _options.Trace?.OnEvent(_number, isSent: true, "end");
         _idleTimer.Dispose();
         _socket.Dispose();
         _values?.TrySetException(reason);
@@ -285,6 +290,8 @@ internal sealed partial class ClientConnection : IDisposable
     {
         if (_options.Trace is not { } trace)
             return;
+
+        trace.OnBytes(_number, isSent: true, records);
 
         var reader = new RecordReader();
         while (reader.Read(ref records, out var piece) == RecordReadResult.Piece)

@@ -269,6 +269,7 @@ internal sealed class ConnectionPool(FastCgiAddress address, FastCgiClientOption
         }
         catch (SocketException exception)
         {
+            options.Trace?.OnEvent(0, isSent: false, "refused");
             throw new SocketException((int)exception.SocketErrorCode, Explain(exception));
         }
     }

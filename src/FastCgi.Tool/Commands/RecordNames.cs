@@ -1,6 +1,5 @@
 namespace FastCgi.Tool.Commands;
 
-/// <summary>The names that the specification gives to types of records.</summary>
 internal static class RecordNames
 {
     private static readonly string[] s_names =

@@ -3,9 +3,6 @@ using FastCgi.AspNetCore.Status;
 namespace FastCgi.Tool.Commands;
 
 /// <summary>Reads the status of a server.</summary>
-/// <param name="handler">Speaks FastCGI, or HTTP.</param>
-/// <param name="timeout">How long a response may take.</param>
-/// <param name="target">The server, for messages.</param>
 internal sealed class StatusReader(HttpMessageHandler handler, TimeSpan timeout, string target) : IDisposable
 {
     private const string SetPath = "Set --path to the path of MapFastCgiStatus().";
@@ -14,8 +11,6 @@ internal sealed class StatusReader(HttpMessageHandler handler, TimeSpan timeout,
 
     private readonly HttpClient _client = new(handler, disposeHandler: false) { Timeout = timeout, MaxResponseContentBufferSize = 64 * 1024 * 1024 };
 
-    /// <param name="path">A path, or a URL.</param>
-    /// <param name="cancellationToken">Cancels it.</param>
     /// <exception cref="ToolException">There is no status.</exception>
     public async Task<(string Text, StatusSnapshot Status)> ReadAsync(string path, CancellationToken cancellationToken)
     {

@@ -7,19 +7,17 @@ namespace FastCgi.Tool.Commands;
 /// <summary>A command. Its options are declared once, in its constructor, and read by name where they are used.</summary>
 internal abstract class ToolCommand : Command
 {
-    /// <summary>For messages about a wrong address.</summary>
     protected const string AddressForms = "The forms of addresses are 127.0.0.1:9000, host:9000, [::1]:9000, /run/app.sock and unix:@name.";
 
-    protected ToolCommand(ToolConsole console, string name, string description, string details)
+    protected ToolCommand(ToolConsole console, string name, string description)
         : base(name, description)
     {
-        Details = details;
         Terminal = console;
         SetAction(RunAsync);
     }
 
     /// <summary>The examples and exit codes that follow the usual help.</summary>
-    public string Details { get; }
+    public string Details => ReadResource("help.txt").Split("# ").First(text => text.StartsWith(Name + "\n", StringComparison.Ordinal))[Name.Length..].Trim();
 
     /// <summary>Whether it ends itself after Ctrl-C, because it has something to close. Other commands are abandoned.</summary>
     public bool HandlesInterruption { get; protected init; }
@@ -27,6 +25,16 @@ internal abstract class ToolCommand : Command
     protected ToolConsole Terminal { get; }
 
     protected abstract Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken);
+
+    public static string ReadResource(string name)
+    {
+        using var reader = new StreamReader(typeof(ToolCommand).Assembly.GetManifestResourceStream(name)!);
+        return reader.ReadToEnd();
+    }
+
+    /// <summary>Reads a table that is part of the tool: its rows without headings, by their first cells.</summary>
+    public static Dictionary<string, string[]> ReadTable(string name) => ReadResource(name).Split('\n', StringSplitOptions.RemoveEmptyEntries).Skip(1)
+        .Select(static row => row.Replace("\\n", "\n", StringComparison.Ordinal).Split('\t')).ToDictionary(static cells => cells[0]);
 
     protected void AddAddress() => Add(new Argument<FastCgiAddress>("ADDRESS")
     {
@@ -39,18 +47,12 @@ internal abstract class ToolCommand : Command
 
     protected void AddFlag(string name, string description, params string[] aliases) => Add(new Option<bool>(name, aliases) { Description = description });
 
-    /// <param name="name">The name of the option.</param>
-    /// <param name="value">The name of its value.</param>
-    /// <param name="description">What it does.</param>
-    /// <param name="check">What is wrong with a value; <see langword="null"/> for nothing.</param>
-    /// <param name="aliases">Shorter names.</param>
     protected void AddText(string name, string value, string description, Func<string, string?>? check = null, params string[] aliases)
         => AddOption(new Option<string>(name, aliases) { Description = description, HelpName = value }, check);
 
     protected void AddTexts(string name, string value, string description, Func<string, string?> check, params string[] aliases)
         => AddOption(new Option<string[]>(name, aliases) { Description = description, HelpName = value, Arity = ArgumentArity.ZeroOrMore }, check);
 
-    /// <summary>A number of 1 or more.</summary>
     protected void AddNumber(string name, string description)
         => AddOption(new Option<int?>(name) { Description = description, HelpName = "NUMBER" },
             static text => int.TryParse(text, out var number) && number >= 1 ? null : $"'{text}' is not a number of 1 or more.");
@@ -117,7 +119,6 @@ internal abstract class ToolCommand : Command
     }
 }
 
-/// <summary>The values of a command line.</summary>
 internal static class ToolArguments
 {
     public static FastCgiAddress GetAddress(this ParseResult arguments) => arguments.GetValue<FastCgiAddress>("ADDRESS")!;
@@ -130,14 +131,10 @@ internal static class ToolArguments
 
     public static TimeSpan GetTimeout(this ParseResult arguments) => arguments.GetValue<TimeSpan>("--timeout");
 
-    /// <summary>The values of <c>--param</c>.</summary>
     public static (string Name, string Value)[] GetParameters(this ParseResult arguments) => arguments.GetPairs("--param", '=');
 
-    public static (string Name, string Value)[] GetPairs(this ParseResult arguments, string name, char separator) =>
-    [
-        .. (arguments.GetValue<string[]>(name) ?? []).Select(text => text.IndexOf(separator, StringComparison.Ordinal) is var index
-            ? (text[..index], text[(index + 1)..]) : default),
-    ];
+    public static (string Name, string Value)[] GetPairs(this ParseResult arguments, string name, char separator)
+        => [.. (arguments.GetValue<string[]>(name) ?? []).Select(text => text.Split(separator, 2)).Select(static pair => (pair[0], pair[1]))];
 }
 
 /// <summary>Writes the usual help, followed by the details of the command.</summary>

@@ -8,7 +8,6 @@ internal static class ExitCode
     /// <summary>There is no answer, or a bad one, or there are findings.</summary>
     public const int Failure = 1;
 
-    /// <summary>The command line is wrong.</summary>
     public const int Usage = 2;
 
     /// <summary>No connection, an address that cannot be bound, or a file that cannot be used.</summary>

@@ -2,17 +2,11 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.Tool.Terminal;
 
-/// <summary>
-/// Handles Ctrl-C and SIGTERM from before a command begins to its end. The first one cancels the command, the second one ends the process.
-/// System.CommandLine handles them only after the first await of a command.
-/// </summary>
+/// <summary>Handles Ctrl-C and SIGTERM from the beginning to the end of a command: the first one cancels it, the second one ends the process.</summary>
 internal static class Interruption
 {
     private static readonly TimeSpan s_patience = TimeSpan.FromSeconds(2);
 
-    /// <summary>Runs a command.</summary>
-    /// <param name="command">The command.</param>
-    /// <param name="patience">How long it may take to end.</param>
     /// <returns>Its exit code, or that of a killed process if it does not end in time.</returns>
     public static async Task<int> RunAsync(Func<CancellationToken, Task<int>> command, TimeSpan? patience = null)
     {

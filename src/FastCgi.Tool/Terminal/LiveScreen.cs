@@ -2,10 +2,7 @@ using System.Runtime.InteropServices;
 
 namespace FastCgi.Tool.Terminal;
 
-/// <summary>
-/// Draws pictures in the same place. A terminal uses its alternate screen, so that its content comes back at the end; elsewhere the pictures
-/// follow each other.
-/// </summary>
+/// <summary>Draws pictures in the same place: on the alternate screen of a terminal. Elsewhere they follow each other.</summary>
 internal sealed class LiveScreen : IDisposable
 {
     private const string Enter = "\e[?1049h\e[?25l";
@@ -29,7 +26,6 @@ internal sealed class LiveScreen : IDisposable
     }
 
     /// <summary>Shows a picture, and again when the terminal has another size.</summary>
-    /// <param name="draw">Gives the lines for a number of columns and rows.</param>
     public void Show(Func<int, int, IReadOnlyList<string>> draw)
     {
         lock (_lock)
@@ -37,7 +33,6 @@ internal sealed class LiveScreen : IDisposable
         Draw();
     }
 
-    /// <summary>Gives the terminal back as it was.</summary>
     public void Dispose()
     {
         _resized?.Dispose();

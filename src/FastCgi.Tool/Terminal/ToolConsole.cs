@@ -3,13 +3,10 @@ using System.Text.Json.Serialization.Metadata;
 
 namespace FastCgi.Tool.Terminal;
 
-/// <summary>Where a command writes. Tests give it writers of their own.</summary>
 internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream body)
 {
-    /// <summary>What was asked for.</summary>
     public TextWriter Out { get; } = output;
 
-    /// <summary>What is said about it.</summary>
     public TextWriter Error { get; } = error;
 
     /// <summary>The same as <see cref="Out"/>, for bytes.</summary>
@@ -21,7 +18,6 @@ internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream bo
     /// <summary>How many characters a line has; set by tests.</summary>
     public int Width { get => field > 0 ? field : IsTerminal && Console.WindowWidth > 0 ? Console.WindowWidth : int.MaxValue; init; }
 
-    /// <summary>How many lines the terminal has.</summary>
     public int Height => IsTerminal && Console.WindowHeight > 0 ? Console.WindowHeight : int.MaxValue;
 
     public string Bold(string text) => Colour(text, 1);
@@ -58,9 +54,7 @@ internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream bo
         => IsTerminal && string.IsNullOrEmpty(Environment.GetEnvironmentVariable("NO_COLOR")) ? $"\e[{code}m{text}\e[0m" : text;
 }
 
-/// <summary>
-/// Texts of others, for a terminal: what an application, a client or a file says must not move the cursor, colour, or write the title of the window.
-/// </summary>
+/// <summary>Texts of an application, a client or a file: on a terminal, they must not move the cursor, colour, or name the window.</summary>
 internal static class PlainText
 {
     /// <summary>Several lines: control codes but line ends and tabs become question marks.</summary>
@@ -69,9 +63,22 @@ internal static class PlainText
 
     /// <summary>One line: all control codes become spaces.</summary>
     public static string Line(string text) => string.Concat(text.Select(static letter => char.IsControl(letter) ? ' ' : letter));
+
+    /// <summary>Breaks one line between words.</summary>
+    public static IEnumerable<string> Wrap(string text, int width)
+    {
+        while (text.Length > width)
+        {
+            var space = text.LastIndexOf(' ', width);
+            var end = space > 0 ? space : width;
+            yield return text[..end];
+            text = text[end..].TrimStart();
+        }
+
+        yield return text;
+    }
 }
 
-/// <summary>What <c>--json</c> writes.</summary>
 [JsonSourceGenerationOptions(PropertyNamingPolicy = JsonKnownNamingPolicy.CamelCase, DefaultIgnoreCondition = JsonIgnoreCondition.WhenWritingNull)]
 [JsonSerializable(typeof(ErrorDocument))]
 [JsonSerializable(typeof(Commands.Request.RequestDocument))]
@@ -82,7 +89,7 @@ internal static class PlainText
 [JsonSerializable(typeof(Commands.Proxy.ProxiedRequest))]
 [JsonSerializable(typeof(Commands.Proxy.RecordingLine))]
 [JsonSerializable(typeof(JsonElement))]
+[JsonSerializable(typeof(string))]
 internal sealed partial class ToolJson : JsonSerializerContext;
 
-/// <summary>Why there is no result.</summary>
 internal sealed record ErrorDocument(string Error);

@@ -22,9 +22,14 @@ public sealed class OtherServers : IAsyncLifetime, IDisposable
 
     private static string Sources => Path.Combine(AppContext.BaseDirectory, "Servers");
 
-    public FastCgiHttpHandler CreateHandler(string server, FastCgiClientOptions? options = null) => new($"unix:{_folder.GetPath(server)}.sock", options)
+    /// <summary>What php-fpm needs as SCRIPT_FILENAME.</summary>
+    public static string Script => Path.Combine(Sources, "index.php");
+
+    public string GetAddress(string server) => $"unix:{_folder.GetPath(server)}.sock";
+
+    public FastCgiHttpHandler CreateHandler(string server, FastCgiClientOptions? options = null) => new(GetAddress(server), options)
     {
-        Parameters = { ["SCRIPT_FILENAME"] = Path.Combine(Sources, "index.php") },
+        Parameters = { ["SCRIPT_FILENAME"] = Script },
     };
 
     /// <summary>Says why a server cannot be tested.</summary>

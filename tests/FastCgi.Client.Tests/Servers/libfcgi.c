@@ -17,7 +17,8 @@ int main(int argc, char **argv)
             for (int i = 0; i < read; i++)
                 sum += (unsigned char)buffer[i];
         }
-        FCGX_FPrintF(request.out, "Content-Type: text/plain\r\n\r\n%s %ld %ld", FCGX_GetParam("REQUEST_METHOD", request.envp), length, sum);
+        const char *method = FCGX_GetParam("REQUEST_METHOD", request.envp);
+        FCGX_FPrintF(request.out, "Content-Type: text/plain\r\n\r\n%s %ld %ld", method ? method : "", length, sum);
         FCGX_Finish_r(&request);
     }
     return 1;

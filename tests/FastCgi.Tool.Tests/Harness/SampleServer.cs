@@ -30,6 +30,12 @@ internal sealed class SampleServer : IAsyncDisposable
         _application = builder.Build();
         _application.MapGet("/", () => greeting);
         _application.MapPost("/", static (HttpContext context) => context.Request.Body.CopyToAsync(context.Response.Body));
+        _application.MapMethods("/sum", ["GET", "POST"], static async (HttpRequest request) =>
+        {
+            using var body = new MemoryStream();
+            await request.Body.CopyToAsync(body);
+            return $"{request.Method} {body.Length} {body.ToArray().Sum(static value => (long)value)}";
+        });
         _application.MapGet("/target", static (HttpContext context) => context.Features.Get<Microsoft.AspNetCore.Http.Features.IHttpRequestFeature>()!.RawTarget);
         _application.MapGet("/client", static (HttpContext context) => $"{context.Request.Scheme} {context.Request.Host} {context.Connection.RemoteIpAddress} {context.Request.Headers["X-A"]}");
         _application.MapGet("/parameter", static (HttpContext context) => context.Features.Get<Microsoft.AspNetCore.Http.Features.IServerVariablesFeature>()!["SCRIPT_FILENAME"] ?? "");

@@ -8,10 +8,8 @@ internal sealed class CheckAnswer
     private readonly ArrayBufferWriter<byte> _output = new();
     private byte[] _body = [];
 
-    /// <summary>Whether the connection was closed before END_REQUEST.</summary>
     public bool IsClosed { get; set; }
 
-    /// <summary>Whether nothing more came within the time-out, and no END_REQUEST.</summary>
     public bool IsSilent { get; set; }
 
     public (int AppStatus, int ProtocolStatus)? End { get; private set; }
@@ -36,7 +34,6 @@ internal sealed class CheckAnswer
 
     public bool IsRefused(FastCgiProtocolStatus status) => End is { } end && end.ProtocolStatus == (int)status;
 
-    /// <summary>How it looks, for the table.</summary>
     public string Describe()
     {
         var isBegun = _output.WrittenCount > 0;

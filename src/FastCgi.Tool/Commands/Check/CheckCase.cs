@@ -1,19 +1,20 @@
 namespace FastCgi.Tool.Commands.Check;
 
-/// <summary>One thing that a server does or does not.</summary>
+/// <summary>One thing that a server does or does not. The statement and the section of the specification are in <c>checks.tsv</c>.</summary>
 /// <param name="Id">A short name, for <c>--only</c>.</param>
-/// <param name="Statement">What should be, in the words of the specification as far as they say it.</param>
-/// <param name="Source">The section of the specification.</param>
 /// <param name="RunAsync">Finds out, and returns details of a pass. Any other verdict is a <see cref="CheckException"/>.</param>
-internal sealed record CheckCase(string Id, string Statement, string Source, Func<CheckContext, Task<string>> RunAsync);
+internal sealed record CheckCase(string Id, Func<CheckContext, Task<string>> RunAsync)
+{
+    private static readonly Dictionary<string, string[]> s_texts = ToolCommand.ReadTable("checks.tsv");
 
-/// <summary>What was found.</summary>
+    public string Source => s_texts[Id][1];
+
+    public string Statement => s_texts[Id][2];
+}
+
 internal enum CheckVerdict
 {
-    /// <summary>As it should be.</summary>
     Pass,
-
-    /// <summary>Not as it should be.</summary>
     Fail,
 
     /// <summary>The specification leaves it to the server; the detail says what this one does.</summary>

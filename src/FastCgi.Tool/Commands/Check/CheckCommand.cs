@@ -9,19 +9,7 @@ internal sealed class CheckCommand : ToolCommand
     private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(20);
 
     public CheckCommand(ToolConsole console)
-        : base(console, "check", "Checks a server against the FastCGI specification, statement by statement.",
-            """
-            Each check tests a statement of the FastCGI specification 1.0 or of RFC 3875, with its section. 'choice': the specification leaves it to
-            the server. The application needs a page that accepts about a hundred GETs, one at a time, and a few POSTs; its status does not matter.
-            --hostile adds input that no web server sends: do not use it on a server that others need.
-
-            Examples:
-              fastcgi check 127.0.0.1:9000
-              fastcgi check /run/php/php-fpm.sock -p SCRIPT_FILENAME=/var/www/index.php --hostile
-              fastcgi check /run/app.sock --only abort-begun --only get-values --json
-
-            Exit codes: 0 nothing fails, 1 something fails, 2 usage, 3 no connection.
-            """)
+        : base(console, "check", "Checks a server against the FastCGI specification, statement by statement.")
     {
         AddAddress();
         AddPath();
@@ -74,15 +62,8 @@ internal sealed class CheckCommand : ToolCommand
         }
         catch (CheckException exception)
         {
-            return (exception.Verdict, exception.Message);
-        }
-        catch (TimeoutException)
-        {
-            return (CheckVerdict.Fail, context.IsOverdue ? Invariant($"no verdict within {context.Patience.TotalSeconds} s") : "no answer");
-        }
-        catch (InvalidDataException exception)
-        {
-            return (CheckVerdict.Fail, exception.Message);
+            var detail = context.IsOverdue ? Invariant($"{exception.Message}; no more than {context.Patience.TotalSeconds} s were waited") : exception.Message;
+            return (exception.Verdict, detail);
         }
         catch (SocketException exception)
         {
@@ -100,15 +81,17 @@ internal sealed class CheckCommand : ToolCommand
         }
         else
         {
-            var table = new TextTable("result", "check", "statement, source, and result");
+            var (first, second) = (results.Max(static result => result.Result.Length) + 2, results.Max(static result => result.Id.Length) + 2);
             foreach (var result in results)
             {
-                var detail = result.Detail.Length > 0 ? $" -- {result.Detail}" : "";
                 Func<string, string> colour = result.Result switch { "pass" => Terminal.Green, "fail" => Terminal.Red, _ => Terminal.Yellow };
-                table.Add([result.Result, result.Id, $"{result.Statement} [{result.Source}]{detail}"], colour);
+                var text = $"{result.Statement} [{result.Source}]{(result.Detail.Length > 0 ? $" -- {result.Detail}" : "")}";
+                var lines = PlainText.Wrap(PlainText.Line(text), Width - first - second).ToList();
+                Terminal.Out.WriteLine(colour(result.Result.PadRight(first)) + result.Id.PadRight(second) + lines[0]);
+                foreach (var line in lines.Skip(1))
+                    Terminal.Out.WriteLine(new string(' ', first + second) + line);
             }
 
-            table.Write(Terminal.Out, Width);
             Terminal.Out.WriteLine($"\n{arguments.GetAddress()}: {passed} passed, {failed} failed, {chosen} choices, {skipped} skipped");
         }
 
@@ -118,8 +101,6 @@ internal sealed class CheckCommand : ToolCommand
     }
 }
 
-/// <summary>What <c>check --json</c> writes.</summary>
 internal sealed record CheckDocument(string Address, int Status, int Passed, int Failed, int Choices, int Skipped, IReadOnlyList<CheckedStatement> Results);
 
-/// <summary>One statement, and what was found.</summary>
 internal sealed record CheckedStatement(string Id, string Result, string Statement, string Source, string Detail);

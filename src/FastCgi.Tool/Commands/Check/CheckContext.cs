@@ -17,13 +17,11 @@ internal sealed class CheckContext(FastCgiAddress address, string path, (string 
 
     public bool IsOverdue => Stopwatch.GetElapsedTime(_start) >= Patience;
 
-    /// <summary>The status of a plain GET.</summary>
     public int Status { get; set; }
 
     /// <summary>Whether the server was found to serve one connection at a time: others wait for those that are open.</summary>
     public bool IsSerial { get; set; }
 
-    /// <summary>Starts the clock of a check.</summary>
     public void StartClock() => _start = Stopwatch.GetTimestamp();
 
     public async Task<CheckPeer> ConnectAsync() => await CheckPeer.ConnectAsync(address, () => Min(timeout, Patience - Stopwatch.GetElapsedTime(_start)));
@@ -49,7 +47,6 @@ internal sealed class CheckContext(FastCgiAddress address, string path, (string 
     public byte[] CreateParams(string method = "GET", int? length = null, params (string Name, string Value)[] extra)
         => Pairs(GetParams(method, length, extra));
 
-    /// <summary>A whole GET.</summary>
     public byte[] CreateGet(int id = 1, bool keepsConnection = true, params (string Name, string Value)[] extra)
         => [.. Begin(id, keepsConnection), .. Stream(RecordType.Params, id, CreateParams(extra: extra)), .. Record(RecordType.Stdin, id)];
 
@@ -57,10 +54,8 @@ internal sealed class CheckContext(FastCgiAddress address, string path, (string 
     public static byte[] CreateRequest(byte[] parameters, ReadOnlySpan<byte> body = default)
         => [.. Begin(), .. Stream(RecordType.Params, 1, parameters), .. Stream(RecordType.Stdin, 1, body)];
 
-    /// <summary>A whole POST.</summary>
     public byte[] CreatePost(int length, int? told = null) => CreateRequest(CreateParams("POST", told ?? length), new byte[length]);
 
-    /// <summary>Sends on a connection of its own and reads the answer.</summary>
     public async Task<CheckAnswer> AskAsync(byte[] bytes, int id = 1)
     {
         using var peer = await ConnectAsync();
@@ -94,8 +89,6 @@ internal sealed class CheckContext(FastCgiAddress address, string path, (string 
     /// <summary>Whether a plain GET on a new connection is still answered.</summary>
     public async Task<bool> IsAliveAsync() => (await AskAsync(CreateGet(keepsConnection: false))).IsWhole;
 
-    /// <summary>Expects that the server lives on.</summary>
-    /// <param name="what">What it did before.</param>
     public async Task<string> SurviveAsync(string what = "")
         => await IsAliveAsync() ? what : throw CheckException.Fail(what.Length > 0 ? $"{what}; and then a plain GET is not answered"
             : "a plain GET is not answered any more");

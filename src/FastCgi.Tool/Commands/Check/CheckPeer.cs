@@ -5,11 +5,12 @@ namespace FastCgi.Tool.Commands.Check;
 /// <summary>A connection on which anything can be sent, and on which each record is looked at.</summary>
 internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDisposable
 {
-    /// <summary>What was wrong with the form of records so far.</summary>
+    public const string Silent = "no answer";
+
+    private readonly NetworkStream _stream = new(socket, ownsSocket: true);
+
     public List<string> Flaws { get; } = [];
 
-    /// <param name="address">Where to connect.</param>
-    /// <param name="patience">How long an operation may take now.</param>
     public static async Task<CheckPeer> ConnectAsync(FastCgiAddress address, Func<TimeSpan> patience)
     {
         var socket = address.CreateSocket();
@@ -33,12 +34,9 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDispo
         try
         {
             foreach (var part in parts)
-            {
-                for (var rest = part.AsMemory(); !rest.IsEmpty;)
-                    rest = rest[await socket.SendAsync(rest, cancellation.Token)..];
-            }
+                await _stream.WriteAsync(part, cancellation.Token);
         }
-        catch (Exception exception) when (exception is SocketException or OperationCanceledException)
+        catch (Exception exception) when (exception is IOException or OperationCanceledException)
         {
             // Not all of it was taken.
         }
@@ -46,39 +44,40 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDispo
 
     public void HalfClose() => socket.Shutdown(SocketShutdown.Send);
 
-    /// <summary>Closes so that it looks lost.</summary>
     public void Reset()
     {
         socket.LingerState = new LingerOption(enable: true, seconds: 0);
-        socket.Dispose();
+        Dispose();
     }
 
-    /// <summary>Reads a record.</summary>
-    /// <returns><see langword="null"/> if the server has closed.</returns>
-    /// <exception cref="TimeoutException">Nothing comes.</exception>
-    /// <exception cref="InvalidDataException">It is no record.</exception>
-    public async Task<CheckRecord?> ReadRecordAsync(TimeSpan? most = null)
+    /// <returns>A record, or why there is none: nothing comes, or it is no record. Neither if the server has closed.</returns>
+    public async Task<(CheckRecord? Record, string? Problem)> ReadRecordAsync(TimeSpan? most = null)
     {
         using var cancellation = new CancellationTokenSource(most < patience() ? most.Value : patience());
         try
         {
             if (await ReadAsync(ProtocolConstants.HeaderLength, cancellation.Token) is not { } bytes)
-                return null;
+                return default;
 
             var header = RecordHeader.Parse(bytes);
             if (header.Version != ProtocolConstants.Version)
-                throw new InvalidDataException($"a record of version {header.Version}");
+                return (null, $"a record of version {header.Version}");
             if (bytes[7] != 0)
                 Flaws.Add($"the reserved byte of a {RecordNames.Get(header.Type)} is {bytes[7]}");
             var content = await ReadAsync(header.ContentLength + header.PaddingLength, cancellation.Token);
-            if (content is null)
-                throw new InvalidDataException($"closed within a {RecordNames.Get(header.Type)}");
-            return new CheckRecord(header.Type, header.RequestId, content[..header.ContentLength]);
+            return content is null ? (null, $"closed within a {RecordNames.Get(header.Type)}")
+                : (new CheckRecord(header.Type, header.RequestId, content[..header.ContentLength]), null);
         }
         catch (OperationCanceledException)
         {
-            throw new TimeoutException();
+            return (null, Silent);
         }
+    }
+
+    public async Task<CheckRecord> RequireRecordAsync()
+    {
+        var (record, problem) = await ReadRecordAsync();
+        return record ?? throw CheckException.Fail(problem ?? "the connection is closed");
     }
 
     /// <summary>Reads to the end of a request. Records of others are a flaw.</summary>
@@ -89,31 +88,25 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDispo
         return answer;
     }
 
-    /// <summary>Reads the records of several requests until one has ended.</summary>
-    /// <param name="answers">The requests that are active, by their ids. Records of others are a flaw.</param>
-    /// <param name="id">The one to wait for.</param>
+    /// <summary>Reads the records of several requests, which are active, until one has ended. Records of others are a flaw.</summary>
     public async Task ReadAnswersAsync(IReadOnlyDictionary<int, CheckAnswer> answers, int id)
     {
         var answer = answers[id];
-        try
+        while (answer is { End: null, IsClosed: false })
         {
-            while (answer.End is null && await ReadRecordAsync() is { } record)
-            {
-                if (!answers.TryGetValue(record.Id, out var taker) || taker.End is not null)
-                    Flaws.Add($"a {RecordNames.Get(record.Type)} for id {record.Id}");
-                else if (taker.Take(record, Flaws) && taker == answer)
-                    break;
-            }
+            var (record, problem) = await ReadRecordAsync();
+            answer.IsClosed = record is null && problem is null;
+            answer.IsSilent = problem == Silent;
+            if (record is not null && (!answers.TryGetValue(record.Id, out var taker) || taker.End is not null))
+                Flaws.Add($"a {RecordNames.Get(record.Type)} for id {record.Id}");
+            else if (record is not null && answers[record.Id].Take(record, Flaws) && record.Id == id)
+                break;
+            if (problem is null)
+                continue;
 
-            answer.IsClosed = answer.End is null;
-        }
-        catch (TimeoutException)
-        {
-            answer.IsSilent = true;
-        }
-        catch (InvalidDataException exception)
-        {
-            Flaws.Add(exception.Message);
+            if (!answer.IsSilent)
+                Flaws.Add(problem);
+            break;
         }
 
         answer.Flaws = [.. Flaws];
@@ -122,47 +115,24 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDispo
     /// <summary>Whether the server closes the connection, and says nothing more.</summary>
     /// <returns><see langword="null"/> if it does neither.</returns>
     public async Task<bool?> IsClosedAsync(TimeSpan? most = null)
-    {
-        try
-        {
-            return await ReadRecordAsync(most) is null;
-        }
-        catch (TimeoutException)
-        {
-            return null;
-        }
-        catch (InvalidDataException)
-        {
-            return false;
-        }
-    }
+        => await ReadRecordAsync(most) switch { (null, null) => true, (null, Silent) => null, _ => false };
 
-    public void Dispose() => socket.Dispose();
+    public void Dispose() => _stream.Dispose();
 
     private async Task<byte[]?> ReadAsync(int length, CancellationToken cancellationToken)
     {
         var bytes = new byte[length];
         try
         {
-            for (var read = 0; read < length;)
-            {
-                var received = await socket.ReceiveAsync(bytes.AsMemory(read), cancellationToken);
-                if (received == 0)
-                    return null;
-
-                read += received;
-            }
+            return await _stream.ReadAtLeastAsync(bytes, length, throwOnEndOfStream: false, cancellationToken) == length ? bytes : null;
         }
-        catch (SocketException)
+        catch (IOException)
         {
             return null;
         }
-
-        return bytes;
     }
 }
 
-/// <summary>A record that came.</summary>
 internal sealed record CheckRecord(RecordType Type, int Id, byte[] Content)
 {
     /// <summary>The name-value pairs of its content; <see langword="null"/> if it has none.</summary>

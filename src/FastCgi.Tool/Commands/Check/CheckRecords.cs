@@ -33,7 +33,6 @@ internal static class CheckRecords
     public static byte[] LongPair(string name, string value)
         => [0x80, 0, 0, (byte)name.Length, 0x80, 0, 0, (byte)value.Length, .. Encoding.UTF8.GetBytes(name), .. Encoding.UTF8.GetBytes(value)];
 
-    /// <summary>A whole stream, in records of a size, with its end.</summary>
     public static byte[] Stream(RecordType type, int id, ReadOnlySpan<byte> content, int size = ProtocolConstants.MaxContentLength, int padding = 0)
     {
         var stream = new List<byte>();

@@ -10,22 +10,20 @@ internal static class RequestChecks
 
     public static IEnumerable<CheckCase> All =>
     [
-        new("unknown-role", "A role that does not exist is refused with UNKNOWN_ROLE", "5.5", UnknownRoleAsync),
-        new("authorizer", "The role Authorizer may be served or refused with UNKNOWN_ROLE", "6.3", context => RoleAsync(context, 2, [], [])),
-        new("filter", "The role Filter may be served or refused with UNKNOWN_ROLE", "6.4", context => RoleAsync(
+        new("unknown-role", UnknownRoleAsync),
+        new("authorizer", context => RoleAsync(context, 2, [], [])),
+        new("filter", context => RoleAsync(
             context, 3, [("FCGI_DATA_LENGTH", "0"), ("FCGI_DATA_LAST_MOD", "0")], [.. Record(RecordType.Stdin, 1), .. Record(RecordType.Data, 1)])),
-        new("abort-begun", "ABORT_REQUEST after BEGIN_REQUEST is answered with END_REQUEST", "5.4", context => AbortAsync(context, Begin())),
-        new("abort-params", "ABORT_REQUEST within PARAMS is answered with END_REQUEST", "5.4",
-            context => AbortAsync(context, [.. Begin(), .. Record(RecordType.Params, 1, context.CreateParams())])),
-        new("abort-body", "ABORT_REQUEST within STDIN is answered with END_REQUEST", "5.4", context => AbortAsync(
+        new("abort-begun", context => AbortAsync(context, Begin())),
+        new("abort-params", context => AbortAsync(context, [.. Begin(), .. Record(RecordType.Params, 1, context.CreateParams())])),
+        new("abort-body", context => AbortAsync(
             context, [.. Begin(), .. Stream(RecordType.Params, 1, context.CreateParams("POST", 100)), .. Record(RecordType.Stdin, 1, "half"u8)])),
-        new("before-stdin", "The answer need not wait for the end of STDIN", "6.2", BeforeStdinAsync),
-        new("stdin-early", "STDIN before the end of PARAMS is an error; nothing hangs", "6.2", StdinEarlyAsync),
-        new("large-body", "A body of 1 MB in the largest records is taken, or refused with an answer", "3.3", LargeBodyAsync),
-        new("body-too-short", "A body shorter than its CONTENT_LENGTH has an answer, and the connection stays usable", "6.2",
-            context => BodyLengthAsync(context, 10, 20)),
-        new("body-too-long", "A body longer than its CONTENT_LENGTH does not become the next request", "6.2", context => BodyLengthAsync(context, 20, 10)),
-        new("head", "The answer to HEAD has no body", "RFC 3875 4.3.3", HeadAsync),
+        new("before-stdin", BeforeStdinAsync),
+        new("stdin-early", StdinEarlyAsync),
+        new("large-body", LargeBodyAsync),
+        new("body-too-short", context => BodyLengthAsync(context, 10, 20)),
+        new("body-too-long", context => BodyLengthAsync(context, 20, 10)),
+        new("head", HeadAsync),
     ];
 
     private static async Task<string> UnknownRoleAsync(CheckContext context)
@@ -69,17 +67,14 @@ internal static class RequestChecks
     {
         using var peer = await context.ConnectAsync();
         await peer.SendAsync(Begin(), Stream(RecordType.Params, 1, context.CreateParams()));
-        try
-        {
-            throw await peer.ReadRecordAsync(context.Quiet) is null ? CheckException.Fail("the connection is closed")
-                : CheckException.Choice("it does not wait");
-        }
-        catch (TimeoutException)
-        {
-            await peer.SendAsync(Record(RecordType.Stdin, 1));
-            context.Require(await peer.ReadAnswerAsync());
-            throw CheckException.Choice("it waits");
-        }
+        if (await peer.ReadRecordAsync(context.Quiet) is not (null, var problem))
+            throw CheckException.Choice("it does not wait");
+        if (problem != CheckPeer.Silent)
+            throw CheckException.Fail(problem ?? "the connection is closed");
+
+        await peer.SendAsync(Record(RecordType.Stdin, 1));
+        context.Require(await peer.ReadAnswerAsync());
+        throw CheckException.Choice("it waits");
     }
 
     private static async Task<string> StdinEarlyAsync(CheckContext context)

@@ -1,29 +1,21 @@
 namespace FastCgi.Tool.Commands.Configuration;
 
 /// <summary><c>fastcgi config</c>: a web server's configuration.</summary>
-internal sealed partial class ConfigCommand : ToolCommand
+internal sealed class ConfigCommand : ToolCommand
 {
+    private static readonly Regex s_hostName = new(@"\A[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?\z");
+    private static readonly Regex s_pathBase = new(@"\A(/[A-Za-z0-9_-]+)+\z");
+    private static readonly Regex s_socketPath = new(@"\A/[A-Za-z0-9._/-]+\z");
+
     public ConfigCommand(ToolConsole console)
-        : base(console, "config", "Writes a web server configuration or a systemd unit for an application.",
-            """
-            It writes the tested configurations of docs/front-ends, with the given address and host. The default is the smallest one. --tls writes the
-            full one: TLS, HTTP/2, client certificates, and the application under a path too. --behind-balancer trusts the scheme and the client's
-            address from a load balancer.
-
-            Examples:
-              fastcgi config nginx --address /run/app/app.sock --name example.com
-              fastcgi config apache --address 127.0.0.1:9000 --name example.com --tls --path-base /shop
-              fastcgi config systemd --address /run/app/app.sock --json
-
-            Exit codes: 0 success, 2 usage.
-            """)
+        : base(console, "config", "Writes a web server configuration or a systemd unit for an application.")
     {
         var kind = new Argument<string>("KIND") { Description = "One of " + string.Join(", ", ConfigurationTemplate.Kinds), HelpName = "KIND" };
         Add(kind.AcceptOnlyFromAmong(ConfigurationTemplate.Kinds));
         AddAddressOption("--address", "Where the application listens");
-        AddText("--name", "HOST", "The host name of the site", static text => HostName().IsMatch(text) ? null : $"'{text}' is not a host name.");
+        AddText("--name", "HOST", "The host name of the site", static text => s_hostName.IsMatch(text) ? null : $"'{text}' is not a host name.");
         AddText("--path-base", "/PATH", "Another path of the application; with --tls",
-            static text => PathBase().IsMatch(text) ? null : $"'{text}' is not a path such as /app.");
+            static text => s_pathBase.IsMatch(text) ? null : $"'{text}' is not a path such as /app.");
         AddFlag("--tls", "The full configuration, with TLS");
         AddFlag("--behind-balancer", "The configuration behind a load balancer");
         AddFlag("--json", "Write JSON");
@@ -36,7 +28,7 @@ internal sealed partial class ConfigCommand : ToolCommand
             if (result.GetValue<string>("KIND") == ConfigurationTemplate.Systemd
                 && (result.GetValue<bool>("--tls") || result.GetValue<bool>("--behind-balancer") || result.GetValue<string>("--name") is not null))
                 result.AddError("systemd does not support --name, --tls and --behind-balancer.");
-            if (result.GetValue<FastCgiAddress>("--address") is { IsUnix: true } address && !SocketPath().IsMatch($"{address.EndPoint}"))
+            if (result.GetValue<FastCgiAddress>("--address") is { IsUnix: true } address && !s_socketPath.IsMatch($"{address.EndPoint}"))
                 result.AddError($"'{address.EndPoint}' is not supported: the path of the socket may have letters, digits and . _ - / only.");
         });
     }
@@ -53,16 +45,6 @@ internal sealed partial class ConfigCommand : ToolCommand
             Terminal.Out.Write(text);
         return Task.FromResult(ExitCode.Ok);
     }
-
-    [GeneratedRegex(@"\A[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?\z")]
-    private static partial Regex HostName();
-
-    [GeneratedRegex(@"\A(/[A-Za-z0-9_-]+)+\z")]
-    private static partial Regex PathBase();
-
-    [GeneratedRegex(@"\A/[A-Za-z0-9._/-]+\z")]
-    private static partial Regex SocketPath();
 }
 
-/// <summary>What <c>config --json</c> writes.</summary>
 internal sealed record ConfigDocument(string Kind, string Source, string Text);

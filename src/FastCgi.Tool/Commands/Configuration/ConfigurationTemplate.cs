@@ -1,11 +1,16 @@
 namespace FastCgi.Tool.Commands.Configuration;
 
 /// <summary>An embedded block of a document, in which address, host and path are replaced.</summary>
-/// <param name="Kind">The web server, or systemd.</param>
-/// <param name="Source">The document that it is from.</param>
-/// <param name="Text">The block.</param>
-internal sealed partial record ConfigurationTemplate(string Kind, string Source, string Text)
+internal sealed record ConfigurationTemplate(string Kind, string Source, string Text)
 {
+    private static readonly Regex s_fencedBlock = new(@"^```\w+\n(?<text>.*?)^```$", RegexOptions.Multiline | RegexOptions.Singleline);
+    // Not that of /run/hello/app.sock.
+    private static readonly Regex s_documentedPathBase = new(@"(?<!\w)/app(?![\w.])");
+    private static readonly Regex s_h2oSocket = new(@"(?<indent>[ ]+)port: /run/hello/app\.sock\n[ ]+type: unix\n");
+    private static readonly Regex s_runtimeSocket = new(@"\A/run/(?<folder>[^/]+)/[^/]+\z");
+    private static readonly Regex s_unitSocketLine = new(@"^(RuntimeDirectory=.*|Environment=FastCgi__Endpoints__Web__(Group|Mode)=.*)\n",
+        RegexOptions.Multiline);
+
     public const string Systemd = "systemd";
 
     private const string DocumentedSocket = "/run/hello/app.sock";
@@ -17,21 +22,20 @@ internal sealed partial record ConfigurationTemplate(string Kind, string Source,
     public static ConfigurationTemplate Read(string kind, bool usesTls, bool isBehindBalancer)
     {
         if (kind == Systemd)
-            return new ConfigurationTemplate(kind, "samples/systemd/app.service", ReadResource("app.service"));
+            return new ConfigurationTemplate(kind, "samples/systemd/app.service", ToolCommand.ReadResource("app.service"));
 
         var heading = usesTls ? "Full configuration" : isBehindBalancer ? "Behind a load balancer" : "Smallest configuration";
-        var page = ReadResource(kind + ".md");
-        var block = FencedBlock().Match(page, page.IndexOf($"\n## {heading}\n", StringComparison.Ordinal));
+        var page = ToolCommand.ReadResource(kind + ".md");
+        var block = s_fencedBlock.Match(page, page.IndexOf($"\n## {heading}\n", StringComparison.Ordinal));
         return new ConfigurationTemplate(kind, $"docs/front-ends/{kind}.md#{heading.ToLowerInvariant().Replace(' ', '-')}", block.Groups["text"].Value);
     }
 
-    /// <summary>Replaces what the command line names.</summary>
     /// <returns><see langword="null"/> if the address does not fit.</returns>
     public string? TryFill(FastCgiAddress? address, string? name, string? pathBase)
     {
         var text = name is null ? Text : Replace(Text, "hello.example.com", name);
         if (pathBase is not null)
-            text = DocumentedPathBase().Replace(text, pathBase);
+            text = s_documentedPathBase.Replace(text, pathBase);
         return address is null ? text : FillAddress(text, address);
     }
 
@@ -54,38 +58,16 @@ internal sealed partial record ConfigurationTemplate(string Kind, string Source,
             "lighttpd" => Replace(text, $"\"socket\" => \"{DocumentedSocket}\",", $"\"host\" => \"{host}\",\n    \"port\" => {port},"),
             "haproxy" => Replace(text, DocumentedPort, plain),
             "caddy" => Replace(text, "unix/" + DocumentedSocket, plain),
-            _ => H2oSocket().Replace(text, match => $"{match.Groups["indent"].Value}host: {host}\n{match.Groups["indent"].Value}port: {port}\n"),
+            _ => s_h2oSocket.Replace(text, match => $"{match.Groups["indent"].Value}host: {host}\n{match.Groups["indent"].Value}port: {port}\n"),
         };
     }
 
-    private static string? FillUnit(string text, string path) => RuntimeSocket().Match(path) is { Success: true } match
+    private static string? FillUnit(string text, string path) => s_runtimeSocket.Match(path) is { Success: true } match
         ? Replace(Replace(text, DocumentedUnit, path), "RuntimeDirectory=app\n", $"RuntimeDirectory={match.Groups["folder"].Value}\n")
         : null;
 
     /// <summary>A port has neither folder nor mode.</summary>
     private static string FillUnitPort(string text, string address)
-        => Replace(Replace(UnitSocketLine().Replace(text, ""), "fastcgi_pass unix:" + DocumentedUnit, "fastcgi_pass " + address),
+        => Replace(Replace(s_unitSocketLine.Replace(text, ""), "fastcgi_pass unix:" + DocumentedUnit, "fastcgi_pass " + address),
             "fastcgi://unix:" + DocumentedUnit, "fastcgi://" + address);
-
-    private static string ReadResource(string name)
-    {
-        using var reader = new StreamReader(typeof(ConfigurationTemplate).Assembly.GetManifestResourceStream(name)!);
-        return reader.ReadToEnd();
-    }
-
-    [GeneratedRegex(@"^```\w+\n(?<text>.*?)^```$", RegexOptions.Multiline | RegexOptions.Singleline)]
-    private static partial Regex FencedBlock();
-
-    // Not that of /run/hello/app.sock.
-    [GeneratedRegex(@"(?<!\w)/app(?![\w.])")]
-    private static partial Regex DocumentedPathBase();
-
-    [GeneratedRegex(@"(?<indent>[ ]+)port: /run/hello/app\.sock\n[ ]+type: unix\n")]
-    private static partial Regex H2oSocket();
-
-    [GeneratedRegex(@"\A/run/(?<folder>[^/]+)/[^/]+\z")]
-    private static partial Regex RuntimeSocket();
-
-    [GeneratedRegex(@"^(RuntimeDirectory=.*|Environment=FastCgi__Endpoints__Web__(Group|Mode)=.*)\n", RegexOptions.Multiline)]
-    private static partial Regex UnitSocketLine();
 }

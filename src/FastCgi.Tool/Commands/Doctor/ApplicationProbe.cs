@@ -1,32 +1,15 @@
-using System.Diagnostics;
-using System.Net;
-using System.Net.Security;
-using System.Net.Sockets;
-using System.Text;
-using FastCgi.Client;
-using FastCgi.Client.Cgi;
-
 namespace FastCgi.Tool.Commands.Doctor;
 
 /// <summary>What answers at an address.</summary>
 internal enum Spoken
 {
-    /// <summary>Nothing came.</summary>
     Nothing,
     FastCgi,
     Http,
     Tls,
 }
 
-/// <summary>What came of a look at an address.</summary>
-/// <param name="ConnectError">Why there is no connection.</param>
-/// <param name="Spoken">What is spoken there.</param>
-/// <param name="Status">The status of the page, or 0.</param>
-/// <param name="HeadSize">How many bytes of response headers it has.</param>
-/// <param name="Elapsed">How long it took.</param>
-/// <param name="Flaw">What was wrong with the answer.</param>
-/// <param name="LongestHeader">How many bytes the longest of them has.</param>
-/// <param name="IsPhp">Whether PHP answers, and has no script.</param>
+/// <summary>What came of a look at an address: sizes are those of all response headers and of the longest, and the flaw is that of the answer.</summary>
 internal sealed record ProbeResult(SocketError? ConnectError, Spoken Spoken, int Status = 0, int HeadSize = 0, TimeSpan Elapsed = default,
     string? Flaw = null, int LongestHeader = 0, bool IsPhp = false);
 
@@ -35,79 +18,75 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, (str
 {
     private const string Host = "localhost";
 
+    // Of TLS 1.2, with one cipher suite. Servers of TLS answer it with a handshake (22) or an alert (21).
+    private static readonly byte[] s_hello = [22, 3, 1, 0, 45, 1, 0, 0, 41, 3, 3, .. new byte[32], 0, 0, 2, 0xC0, 0x2F, 1, 0];
+
     public async Task<ProbeResult> RunAsync(CancellationToken cancellationToken)
     {
-        try
-        {
-            using (await ConnectAsync(cancellationToken))
-            {
-            }
-        }
-        catch (SocketException exception)
-        {
-            return new ProbeResult(exception.SocketErrorCode, Spoken.Nothing);
-        }
+        if (await ExchangeAsync([], cancellationToken) is (_, { } error))
+            return new ProbeResult(error, Spoken.Nothing);
 
         var answer = await RequestAsync(cancellationToken);
-        return answer.Flaw is null ? answer : answer with { Spoken = await FindOtherProtocolAsync(answer.Spoken, cancellationToken) };
+        return answer.Flaw is null || answer.Spoken == Spoken.FastCgi ? answer : answer with { Spoken = await FindProtocolAsync(cancellationToken) };
     }
 
     /// <summary>What the application answers to GET_VALUES.</summary>
     /// <returns><see langword="null"/> if it does not.</returns>
     public async Task<string?> GetValuesAsync(CancellationToken cancellationToken)
     {
-        using var limit = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
-        limit.CancelAfter(timeout);
+        using var limit = CreateLimit(cancellationToken);
         using var client = CreateClient();
         try
         {
             var values = await client.GetValuesAsync(["FCGI_MAX_CONNS", "FCGI_MAX_REQS", "FCGI_MPXS_CONNS"], limit.Token);
             return string.Join(", ", values.Select(static pair => $"{pair.Key}={pair.Value}"));
         }
-        catch (Exception exception) when (exception is IOException or SocketException
-            || (exception is OperationCanceledException && !cancellationToken.IsCancellationRequested))
+        catch (Exception exception) when (IsFailure(exception, cancellationToken))
         {
             return null;
         }
+    }
+
+    private static bool IsFailure(Exception exception, CancellationToken cancellationToken)
+        => exception is IOException or SocketException || (exception is OperationCanceledException && !cancellationToken.IsCancellationRequested);
+
+    private CancellationTokenSource CreateLimit(CancellationToken cancellationToken)
+    {
+        var limit = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
+        limit.CancelAfter(timeout);
+        return limit;
     }
 
     private FastCgiClient CreateClient() => new(address, new FastCgiClientOptions { KeepConnections = false, ConnectTimeout = timeout });
 
     private async Task<ProbeResult> RequestAsync(CancellationToken cancellationToken)
     {
-        using var limit = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
-        limit.CancelAfter(timeout);
+        using var limit = CreateLimit(cancellationToken);
         using var client = CreateClient();
         var watch = Stopwatch.StartNew();
         try
         {
             await using var response = await client.SendAsync(CreateRequest(), limit.Token);
-            var sizes = response.Headers.Select(static header => Encoding.UTF8.GetByteCount(header.Key) + Encoding.UTF8.GetByteCount(header.Value) + ": \r\n".Length).ToList();
+            var sizes = response.Headers.Select(static header => Encoding.UTF8.GetByteCount($"{header.Key}: {header.Value}\r\n")).ToList();
             var size = sizes.Sum() + "Status: 200 OK\r\n\r\n".Length;
             var isPhp = response.StatusCode == 404 && response.StandardError.Contains("Primary script unknown", StringComparison.Ordinal);
             return new ProbeResult(null, Spoken.FastCgi, response.StatusCode, size, watch.Elapsed, LongestHeader: sizes.DefaultIfEmpty().Max(), IsPhp: isPhp);
         }
-        catch (FastCgiProtocolException exception)
+        catch (Exception exception) when (IsFailure(exception, cancellationToken))
         {
             // An END_REQUEST, or what the application says of its failure, is FastCGI all the same.
-            return new ProbeResult(null, exception.Completion is null ? Spoken.Nothing : Spoken.FastCgi, Flaw: exception.Message);
-        }
-        catch (Exception exception) when (exception is IOException or SocketException)
-        {
-            return new ProbeResult(null, Spoken.Nothing, Flaw: exception.Message);
-        }
-        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
-        {
-            return new ProbeResult(null, Spoken.Nothing, Flaw: "nothing came");
+            var isFastCgi = exception is FastCgiProtocolException { Completion: not null };
+            return new ProbeResult(null, isFastCgi ? Spoken.FastCgi : Spoken.Nothing,
+                Flaw: exception is OperationCanceledException ? "nothing came" : exception.Message);
         }
     }
 
     private FastCgiRequestMessage CreateRequest()
     {
         var request = new FastCgiRequestMessage();
+        var (remote, local) = (new IPEndPoint(IPAddress.Loopback, 0), new IPEndPoint(IPAddress.Loopback, 80));
         HttpParameters.AddTarget(request.Parameters, "GET", path, "", "");
-        HttpParameters.AddConnection(request.Parameters, "http", "HTTP/1.1", new IPEndPoint(IPAddress.Loopback, 0),
-            new IPEndPoint(IPAddress.Loopback, 80), Host);
+        HttpParameters.AddConnection(request.Parameters, "http", "HTTP/1.1", remote, local, Host);
         request.Parameters.Add("HTTP_HOST", Host);
         request.Parameters.Add("HTTP_USER_AGENT", "fastcgi-doctor");
         foreach (var (name, value) in parameters)
@@ -115,84 +94,34 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, (str
         return request;
     }
 
-    private async Task<Spoken> FindOtherProtocolAsync(Spoken spoken, CancellationToken cancellationToken)
+    private async Task<Spoken> FindProtocolAsync(CancellationToken cancellationToken)
     {
-        if (spoken == Spoken.FastCgi || await GetValuesAsync(cancellationToken) is not null)
+        if (await GetValuesAsync(cancellationToken) is not null)
             return Spoken.FastCgi;
-        if (await SpeaksTlsAsync(cancellationToken))
+        if (await ExchangeAsync(s_hello, cancellationToken) is ([21 or 22, 3, ..], _))
             return Spoken.Tls;
-        return await SpeaksHttpAsync(cancellationToken) ? Spoken.Http : Spoken.Nothing;
+        var (answer, _) = await ExchangeAsync("GET / HTTP/1.0\r\nHost: localhost\r\n\r\n"u8.ToArray(), cancellationToken);
+        return answer.AsSpan().StartsWith("HTTP/"u8) ? Spoken.Http : Spoken.Nothing;
     }
 
-    private async Task<bool> SpeaksHttpAsync(CancellationToken cancellationToken)
+    /// <returns>The beginning of what comes then, and why there is no connection.</returns>
+    private async Task<(byte[] Answer, SocketError? Error)> ExchangeAsync(byte[] bytes, CancellationToken cancellationToken)
     {
-        var start = await ExchangeAsync("GET / HTTP/1.0\r\nHost: localhost\r\n\r\n"u8.ToArray(), cancellationToken);
-        return start.AsSpan().StartsWith("HTTP/"u8);
-    }
-
-    private async Task<bool> SpeaksTlsAsync(CancellationToken cancellationToken)
-    {
-        using var limit = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
-        limit.CancelAfter(timeout);
-        try
-        {
-            using var socket = await ConnectAsync(limit.Token);
-            await using var stream = new SslStream(new NetworkStream(socket), leaveInnerStreamOpen: false);
-            await stream.AuthenticateAsClientAsync(new SslClientAuthenticationOptions { TargetHost = Host }, limit.Token);
-            return true;
-        }
-        catch (System.Security.Authentication.AuthenticationException exception)
-        {
-            // A certificate that is not trusted here has come over TLS. Whatever else fails has not.
-            return exception.Message.Contains("certificate", StringComparison.OrdinalIgnoreCase);
-        }
-        catch (Exception exception) when (exception is IOException or SocketException
-            || (exception is OperationCanceledException && !cancellationToken.IsCancellationRequested))
-        {
-            return false;
-        }
-    }
-
-    private async Task<byte[]> ExchangeAsync(byte[] bytes, CancellationToken cancellationToken)
-    {
-        using var limit = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
-        limit.CancelAfter(timeout);
-        try
-        {
-            using var socket = await ConnectAsync(limit.Token);
-            await socket.SendAsync(bytes, limit.Token);
-            var buffer = new byte[64];
-            var read = await socket.ReceiveAsync(buffer, limit.Token);
-            return buffer[..read];
-        }
-        catch (Exception exception) when (exception is SocketException
-            || (exception is OperationCanceledException && !cancellationToken.IsCancellationRequested))
-        {
-            return [];
-        }
-    }
-
-    private async Task<Socket> ConnectAsync(CancellationToken cancellationToken)
-    {
-        var socket = address.EndPoint is UnixDomainSocketEndPoint
-            ? new Socket(AddressFamily.Unix, SocketType.Stream, ProtocolType.Unspecified)
-            : new Socket(SocketType.Stream, ProtocolType.Tcp);
-        using var limit = CancellationTokenSource.CreateLinkedTokenSource(cancellationToken);
-        limit.CancelAfter(timeout);
+        using var limit = CreateLimit(cancellationToken);
+        using var socket = address.CreateSocket();
         try
         {
             await socket.ConnectAsync(address.EndPoint, limit.Token);
-            return socket;
+            if (bytes.Length == 0)
+                return ([], null);
+
+            await socket.SendAsync(bytes, limit.Token);
+            var buffer = new byte[64];
+            return (buffer[..await socket.ReceiveAsync(buffer, limit.Token)], null);
         }
-        catch (OperationCanceledException) when (!cancellationToken.IsCancellationRequested)
+        catch (Exception exception) when (IsFailure(exception, cancellationToken))
         {
-            socket.Dispose();
-            throw new SocketException((int)SocketError.TimedOut);
-        }
-        catch
-        {
-            socket.Dispose();
-            throw;
+            return ([], (exception as SocketException)?.SocketErrorCode ?? SocketError.TimedOut);
         }
     }
 }

@@ -6,23 +6,7 @@ internal sealed class DoctorCommand : ToolCommand
     private const string Target = "ADDRESS|CONFIG-FILE";
 
     public DoctorCommand(ToolConsole console)
-        : base(console, "doctor", "Finds problems between a web server and a FastCGI application.",
-            """
-            For an address, it checks the socket, who may connect, what answers there, and the process. For a configuration (nginx, or the output of
-            'nginx -T'; Apache; lighttpd; HAProxy), it first lets the web server check it, and then checks each place that passes requests to FastCGI,
-            and the address there. It sends one GET to the application, and with --status another one. Without an argument, it checks the web servers
-            of this machine.
-
-            A problem fails now, or as soon as it is needed. A note depends on the application. Parts that are not understood are listed.
-
-            Examples:
-              fastcgi doctor
-              fastcgi doctor /run/app/app.sock
-              fastcgi doctor /etc/apache2/sites-enabled/app.conf --no-connect --json
-              fastcgi doctor /etc/haproxy/haproxy.cfg --status /fastcgi-status
-
-            Exit codes: 0 no problem, 1 problems (or, with --strict, notes), 2 usage, 3 it cannot be checked.
-            """)
+        : base(console, "doctor", "Finds problems between a web server and a FastCGI application.")
     {
         Add(new Argument<string>(Target)
         {
@@ -40,15 +24,80 @@ internal sealed class DoctorCommand : ToolCommand
         AddTimeoutAndJson("How long to wait for an answer", 5);
     }
 
-    protected override Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
-        => new DoctorRun(Terminal, new DoctorSettings(
-            arguments.GetText(Target), arguments.GetText("--server"), arguments.GetText("--path")!, arguments.GetText("--status"), arguments.GetParameters(),
-            arguments.Has("--no-connect"), arguments.Has("--strict"), arguments.GetTimeout(), arguments.IsJson())).RunAsync(cancellationToken);
+    protected override async Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
+    {
+        if (arguments.GetText(Target) is { } target)
+            return await RunAsync(arguments, target, cancellationToken);
+
+        var files = WebServer.All.SelectMany(static server => server.Files).Where(File.Exists).ToList();
+        if (files.Count == 0)
+        {
+            throw new ToolException(ExitCode.CannotRun,
+                "No configuration of a web server was found in /etc. Name a configuration file or the address of an application.");
+        }
+
+        var code = ExitCode.Ok;
+        foreach (var file in files)
+        {
+            try
+            {
+                code = Math.Max(code, await RunAsync(arguments, file, cancellationToken));
+            }
+            catch (ToolException exception)
+            {
+                // A web server that is installed, but does not use FastCGI.
+                await Terminal.Error.WriteLineAsync(PlainText.Line($"{file}: {exception.Message}"));
+            }
+        }
+
+        return code;
+    }
 
     private static string? CheckTarget(string text)
         => FastCgiAddress.TryParse(text, out _) || File.Exists(text) ? null : $"'{text}' is neither a file nor an address. {AddressForms}";
-}
 
-/// <summary>The command line of <c>doctor</c>.</summary>
-internal sealed record DoctorSettings(string? Target, string? Server, string Path, string? StatusPath, (string Name, string Value)[] Parameters,
-    bool IsOffline, bool IsStrict, TimeSpan Timeout, bool IsJson);
+    private async Task<int> RunAsync(ParseResult arguments, string target, CancellationToken cancellationToken)
+    {
+        var report = new DoctorReport();
+        var addresses = new AddressInspector(report, arguments);
+        // A file with text, and not a socket.
+        if (File.Exists(target) && (!OperatingSystem.IsLinux() || SocketFile.Read(target) is not { IsSocket: true }))
+            await InspectAsync(report, addresses, arguments, target, cancellationToken);
+        else
+            await addresses.InspectAsync(FastCgiAddress.Parse(target), users: null, HeadBuffer.OfNginx(4096), cancellationToken);
+        report.Write(Terminal, target, arguments.IsJson());
+        return report.Problems > 0 || (arguments.Has("--strict") && report.Notes > 0) ? ExitCode.Failure : ExitCode.Ok;
+    }
+
+    private static async Task InspectAsync(DoctorReport report, AddressInspector addresses, ParseResult arguments, string file,
+        CancellationToken cancellationToken)
+    {
+        var text = ConfigurationReader.ReadFile(file);
+        var server = WebServer.Recognize(arguments.GetText("--server"), text);
+        if (!arguments.Has("--no-connect"))
+            server.Check(report, file, text);
+        if (server.Find is null)
+        {
+            report.AddNotUnderstood($"{file}: the doctor does not read configurations of {server.Name}, except for addresses");
+            foreach (var name in server.FindAddresses(text))
+            {
+                if (FastCgiAddress.TryParse(name, out var address))
+                    await addresses.InspectAsync(address, users: null, headBuffer: null, cancellationToken);
+            }
+
+            return;
+        }
+
+        var places = server.Find(report, file, text).ToList();
+        if (places.Count == 0 && report.Problems == 0)
+            throw new ToolException(ExitCode.CannotRun, server.Without);
+
+        foreach (var balancer in places.GroupBy(static place => (place.Balancer, place.Path)))
+        {
+            var sharing = new List<FastCgiAddress>();
+            foreach (var place in balancer)
+                await place.InspectAsync(report, addresses, sharing, cancellationToken);
+            addresses.InspectKeys(balancer.Key.Balancer, [.. sharing.DistinctBy(static address => address.ToString())]);
+        }
+    }
+}

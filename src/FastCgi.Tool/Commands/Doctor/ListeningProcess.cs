@@ -1,88 +1,66 @@
-using System.Globalization;
-using System.Net;
-using System.Net.Sockets;
-using System.Text.RegularExpressions;
-using FastCgi.Client;
-
 namespace FastCgi.Tool.Commands.Doctor;
 
 /// <summary>Who listens at an address of this machine, as <c>ss</c> and <c>/proc</c> show it.</summary>
-internal sealed partial record ListeningProcess(int Waiting, int Backlog, int? ProcessId, string? Name)
+internal sealed record ListeningProcess(int Waiting, int Backlog, int? ProcessId, string? Name)
 {
+    private static readonly Regex s_listener = new("""LISTEN\s+(?<waiting>\d+)\s+(?<backlog>\d+)\s+(?<local>\S+)(.*?\("(?<name>[^"]*)",pid=(?<id>\d+))?""");
+    private static readonly Regex s_descriptorLimit = new(@"^Max open files\s+(?<soft>\d+)", RegexOptions.Multiline);
+
+    private static readonly string[] s_any = ["*", "0.0.0.0", "::"];
+
     /// <returns><see langword="null"/> if nobody does here, or it cannot be seen.</returns>
     public static ListeningProcess? Find(FastCgiAddress address)
     {
-        var isUnix = address.EndPoint is UnixDomainSocketEndPoint;
-        foreach (var line in (SocketFile.Run("ss", isUnix ? "-Hxlnp" : "-Htlnp") ?? "").Split('\n'))
-        {
-            if (Listener().Match(line) is not { Success: true } match || !IsAt(match.Groups["local"].Value, address.EndPoint))
-                continue;
+        var match = SystemCommand.Read("ss", address.IsUnix ? "-Hxlnp" : "-Htlnp").Split('\n').Select(static line => s_listener.Match(line))
+            .FirstOrDefault(match => match.Success && IsAt(match.Groups["local"].Value, address.EndPoint));
+        if (match is null)
+            return null;
 
-            var process = Process().Match(line);
-            return new ListeningProcess(
-                Parse(match.Groups["waiting"]), Parse(match.Groups["backlog"]), process.Success ? Parse(process.Groups["id"]) : null, process.Success
-                    ? process.Groups["name"].Value : null);
-        }
-
-        return null;
+        var process = match.Groups["id"].Success;
+        return new ListeningProcess(Parse(match, "waiting"), Parse(match, "backlog"), process ? Parse(match, "id") : null, match.Groups["name"].Value);
     }
+
+    public static int? ReadLongestBacklog()
+        => int.TryParse(TryRead(static () => File.ReadAllText("/proc/sys/net/core/somaxconn")), CultureInfo.InvariantCulture, out var value) ? value : null;
 
     /// <summary>How many descriptors the process has open, and may have.</summary>
     public (int Open, int Limit)? ReadDescriptors()
     {
-        try
-        {
-            var limit = File.ReadLines($"/proc/{ProcessId}/limits").Select(static line => DescriptorLimit().Match(line))
-                .FirstOrDefault(static match => match.Success);
-            return limit is null ? null : (Directory.EnumerateFileSystemEntries($"/proc/{ProcessId}/fd").Count(), Parse(limit.Groups["soft"]));
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
-            return null;
-        }
+        var limit = s_descriptorLimit.Match(TryRead(() => File.ReadAllText($"/proc/{ProcessId}/limits")) ?? "");
+        var open = TryRead(() => Directory.GetFileSystemEntries($"/proc/{ProcessId}/fd"));
+        return open is null || !limit.Success ? null : (open.Length, Parse(limit, "soft"));
     }
 
     /// <summary>Why a .NET process has no folder for the keys of Data Protection, as far as that is seen.</summary>
     public string? FindMissingHome()
     {
-        try
-        {
-            if (!File.ReadLines($"/proc/{ProcessId}/maps").Any(static line => line.Contains("libcoreclr.so", StringComparison.Ordinal)))
-                return null;
-
-            var home = ReadHome();
-            if (string.IsNullOrEmpty(home))
-                return "the process has no HOME";
-            return Directory.Exists(home) ? null : $"its HOME, {home}, does not exist";
-        }
-        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
-        {
+        if (TryRead(() => File.ReadAllText($"/proc/{ProcessId}/maps"))?.Contains("libcoreclr.so", StringComparison.Ordinal) != true)
             return null;
-        }
+
+        var home = ReadHome();
+        return string.IsNullOrEmpty(home) ? "the process has no HOME" : Directory.Exists(home) ? null : $"its HOME, {home}, does not exist";
     }
 
     /// <summary>What the folder of the keys goes by, unless the application names one: home and folder of the process.</summary>
-    public string? FindKeyFolder()
+    public string? FindKeyFolder() => ReadHome() is { Length: > 0 } home
+        ? TryRead(() => $"{home} {new DirectoryInfo($"/proc/{ProcessId}/cwd").LinkTarget}") : null;
+
+    private string? ReadHome() => TryRead(() => File.ReadAllText($"/proc/{ProcessId}/environ"))?.Split('\0')
+        .FirstOrDefault(static pair => pair.StartsWith("HOME=", StringComparison.Ordinal))?["HOME=".Length..];
+
+    /// <returns><see langword="null"/> if it cannot be seen.</returns>
+    private static T? TryRead<T>(Func<T?> read)
+        where T : class
     {
         try
         {
-            return ReadHome() is { Length: > 0 } home ? $"{home} {new DirectoryInfo($"/proc/{ProcessId}/cwd").LinkTarget}" : null;
+            return read();
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
             return null;
         }
     }
-
-    public static int? ReadLongestBacklog()
-    {
-        const string File = "/proc/sys/net/core/somaxconn";
-        return System.IO.File.Exists(File) && int.TryParse(System.IO.File.ReadAllText(File), CultureInfo.InvariantCulture, out var value) ? value : null;
-    }
-
-    private string? ReadHome()
-        => File.ReadAllText($"/proc/{ProcessId}/environ").Split('\0')
-            .FirstOrDefault(static pair => pair.StartsWith("HOME=", StringComparison.Ordinal))?["HOME=".Length..];
 
     private static bool IsAt(string local, EndPoint endPoint)
     {
@@ -91,15 +69,12 @@ internal sealed partial record ListeningProcess(int Waiting, int Backlog, int? P
             return local == endPoint.ToString() || local == endPoint + "~";
 
         var colon = local.LastIndexOf(':');
-        var port = endPoint is DnsEndPoint dns ? dns.Port : ((IPEndPoint)endPoint).Port;
-        if (local[(colon + 1)..] != port.ToString(CultureInfo.InvariantCulture))
-            return false;
-
         var host = local[..colon].Trim('[', ']');
+        var port = local[(colon + 1)..];
         return endPoint switch
         {
-            IPEndPoint ip => host == ip.Address.ToString() || (host is "*" or "0.0.0.0" or "::" && IsOfThisMachine(ip.Address)),
-            DnsEndPoint { Host: "localhost" } => host is "*" or "0.0.0.0" or "::" or "127.0.0.1" or "::1",
+            IPEndPoint ip => port == $"{ip.Port}" && (host == $"{ip.Address}" || (s_any.Contains(host) && IsOfThisMachine(ip.Address))),
+            DnsEndPoint { Host: "localhost" } dns => port == $"{dns.Port}" && (s_any.Contains(host) || host is "127.0.0.1" or "::1"),
             _ => false,
         };
     }
@@ -108,14 +83,5 @@ internal sealed partial record ListeningProcess(int Waiting, int Backlog, int? P
         => IPAddress.IsLoopback(address) || System.Net.NetworkInformation.NetworkInterface.GetAllNetworkInterfaces()
             .Any(card => card.GetIPProperties().UnicastAddresses.Any(own => own.Address.Equals(address)));
 
-    private static int Parse(Group group) => int.Parse(group.Value, CultureInfo.InvariantCulture);
-
-    [GeneratedRegex(@"LISTEN\s+(?<waiting>\d+)\s+(?<backlog>\d+)\s+(?<local>\S+)")]
-    private static partial Regex Listener();
-
-    [GeneratedRegex("""\("(?<name>[^"]*)",pid=(?<id>\d+)""")]
-    private static partial Regex Process();
-
-    [GeneratedRegex(@"^Max open files\s+(?<soft>\d+)")]
-    private static partial Regex DescriptorLimit();
+    private static int Parse(Match match, string group) => int.Parse(match.Groups[group].Value, CultureInfo.InvariantCulture);
 }

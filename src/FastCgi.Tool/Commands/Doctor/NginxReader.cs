@@ -1,30 +1,15 @@
-using System.Text;
-using System.Text.RegularExpressions;
-using FastCgi.Tool.Terminal;
-
 namespace FastCgi.Tool.Commands.Doctor;
 
-/// <summary>A directive of nginx, and the directives in its block.</summary>
-internal sealed record NginxDirective(string Name, string[] Arguments, string File, int Line, List<NginxDirective>? Block)
+/// <summary>Reads nginx's blocks and directives, from files or from the output of <c>nginx -T</c>.</summary>
+internal sealed class NginxReader : ConfigurationReader
 {
-    public string Where => $"{File}:{Line}";
-
-    public string? First => Arguments.Length > 0 ? Arguments[0] : null;
-
-    /// <summary>The line as it was written.</summary>
-    public string Text => string.Join(' ', Arguments.Prepend(Name));
-}
-
-/// <summary>Reads nginx's blocks and directives, and follows includes.</summary>
-internal sealed partial class NginxReader
-{
-    private const int DeepestInclude = 16;
-
-    // Real configurations are four or five blocks deep.
-    private const int DeepestBlock = 200;
-
-    // A file may include itself.
-    private const int MostIncludes = 1_000;
+    // ${name} is part of a word.
+    private static readonly Regex s_word = new("""
+        \#[^\n]*|"(?<quoted>(?:\\.|[^"\\])*)(?:"|\z)|'(?<quoted>(?:\\.|[^'\\])*)(?:'|\z)|(?<word>[;{}]|(?:\$\{[^}]*\}?|[^\s;{}"'])(?:\$\{[^}]*\}?|[^\s;{])*)|\n
+        """, RegexOptions.Singleline);
+    private static readonly Regex s_directiveName = new("^(include|listen|server|server_name|location|root|index|return|try_files|error_page|"
+        + "access_log|error_log|rewrite|if|set|(ssl|fastcgi|proxy|client|auth|add|send|real_ip)_[a-z_]+)$");
+    private static readonly Regex s_fileMark = new(@"^# configuration file (?<file>.+):\r?\n", RegexOptions.Multiline);
 
     // As Debian and nginx.org ship it, for a configuration from another machine.
     private const string UsualParameters =
@@ -35,200 +20,94 @@ internal sealed partial class NginxReader
         fastcgi_param REMOTE_ADDR $remote_addr; fastcgi_param SERVER_PORT $server_port; fastcgi_param SERVER_NAME $server_name;
         """;
 
-    private readonly Dictionary<string, string> _files = new(StringComparer.Ordinal);
-    private readonly ConfigurationFiles _contents = new();
-    private readonly string _folder;
     private readonly DoctorReport _report;
-    private int _includes;
+    private readonly Dictionary<string, string> _files;
+    private readonly string _main;
 
-    private NginxReader(string folder, DoctorReport report)
+    private NginxReader(DoctorReport report, string main, Dictionary<string, string> files)
+        : base(report, main, "/etc/nginx") => (_report, _main, _files) = (report, main, files);
+
+    public static Directive Read(DoctorReport report, string file, string text)
     {
-        _folder = folder;
-        _report = report;
-    }
-
-    /// <summary>Reads a file, or the output of <c>nginx -T</c>, which contains all files.</summary>
-    public static List<NginxDirective> Read(string file, string text, DoctorReport report)
-    {
-        var marks = FileMark().Matches(text);
-        if (marks.Count == 0)
-            return new NginxReader(Path.GetDirectoryName(Path.GetFullPath(file))!, report).Parse(text, file, 1, 0);
-
-        var reader = new NginxReader(Path.GetDirectoryName(marks[0].Groups["file"].Value) ?? "/", report);
+        var marks = s_fileMark.Matches(text);
+        var files = new Dictionary<string, string>(StringComparer.Ordinal);
         for (var i = 0; i < marks.Count; i++)
-        {
-            var start = marks[i].Index + marks[i].Length;
-            var end = i + 1 < marks.Count ? marks[i + 1].Index : text.Length;
-            reader._files[marks[i].Groups["file"].Value] = text[start..end];
-        }
-
-        var main = marks[0].Groups["file"].Value;
-        return reader.Parse(reader._files[main], main, 1, 0);
+            files[marks[i].Groups["file"].Value] = text[(marks[i].Index + marks[i].Length)..(i + 1 < marks.Count ? marks[i + 1].Index : text.Length)];
+        var main = marks.Count > 0 ? marks[0].Groups["file"].Value : file;
+        return new NginxReader(report, main, files).Read(files.GetValueOrDefault(main, text));
     }
 
-    private List<NginxDirective> Parse(string text, string file, int line, int depth)
+    protected override void Parse(string text)
     {
-        var tokens = Tokenize(text, line);
-        var position = 0;
-        return ParseBlock(tokens, ref position, file, depth, level: 0);
-    }
-
-    private List<NginxDirective> ParseBlock(List<(string Text, int Line, bool IsQuoted)> tokens, ref int position, string file, int depth, int level)
-    {
-        var directives = new List<NginxDirective>();
-        var words = new List<(string Text, int Line, bool IsQuoted)>();
-        var isClosed = level == 0;
-        while (position < tokens.Count)
+        var words = new List<ConfigurationWord>();
+        var last = 1;
+        foreach (var word in Split(s_word, text))
         {
-            var (text, line, isQuoted) = tokens[position++];
-            if (isQuoted || text is not (";" or "{" or "}"))
+            last = word.Line;
+            if (word.IsQuoted || word.Text is not (";" or "{" or "}"))
             {
-                words.Add((text, line, isQuoted));
+                words.Add(word);
                 continue;
             }
 
-            if (text == "}")
+            if (word.Text == "}")
             {
-                isClosed = true;
-                break;
+                ReportUnfinished(words);
+                if (!Close())
+                    return;
+            }
+            else if (words.Count > 0 || word.Text == "{")
+            {
+                AddDirective(words, word);
             }
 
-            if (text == "{" && level == DeepestBlock)
-                throw new ToolException(ExitCode.CannotRun, $"{file}:{line}: this is not an nginx configuration: more than {DeepestBlock} nested blocks.");
-            var block = text == "{" ? ParseBlock(tokens, ref position, file, depth, level + 1) : null;
-            if (words.Count == 0)
-                continue;
-
-            var directive = new NginxDirective(words[0].Text, [.. words.Skip(1).Select(static word => word.Text)], file, words[0].Line, block);
-            CheckSemicolon(file, words);
             words.Clear();
-            if (directive.Name == "include" && directive.First is { } pattern && depth < DeepestInclude && _includes++ < MostIncludes)
-                directives.AddRange(Include(pattern, depth + 1));
-            else
-                directives.Add(directive);
         }
 
-        if (words.Count > 0 || !isClosed)
-        {
-            var (what, mark) = words.Count > 0 ? ($"'{words[0].Text}' at the end has no semicolon", ";") : ("a block is not closed", "}");
-            ReportSyntax($"{file}:{(words.Count > 0 ? words[0].Line : tokens.Count > 0 ? tokens[^1].Line : 1)}", what, mark);
-        }
+        ReportUnfinished(words);
+        if (IsOpen)
+            ReportSyntax(last, "a block is not closed", "}");
+    }
 
-        return directives;
+    protected override List<string> FindFiles(string pattern)
+    {
+        var path = Path.Combine(Path.GetDirectoryName(Path.GetFullPath(_main))!, pattern);
+        var known = _files.Keys.Where(name => GlobFiles.Matches(path, name)).Order(StringComparer.Ordinal).ToList();
+        var found = known.Count > 0 ? known : base.FindFiles(pattern);
+        return found.Count == 0 && Path.GetFileName(pattern) is "fastcgi_params" or "fastcgi.conf" ? [pattern] : found;
+    }
+
+    protected override string GetText(string name)
+        => _files.TryGetValue(name, out var text) ? text : Path.IsPathRooted(name) && Path.Exists(name) ? base.GetText(name) : UsualParameters;
+
+    private void AddDirective(List<ConfigurationWord> words, ConfigurationWord end)
+    {
+        CheckSemicolon(words);
+        var first = words.Count > 0 ? words[0] : end with { Text = "" };
+        var directive = Add(first.Text, [.. words.Skip(1).Select(static word => word.Text)], first.Line);
+        if (end.Text == "{")
+            Open(directive);
+        else if (directive.Name == "include")
+            Include(directive);
     }
 
     /// <summary>Without its semicolon, a directive swallows the next one.</summary>
-    private void CheckSemicolon(string file, List<(string Text, int Line, bool IsQuoted)> words)
+    private void CheckSemicolon(List<ConfigurationWord> words)
     {
-        for (var i = 1; i < words.Count; i++)
-        {
-            if (words[i].Line > words[i - 1].Line && !words[i].IsQuoted && DirectiveName().IsMatch(words[i].Text))
-            {
-                var text = string.Join(' ', words.Take(i).Select(static word => word.Text));
-                ReportSyntax($"{file}:{words[i - 1].Line}", $"'{text}' has no semicolon: {words[i].Text} in line {words[i].Line} belongs to it", $"{text};");
-                return;
-            }
-        }
+        var next = words.Index().Skip(1).FirstOrDefault(pair => pair.Item.Line > words[pair.Index - 1].Line && !pair.Item.IsQuoted
+            && s_directiveName.IsMatch(pair.Item.Text));
+        if (next.Index == 0)
+            return;
+
+        var text = string.Join(' ', words.Take(next.Index).Select(static word => word.Text));
+        ReportSyntax(words[next.Index - 1].Line, $"'{text}' has no semicolon: {next.Item.Text} in line {next.Item.Line} belongs to it", $"{text};");
     }
 
-    private void ReportSyntax(string where, string what, string line)
-        => _report.AddProblem("semicolon-missing", where, what, "nginx does not start, and a reload keeps the old configuration", line, "tool.md#doctor");
-
-    private IEnumerable<NginxDirective> Include(string pattern, int depth)
+    private void ReportUnfinished(List<ConfigurationWord> words)
     {
-        var path = Path.Combine(_folder, pattern);
-        var known = _files.Where(pair => GlobFiles.Matches(path, pair.Key)).OrderBy(static pair => pair.Key, StringComparer.Ordinal).ToList();
-        if (known.Count > 0)
-            return known.SelectMany(pair => Parse(pair.Value, pair.Key, 1, depth));
-
-        var files = FindFiles(path, pattern);
-        if (files.Count > 0)
-            return files.SelectMany(file => Parse(_contents.Read(file), file, 1, depth));
-        if (Path.GetFileName(pattern) is "fastcgi_params" or "fastcgi.conf")
-            return Parse(UsualParameters, pattern, 1, depth);
-        if (!GlobFiles.IsPattern(pattern))
-            _report.AddNotUnderstood($"include {pattern}: there is no such file");
-        return [];
+        if (words.Count > 0)
+            ReportSyntax(words[0].Line, $"'{words[0].Text}' at the end has no semicolon", ";");
     }
 
-    /// <summary>Relative names belong to the folder of nginx.conf.</summary>
-    private static List<string> FindFiles(string path, string pattern)
-    {
-        foreach (var candidate in new[] { path, Path.Combine("/etc/nginx", pattern) })
-        {
-            var files = GlobFiles.Find(candidate);
-            if (files.Count > 0)
-                return files;
-        }
-
-        return [];
-    }
-
-    private static List<(string Text, int Line, bool IsQuoted)> Tokenize(string text, int line)
-    {
-        var tokens = new List<(string, int, bool)>();
-        for (var i = 0; i < text.Length; i++)
-        {
-            switch (text[i])
-            {
-                case '\n':
-                    line++;
-                    break;
-                case ' ' or '\t' or '\r':
-                    break;
-                case '#':
-                    i = text.IndexOf('\n', i) is >= 0 and var end ? end - 1 : text.Length;
-                    break;
-                case ';' or '{' or '}':
-                    tokens.Add((text[i].ToString(), line, false));
-                    break;
-                default:
-                    var start = line;
-                    var isQuoted = text[i] is '"' or '\'';
-                    tokens.Add((ReadWord(text, ref i, ref line), start, isQuoted));
-                    break;
-            }
-        }
-
-        return tokens;
-    }
-
-    /// <summary>Reads a word; afterwards the index is at its last character.</summary>
-    private static string ReadWord(string text, ref int i, ref int line)
-    {
-        var word = new StringBuilder();
-        var quote = text[i] is '"' or '\'' ? text[i++] : '\0';
-        for (; i < text.Length; i++)
-        {
-            var character = text[i];
-            var isVariable = character == '{' && word.Length > 0 && word[^1] == '$';
-            if (quote != '\0' ? character == quote : !isVariable && (character is ';' or ' ' or '\t' or '\r' or '\n' or '{'))
-                break;
-            if (isVariable)
-            {
-                // ${name}
-                var end = text.IndexOf('}', i);
-                end = end < 0 ? text.Length - 1 : end;
-                word.Append(text, i, end - i + 1);
-                i = end;
-                continue;
-            }
-
-            if (character == '\n')
-                line++;
-            if (character == '\\' && i + 1 < text.Length && (text[i + 1] is '"' or '\'' or '\\'))
-                character = text[++i];
-            word.Append(character);
-        }
-
-        if (quote == '\0')
-            i--;
-        return word.ToString();
-    }
-
-    [GeneratedRegex("^(include|listen|server|server_name|location|root|index|return|try_files|error_page|access_log|error_log|rewrite|if|set|(ssl|fastcgi|proxy|client|auth|add|send|real_ip)_[a-z_]+)$")]
-    private static partial Regex DirectiveName();
-
-    [GeneratedRegex(@"^# configuration file (?<file>.+):\r?\n", RegexOptions.Multiline)]
-    private static partial Regex FileMark();
+    private void ReportSyntax(int line, string what, string fix) => _report.Add("nginx.semicolon-missing", $"{File}:{line}", what, fix);
 }

@@ -16,19 +16,7 @@ internal sealed class ProxyCommand : ToolCommand
     private static readonly TimeSpan s_shutdownTimeout = TimeSpan.FromMilliseconds(100);
 
     public ProxyCommand(ToolConsole console)
-        : base(console, "proxy", "Serves a FastCGI application over HTTP, without configuration.",
-            """
-            It passes the same parameters as nginx, streams both bodies, and writes a line for each request. It is for development, not for production.
-            --record writes every byte between the proxy and the application to a file of JSON lines. The file contains passwords and cookies.
-
-            Examples:
-              fastcgi proxy 127.0.0.1:9000
-              fastcgi proxy /run/app.sock --listen http://localhost:8081 --root wwwroot
-              fastcgi proxy /run/php/php-fpm.sock --root /var/www -p SCRIPT_FILENAME=/var/www/index.php
-              fastcgi proxy 127.0.0.1:9000 --record traffic.jsonl
-
-            Exit codes: 0 stopped by Ctrl-C, 2 usage, 3 the address cannot be bound, or the file cannot be written.
-            """)
+        : base(console, "proxy", "Serves a FastCGI application over HTTP, without configuration.")
     {
         HandlesInterruption = true;
         AddAddress();
@@ -48,9 +36,10 @@ internal sealed class ProxyCommand : ToolCommand
         if (root is not null && !Directory.Exists(root))
             throw new ToolException(ExitCode.CannotRun, $"There is no folder {root}.");
 
-        using var relay = arguments.GetText("--record") is { } file ? new RecordingRelay(address, file, Terminal) : null;
-        var options = new FastCgiClientOptions { MaxConnections = arguments.GetValue<int?>("--max-connections"), ConnectTimeout = arguments.GetTimeout() };
-        using var client = new FastCgiClient(relay?.Address ?? address, options);
+        using var recording = arguments.GetText("--record") is { } file ? new Recording(file, Terminal) : null;
+        var most = arguments.GetValue<int?>("--max-connections");
+        using var client = new FastCgiClient(
+            address, new FastCgiClientOptions { MaxConnections = most, ConnectTimeout = arguments.GetTimeout(), Trace = recording });
         await using var app = Build(urls, root, new Forwarder(client, arguments), new TrafficLog(Terminal, arguments.IsJson()));
         try
         {

@@ -53,7 +53,6 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
         }
     }
 
-    /// <summary>Counts what is written.</summary>
     private sealed class CountingStream(Stream inner) : ForwardStream(canRead: false)
     {
         public long Written { get; private set; }
@@ -68,7 +67,6 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
     }
 }
 
-/// <summary>What became of a request, for its line.</summary>
 internal sealed class ForwardedRequest
 {
     /// <summary>The status, if it is not that of the answer.</summary>
@@ -79,5 +77,4 @@ internal sealed class ForwardedRequest
     public string? StandardError { get; set; }
 }
 
-/// <summary>A line of <c>proxy --json</c>.</summary>
 internal sealed record ProxiedRequest(string Method, string Target, int Status, long Bytes, double Milliseconds, string? Note, string? StandardError);

@@ -4,16 +4,7 @@ namespace FastCgi.Tool.Commands.Request;
 internal sealed class RequestCommand : ToolCommand
 {
     public RequestCommand(ToolConsole console)
-        : base(console, "request", "Sends a request to a FastCGI application and writes the body of the response: curl for FastCGI.",
-            """
-            Examples:
-              fastcgi request 127.0.0.1:9000 http://example.com/
-              fastcgi request /run/app.sock https://example.com/login -d 'user=x' -i -L
-              fastcgi request /run/php/php-fpm.sock /index.php -p SCRIPT_FILENAME=/var/www/index.php -v
-              fastcgi request 127.0.0.1:9000 / --repeat 100
-
-            Exit codes: 0 success, 1 no response, an appStatus other than 0, or with -f a status of 400 or higher, 2 usage, 3 no connection.
-            """)
+        : base(console, "request", "Sends a request to a FastCGI application and writes the body of the response: curl for FastCGI.")
     {
         AddAddress();
         Add(new Argument<string>("URL")
@@ -34,7 +25,6 @@ internal sealed class RequestCommand : ToolCommand
         AddFlag("--verbose", "Show parameters and records on standard error", "-v");
         AddFlag("--show-secrets", "With -v, show cookies, credentials and certificates");
         AddChoice<FastCgiRequestRole>("--role", "The role of the application", FastCgiRequestRole.Responder);
-        AddText("--filter-file", "FILE", "The file for a filter (FCGI_DATA)");
         AddTimeoutAndJson("How long a request may take", 60);
     }
 

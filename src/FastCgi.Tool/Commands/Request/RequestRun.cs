@@ -2,7 +2,6 @@ using System.Text.Unicode;
 
 namespace FastCgi.Tool.Commands.Request;
 
-/// <summary>One run of <c>request</c>.</summary>
 internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
 {
     private readonly bool _isVerbose = arguments.Has("--verbose");
@@ -23,8 +22,6 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
             sender, (response, token) => _isJson ? WriteJsonAsync(sender, response, token) : WriteAsync(response, token), cancellationToken);
     }
 
-    /// <summary>Sends the request once.</summary>
-    /// <exception cref="ToolException">There is no whole response.</exception>
     private async Task<T> AttemptAsync<T>(RequestSender sender, Func<FastCgiResponseMessage, CancellationToken, Task<T>> use,
         CancellationToken cancellationToken)
     {
@@ -51,7 +48,6 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
         }
     }
 
-    /// <summary>Sends the request several times, one after the other.</summary>
     private async Task<int> RepeatAsync(RequestSender sender, int count, CancellationToken cancellationToken)
     {
         var times = new List<double>();
@@ -174,14 +170,11 @@ internal sealed class RequestRun(ToolConsole console, ParseResult arguments)
         => completion.AppStatus != 0 || (arguments.Has("--fail") && response.StatusCode >= 400) ? ExitCode.Failure : ExitCode.Ok;
 }
 
-/// <summary>What <c>request --json</c> writes.</summary>
 internal sealed record RequestDocument(
     int Status, string Reason, NamedValue[] Headers, string? Body, string? BodyBase64, string StandardError, int AppStatus, string ProtocolStatus,
     double Milliseconds, IReadOnlyList<NamedValue>? Parameters, IReadOnlyList<string>? Records);
 
-/// <summary>What <c>request --repeat --json</c> writes. Times are in milliseconds.</summary>
 internal sealed record RepeatDocument(
     int Requests, double Seconds, IReadOnlyDictionary<string, int> Results, double Fastest, double Median, double P99, double Slowest);
 
-/// <summary>A header or a parameter.</summary>
 internal sealed record NamedValue(string Name, string Value);

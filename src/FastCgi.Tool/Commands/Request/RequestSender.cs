@@ -1,9 +1,5 @@
 namespace FastCgi.Tool.Commands.Request;
 
-/// <summary>Creates and sends the request, and follows redirects.</summary>
-/// <param name="client">The client.</param>
-/// <param name="arguments">The command line.</param>
-/// <param name="verbose">Where parameters are shown; <see langword="null"/> for nowhere.</param>
 internal sealed class RequestSender(FastCgiClient client, ParseResult arguments, ToolConsole? verbose) : IDisposable
 {
     private const int MostRedirects = 20;
@@ -12,7 +8,7 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
 
     private readonly (string Name, string Value)[] _headers = arguments.GetPairs("--header", ':');
     private readonly string? _data = arguments.GetText("--data");
-    private readonly List<Stream> _streams = [];
+    private Stream? _body;
     private bool _isInputRead;
 
     /// <summary>The parameters of the last request, without secrets.</summary>
@@ -44,18 +40,13 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
         }
     }
 
-    public void Dispose()
-    {
-        _streams.ForEach(static stream => stream.Dispose());
-        _streams.Clear();
-    }
+    public void Dispose() => _body?.Dispose();
 
     private FastCgiRequestMessage Create(string method, string url, bool hasBody)
     {
         var target = RequestTarget.TryParse(url)!;
-        var body = hasBody ? Keep(OpenData()) : null;
-        var filtered = arguments.GetText("--filter-file") is { } file ? (FileStream)Keep(File.OpenRead(file)) : null;
-        var request = new FastCgiRequestMessage { Role = arguments.GetValue<FastCgiRequestRole>("--role"), Body = body, Data = filtered };
+        var body = _body = hasBody ? OpenData() : null;
+        var request = new FastCgiRequestMessage { Role = arguments.GetValue<FastCgiRequestRole>("--role"), Body = body };
         var contentType = Find("Content-Type") ?? (body is null ? "" : "application/x-www-form-urlencoded");
         var contentLength = Find("Content-Length") ?? (body is { CanSeek: true } ? Invariant($"{body.Length}") : "");
         HttpParameters.AddTarget(request.Parameters, method, target.PathAndQuery, contentType, contentLength);
@@ -66,12 +57,6 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
         request.Parameters.Add("HTTP_ACCEPT", Find("Accept") ?? "*/*");
         foreach (var (name, value) in _headers.Where(static header => !s_own.Contains(header.Name, StringComparer.OrdinalIgnoreCase)))
             request.Parameters.Add(HttpParameters.ToParameterName(name), value.Trim());
-        if (filtered is not null)
-        {
-            request.Parameters.Add("FCGI_DATA_LENGTH", Invariant($"{filtered.Length}"));
-            request.Parameters.Add("FCGI_DATA_LAST_MOD", Invariant($"{new DateTimeOffset(File.GetLastWriteTimeUtc(filtered.Name)).ToUnixTimeSeconds()}"));
-        }
-
         foreach (var (name, value) in arguments.GetParameters())
             request.Parameters[name] = value;
         var showsSecrets = arguments.Has("--show-secrets");
@@ -84,12 +69,6 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
 
     private string? Find(string name) => _headers.LastOrDefault(header => header.Name.Equals(name, StringComparison.OrdinalIgnoreCase)).Value?.Trim();
 
-    private Stream Keep(Stream stream)
-    {
-        _streams.Add(stream);
-        return stream;
-    }
-
     private Stream OpenData()
     {
         if (_data is not ['@', .. var file])
@@ -99,7 +78,19 @@ internal sealed class RequestSender(FastCgiClient client, ParseResult arguments,
         if (_isInputRead)
             throw new ToolException(ExitCode.Usage, "Standard input can be sent only once. Write it to a file, and use -d @FILE.");
 
+        if (OperatingSystem.IsLinux() && IsInputClosed())
+            throw new ToolException(ExitCode.CannotRun, "Standard input is closed. Write the body to a file, and use -d @FILE.");
+
         _isInputRead = true;
         return Console.OpenStandardInput();
+    }
+
+    /// <summary>If standard input is closed, the runtime has used its number for a pipe to itself: this process has the other end too.</summary>
+    private static bool IsInputClosed()
+    {
+        const string Folder = "/proc/self/fd";
+        var input = new FileInfo(Folder + "/0").LinkTarget;
+        return input is null || Directory.GetFiles(Folder).Any(other => new FileInfo(other).LinkTarget == input
+            && Regex.IsMatch(File.ReadAllText(other.Replace("/fd/", "/fdinfo/", StringComparison.Ordinal)), @"flags:\s*\d*1\n"));
     }
 }

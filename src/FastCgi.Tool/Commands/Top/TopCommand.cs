@@ -11,18 +11,7 @@ internal sealed class TopCommand : ToolCommand
     private static readonly TimeSpan s_interval = TimeSpan.FromSeconds(2);
 
     public TopCommand(ToolConsole console)
-        : base(console, "top", "Shows what a server does, live: rates, latencies, active requests, and recommendations.",
-            """
-            It reads the status of FastCgi.AspNetCore at the path of MapFastCgiStatus(): over FastCGI, or over http from Kestrel. Outside Development,
-            the status needs AllowAnonymous(). Rates are those between two samples; with --once, those of the last minute.
-
-            Examples:
-              fastcgi top http://127.0.0.1:9100/fastcgi-status
-              fastcgi top /run/app/app.sock --path /fastcgi-status --sort out
-              fastcgi top 127.0.0.1:9000 --json --once
-
-            Exit codes: 0 it was shown, 1 there is no status, 2 usage, 3 no connection.
-            """)
+        : base(console, "top", "Shows what a server does, live: rates, latencies, active requests, and recommendations.")
     {
         HandlesInterruption = true;
         Add(new Argument<string>(Target)
@@ -96,7 +85,6 @@ internal sealed class TopCommand : ToolCommand
     }
 }
 
-/// <summary>How requests are sorted.</summary>
 internal enum TopOrder
 {
     Age,
@@ -107,7 +95,6 @@ internal enum TopOrder
     Path,
 }
 
-/// <summary>Rates per second.</summary>
 internal sealed record TopRates(double Requests, double Connections, double BytesReceived, double BytesSent)
 {
     /// <summary>The rates between two samples, or those of the last minute if there is one sample or the server was restarted.</summary>

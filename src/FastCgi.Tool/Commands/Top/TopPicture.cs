@@ -85,7 +85,7 @@ internal sealed class TopPicture(StatusSnapshot status, TopRates rates, TopOrder
         {
             var maxLines = Math.Clamp(height / 2 / findings.Count, MinFindingLines, MaxFindingLines);
             var head = Invariant($"{finding.Name} ({finding.Count:N0})");
-            var lines = TextTable.Wrap(PlainText.Line($"{head}  {finding.Message}"), width).ToList();
+            var lines = PlainText.Wrap(PlainText.Line($"{head}  {finding.Message}"), width).ToList();
             for (var i = 0; i < Math.Min(lines.Count, maxLines); i++)
             {
                 var isCut = i == maxLines - 1 && lines.Count > maxLines;
@@ -131,7 +131,6 @@ internal sealed class TopPicture(StatusSnapshot status, TopRates rates, TopOrder
 
     private static string Cut(string text, int length) => text.Length <= length ? text : text[..Math.Max(length - 1, 1)] + "…";
 
-    /// <summary>Adds a line whose beginning is coloured.</summary>
     private void Add(string text, Func<string, string>? colour = null, int coloured = int.MaxValue)
     {
         var line = Cut(PlainText.Line(text), width);

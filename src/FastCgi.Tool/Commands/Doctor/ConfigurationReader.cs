@@ -1,0 +1,145 @@
+namespace FastCgi.Tool.Commands.Doctor;
+
+/// <summary>Reads a configuration, and follows includes. Files that have no end, include themselves or are nested without end are refused.</summary>
+internal abstract class ConfigurationReader(DoctorReport report, string file, params string[] folders)
+{
+    private static readonly Regex s_escape = new("""\\(["'\\])""");
+
+    // Real configurations are four or five blocks deep.
+    private const int DeepestBlock = 200;
+    private const int MostIncludes = 1_000;
+    private const int MostCharacters = 32 * 1024 * 1024;
+
+    private Directive _floor = null!;
+    private int _characters;
+    private int _includes;
+    private readonly HashSet<string> _reading = new(StringComparer.Ordinal);
+    private int _level;
+
+    protected Directive Root { get; } = new("", [], file, 0, null);
+
+    protected Directive Current { get; set; } = null!;
+
+    protected string File { get; private set; } = "";
+
+    /// <summary>Whether a block of this file is open.</summary>
+    protected bool IsOpen => Current != _floor;
+
+    public Directive Read(string text)
+    {
+        Current = Root;
+        ParseFile(file, text);
+        return Root;
+    }
+
+    /// <summary>Reads a file that is not longer than a configuration can be.</summary>
+    public static string ReadFile(string file)
+    {
+        var left = 0;
+        return ReadFile(file, ref left);
+    }
+
+    private static string ReadFile(string file, ref int characters)
+    {
+        using var reader = new StreamReader(file);
+        var text = new StringBuilder();
+        var buffer = new char[64 * 1024];
+        while (reader.Read(buffer) is > 0 and var read)
+        {
+            characters += read;
+            if (characters > MostCharacters)
+            {
+                throw new ToolException(ExitCode.CannotRun, $"{file}: this is no configuration, or it includes itself: "
+                    + $"with what was read before it has more than {MostCharacters / 1024 / 1024} MiB.");
+            }
+
+            text.Append(buffer, 0, read);
+        }
+
+        return text.ToString();
+    }
+
+    protected abstract void Parse(string text);
+
+    protected Directive Add(string name, string[] arguments, int line)
+    {
+        var directive = new Directive(name, arguments, File, line, Current);
+        Current.Block.Add(directive);
+        return directive;
+    }
+
+    protected void Open(Directive block)
+    {
+        CheckDepth(++_level);
+        Current = block;
+    }
+
+    /// <returns>Whether a block of this file was open.</returns>
+    protected bool Close()
+    {
+        if (!IsOpen)
+            return false;
+
+        _level--;
+        Current = Current.Parent!;
+        return true;
+    }
+
+    protected void CheckDepth(int level)
+    {
+        if (level > DeepestBlock)
+            throw new ToolException(ExitCode.CannotRun, $"{File}: this is not a configuration: more than {DeepestBlock} nested blocks.");
+    }
+
+    protected void Include(Directive directive, bool mayMiss = false)
+    {
+        if (directive.First is not { Length: > 0 } pattern || _includes++ >= MostIncludes)
+            return;
+
+        var files = FindFiles(pattern);
+        foreach (var name in files)
+            ParseFile(name, GetText(name));
+        if (files.Count == 0 && !mayMiss && !GlobFiles.IsPattern(pattern))
+            report.AddNotUnderstood($"{directive.Where}: {directive.Text}: there is no such file");
+    }
+
+    protected virtual List<string> FindFiles(string pattern)
+        => GetFolders().Select(folder => GlobFiles.Find(Path.Combine(folder, pattern))).FirstOrDefault(static found => found.Count > 0) ?? [];
+
+    protected virtual IEnumerable<string> GetFolders() => folders.Prepend(Path.GetDirectoryName(Path.GetFullPath(file))!);
+
+    protected virtual string GetText(string name) => ReadFile(name, ref _characters);
+
+    protected static IEnumerable<ConfigurationWord> Split(Regex form, string text)
+    {
+        var line = 1;
+        foreach (Match match in form.Matches(text))
+        {
+            var quoted = match.Groups["quoted"];
+            if (quoted.Success || match.Groups["word"].Success)
+                yield return new ConfigurationWord(quoted.Success ? s_escape.Replace(quoted.Value, "$1") : match.Value, line, quoted.Success);
+            line += match.ValueSpan.Count('\n');
+        }
+    }
+
+    private void ParseFile(string name, string text)
+    {
+        var (file, floor) = (File, _floor);
+        (File, _floor) = (name, Current);
+        // A file may include itself.
+        if (_reading.Add(Path.GetFullPath(name)))
+        {
+            Parse(text);
+            _reading.Remove(Path.GetFullPath(name));
+        }
+
+        while (Close())
+            continue;
+        (File, _floor) = (file, floor);
+    }
+}
+
+internal readonly record struct ConfigurationWord(string Text, int Line, bool IsQuoted)
+{
+    public bool Is(string mark) => !IsQuoted && Text == mark;
+}

@@ -1,0 +1,48 @@
+namespace FastCgi.Tool.Commands.Doctor;
+
+/// <summary>A directive, section or value of any configuration, and what is in its block.</summary>
+internal sealed class Directive(string name, string[] arguments, string file, int line, Directive? parent)
+{
+    public string Name => name;
+
+    public string[] Arguments => arguments;
+
+    public Directive? Parent => parent;
+
+    public List<Directive> Block { get; } = [];
+
+    public int Line => line;
+
+    public string File => file;
+
+    public string Where => $"{file}:{line}";
+
+    public string? First => arguments.FirstOrDefault();
+
+    public string Text => string.Join(' ', arguments.Prepend(name));
+
+    public IEnumerable<Directive> Around
+    {
+        get
+        {
+            for (var block = parent; block is not null; block = block.Parent)
+                yield return block;
+        }
+    }
+
+    /// <summary>Everything in its block, at any depth, in order.</summary>
+    public IEnumerable<Directive> All => Block.SelectMany(static inner => inner.All.Prepend(inner));
+
+    public bool Is(params string[] words) => words[0].Equals(name, StringComparison.OrdinalIgnoreCase) && arguments.Length >= words.Length - 1
+        && words.Skip(1).Zip(arguments).All(static pair => pair.First.Equals(pair.Second, StringComparison.OrdinalIgnoreCase));
+
+    /// <summary>The last directive in its block that begins with these words.</summary>
+    public Directive? Find(params string[] words) => Block.FindLast(inner => inner.Is(words));
+
+    /// <summary>The directive in effect: of the innermost block that has it.</summary>
+    public Directive? Get(params string[] words) => Around.Select(block => block.Find(words)).FirstOrDefault(static found => found is not null);
+
+    public IEnumerable<Directive> GetAll(string name) => Around.Reverse().SelectMany(static block => block.Block).Where(inner => inner.Is(name));
+
+    public Directive? FindAround(string name) => Around.FirstOrDefault(block => block.Is(name));
+}

@@ -1,0 +1,98 @@
+namespace FastCgi.Tool.Commands.Doctor;
+
+/// <summary>A problem or a note: what was seen where (file and line, or the address), what happens because of it, what to add, and what to read.</summary>
+internal sealed record DoctorFinding(string Id, string Level, string Where, string Evidence, string Consequence, string Line, string Document)
+{
+    public const string Problem = "problem";
+    public const string Note = "note";
+
+    /// <summary>Correct, but good to know. It is not counted.</summary>
+    public const string Fact = "fact";
+}
+
+/// <summary>A match of a rule. Line and consequence are named if they depend on the match.</summary>
+internal readonly record struct Seen(string Where, string Evidence, string? Line = null, string? Consequence = null);
+
+/// <summary>A rule for a place of a configuration. Its texts are in <c>rules.tsv</c>; a document there is a page, or a heading of troubleshooting.md.</summary>
+internal sealed record Rule<T>(string Name, Func<T, IEnumerable<Seen>> Match);
+
+internal sealed class DoctorReport
+{
+    // Name, level, consequence, what to add, and document of each rule.
+    private static readonly Dictionary<string, string[]> s_rules = ToolCommand.ReadTable("rules.tsv");
+
+    private readonly List<DoctorFinding> _findings = [];
+    private readonly List<string> _facts = [];
+    private readonly List<string> _notUnderstood = [];
+
+    /// <summary>The names of all findings. They do not change.</summary>
+    public static string[] Ids { get; } = [.. s_rules.Keys.Select(static rule => rule.Split('.')[1]).Distinct().Order(StringComparer.Ordinal)];
+
+    public int Problems => _findings.Count(static finding => finding.Level == DoctorFinding.Problem);
+
+    public int Notes => _findings.Count - Problems;
+
+    /// <summary>Adds what was seen and is correct.</summary>
+    public void AddFact(string text) => AddOnce(_facts, text);
+
+    /// <summary>Adds a part of a configuration that was not checked.</summary>
+    public void AddNotUnderstood(string text) => AddOnce(_notUnderstood, text);
+
+    public void Apply<T>(IEnumerable<Rule<T>> rules, T place)
+    {
+        foreach (var rule in rules)
+        {
+            foreach (var (where, evidence, line, consequence) in rule.Match(place))
+                Add(rule.Name, where, evidence, line, consequence);
+        }
+    }
+
+    public void Add(string rule, string where, string evidence, string? line = null, string? consequence = null)
+    {
+        if (s_rules[rule] is not [_, var level, var usual, var usualLine, var document])
+            throw new InvalidDataException($"The rule {rule} has no five columns.");
+
+        (line, consequence) = (line ?? usualLine, consequence ?? usual);
+        if (level == DoctorFinding.Fact)
+            AddFact($"{where}: {evidence}: {consequence} ({line})");
+        else
+            AddOnce(_findings, new DoctorFinding(rule.Split('.')[1], level, where, evidence, consequence, line,
+                "docs/" + (document.StartsWith('#') ? "troubleshooting.md" : "") + document));
+    }
+
+    /// <summary>Several places may use one address.</summary>
+    private static void AddOnce<T>(List<T> list, T item)
+    {
+        if (!list.Contains(item))
+            list.Add(item);
+    }
+
+    public void Write(ToolConsole console, string target, bool isJson)
+    {
+        if (isJson)
+        {
+            console.WriteJson(new DoctorDocument(target, Problems, Notes, _findings, _facts, _notUnderstood), ToolJson.Default.DoctorDocument);
+            return;
+        }
+
+        foreach (var fact in _facts.Concat(_notUnderstood.Select(static text => $"not checked: {text}")))
+            console.Out.WriteLine(PlainText.Line(fact));
+        foreach (var finding in _findings.OrderBy(static finding => finding.Level == DoctorFinding.Note))
+        {
+            var level = finding.Level == DoctorFinding.Problem ? console.Red(finding.Level) : console.Yellow(finding.Level);
+            console.Out.WriteLine($"\n{level} {finding.Id}  {PlainText.Line(finding.Where)}");
+            console.Out.WriteLine($"  seen  {PlainText.Line(finding.Evidence)}");
+            console.Out.WriteLine($"  then  {PlainText.Line(finding.Consequence)}");
+            console.Out.WriteLine($"  add   {PlainText.Lines(finding.Line).Replace("\n", "\n        ", StringComparison.Ordinal)}");
+            console.Out.WriteLine($"  see   {finding.Document}");
+        }
+
+        var notChecked = _notUnderstood.Count > 0 ? $", {_notUnderstood.Count} not checked" : "";
+        console.Out.WriteLine($"\n{target}: {Count(Problems, "problem")}, {Count(Notes, "note")}{notChecked}");
+    }
+
+    private static string Count(int number, string what) => number == 1 ? $"1 {what}" : $"{number} {what}s";
+}
+
+internal sealed record DoctorDocument(
+    string Target, int Problems, int Notes, IReadOnlyList<DoctorFinding> Findings, IReadOnlyList<string> Facts, IReadOnlyList<string> NotChecked);

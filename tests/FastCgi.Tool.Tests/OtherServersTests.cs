@@ -1,0 +1,88 @@
+using System.Diagnostics;
+using FastCgi.Client;
+
+namespace FastCgi.Tool.Tests;
+
+/// <summary>Commands with their default options, against our server and applications that are not ours.</summary>
+public sealed class OtherServersTests(OtherServers servers) : IClassFixture<OtherServers>, IAsyncLifetime
+{
+    private const int Requests = 60;
+
+    private SampleServer? _ours;
+
+    public async Task InitializeAsync() => _ours = await SampleServer.StartAsync();
+
+    public async Task DisposeAsync() => await _ours!.DisposeAsync();
+
+    /// <summary>php-fpm has three children: a kept connection would block one.</summary>
+    [Theory]
+    [ServerData("php-fpm")]
+    [ServerData("libfcgi")]
+    [ServerData("go")]
+    [ServerData("ours")]
+    public async Task Proxy_RequestsAtTheSameTime_AreAllAnswered(string server)
+    {
+        using var handler = new FastCgiHttpHandler(GetAddress(server), new FastCgiClientOptions { KeepConnections = false })
+        {
+            Parameters = { ["SCRIPT_FILENAME"] = OtherServers.Script },
+        };
+        using var direct = new HttpClient(handler);
+        using var port = new PortReservation();
+        using var proxy = await StartProxyAsync(server, port);
+        using var client = new HttpClient();
+
+        var single = await MeasureAsync(direct, "http://example.com/sum");
+        var proxied = await MeasureAsync(client, $"http://127.0.0.1:{port.EndPoint.Port}/sum");
+
+        Assert.True(proxied < (1.5 * single) + TimeSpan.FromMilliseconds(200), $"{Requests} requests took {proxied}, and {single} with a connection for each.");
+    }
+
+    [Theory]
+    [ServerData("php-fpm")]
+    [ServerData("libfcgi")]
+    [ServerData("go")]
+    [ServerData("ours")]
+    public async Task Proxy_ChunkedBody_ArrivesComplete(string server)
+    {
+        using var port = new PortReservation();
+        using var proxy = await StartProxyAsync(server, port);
+        using var client = new HttpClient();
+        using var request = new HttpRequestMessage(HttpMethod.Post, $"http://127.0.0.1:{port.EndPoint.Port}/sum") { Content = new StringContent(new string('a', 300_000)) };
+        request.Headers.TransferEncodingChunked = true;
+
+        using var response = await client.SendAsync(request).Within("the answer");
+
+        Assert.Equal("POST 300000 29100000", await response.Content.ReadAsStringAsync());
+    }
+
+    [Theory]
+    [ServerData("php-fpm")]
+    [ServerData("libfcgi")]
+    [ServerData("go")]
+    [ServerData("ours")]
+    public async Task Request_StandardInput_ArrivesComplete(string server)
+    {
+        var command = $"head -c 300000 /dev/zero | tr '\\0' a | dotnet {ApplicationProcess.Tool} request {GetAddress(server)} /sum -p SCRIPT_FILENAME={OtherServers.Script} -d @-";
+        await using var process = ServerProcess.Start("bash", ["-c", command]);
+
+        Assert.Equal(0, await process.WaitForExitAsync(Waiting.Patience));
+        Assert.Equal("POST 300000 29100000", process.Output.Trim());
+    }
+
+    private static async Task<TimeSpan> MeasureAsync(HttpClient client, string url)
+    {
+        var begin = Stopwatch.GetTimestamp();
+        var answers = await Task.WhenAll(Enumerable.Range(0, Requests).Select(_ => client.GetStringAsync(url))).Within("the answers");
+        Assert.All(answers, static answer => Assert.Equal("GET 0 0", answer));
+        return Stopwatch.GetElapsedTime(begin);
+    }
+
+    private string GetAddress(string server) => server == "ours" ? _ours!.Address : servers.GetAddress(server);
+
+    private async Task<ToolRun> StartProxyAsync(string server, PortReservation port)
+    {
+        var run = ToolRun.Start("proxy", GetAddress(server), "--listen", $"http://127.0.0.1:{port.EndPoint.Port}", "-p", $"SCRIPT_FILENAME={OtherServers.Script}");
+        await run.UntilErrorHasAsync("Listening on");
+        return run;
+    }
+}
