@@ -25,18 +25,16 @@ internal static class FastCgiCommand
             option.Action = new DetailedHelp((HelpAction)option.Action!);
         // @FILE is a request body here, not a file of arguments.
         var result = root.Parse(arguments, new ParserConfiguration { ResponseFileTokenReplacer = null });
-        if (result.Action is ParseErrorAction)
+        try
         {
+            if (result.Action is not ParseErrorAction)
+                return await InvokeAsync(result, console, cancellationToken);
+
             foreach (var error in result.Errors)
                 await console.Error.WriteLineAsync(PlainText.Line(error.Message));
             var names = result.CommandResult.Command is RootCommand ? "fastcgi" : $"fastcgi {result.CommandResult.Command.Name}";
             await console.Error.WriteLineAsync($"Run '{names} --help' for all options.");
             return ExitCode.Usage;
-        }
-
-        try
-        {
-            return await InvokeAsync(result, console, cancellationToken);
         }
         catch (OperationCanceledException) when (cancellationToken.IsCancellationRequested)
         {

@@ -17,6 +17,15 @@ public sealed class HostileApplicationTests : IDisposable
         Assert.Contains("'SSH-2.0-OpenSSH_9.2??'", (await answer.FailAsync()).Message, StringComparison.Ordinal);
     }
 
+    /// <summary>Also if that is received before the request is begun.</summary>
+    [Fact]
+    public async Task Peer_ThatSpeaksBeforeTheRequest_IsQuoted()
+    {
+        using var client = new FastCgiClient(_application.Address, new FastCgiClientOptions { Trace = new EarlySpeech(_application) });
+
+        Assert.Contains("'SSH-2.0-OpenSSH_9.2??'", (await client.GetAsync().FailAsync()).Message, StringComparison.Ordinal);
+    }
+
     [Fact]
     public async Task Answer_SentTwice_ReachesNoOtherRequest()
     {
@@ -111,6 +120,18 @@ public sealed class HostileApplicationTests : IDisposable
     }
 
     public void Dispose() => _application.Dispose();
+
+    /// <summary>The application speaks when the connection opens, before the client receives or sends.</summary>
+    private sealed class EarlySpeech(ScriptedApplication application) : Connections.RecordTrace
+    {
+        public override void OnEvent(int connection, bool isSent, string what)
+        {
+            if (what == "open")
+                SpeakAsync().GetAwaiter().GetResult();
+        }
+
+        private async Task SpeakAsync() => await (await application.AcceptAsync()).SendAsync("SSH-2.0-OpenSSH_9.2\r\n"u8.ToArray());
+    }
 
     /// <summary>Holds the receiving loop at the second answer, so that the next request could begin before it.</summary>
     private sealed class SecondAnswer : Connections.RecordTrace, IDisposable

@@ -1,4 +1,6 @@
 using System.Diagnostics;
+using System.Text.Json;
+using System.Text.RegularExpressions;
 using FastCgi.Client;
 
 namespace FastCgi.Tool.Tests;
@@ -67,6 +69,23 @@ public sealed class OtherServersTests(OtherServers servers) : IClassFixture<Othe
 
         Assert.Equal(0, await process.WaitForExitAsync(Waiting.Patience));
         Assert.Equal("POST 300000 29100000", process.Output.Trim());
+    }
+
+    /// <summary>The table of the documents has what fails, and nothing else.</summary>
+    [Theory]
+    [ServerData("php-fpm")]
+    [ServerData("go")]
+    public async Task Check_FailsAsDocumented(string server)
+    {
+        using var run = ToolRun.Start("check", GetAddress(server), "-p", $"SCRIPT_FILENAME={OtherServers.Script}", "--hostile", "--json");
+        await run.WaitAsync();
+        var failed = JsonDocument.Parse(run.Out).RootElement.GetProperty("results").EnumerateArray()
+            .Where(static result => result.GetProperty("result").GetString() == "fail").Select(static result => result.GetProperty("id").GetString());
+        var page = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "Documents", "tool.md"));
+        var documented = Regex.Matches(page, @"^\| `(?<check>[a-z-]+)` \| (?<servers>[^|]*(php-fpm|Go|libfcgi)[^|]*) \|", RegexOptions.Multiline)
+            .Where(row => row.Groups["servers"].Value.Contains(server, StringComparison.OrdinalIgnoreCase)).Select(static row => row.Groups["check"].Value);
+
+        Assert.Equal(documented.Order(StringComparer.Ordinal), failed.Order(StringComparer.Ordinal));
     }
 
     private static async Task<TimeSpan> MeasureAsync(HttpClient client, string url)

@@ -32,6 +32,19 @@ public sealed class ProcessTests
         Assert.Contains("code 3", process.Output, StringComparison.Ordinal);
     }
 
+    /// <summary>Where nothing can be written, only the code is left.</summary>
+    [LinuxTheory]
+    [InlineData("request unix:/nonexistent/app.sock / 2>&-", 3)]
+    [InlineData("request unix:/nonexistent/app.sock / >&- 2>&-", 3)]
+    [InlineData("request 2>&-", 2, 3)]
+    [InlineData("config nginx >&-", 3)]
+    [InlineData("top unix:/nonexistent/app.sock --json > /dev/full", 3)]
+    public async Task ClosedStreams_HaveAnExitCode(string command, params int[] codes)
+    {
+        await using var process = ServerProcess.Start("bash", ["-c", $"dotnet {s_tool} {command}; exit $?"]);
+        Assert.Contains(await process.WaitForExitAsync(Waiting.Patience), codes);
+    }
+
     [Fact]
     public async Task Proxy_Interrupted_EndsWell()
     {

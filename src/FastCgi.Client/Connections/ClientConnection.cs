@@ -26,6 +26,7 @@ internal sealed partial class ClientConnection : IDisposable
     // Set when the decision to close is made: no further request begins, so that none is lost with the connection.
     private volatile bool _isClosing;
     private bool _isClosed;
+    private FastCgiProtocolException? _malformed;
 
     // Nothing more can be sent. What the application has answered can still be received.
     private volatile bool _isSendingLost;
@@ -93,7 +94,7 @@ internal sealed partial class ClientConnection : IDisposable
         }
 
         if (isClosing)
-            exchange.OnConnectionEnded(Closed(UnsentText));
+            exchange.OnConnectionEnded(_malformed ?? Closed(UnsentText));
         else
             exchange.Sending = SendAsync(exchange);
         return exchange;
@@ -168,6 +169,7 @@ internal sealed partial class ClientConnection : IDisposable
                 return;
 
             _isClosed = _isClosing = true;
+            _malformed = reason.Error == FastCgiProtocolError.MalformedRecord ? reason : null;
             exchanges = [.. _exchanges.Values];
             _exchanges.Clear();
         }
@@ -216,7 +218,7 @@ internal sealed partial class ClientConnection : IDisposable
             _exchanges.Remove(exchange.Id);
         }
 
-        exchange.OnConnectionEnded(Closed(UnsentText));
+        exchange.OnConnectionEnded(_malformed ?? Closed(UnsentText));
         Finish(exchange);
     }
 

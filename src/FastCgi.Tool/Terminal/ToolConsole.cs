@@ -41,9 +41,10 @@ internal sealed class ToolConsole(TextWriter output, TextWriter error, Stream bo
             else
                 Error.WriteLine($"fastcgi: {PlainText.Line(message)}");
         }
-        catch (IOException)
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
-            // The output is full or closed: only the code is left.
+            // The output is full or closed. Without standard error too, only the code is left.
+            return isJson ? Fail(code, message, isJson: false) : code;
         }
 
         return code;

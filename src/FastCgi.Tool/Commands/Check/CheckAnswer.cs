@@ -48,7 +48,6 @@ internal sealed class CheckAnswer
         return Head is null ? $"no header block, appStatus {end.AppStatus}" : $"{Status}";
     }
 
-    /// <returns>Whether it has ended.</returns>
     public bool Take(CheckRecord record, List<string> flaws)
     {
         var isEmpty = record.Content.Length == 0;

@@ -62,8 +62,7 @@ internal sealed class CheckCommand : ToolCommand
         }
         catch (CheckException exception)
         {
-            var detail = context.IsOverdue ? Invariant($"{exception.Message}; no more than {context.Patience.TotalSeconds} s were waited") : exception.Message;
-            return (exception.Verdict, detail);
+            return (exception.Verdict, exception.Message);
         }
         catch (SocketException exception)
         {

@@ -12,11 +12,6 @@ internal sealed class CheckContext(FastCgiAddress address, string path, (string 
     /// <summary>How long to wait for what should not come.</summary>
     public TimeSpan Quiet { get; } = timeout < TimeSpan.FromSeconds(1) ? timeout : TimeSpan.FromSeconds(1);
 
-    /// <summary>How long one check may take.</summary>
-    public TimeSpan Patience { get; } = 3 * timeout;
-
-    public bool IsOverdue => Stopwatch.GetElapsedTime(_start) >= Patience;
-
     public int Status { get; set; }
 
     /// <summary>Whether the server was found to serve one connection at a time: others wait for those that are open.</summary>
@@ -24,7 +19,9 @@ internal sealed class CheckContext(FastCgiAddress address, string path, (string 
 
     public void StartClock() => _start = Stopwatch.GetTimestamp();
 
-    public async Task<CheckPeer> ConnectAsync() => await CheckPeer.ConnectAsync(address, () => Min(timeout, Patience - Stopwatch.GetElapsedTime(_start)));
+    /// <summary>A check takes no longer than three times what a reaction may take.</summary>
+    public async Task<CheckPeer> ConnectAsync()
+        => await CheckPeer.ConnectAsync(address, () => Min(timeout, (3 * timeout) - Stopwatch.GetElapsedTime(_start)));
 
     private static TimeSpan Min(TimeSpan first, TimeSpan second) => second <= TimeSpan.Zero ? TimeSpan.Zero : first < second ? first : second;
 
@@ -50,7 +47,6 @@ internal sealed class CheckContext(FastCgiAddress address, string path, (string 
     public byte[] CreateGet(int id = 1, bool keepsConnection = true, params (string Name, string Value)[] extra)
         => [.. Begin(id, keepsConnection), .. Stream(RecordType.Params, id, CreateParams(extra: extra)), .. Record(RecordType.Stdin, id)];
 
-    /// <summary>A whole request with these parameters.</summary>
     public static byte[] CreateRequest(byte[] parameters, ReadOnlySpan<byte> body = default)
         => [.. Begin(), .. Stream(RecordType.Params, 1, parameters), .. Stream(RecordType.Stdin, 1, body)];
 
@@ -63,17 +59,14 @@ internal sealed class CheckContext(FastCgiAddress address, string path, (string 
         return await peer.ReadAnswerAsync(id);
     }
 
-    /// <summary>Sends, and expects what a plain GET gets.</summary>
     public async Task<string> ExpectSameAsync(byte[] bytes, int id = 1) => Require(await AskAsync(bytes, id));
 
-    /// <summary>Expects that the next request on a connection is answered as ever.</summary>
     public async Task<string> ExpectNextAsync(CheckPeer peer, int id = 1)
     {
         await peer.SendAsync(CreateGet(id));
         return Require(await peer.ReadAnswerAsync(id));
     }
 
-    /// <summary>Expects the answer to a plain GET, well-formed.</summary>
     public string Require(CheckAnswer answer) => FindFault(answer) is { } fault ? throw CheckException.Fail(fault) : "";
 
     /// <returns>What is wrong with an answer; <see langword="null"/> for nothing.</returns>
@@ -86,7 +79,6 @@ internal sealed class CheckContext(FastCgiAddress address, string path, (string 
         return answer.Status == Status ? null : $"status {answer.Status}, where a plain GET has {Status}";
     }
 
-    /// <summary>Whether a plain GET on a new connection is still answered.</summary>
     public async Task<bool> IsAliveAsync() => (await AskAsync(CreateGet(keepsConnection: false))).IsWhole;
 
     public async Task<string> SurviveAsync(string what = "")

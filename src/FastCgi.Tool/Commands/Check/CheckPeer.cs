@@ -7,6 +7,8 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDispo
 {
     public const string Silent = "no answer";
 
+    private static readonly TimeSpan s_pause = TimeSpan.FromMilliseconds(20);
+
     private readonly NetworkStream _stream = new(socket, ownsSocket: true);
 
     public List<string> Flaws { get; } = [];
@@ -23,6 +25,13 @@ internal sealed class CheckPeer(Socket socket, Func<TimeSpan> patience) : IDispo
         catch (Exception exception)
         {
             socket.Dispose();
+            // The queue of a unix socket is full. For TCP, the system tries again.
+            if (exception is SocketException { SocketErrorCode: SocketError.WouldBlock } && patience() > s_pause)
+            {
+                await Task.Delay(s_pause);
+                return await ConnectAsync(address, patience);
+            }
+
             throw exception is OperationCanceledException ? new SocketException((int)SocketError.TimedOut) : exception;
         }
     }

@@ -29,7 +29,6 @@ internal static class CheckRecords
         return pair;
     }
 
-    /// <summary>A pair whose lengths have four bytes, though one would do.</summary>
     public static byte[] LongPair(string name, string value)
         => [0x80, 0, 0, (byte)name.Length, 0x80, 0, 0, (byte)value.Length, .. Encoding.UTF8.GetBytes(name), .. Encoding.UTF8.GetBytes(value)];
 

@@ -48,7 +48,8 @@ internal static class HostileChecks
     {
         using var peer = await context.ConnectAsync();
         await peer.SendAsync(bytes);
-        var what = await peer.ReadRecordAsync(context.Quiet) switch
+        var reaction = await peer.ReadRecordAsync(context.Quiet);
+        var what = reaction switch
         {
             (null, var problem) => problem is null ? "closed" : problem == CheckPeer.Silent ? "no reaction" : problem,
             ({ Type: RecordType.EndRequest, Content.Length: 8 } end, _) => $"END_REQUEST, {(FastCgiProtocolStatus)end.ProtocolStatus}",
@@ -59,6 +60,8 @@ internal static class HostileChecks
         if (!context.IsSerial && await context.IsAliveAsync())
             return what;
         peer.Dispose();
+        if (reaction == default)
+            return await context.SurviveAsync(what);
         throw CheckException.Choice($"{await context.SurviveAsync(what)}; others are served when the connection is closed");
     }
 
@@ -112,6 +115,7 @@ internal static class HostileChecks
         catch (SocketException exception)
         {
             what = $"connection {peers.Count + 1}: {exception.Message}";
+            context.StartClock();
         }
         finally
         {

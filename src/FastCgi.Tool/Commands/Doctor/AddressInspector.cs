@@ -146,8 +146,9 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
                 report.Add($"address.speaks-{name}", where, $"the application speaks {name.ToUpperInvariant()}, not FastCGI", $"--urls {where}");
                 return false;
             case { Spoken: Spoken.Nothing }:
-                report.Add("address.no-answer", where,
-                    Invariant($"it accepts connections, but sends nothing within {arguments.GetTimeout().TotalSeconds} s ({result.Flaw})"));
+                report.Add("address.no-answer", where, result.Flaw == ApplicationProbe.Silence
+                    ? Invariant($"it accepts connections, but sends nothing within {arguments.GetTimeout().TotalSeconds} s")
+                    : $"what it sends is not FastCGI: {result.Flaw}");
                 return false;
             default:
                 return true;

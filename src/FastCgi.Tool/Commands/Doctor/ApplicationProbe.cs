@@ -16,6 +16,7 @@ internal sealed record ProbeResult(SocketError? ConnectError, Spoken Spoken, int
 /// <summary>Connects to an address and finds out what is spoken there.</summary>
 internal sealed class ApplicationProbe(FastCgiAddress address, string path, (string Name, string Value)[] parameters, TimeSpan timeout)
 {
+    public const string Silence = "nothing came";
     private const string Host = "localhost";
 
     // Of TLS 1.2, with one cipher suite. Servers of TLS answer it with a handshake (22) or an alert (21).
@@ -77,7 +78,7 @@ internal sealed class ApplicationProbe(FastCgiAddress address, string path, (str
             // An END_REQUEST, or what the application says of its failure, is FastCGI all the same.
             var isFastCgi = exception is FastCgiProtocolException { Completion: not null };
             return new ProbeResult(null, isFastCgi ? Spoken.FastCgi : Spoken.Nothing,
-                Flaw: exception is OperationCanceledException ? "nothing came" : exception.Message);
+                Flaw: exception is OperationCanceledException ? Silence : exception.Message);
         }
     }
 
