@@ -85,6 +85,5 @@ internal sealed class CheckContext(FastCgiAddress address, string path, (string 
         => await IsAliveAsync() ? what : throw CheckException.Fail(what.Length > 0 ? $"{what}; and then a plain GET is not answered"
             : "a plain GET is not answered any more");
 
-    /// <summary>For what the server may choose: it must live on.</summary>
     public async Task<CheckException> ChooseAsync(string what) => CheckException.Choice(await SurviveAsync(what));
 }

@@ -63,7 +63,6 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         report.Add("address.keys-not-shared", where, $"{all.Count} addresses share the requests, but apparently no folder for Data Protection keys");
     }
 
-    /// <summary>Reads the status of the application, if the command line names it.</summary>
     public async Task<StatusSnapshot?> ReadStatusAsync(FastCgiAddress address, CancellationToken cancellationToken)
     {
         var where = address.ToString();
@@ -85,7 +84,6 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         return _statuses[where] = status;
     }
 
-    /// <summary>Whether an application speaks FastCGI at an address that the web server sends HTTP to.</summary>
     public async Task<bool> SpeaksFastCgiAsync(FastCgiAddress address, CancellationToken cancellationToken)
         => !_isOffline && (await ProbeAsync(address, cancellationToken)).Spoken == Spoken.FastCgi;
 

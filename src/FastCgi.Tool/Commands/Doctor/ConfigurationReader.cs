@@ -32,7 +32,6 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
         return Root;
     }
 
-    /// <summary>Reads a file that is not longer than a configuration can be.</summary>
     public static string ReadFile(string file)
     {
         var left = 0;

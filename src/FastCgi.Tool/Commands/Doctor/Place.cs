@@ -40,7 +40,6 @@ internal abstract class Place(Directive pass)
 
     public static IEnumerable<Seen> If(Directive? directive) => directive is null ? [] : [new(directive.Where, directive.Text)];
 
-    /// <summary>Matches a path whose application has no path base.</summary>
     public static Seen LacksPathBase(string where, string evidence, string path, string line)
         => new(where, evidence, line, $"the application sees paths that begin with {path}: 404, unless it expects them");
 
