@@ -84,6 +84,8 @@ public sealed partial class TemplatePackageTests : IDisposable
         var frame = await File.ReadAllTextAsync(Path.Combine(AppContext.BaseDirectory, "FrontEnds", "nginx-frame.conf"));
         var server = (await File.ReadAllTextAsync(Created + "/deploy/nginx.conf"))
             .Replace("listen 80;", $"listen {nginx.EndPoint};", StringComparison.Ordinal)
+            // The clients of the file use port 80.
+            .Replace("include fastcgi_params;", "include fastcgi_params; fastcgi_param SERVER_PORT 80;", StringComparison.Ordinal)
             .Replace($"/run/{ServiceName}", _folder.Path, StringComparison.Ordinal);
         await File.WriteAllTextAsync(_folder.GetPath("nginx.conf"), frame.Replace("{{document}}", server, StringComparison.Ordinal));
         await nginx.StartAsync("nginx", ["-p", _folder.Path, "-c", "nginx.conf", "-e", "error.log"]);
