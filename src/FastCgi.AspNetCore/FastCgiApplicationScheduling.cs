@@ -5,8 +5,7 @@ public enum FastCgiApplicationScheduling
 {
     /// <summary>
     /// The thread that received the request, which costs least. If a handler blocks or computes for longer than a moment, another thread takes over the
-    /// other work of that thread. Requests that are likely to block run on dedicated threads, and requests that are likely to await run on the thread
-    /// pool, where they resume after <c>await</c> anyway.
+    /// other work of that thread. Requests that are likely to block run on dedicated threads.
     /// </summary>
     Auto,
 

@@ -44,10 +44,7 @@ public static class FastCgiEndpointExtensions
     public static TBuilder WithFastCgiRole<TBuilder>(this TBuilder builder, FastCgiRole role)
         where TBuilder : IEndpointConventionBuilder => builder.WithMetadata(new FastCgiRoleAttribute(role));
 
-    /// <summary>
-    /// Sets a variable that the web server adds to the parameters of an allowed request. Another FastCGI application that answers the request receives it
-    /// as a parameter.
-    /// </summary>
+    /// <summary>Sets a variable that the web server passes, with an allowed request, to the FastCGI application that answers the request.</summary>
     /// <param name="response">The response to a request in the role <see cref="FastCgiRole.Authorizer"/>.</param>
     /// <param name="name">The name, such as REMOTE_USER.</param>
     /// <param name="value">The value.</param>

@@ -16,15 +16,10 @@ public sealed class FastCgiListenOptions
     /// Defaults to 4,096. The system reduces it to <c>net.core.somaxconn</c>; the server logs a warning then. Must be at least 1. Has no effect
     /// on an inherited socket, which already listens.
     /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
     public int Backlog
     {
         get;
-        set
-        {
-            ArgumentOutOfRangeException.ThrowIfLessThan(value, 1);
-            field = value;
-        }
+        set => field = (int)FastCgiServerLimits.InRange(value, 1);
     } = 4_096;
 
     /// <summary>Gets or sets the permissions of the socket file. A web server needs write permission to connect.</summary>
@@ -43,9 +38,7 @@ public sealed class FastCgiListenOptions
     public string? Group { get; set; }
 
     /// <summary>Gets or sets a value that indicates whether to create the folder of the socket file if it does not exist.</summary>
-    /// <remarks>
-    /// Defaults to <see langword="false"/>. Under systemd, prefer <c>RuntimeDirectory=</c>, which also sets the owner and removes the folder at stop.
-    /// </remarks>
+    /// <remarks>Defaults to <see langword="false"/>. Under systemd, prefer <c>RuntimeDirectory=</c>, which also sets the owner.</remarks>
     public bool CreateDirectory { get; set; }
 
     /// <summary>Gets the addresses and networks from which web servers may connect over TCP, such as <c>192.0.2.1</c> and <c>10.0.0.0/8</c>.</summary>

@@ -3,9 +3,7 @@ namespace FastCgi.AspNetCore;
 /// <summary>Specifies the parameter that <c>HttpRequest.Path</c> comes from.</summary>
 public enum FastCgiPathSource
 {
-    /// <summary>
-    /// REQUEST_URI: the target as the client sent it, decoded once by Kestrel's rules. Rewrites in the web server do not change it. The default.
-    /// </summary>
+    /// <summary>REQUEST_URI: the target as the client sent it, decoded once by Kestrel's rules. Rewrites of the web server do not change it. Default.</summary>
     RequestUri,
 
     /// <summary>

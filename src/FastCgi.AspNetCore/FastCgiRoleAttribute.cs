@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore;
 
-/// <summary>
-/// Restricts an endpoint to requests in one role. An endpoint without this attribute answers only requests in the role Responder: every ordinary
-/// HTTP request.
-/// </summary>
+/// <summary>Restricts an endpoint to requests in one role. Without it, an endpoint answers only the role Responder: every ordinary HTTP request.</summary>
 /// <param name="role">The role.</param>
 [AttributeUsage(AttributeTargets.Class | AttributeTargets.Method)]
 public sealed class FastCgiRoleAttribute(FastCgiRole role) : Attribute

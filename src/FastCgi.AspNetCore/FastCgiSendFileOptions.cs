@@ -15,7 +15,6 @@ public sealed class FastCgiSendFileOptions
     /// <c>X-Sendfile</c>, all headers are kept, except that Apache drops Content-Encoding; for lighttpd, add that one.
     /// </remarks>
     public ISet<string> PassedHeaders { get; } = new HashSet<string>(StringComparer.OrdinalIgnoreCase);
-
     internal List<SendFileRoot> Roots { get; } = [];
 
     /// <summary>Lets nginx, or a web server that supports <c>X-Accel-Redirect</c>, send the files of a folder.</summary>

@@ -13,7 +13,6 @@ public sealed class FastCgiServerLimits
     /// Defaults to <see langword="null"/> (no limit), as in Kestrel. Must be at least 1. On Linux, the server also reserves the last sixth of the
     /// file descriptors, at most 1,024, for threads and files: .NET terminates a process whose thread pool runs out of them.
     /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
     public long? MaxConcurrentConnections
     {
         get;
@@ -25,7 +24,6 @@ public sealed class FastCgiServerLimits
     /// a queue of <see cref="RequestQueueLimit"/>; if that is full, they are answered 503 with <c>Retry-After</c>.
     /// </summary>
     /// <remarks>Defaults to <see langword="null"/> (no limit). Must be at least 1; use 1 if a component is not thread-safe.</remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
     public long? MaxConcurrentRequests
     {
         get;
@@ -41,16 +39,12 @@ public sealed class FastCgiServerLimits
         set => field = (int)InRange(value, 0);
     }
 
-    /// <summary>
-    /// Gets or sets how long a request may wait in the queue. A request that has waited longer is not started, but answered 503 with
-    /// <c>Retry-After</c>.
-    /// </summary>
+    /// <summary>Gets or sets how long a request may wait in the queue. One that has waited longer is answered 503 with <c>Retry-After</c>.</summary>
     /// <remarks>
     /// Defaults to 30 seconds, half of what web servers wait for an answer (nginx: <c>fastcgi_read_timeout 60s</c>; Apache: <c>Timeout 60</c>): a
     /// request that has waited longer would hardly be answered in time. <see langword="null"/> means no limit. Checked every second. Must be
     /// greater than zero.
     /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
     public TimeSpan? RequestQueueTimeout
     {
         get;
@@ -61,10 +55,7 @@ public sealed class FastCgiServerLimits
     /// Gets or sets the maximum number of requests for <see cref="FastCgiServerOptions.ReservedPaths"/> that are accepted in addition to
     /// <see cref="MaxConcurrentRequests"/>. Further ones are queued or refused like any other request.
     /// </summary>
-    /// <remarks>
-    /// Defaults to 8: twice two load balancers, an orchestrator and one human. Must be at least 1. Has no effect without reserved paths.
-    /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
+    /// <remarks>Defaults to 8: twice two load balancers, an orchestrator and one human. Must be at least 1. Has no effect without reserved paths.</remarks>
     public int MaxReservedRequests
     {
         get;
@@ -75,38 +66,23 @@ public sealed class FastCgiServerLimits
     /// Gets or sets the maximum number of concurrent requests on one connection (multiplexing). Further requests are answered 503. With 1, a
     /// connection carries one request after another, and the server reports FCGI_MPXS_CONNS as 0.
     /// </summary>
-    /// <remarks>
-    /// Defaults to 100, as <c>option max-reqs</c> in HAProxy's documentation and what HTTP/2 servers allow. Must be between 1 and 65,535, the number of
-    /// request ids.
-    /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is out of range.</exception>
+    /// <remarks>Defaults to 100, as <c>option max-reqs</c> in HAProxy's documentation. Must be between 1 and 65,535, the number of request ids.</remarks>
     public int MaxRequestsPerConnection
     {
         get;
         set => field = (int)InRange(value, 1, ushort.MaxValue);
     } = 100;
 
-    /// <summary>
-    /// Gets or sets the maximum size of the parameters of a request in bytes: names, values and their length fields. A request with more is
-    /// answered 431.
-    /// </summary>
-    /// <remarks>
-    /// Defaults to 128 KiB: nginx sends up to 64 KiB of parameters in one record, and Apache was seen to send 80 KiB in several. Must be at least 1.
-    /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1, or greater than 2,147,483,647.</exception>
+    /// <summary>Gets or sets the maximum size in bytes of the parameters of a request, with their length fields. More are answered 431.</summary>
+    /// <remarks>Defaults to 128 KiB: nginx sends up to 64 KiB of parameters in one record, Apache was seen to send 80 KiB in several. At least 1.</remarks>
     public long MaxRequestParametersTotalSize
     {
         get;
         set => field = InRange(value, 1);
     } = 128 * 1024;
 
-    /// <summary>
-    /// Gets or sets the maximum number of parameters of a request, headers and server variables together. A request with more is answered 431.
-    /// </summary>
-    /// <remarks>
-    /// Defaults to 1,000; nginx sends about 30 by default, Apache with <c>SSLOptions +StdEnvVars</c> about 90. Must be at least 1.
-    /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
+    /// <summary>Gets or sets the maximum number of parameters of a request, including headers. A request with more is answered 431.</summary>
+    /// <remarks>Defaults to 1,000; nginx sends about 30 by default, Apache with <c>SSLOptions +StdEnvVars</c> about 90. Must be at least 1.</remarks>
     public int MaxRequestParameterCount
     {
         get;
@@ -125,13 +101,8 @@ public sealed class FastCgiServerLimits
         set => field = value is null ? null : InRange(value.Value, 0, long.MaxValue);
     } = 30_000_000;
 
-    /// <summary>
-    /// Gets or sets how many bytes of a request body are buffered until the application reads them. At the limit, the server pauses receiving.
-    /// </summary>
-    /// <remarks>
-    /// Defaults to 1 MiB, as in Kestrel. Must be at least 1. With <see langword="null"/>, a whole body may be held in memory.
-    /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
+    /// <summary>Gets or sets how many bytes of a request body are buffered until the application reads them. At the limit, receiving pauses.</summary>
+    /// <remarks>Defaults to 1 MiB, as in Kestrel. Must be at least 1. With <see langword="null"/>, a whole body may be held in memory.</remarks>
     public long? MaxRequestBufferSize
     {
         get;
@@ -139,25 +110,18 @@ public sealed class FastCgiServerLimits
     } = 1024 * 1024;
 
     /// <summary>Gets or sets how many bytes of a response are buffered until they are sent. At the limit, writes wait.</summary>
-    /// <remarks>
-    /// Defaults to 64 KiB, as in Kestrel. Must be at least 1. With <see langword="null"/>, a whole response may be held in memory.
-    /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
+    /// <remarks>Defaults to 64 KiB, as in Kestrel. Must be at least 1. With <see langword="null"/>, a whole response may be held in memory.</remarks>
     public long? MaxResponseBufferSize
     {
         get;
         set => field = PositiveOrNull(value);
     } = 64 * 1024;
 
-    /// <summary>
-    /// Gets or sets how many bytes a request may write to the web server's error log (<see cref="IFastCgiRequestFeature.StandardError"/>). Further
-    /// output is dropped.
-    /// </summary>
+    /// <summary>Gets or sets how many bytes a request may write to <see cref="IFastCgiRequestFeature.StandardError"/>. The rest is dropped.</summary>
     /// <remarks>
     /// Defaults to 64 KiB, enough for a page of stack traces; it is held in memory until the web server reads it. Must be at least 1. With
     /// <see langword="null"/>, a request can fill the disk of the log.
     /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
     public long? MaxStandardErrorSize
     {
         get;
@@ -172,17 +136,13 @@ public sealed class FastCgiServerLimits
     /// Defaults to 30 seconds, as Kestrel's <c>RequestHeadersTimeout</c>. A web server connects when it has a request. For connections that it
     /// keeps open afterwards, see <see cref="KeepAliveTimeout"/>. Must be greater than zero.
     /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
     public TimeSpan RequestParametersTimeout
     {
         get;
         set => field = Positive(value);
     } = TimeSpan.FromSeconds(30);
 
-    /// <summary>
-    /// Gets or sets the minimum data rate of a request body while the application waits for it. After the grace period, reading a slower body
-    /// fails with status 408.
-    /// </summary>
+    /// <summary>Gets or sets the minimum data rate of a request body. After the grace period, reading a slower one fails with status 408.</summary>
     /// <remarks>
     /// Defaults to <see langword="null"/> (no limit), unlike Kestrel: most web servers receive the whole body before they start the request, and all
     /// have their own limit (nginx: <c>client_body_timeout</c>). Set it for a web server that passes the body on at once
@@ -197,11 +157,7 @@ public sealed class FastCgiServerLimits
     /// <see cref="MaxRequestBufferSize"/> bytes are buffered. After that, the server drops the rest of the body: the application's next read fails with
     /// status 503, and the other requests continue.
     /// </summary>
-    /// <remarks>
-    /// Defaults to 5 seconds. Applies only to connections with several concurrent requests (HAProxy: <c>option mpxs-conns</c>). Must be greater than
-    /// zero.
-    /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    /// <remarks>Defaults to 5 seconds. Applies only to multiplexed connections (HAProxy: <c>option mpxs-conns</c>). Must be greater than zero.</remarks>
     public TimeSpan UnreadBodyTimeout
     {
         get;
@@ -218,7 +174,6 @@ public sealed class FastCgiServerLimits
     /// progress when a good part of the system's send buffer is free again (Socket engine: at the end of a send of at most 256 KiB), so a web server
     /// that accepts a few bytes a second times out too. Must be greater than zero.
     /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
     public TimeSpan? SendTimeout
     {
         get;
@@ -230,21 +185,14 @@ public sealed class FastCgiServerLimits
     /// Defaults to <see langword="null"/> (no limit): leave it to the web server, because one that reuses a connection at the moment it is closed
     /// answers its client with an error. Must be greater than zero.
     /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
     public TimeSpan? KeepAliveTimeout
     {
         get;
         set => field = PositiveOrNull(value);
     }
 
-    /// <summary>
-    /// Gets or sets how long the server reads and drops remaining input after the last answer on a connection, so that a reset does not destroy
-    /// that answer.
-    /// </summary>
-    /// <remarks>
-    /// Defaults to 5 seconds, as Kestrel's drain of an unread request body and nginx' <c>lingering_timeout</c>. Must be greater than zero.
-    /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
+    /// <summary>Gets or sets how long the server drops remaining input after the last answer, so that a reset does not destroy that answer.</summary>
+    /// <remarks>Defaults to 5 seconds, as Kestrel's drain of an unread request body and nginx' <c>lingering_timeout</c>. Must be greater than zero.</remarks>
     public TimeSpan LingerTimeout
     {
         get;
@@ -270,7 +218,7 @@ public sealed class FastCgiServerLimits
         }
     } = TimeSpan.FromSeconds(2);
 
-    private static long InRange(long value, long min, long max = int.MaxValue)
+    internal static long InRange(long value, long min, long max = int.MaxValue)
     {
         ArgumentOutOfRangeException.ThrowIfLessThan(value, min);
         ArgumentOutOfRangeException.ThrowIfGreaterThan(value, max);
@@ -279,7 +227,7 @@ public sealed class FastCgiServerLimits
 
     private static long? PositiveOrNull(long? value) => value is null ? null : InRange(value.Value, 1, long.MaxValue);
 
-    private static TimeSpan? PositiveOrNull(TimeSpan? value) => value is null ? null : Positive(value.Value);
+    internal static TimeSpan? PositiveOrNull(TimeSpan? value) => value is null ? null : Positive(value.Value);
 
     private static TimeSpan Positive(TimeSpan value)
     {

@@ -1,5 +1,3 @@
-using Microsoft.AspNetCore.Connections;
-
 namespace FastCgi.AspNetCore;
 
 /// <summary>Configures the FastCGI server. The configuration section <c>FastCgi</c> sets the same options; values set in code take precedence.</summary>
@@ -9,9 +7,7 @@ public sealed class FastCgiServerOptions
     /// <remarks>Defaults to <see langword="false"/>, as in Kestrel: a synchronous call blocks a thread.</remarks>
     public bool AllowSynchronousIO { get; set; }
 
-    /// <summary>
-    /// Gets or sets a value that indicates whether the server logs how to fix the configuration of the web server, the application and the system.
-    /// </summary>
+    /// <summary>Gets or sets a value that indicates whether the server logs how to fix the configuration of web server, application and system.</summary>
     /// <remarks>
     /// Defaults to <see langword="true"/>. Advice is logged at Warning or Information, each message at most once a minute. If disabled, the status
     /// page lists no web servers and no recommendations, and <see cref="SlowRequestThreshold"/> has no effect.
@@ -29,9 +25,7 @@ public sealed class FastCgiServerOptions
     public FastCgiSendFileOptions SendFile { get; } = new();
 
     /// <summary>Gets the FastCGI roles that the application serves. The server refuses requests in other roles with UNKNOWN_ROLE.</summary>
-    /// <remarks>
-    /// Defaults to <see cref="FastCgiRole.Responder"/>. Routing selects endpoints by role too: see <see cref="FastCgiRoleAttribute"/>.
-    /// </remarks>
+    /// <remarks>Defaults to <see cref="FastCgiRole.Responder"/>. Routing selects endpoints by role too: see <see cref="FastCgiRoleAttribute"/>.</remarks>
     public ISet<FastCgiRole> Roles { get; } = new HashSet<FastCgiRole> { FastCgiRole.Responder };
 
     /// <summary>
@@ -79,11 +73,10 @@ public sealed class FastCgiServerOptions
     /// php-fpm. Checked every second while the request runs; at most 100 requests are logged per minute.
     /// </summary>
     /// <remarks>Defaults to <see langword="null"/>: no request is logged. Must be greater than zero.</remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
     public TimeSpan? SlowRequestThreshold
     {
         get;
-        set => field = PositiveOrNull(value);
+        set => field = FastCgiServerLimits.PositiveOrNull(value);
     }
 
     /// <summary>
@@ -108,11 +101,10 @@ public sealed class FastCgiServerOptions
     /// Defaults to <see langword="null"/>: never. Use it if something else listens and starts the application on demand, such as a systemd socket
     /// unit. Requests that Kestrel serves in the same process do not count. Must be greater than zero.
     /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is not positive.</exception>
     public TimeSpan? IdleExit
     {
         get;
-        set => field = PositiveOrNull(value);
+        set => field = FastCgiServerLimits.PositiveOrNull(value);
     }
 
     /// <summary>
@@ -135,15 +127,10 @@ public sealed class FastCgiServerOptions
     /// </remarks>
     public string? TraceIdentifierParameter { get; set; }
 
-    /// <summary>
-    /// Gets or sets a callback that returns the <see cref="Encoding"/> for decoding the request header with the given name, or
-    /// <see langword="null"/> for strict UTF-8.
-    /// </summary>
+    /// <summary>Gets or sets a callback that returns the <see cref="Encoding"/> of a request header by name, or <see langword="null"/> for UTF-8.</summary>
     public Func<string, Encoding?>? RequestHeaderEncodingSelector { get; set; }
 
-    /// <summary>
-    /// Gets or sets a callback that returns the <see cref="Encoding"/> for the response header with the given name, or <see langword="null"/> for ASCII.
-    /// </summary>
+    /// <summary>Gets or sets a callback that returns the <see cref="Encoding"/> of a response header by name, or <see langword="null"/> for ASCII.</summary>
     public Func<string, Encoding?>? ResponseHeaderEncodingSelector { get; set; }
 
     /// <summary>The endpoints from code and configuration.</summary>
@@ -230,12 +217,5 @@ public sealed class FastCgiServerOptions
     {
         ArgumentException.ThrowIfNullOrEmpty(name);
         Listen(new Hosting.Endpoints.InheritedSocketEndPoint(name), configure);
-    }
-
-    private static TimeSpan? PositiveOrNull(TimeSpan? value)
-    {
-        if (value is not null)
-            ArgumentOutOfRangeException.ThrowIfLessThanOrEqual(value.Value, TimeSpan.Zero, nameof(value));
-        return value;
     }
 }

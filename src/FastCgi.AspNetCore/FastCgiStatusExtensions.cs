@@ -1,9 +1,7 @@
 using FastCgi.AspNetCore;
 using FastCgi.AspNetCore.Hosting;
 using FastCgi.AspNetCore.Status;
-using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Routing;
-using Microsoft.Extensions.DependencyInjection;
 
 namespace Microsoft.AspNetCore.Builder;
 

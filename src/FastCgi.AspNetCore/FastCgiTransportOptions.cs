@@ -12,18 +12,11 @@ public sealed class FastCgiTransportOptions
     public FastCgiApplicationScheduling ApplicationScheduling { get; set; }
 
     /// <summary>Gets or sets the number of event loops of the epoll engine. Each loop is one thread.</summary>
-    /// <remarks>
-    /// Defaults to half the number of processors, at least 1 and at most 16; the other half is for the web server. Must be at least 1.
-    /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
+    /// <remarks>Defaults to half the number of processors, at least 1 and at most 16; the other half is for the web server. Must be at least 1.</remarks>
     public int LoopCount
     {
         get;
-        set
-        {
-            ArgumentOutOfRangeException.ThrowIfLessThan(value, 1);
-            field = value;
-        }
+        set => field = (int)FastCgiServerLimits.InRange(value, 1);
     } = Math.Clamp(Environment.ProcessorCount / 2, 1, 16);
 
     /// <summary>
@@ -35,14 +28,9 @@ public sealed class FastCgiTransportOptions
     /// <see cref="LoopCount"/>, not counting the .NET thread pool: if a handler blocks the thread of a loop, that thread counts here, and the loop gets
     /// another one.
     /// </remarks>
-    /// <exception cref="ArgumentOutOfRangeException">The value is less than 1.</exception>
     public int MaxBlockingThreads
     {
         get;
-        set
-        {
-            ArgumentOutOfRangeException.ThrowIfLessThan(value, 1);
-            field = value;
-        }
+        set => field = (int)FastCgiServerLimits.InRange(value, 1);
     } = 1_000;
 }

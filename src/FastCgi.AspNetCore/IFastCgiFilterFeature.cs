@@ -10,8 +10,6 @@ public interface IFastCgiFilterFeature
     /// <summary>Gets the length of the file in bytes (FCGI_DATA_LENGTH), or <see langword="null"/> if the web server does not pass it.</summary>
     long? DataLength { get; }
 
-    /// <summary>
-    /// Gets the time of the last modification of the file (FCGI_DATA_LAST_MOD), or <see langword="null"/> if the web server does not pass it.
-    /// </summary>
+    /// <summary>Gets the time of the last change of the file (FCGI_DATA_LAST_MOD), or <see langword="null"/> if the web server does not pass it.</summary>
     DateTimeOffset? DataLastModified { get; }
 }

@@ -1,6 +1,5 @@
 using FastCgi.AspNetCore;
 using FastCgi.AspNetCore.Hosting;
-using Microsoft.Extensions.DependencyInjection;
 
 namespace Microsoft.AspNetCore.Hosting;
 

@@ -1,8 +1,3 @@
-using System.Runtime.InteropServices;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.Advice;
 
 /// <summary>

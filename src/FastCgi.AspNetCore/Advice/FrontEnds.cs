@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.AspNetCore.Advice;
 
 /// <summary>The web servers that were seen, and what one sampled request per second shows of them. Their number is bounded.</summary>
@@ -131,8 +129,6 @@ internal sealed class FrontEnd(string software)
     public long LackingHost { get; private set; }
     public long WithClient { get; private set; }
     public long WithUser { get; private set; }
-
-    /// <summary>Whether the web server passes Authorization.</summary>
     public bool PassesAuthorization { get; private set; }
 
     /// <summary>Requests without Authorization that were answered with a challenge.</summary>

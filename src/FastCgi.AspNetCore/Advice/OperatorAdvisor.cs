@@ -1,6 +1,4 @@
 using System.Numerics;
-using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Advice;
 
@@ -26,9 +24,7 @@ internal sealed partial class OperatorAdvisor(ILogger log, TimeProvider time) : 
     private readonly Dictionary<FastCgiRole, LogThrottle> _roles = Enum.GetValues<FastCgiRole>().ToDictionary(static role => role, _ => LogThrottle.Once(time));
 
     public FrontEnds FrontEnds { get; } = new(time);
-
     public GivenUpRequests GivenUpRequests { get; } = new();
-
     public UnmappedPaths UnmappedPaths { get; } = new();
 
     public override void OnStarted(FastCgiRequest request)

@@ -1,6 +1,5 @@
 using System.Runtime.Versioning;
 using FastCgi.AspNetCore.Accounts;
-using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.Advice;

@@ -1,8 +1,6 @@
 using System.Security.Claims;
 using System.Text.Encodings.Web;
 using Microsoft.AspNetCore.Authentication;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.Authentication;
 

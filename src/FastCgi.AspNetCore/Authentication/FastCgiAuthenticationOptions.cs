@@ -29,15 +29,12 @@ public sealed class FastCgiAuthenticationOptions : AuthenticationSchemeOptions
         set => field = RequireNoHeader(value);
     } = "AUTH_TYPE";
 
-    /// <summary>
-    /// Gets or sets a value that indicates whether a request is authenticated only if <see cref="AuthenticationTypeParameter"/> is present too.
-    /// </summary>
+    /// <summary>Gets or sets a value that indicates whether a request is authenticated only if <see cref="AuthenticationTypeParameter"/> is present.</summary>
     /// <remarks>
     /// Defaults to <see langword="true"/> (RFC 3875, section 4.1.1): the default configuration of nginx passes an unverified name without AUTH_TYPE. Add
     /// <c>fastcgi_param AUTH_TYPE Basic;</c> where <c>auth_basic</c> is configured.
     /// </remarks>
     public bool RequireAuthenticationType { get; set; } = true;
-
     internal IReadOnlyList<ClaimParameter> ClaimParameters => _claimParameters;
 
     /// <summary>Adds a claim for each value of a parameter, unless it is absent or empty.</summary>

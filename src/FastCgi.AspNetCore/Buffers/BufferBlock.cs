@@ -1,6 +1,3 @@
-using System.Buffers;
-using System.Runtime.InteropServices;
-
 namespace FastCgi.AspNetCore.Buffers;
 
 /// <summary>A buffer and its used range. Blocks form chains, which a single system call can send. A block has one owner at a time.</summary>

@@ -1,5 +1,3 @@
-using System.Buffers;
-
 namespace FastCgi.AspNetCore.Buffers;
 
 /// <summary>The buffers of one server: small blocks for response headers and short bodies, large blocks for other data.</summary>

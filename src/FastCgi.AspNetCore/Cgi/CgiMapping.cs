@@ -1,6 +1,5 @@
 using System.Diagnostics.CodeAnalysis;
 using System.Text.Unicode;
-using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Cgi;
 
@@ -24,7 +23,6 @@ internal sealed class CgiMapping
 
     public byte[] PathBaseBytes { get; private init; } = [];
     public Func<string, Encoding?>? RequestHeaderEncodingSelector { get; init; }
-
     public StringCache Strings { get; } = new();
 
     /// <summary>Whether a header value that is not plain ASCII is valid, as far as the server can decide without the application's encoding.</summary>

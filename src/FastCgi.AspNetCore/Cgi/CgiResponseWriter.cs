@@ -1,6 +1,5 @@
 using System.Buffers.Text;
 using Microsoft.Extensions.Primitives;
-using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
 namespace FastCgi.AspNetCore.Cgi;
 
@@ -20,9 +19,7 @@ internal static class CgiResponseWriter
         return fields[..WriteFields(fields, headers, encodingSelector)];
     }
 
-    /// <remarks>
-    /// The status comes last, because HAProxy changes the status if a <c>Location</c> follows it; for an authorizer, lighttpd requires it first.
-    /// </remarks>
+    /// <remarks>The status comes last, because HAProxy changes it if a <c>Location</c> follows; for an authorizer, lighttpd requires it first.</remarks>
     public static int Write(
         Span<byte> destination,
         int statusCode,

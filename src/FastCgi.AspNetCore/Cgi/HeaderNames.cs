@@ -1,5 +1,4 @@
 using System.Diagnostics.CodeAnalysis;
-using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
 namespace FastCgi.AspNetCore.Cgi;
 

@@ -1,7 +1,3 @@
-using System.Buffers;
-using System.Runtime.CompilerServices;
-using System.Runtime.InteropServices;
-
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>The characters that RFC 9110 allows in tokens and field values.</summary>

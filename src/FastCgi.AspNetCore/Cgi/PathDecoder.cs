@@ -1,4 +1,4 @@
-using System.Buffers;
+using System.Buffers.Text;
 
 namespace FastCgi.AspNetCore.Cgi;
 
@@ -107,14 +107,8 @@ internal static class PathDecoder
     private static bool TryReadEscape(ReadOnlySpan<byte> source, out byte value)
     {
         value = 0;
-        if (source.Length < 3 || source[0] != '%' || !char.IsAsciiHexDigit((char)source[1]) || !char.IsAsciiHexDigit((char)source[2]))
-            return false;
-
-        value = (byte)((HexValue(source[1]) << 4) | HexValue(source[2]));
-        return value != '/';
+        return source.Length >= 3 && source[0] == '%' && Utf8Parser.TryParse(source.Slice(1, 2), out value, out var read, 'X') && read == 2 && value != '/';
     }
 
     private static bool IsEscapeOf(ReadOnlySpan<byte> source, byte value) => TryReadEscape(source, out var read) && read == value;
-
-    private static int HexValue(byte digit) => digit <= '9' ? digit - '0' : (digit | 0x20) - 'a' + 10;
 }

@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Protocol;
-using Known = Microsoft.Net.Http.Headers.HeaderNames;
-
 namespace FastCgi.AspNetCore.Cgi;
 
 /// <summary>

@@ -2,10 +2,7 @@ using Microsoft.AspNetCore.WebUtilities;
 
 namespace FastCgi.AspNetCore.Cgi;
 
-/// <summary>
-/// The <c>Status</c> field (RFC 3875, section 6.3.3), encoded, with the blank line after it. It comes last, because HAProxy turns any status before
-/// <c>Location</c> into 302.
-/// </summary>
+/// <summary>The encoded <c>Status</c> field and a blank line. It comes last: HAProxy turns any status before <c>Location</c> into 302.</summary>
 internal static class StatusLine
 {
     private static readonly byte[]?[] s_known = Build();
@@ -17,10 +14,7 @@ internal static class StatusLine
     public static byte[] Create(int statusCode, string? reasonPhrase)
         => Encoding.UTF8.GetBytes($"Status: {statusCode} {(string.IsNullOrEmpty(reasonPhrase) ? GetReason(statusCode) : reasonPhrase)}\r\n\r\n");
 
-    /// <summary>
-    /// The standard reason phrase, or the name of the status class (RFC 9110, section 15). Never empty, because nginx would omit the required space after
-    /// the status (RFC 9112, section 4).
-    /// </summary>
+    /// <summary>The standard reason phrase, or the name of the status class. If it were empty, nginx would omit the required space after the status.</summary>
     private static string GetReason(int statusCode) => ReasonPhrases.GetReasonPhrase(statusCode) is { Length: > 0 } reason ? reason : (statusCode / 100) switch
     {
         2 => "Successful",

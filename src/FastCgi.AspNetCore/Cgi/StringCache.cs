@@ -6,10 +6,7 @@ namespace FastCgi.AspNetCore.Cgi;
 /// Caches strings by their ASCII bytes: requests repeat paths, hosts and header values. The size is fixed, and new strings replace old ones, so a peer
 /// cannot make it grow. Threads share it without a lock; at worst, a string is created twice.
 /// </summary>
-/// <remarks>
-/// Never caches cookies and credentials (<see cref="HeaderNames.IsPersonal"/>), which would stay in memory until replaced. Query strings and client
-/// addresses are cached.
-/// </remarks>
+/// <remarks>Never caches cookies and credentials (<see cref="HeaderNames.IsPersonal"/>). Query strings and client addresses are cached.</remarks>
 internal sealed class StringCache
 {
     private const int Size = 1_024;

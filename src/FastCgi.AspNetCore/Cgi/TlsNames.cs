@@ -17,41 +17,20 @@ internal static class TlsNames
         _ => SslProtocols.None,
     };
 
-    /// <summary>SSL_CIPHER, if it is a suite that current servers negotiate.</summary>
+    /// <summary>SSL_CIPHER, such as ECDHE-RSA-AES128-SHA256, which is TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256. CBC and RSA have no name in OpenSSL.</summary>
     public static TlsCipherSuite? ParseCipherSuite(string? name)
     {
-        if (name is null)
-            return null;
-
-        if (name.StartsWith("TLS_", StringComparison.Ordinal))
-            return Enum.TryParse<TlsCipherSuite>(name, out var suite) ? suite : null;
-
-        return name switch
+        if (name is not null && !name.StartsWith("TLS_", StringComparison.Ordinal))
         {
-            "ECDHE-ECDSA-AES256-GCM-SHA384" => TlsCipherSuite.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
-            "ECDHE-RSA-AES256-GCM-SHA384" => TlsCipherSuite.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
-            "ECDHE-ECDSA-AES128-GCM-SHA256" => TlsCipherSuite.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256,
-            "ECDHE-RSA-AES128-GCM-SHA256" => TlsCipherSuite.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
-            "ECDHE-ECDSA-CHACHA20-POLY1305" => TlsCipherSuite.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256,
-            "ECDHE-RSA-CHACHA20-POLY1305" => TlsCipherSuite.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
-            "DHE-RSA-AES256-GCM-SHA384" => TlsCipherSuite.TLS_DHE_RSA_WITH_AES_256_GCM_SHA384,
-            "DHE-RSA-AES128-GCM-SHA256" => TlsCipherSuite.TLS_DHE_RSA_WITH_AES_128_GCM_SHA256,
-            "DHE-RSA-CHACHA20-POLY1305" => TlsCipherSuite.TLS_DHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
-            "ECDHE-ECDSA-AES256-SHA384" => TlsCipherSuite.TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA384,
-            "ECDHE-RSA-AES256-SHA384" => TlsCipherSuite.TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA384,
-            "ECDHE-ECDSA-AES128-SHA256" => TlsCipherSuite.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA256,
-            "ECDHE-RSA-AES128-SHA256" => TlsCipherSuite.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA256,
-            "ECDHE-ECDSA-AES256-SHA" => TlsCipherSuite.TLS_ECDHE_ECDSA_WITH_AES_256_CBC_SHA,
-            "ECDHE-RSA-AES256-SHA" => TlsCipherSuite.TLS_ECDHE_RSA_WITH_AES_256_CBC_SHA,
-            "ECDHE-ECDSA-AES128-SHA" => TlsCipherSuite.TLS_ECDHE_ECDSA_WITH_AES_128_CBC_SHA,
-            "ECDHE-RSA-AES128-SHA" => TlsCipherSuite.TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA,
-            "AES256-GCM-SHA384" => TlsCipherSuite.TLS_RSA_WITH_AES_256_GCM_SHA384,
-            "AES128-GCM-SHA256" => TlsCipherSuite.TLS_RSA_WITH_AES_128_GCM_SHA256,
-            "AES256-SHA256" => TlsCipherSuite.TLS_RSA_WITH_AES_256_CBC_SHA256,
-            "AES128-SHA256" => TlsCipherSuite.TLS_RSA_WITH_AES_128_CBC_SHA256,
-            "AES256-SHA" => TlsCipherSuite.TLS_RSA_WITH_AES_256_CBC_SHA,
-            "AES128-SHA" => TlsCipherSuite.TLS_RSA_WITH_AES_128_CBC_SHA,
-            _ => null,
-        };
+            var start = Math.Max(name.IndexOf("AES", StringComparison.Ordinal), name.IndexOf("CHACHA20", StringComparison.Ordinal));
+            var exchange = start > 0 ? name[..(start - 1)] : "RSA";
+            var cipher = name[Math.Max(start, 0)..].Replace("AES", "AES-", StringComparison.Ordinal);
+            cipher = cipher.StartsWith("CHACHA20", StringComparison.Ordinal) ? cipher + "-SHA256"
+                : cipher.Contains("GCM", StringComparison.Ordinal) ? cipher
+                : cipher.Replace("-SHA", "-CBC-SHA", StringComparison.Ordinal);
+            name = $"TLS_{exchange}_WITH_{cipher}".Replace('-', '_');
+        }
+
+        return Enum.TryParse<TlsCipherSuite>(name, out var suite) ? suite : null;
     }
 }

@@ -2,7 +2,6 @@ namespace FastCgi.AspNetCore.Connections;
 
 internal enum ConnectionPhase : byte
 {
-    /// <summary>It takes requests.</summary>
     Open,
 
     /// <summary>It is closed after the last response.</summary>
@@ -17,7 +16,6 @@ internal enum ConnectionPhase : byte
     /// <summary>It is about to be reset: nothing more is sent or parsed.</summary>
     Resetting,
 
-    /// <summary>It is closed, or about to be.</summary>
     Closed,
 }
 
@@ -112,7 +110,6 @@ internal struct ConnectionLifetime
         }
     }
 
-    /// <summary>Closes the connection after the last response.</summary>
     public void CloseAfterLast()
     {
         if (Phase == ConnectionPhase.Open)

@@ -58,7 +58,6 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
         _timer = ThreadRoot.StartTimer(server.Time, this, static manager => manager.OnTick(), ServerClock.Interval, ServerClock.Interval, server.Log);
     }
 
-    /// <returns>Whether the limit permits the connection.</returns>
     public bool TryAdd(FastCgiConnection connection)
     {
         lock (_lock)
@@ -125,10 +124,7 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
             Record(durations, Math.Max(0, Second - openedSecond));
     }
 
-    /// <summary>
-    /// Closes each connection after its running requests, and idle ones as soon as the web server is unlikely to use them. Aborts the rest when the
-    /// token fires.
-    /// </summary>
+    /// <summary>Closes connections after their requests, and idle ones as soon as they are unlikely to be used. Aborts the rest when the token fires.</summary>
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         Task allOver;
@@ -222,12 +218,11 @@ internal sealed class ConnectionManager(ServerContext server, Histogram<double>?
         return [.. connections.Take(maxCount).Select(static connection => connection.Describe())];
     }
 
+    /// <summary>Describes the oldest requests, which most likely need attention. The others cost next to nothing.</summary>
     public IReadOnlyList<RequestDescription> DescribeRequests(int maxCount)
     {
-        var oldest = new OldestRequests(maxCount);
-        foreach (var connection in ToList())
-            connection.AddTo(oldest);
-        return oldest.Describe();
+        var oldest = ToList().SelectMany(static connection => connection.ListRequests()).OrderBy(static request => request.BeganAt).Take(maxCount);
+        return [.. oldest.Select(static request => request.Connection.DescribeRequest(request.Id, request.Sequence)).OfType<RequestDescription>()];
     }
 
     private static Totals Add(Totals left, Totals right)

@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Protocol;
-using Microsoft.AspNetCore.Connections;
-
 namespace FastCgi.AspNetCore.Connections;
 
 /// <content>How requests leave the connection, and how the connection ends: each in one step under the lock.</content>
@@ -228,10 +224,7 @@ internal sealed partial class FastCgiConnection
     }
 }
 
-/// <summary>
-/// Counts the uses of a connection: its transport until it is closed, and each request that has left it until it is over. Lock-free. A mutable
-/// struct: keep it in a field, do not copy it.
-/// </summary>
+/// <summary>Counts the uses of a connection: its transport, and each request that has left it until it is over. A mutable struct: do not copy it.</summary>
 internal struct ConnectionUses()
 {
     private const long Returned = 1L << 32;

@@ -1,5 +1,4 @@
 using System.Buffers.Text;
-using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Connections;
 

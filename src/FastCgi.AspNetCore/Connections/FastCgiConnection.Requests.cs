@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Protocol;
-using Microsoft.AspNetCore.Connections;
-
 namespace FastCgi.AspNetCore.Connections;
 
 /// <content>The life of a request on its connection, from BEGIN_REQUEST to END_REQUEST.</content>

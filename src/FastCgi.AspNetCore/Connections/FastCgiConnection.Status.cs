@@ -29,14 +29,10 @@ internal sealed partial class FastCgiConnection
             Output.GetSentLength(scope));
     }
 
-    public void AddTo(OldestRequests oldest)
+    public IEnumerable<(FastCgiConnection Connection, ushort Id, uint Sequence, long BeganAt)> ListRequests()
     {
         using var scope = EnterLock();
-        if (_requests.Count == 0)
-            return;
-
-        foreach (var request in _requests.ToList())
-            oldest.Add(this, request.Id, request.Sequence, request.BeganAt);
+        return _requests.Count == 0 ? [] : _requests.ToList().ConvertAll(request => (this, request.Id, request.Sequence, request.BeganAt));
     }
 
     /// <returns><see langword="null"/> if the request is over.</returns>
@@ -72,33 +68,3 @@ internal sealed record ConnectionDescription(
     bool IsReceivePaused,
     long BytesReceived,
     long BytesSent);
-
-/// <summary>Finds the oldest of many requests. Only those are described, so the others cost next to nothing.</summary>
-internal sealed class OldestRequests(int maxCount)
-{
-    // The youngest first, so that it makes room for an older one.
-    private readonly PriorityQueue<(FastCgiConnection Connection, ushort Id, uint Sequence), long> _oldest
-        = new(Comparer<long>.Create(static (left, right) => right.CompareTo(left)));
-
-    public void Add(FastCgiConnection connection, ushort id, uint sequence, long beganAt)
-    {
-        if (_oldest.Count < maxCount)
-            _oldest.Enqueue((connection, id, sequence), beganAt);
-        else
-            _oldest.EnqueueDequeue((connection, id, sequence), beganAt);
-    }
-
-    /// <summary>Describes those that are not over by now, the oldest first.</summary>
-    public IReadOnlyList<RequestDescription> Describe()
-    {
-        var descriptions = new List<RequestDescription>(_oldest.Count);
-        while (_oldest.TryDequeue(out var found, out _))
-        {
-            if (found.Connection.DescribeRequest(found.Id, found.Sequence) is { } description)
-                descriptions.Add(description);
-        }
-
-        descriptions.Reverse();
-        return descriptions;
-    }
-}

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
-
 namespace FastCgi.AspNetCore.Connections;
 
 /// <content>Timeouts, and the stop of the server.</content>
@@ -52,9 +50,7 @@ internal sealed partial class FastCgiConnection
             Reset();
     }
 
-    /// <summary>
-    /// The server stops: closes the connection after its last response. An idle connection may answer one more request within the grace period.
-    /// </summary>
+    /// <summary>The server stops: closes the connection after its last response. An idle one may answer one more request within the grace period.</summary>
     public void Stop()
     {
         using (var scope = EnterLock())
@@ -81,13 +77,10 @@ internal sealed partial class FastCgiConnection
         }
     }
 
-    /// <summary>Whether a management record is incomplete for too long.</summary>
     private bool IsRecordOverdue(long now, TimeSpan timeout)
         => _partialContent.IsBegun && _requests.Count == 0 && _server.Time.GetElapsedTime(_unfinishedSince, now) >= timeout;
 
-    /// <summary>
-    /// Whether the connection has had no request, and input has always prevented its close: for example from a peer that sends GET_VALUES endlessly.
-    /// </summary>
+    /// <summary>Whether the connection has had no request, and input has always prevented its close: for example, endless GET_VALUES.</summary>
     private bool IsUnusedTwiceAsLong(long now, TimeSpan timeout)
         => _requestCount == 0 && _lifetime.Phase == ConnectionPhase.Leaving && _server.Time.GetElapsedTime(_lifetime.IdleSince, now) / 2 >= timeout;
 
@@ -122,9 +115,7 @@ internal sealed partial class FastCgiConnection
         }
     }
 
-    /// <summary>
-    /// Closes the connection if it was idle for the limit, for the grace period while the server stops, or without any request for the timeout of params.
-    /// </summary>
+    /// <summary>Closes the connection if it was idle for the limit, at a stop for the grace period, or without any request for the params timeout.</summary>
     private void LeaveIfIdle(ConnectionScope scope, long now, TimeSpan? limit)
     {
         if (_requests.Count > 0)

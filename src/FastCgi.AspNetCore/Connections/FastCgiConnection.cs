@@ -1,11 +1,6 @@
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.AspNetCore.Connections;
 
-/// <summary>
-/// One connection, without I/O: bytes are pushed in, in pieces of any size; complete records take effect; ready requests are handed out to be
-/// executed; their output leaves through <see cref="Output"/>.
-/// </summary>
+/// <summary>One connection, without I/O: bytes are pushed in, ready requests are handed out, and output leaves through <see cref="Output"/>.</summary>
 /// <remarks>
 /// The lock of the output guards everything. Neither the application nor a log provider is called under it. Parts: <c>.Requests</c> (the life of
 /// a request), <c>.Ending</c>, <c>.Management</c> (records with id 0), <c>.Timeouts</c> and <c>.Status</c>.
@@ -74,7 +69,6 @@ internal sealed partial class FastCgiConnection : RequestConnection
     }
 
     public override string Id => Volatile.Read(ref _id) ?? Interlocked.CompareExchange(ref _id, ConnectionId.Next(), null) ?? _id;
-
     public override RecordOutput Output { get; }
 
     /// <summary>Whether receiving is paused, until <see cref="ConnectionTransport.ResumeReceiving"/> is called.</summary>
@@ -156,9 +150,7 @@ internal sealed partial class FastCgiConnection : RequestConnection
         return ProtocolError.None;
     }
 
-    /// <summary>
-    /// Pauses receiving while the application leaves more of a body unread than the limit, or while the web server does not take responses.
-    /// </summary>
+    /// <summary>Pauses receiving while the application leaves more of a body unread than the limit, or while the web server does not take responses.</summary>
     private void PauseIfMust(ConnectionScope scope)
     {
         if (_isReceivePaused || CanReceive(scope))

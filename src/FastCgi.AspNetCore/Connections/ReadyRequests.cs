@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Connections;
 
-/// <summary>
-/// What one receive has made ready, in order: requests to execute, and reports for log providers, which are called outside of all locks. A
-/// mutable struct: pass it by reference.
-/// </summary>
+/// <summary>What one receive has made ready: requests to execute, and reports to log outside of all locks. A mutable struct: pass it by reference.</summary>
 internal struct ReadyRequests
 {
     private FastCgiRequest? _first;
@@ -11,8 +8,6 @@ internal struct ReadyRequests
     private List<Action>? _reports;
 
     public readonly bool IsEmpty => _first is null;
-
-    /// <summary>Whether there are requests or reports.</summary>
     public readonly bool HasWork => !IsEmpty || _reports is not null;
 
     public void Add(FastCgiRequest request)

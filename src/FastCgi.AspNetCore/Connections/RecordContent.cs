@@ -1,18 +1,11 @@
-using System.Buffers;
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.AspNetCore.Connections;
 
-/// <summary>
-/// Assembles the content of a discrete record that came in pieces, which is rare. Records follow each other, so a connection needs only one. A
-/// mutable struct: keep it in a field, do not copy it.
-/// </summary>
+/// <summary>Assembles the content of a discrete record that came in pieces, which is rare. A mutable struct: keep it in a field, do not copy it.</summary>
 internal struct RecordContent
 {
     private byte[]? _buffer;
     private int _length;
 
-    /// <summary>Whether a part of the content is still to come.</summary>
     public readonly bool IsBegun => _buffer is not null;
 
     /// <summary>Takes a piece. The content is valid until the next piece of any record.</summary>

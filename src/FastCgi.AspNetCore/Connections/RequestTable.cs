@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Connections;
 
-/// <summary>
-/// The requests of a connection by id. Ids are arbitrary (HAProxy counts up to 65,535), but nearly always there is only one request, which needs no
-/// dictionary. A mutable struct: keep it in a field, do not copy it.
-/// </summary>
+/// <summary>The requests of a connection by id. Nearly always there is only one, which needs no dictionary. A mutable struct: do not copy it.</summary>
 internal struct RequestTable
 {
     private FastCgiRequest? _single;

@@ -1,6 +1,3 @@
-using System.Buffers;
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.AspNetCore.Diagnostics;
 
 /// <summary>Describes the records of one direction of a connection, one per line, with secrets and queries masked. Not thread-safe.</summary>
@@ -131,21 +128,10 @@ internal sealed class RecordDescriber(string connectionId, string direction, Act
 
     private static string Hidden(int length) => string.Create(CultureInfo.InvariantCulture, $"({length} bytes hidden)");
 
-    private static string GetName(RecordType type) => type switch
-    {
-        RecordType.BeginRequest => "BEGIN_REQUEST",
-        RecordType.AbortRequest => "ABORT_REQUEST",
-        RecordType.EndRequest => "END_REQUEST",
-        RecordType.Params => "PARAMS",
-        RecordType.Stdin => "STDIN",
-        RecordType.Stdout => "STDOUT",
-        RecordType.Stderr => "STDERR",
-        RecordType.Data => "DATA",
-        RecordType.GetValues => "GET_VALUES",
-        RecordType.GetValuesResult => "GET_VALUES_RESULT",
-        RecordType.UnknownType => "UNKNOWN_TYPE",
-        _ => string.Create(CultureInfo.InvariantCulture, $"type {(int)type}"),
-    };
+    /// <summary>The name in the specification.</summary>
+    private static string GetName(RecordType type) => !Enum.IsDefined(type)
+        ? string.Create(CultureInfo.InvariantCulture, $"type {(int)type}")
+        : string.Concat(type.ToString().Select(static (c, i) => i > 0 && char.IsAsciiLetterUpper(c) ? $"_{c}" : char.ToUpperInvariant(c).ToString()));
 
     private void Write(string text) => write($"Connection id \"{connectionId}\": {direction} {text}");
 }

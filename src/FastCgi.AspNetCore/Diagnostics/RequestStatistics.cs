@@ -48,7 +48,6 @@ internal sealed class RequestStatistics(TimeProvider clock, TimeProvider time)
             _histogram.Add((long)((clock.GetTimestamp() - beganAt) * _microsecondsPerTick));
     }
 
-    /// <summary>Called every second or so.</summary>
     public bool IsSampleDue(long now) => IsWatched && clock.GetElapsedTime(Volatile.Read(ref _lastSample), now) >= s_sampleInterval;
 
     /// <summary>Takes a sample, or stops recording if the status was not read for ten minutes.</summary>

@@ -1,5 +1,4 @@
 using System.Collections.Concurrent;
-using FastCgi.AspNetCore.Protocol;
 
 namespace FastCgi.AspNetCore.Diagnostics;
 

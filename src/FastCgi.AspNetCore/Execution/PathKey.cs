@@ -1,11 +1,8 @@
-using System.Buffers;
 using System.Numerics;
 
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>
-/// Hashes that are equal for paths that most likely have the same handler: identifiers (digits, GUIDs, hexadecimal and mixed tokens) are ignored.
-/// </summary>
+/// <summary>Hashes that are equal for paths that most likely have the same handler: identifiers (digits, GUIDs, hexadecimal and mixed) are ignored.</summary>
 internal readonly struct PathKey
 {
     // A segment this long that has a digit is data, not a word of a route.
@@ -35,13 +32,9 @@ internal readonly struct PathKey
 
     /// <summary>Whether there is a path. Nothing is learned from a request without one.</summary>
     public bool IsPath => _path is not null;
-
     public int Own { get; }
 
-    /// <summary>
-    /// The key of all paths that differ only in the last segment: <c>/articles/{title}</c> has new paths all the time, and the routes are unknown
-    /// here. Rarely needed, so computed on demand.
-    /// </summary>
+    /// <summary>The key of all paths that differ only in the last segment: <c>/articles/{title}</c> has ever-new paths. Computed on demand.</summary>
     public int Siblings => _path is null ? 0 : (int)Mix(Identity, (uint)Compute(_path.AsSpan(0, _path.LastIndexOf('/') + 1)));
 
     // Most hot paths have no digit, so they are hashed in one call.

@@ -1,12 +1,6 @@
-using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Connections;
-
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>
-/// Runs the application for every engine. The transport passes the requests that one receive made ready; they run on its thread, or on one that
-/// suits them better. Then their output is sent.
-/// </summary>
+/// <summary>Runs the application for every engine: what one receive made ready, on its thread or a better one. Then their output is sent.</summary>
 internal sealed class RequestScheduler : RequestRunner
 {
     // Shorter waits are lock contention or garbage collection, not blocking.
@@ -34,9 +28,7 @@ internal sealed class RequestScheduler : RequestRunner
     }
 
     public WorkerPool Workers { get; }
-
     public StallWatchdog Watchdog { get; }
-
     public PathPredictor Predictor { get; }
 
     public void Start()

@@ -1,11 +1,6 @@
-using FastCgi.AspNetCore.Connections;
-
 namespace FastCgi.AspNetCore.Execution;
 
-/// <summary>
-/// The batch: the requests that one receive made ready. One thread at a time owns the queue. If the application keeps that thread, the watchdog
-/// takes the queue, and another thread continues with it.
-/// </summary>
+/// <summary>The batch of one receive. One thread at a time owns it; if the application keeps that thread, the watchdog gives it to another.</summary>
 /// <param name="tryBeginNext">
 /// Begins the next batch on the thread that owns the queue, and waits for one if necessary. It returns false if the queue has ended; the thread
 /// must not touch it then.
@@ -25,20 +20,15 @@ internal sealed class RunQueue(Func<bool> tryBeginNext)
 
     /// <summary>Shows what the thread of the queue is doing; <see langword="null"/> if the system cannot report it.</summary>
     public ThreadProbe? Probe { get; set; }
-
     public bool IsEmpty => _ready.IsEmpty;
 
     /// <summary>The number of the current call of the application, or 0. Numbers are unique.</summary>
     public long CurrentCall => Volatile.Read(ref _call);
-
     public long CallCount => Volatile.Read(ref _lastCall);
-
     public long Batch => Volatile.Read(ref _batch);
 
     /// <summary>The output of the batch's connection; <see langword="null"/> if there is no batch.</summary>
     public RecordOutput? Output => Volatile.Read(ref _output);
-
-    /// <summary>The path of the last request that the application was called for.</summary>
     public PathKey Path { get; private set; }
 
     /// <returns>Whether there is a next batch. If not, this thread must not touch the queue.</returns>
@@ -55,7 +45,6 @@ internal sealed class RunQueue(Func<bool> tryBeginNext)
 
     public FastCgiRequest RemoveFirst() => _ready.RemoveFirst();
 
-    /// <summary>Takes what is to be reported after the batch.</summary>
     public IReadOnlyList<Action> TakeReports() => _ready.TakeReports();
 
     public void End() => Volatile.Write(ref _output, null);

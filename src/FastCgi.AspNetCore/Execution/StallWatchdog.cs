@@ -42,7 +42,6 @@ internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor,
     private long _lastFlush;
     private long _handOverCount;
 
-    /// <summary>Whether queues are taken from threads that the application keeps.</summary>
     public bool TakesQueues
     {
         get => Volatile.Read(ref _takesQueues);
@@ -51,8 +50,6 @@ internal sealed class StallWatchdog(WorkerPool workers, PathPredictor predictor,
 
     /// <summary>Whether the next sample waits for <see cref="OnActivity"/>.</summary>
     public bool IsParked => Volatile.Read(ref _isParked) != 0;
-
-    /// <summary>The number of queues taken from threads that the application kept.</summary>
     public long HandOverCount => Volatile.Read(ref _handOverCount);
 
     public void Add(RunQueue queue)

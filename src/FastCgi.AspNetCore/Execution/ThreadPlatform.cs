@@ -3,10 +3,7 @@ namespace FastCgi.AspNetCore.Execution;
 /// <summary>The system's threads, as the scheduler needs them. Tests replace them.</summary>
 internal abstract class ThreadPlatform
 {
-    /// <summary>
-    /// Whether the remaining threads must be left to .NET, which ends the process if its thread pool cannot start one. Checked before a worker
-    /// is started.
-    /// </summary>
+    /// <summary>Whether the remaining threads must be left to .NET, which ends the process without them. Checked before a worker is started.</summary>
     public virtual bool AreThreadsScarce => false;
 
     /// <exception cref="OutOfMemoryException">The system has no thread left.</exception>

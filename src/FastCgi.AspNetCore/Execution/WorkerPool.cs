@@ -37,18 +37,10 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
     private bool _isUnbounded;
     private bool _isStopping;
 
-    public int Count => Read(in _count);
-
-    public int ReservedCount => Read(in _reservedCount);
-
-    public int WaitingCount
-    {
-        get
-        {
-            lock (_lock)
-                return _waitingRequests.Count;
-        }
-    }
+    // A figure for the status needs no lock.
+    public int Count => Volatile.Read(ref _count);
+    public int ReservedCount => Volatile.Read(ref _reservedCount);
+    public int WaitingCount => _waitingRequests.Count;
 
     /// <summary>Gives a queue a thread. To take it from another thread, call <see cref="TryReserve"/> first.</summary>
     public void Run(RunQueue queue)
@@ -254,12 +246,6 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
         }
     }
 
-    private int Read(in int value)
-    {
-        lock (_lock)
-            return value;
-    }
-
     // Nothing may delay a stop.
     private bool CanReserve
         => _isUnbounded || (_reservedCount < maxReserved && (!_areThreadsScarce || _idle.Count > 0 || _guestCount < MaxGuests));
@@ -296,10 +282,7 @@ internal sealed class WorkerPool(RequestScheduler scheduler, int maxReserved, in
         }
     }
 
-    /// <summary>
-    /// Waiting work is left to the existing threads. But a queue must not wait for handlers that block, nor a request for threads that never
-    /// return: these get a borrowed pool thread.
-    /// </summary>
+    /// <summary>Waiting work is left to existing threads, but a queue, or a request if no thread ever returns, gets a borrowed pool thread.</summary>
     private void OnStartFailed(Exception? exception)
     {
         int count;

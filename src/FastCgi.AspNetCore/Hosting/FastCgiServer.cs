@@ -1,21 +1,12 @@
 using System.Diagnostics.Metrics;
 using FastCgi.AspNetCore.Advice;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
 using FastCgi.AspNetCore.Hosting.Configuration;
 using FastCgi.AspNetCore.Hosting.Endpoints;
-using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
 using FastCgi.AspNetCore.Transport.Epoll;
-using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Hosting.Server;
 using Microsoft.AspNetCore.Hosting.Server.Features;
-using Microsoft.AspNetCore.Http.Features;
-using Microsoft.Extensions.Configuration;
-using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
-using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.Hosting;
 
@@ -34,8 +25,6 @@ internal sealed class FastCgiServer : IServer
     private readonly CancellationTokenSource _stopNow = new();
     private readonly CancellationTokenSource _startGivenUp = new();
     private readonly TaskCompletionSource _startEnded = new(TaskCreationOptions.RunContinuationsAsynchronously);
-    private ConnectionManager? _connections;
-    private RequestScheduler? _scheduler;
     private EpollEngine? _engine;
     private SystemdNotifier? _notifier;
     private Doctor? _doctor;
@@ -57,7 +46,6 @@ internal sealed class FastCgiServer : IServer
     }
 
     public IFeatureCollection Features { get; } = new FeatureCollection();
-
     public DateTimeOffset StartedAt { get; private set; }
 
     /// <summary>Independent of changes to the system clock.</summary>
@@ -68,13 +56,13 @@ internal sealed class FastCgiServer : IServer
 
     /// <summary><see langword="null"/> before the start, and if advice is disabled.</summary>
     public OperatorAdvisor? Advisor { get; private set; }
-    public RequestScheduler? Scheduler => _scheduler;
+    public RequestScheduler? Scheduler { get; private set; }
     public bool HasEpoll => _engine is not null;
     public IReadOnlyList<EndPoint> EndPoints => [.. _listeners.Select(static listener => listener.EndPoint)];
     public bool IsRunning => Volatile.Read(ref _isRunning) && _stopping is null;
     public bool IsStopping => Volatile.Read(ref _stopping) is not null;
     public FastCgiServerOptions Options => _options.Value;
-    public ConnectionManager? Connections => _connections;
+    public ConnectionManager? Connections { get; private set; }
     private bool IsDevelopment => _services.GetService<IHostEnvironment>()?.IsDevelopment() == true;
 
     public async Task StartAsync<TContext>(IHttpApplication<TContext> application, CancellationToken cancellationToken)
@@ -150,9 +138,9 @@ internal sealed class FastCgiServer : IServer
         var log = SafeLogger.Wrap(_log);
         Advisor = options.EnableAdvice ? new OperatorAdvisor(log, _time) : null;
         var statusEndpoints = HasStatusEndpoint ? StatusEndpoints.Find(_services) : [];
-        (_scheduler, _connections) = CreateCore(options, application, log, [.. statusEndpoints.Select(static endpoint => endpoint.Path)]);
+        (Scheduler, Connections) = CreateCore(options, application, log, [.. statusEndpoints.Select(static endpoint => endpoint.Path)]);
         if (plan.FastCgi.Count > 0 && UsesEpoll(options.Transport.Engine))
-            _engine = CreateEpollEngine(_connections, _scheduler, isRequired: options.Transport.Engine == FastCgiTransportEngine.Epoll);
+            _engine = CreateEpollEngine(Connections, Scheduler, isRequired: options.Transport.Engine == FastCgiTransportEngine.Epoll);
         var servesHttp = plan.Http.Count > 0 || hasHttpEndpoints;
         var mayLeaveOut = servesHttp && IsDevelopment;
         foreach (var endpoint in plan.FastCgi)
@@ -167,9 +155,9 @@ internal sealed class FastCgiServer : IServer
         // Do not await from here on, so that a stop sees everything. The token may report an earlier stop a little later.
         _startGivenUp.Token.ThrowIfCancellationRequested();
         cancellationToken.ThrowIfCancellationRequested();
-        _connections.Start(StopWhenIdle);
+        Connections.Start(StopWhenIdle);
         _engine?.Start();
-        _scheduler.Start();
+        Scheduler.Start();
         foreach (var listener in _listeners)
             listener.Start();
         PublishAddresses();
@@ -180,7 +168,7 @@ internal sealed class FastCgiServer : IServer
             WebRoot.Report(_services.GetService<IWebHostEnvironment>(), AppContext.BaseDirectory, _log);
             if (plan.FastCgi.Count > 0 && !IsDevelopment)
                 _services.GetService<HttpsRedirection>()?.Report(configuration, _addresses, _log);
-            _doctor = new Doctor(_connections, _scheduler, Advisor, Journal, _time)
+            _doctor = new Doctor(Connections, Scheduler, Advisor, Journal, _time)
             {
                 IsSpawned = plan.FastCgi.Any(static endpoint => endpoint.EndPoint is FileHandleEndPoint { FileHandle: 0 }),
             };
@@ -219,16 +207,16 @@ internal sealed class FastCgiServer : IServer
         }
 
         await RunStepAsync("notifying systemd", () => _notifier?.Stopping()).ConfigureAwait(false);
-        await RunStepAsync("moving queues to other threads", () => _scheduler?.BeginStop()).ConfigureAwait(false);
+        await RunStepAsync("moving queues to other threads", () => Scheduler?.BeginStop()).ConfigureAwait(false);
         await Task.WhenAll(_listeners.Select(listener => RunStepAsync(
             "closing the endpoint " + listener.EndPoint,
             () => listener.StopAsync(cancellationToken)))).ConfigureAwait(false);
         await Task.WhenAll(
-            RunStepAsync("finishing the requests", () => _connections?.StopAsync(cancellationToken)),
+            RunStepAsync("finishing the requests", () => Connections?.StopAsync(cancellationToken)),
             RunStepAsync("stopping Kestrel", () => _httpServer.StopAsync(cancellationToken))).ConfigureAwait(false);
-        await RunStepAsync("completing the record log", () => _connections?.Server.Records?.Complete()).ConfigureAwait(false);
+        await RunStepAsync("completing the record log", () => Connections?.Server.Records?.Complete()).ConfigureAwait(false);
         await RunStepAsync("stopping the configuration checks", () => _doctor?.Dispose()).ConfigureAwait(false);
-        await RunStepAsync("stopping the worker threads", () => _scheduler?.Stop()).ConfigureAwait(false);
+        await RunStepAsync("stopping the worker threads", () => Scheduler?.Stop()).ConfigureAwait(false);
         await RunStepAsync("stopping the event loops", () => _engine?.Stop()).ConfigureAwait(false);
         await RunStepAsync("stopping the systemd notifications", () => _notifier?.Dispose()).ConfigureAwait(false);
     }
@@ -316,7 +304,7 @@ internal sealed class FastCgiServer : IServer
                 _log.OpenToEverybody(EndpointAddress.Format(socket.EndPoint));
             if (options.EndPoint is not FileHandleEndPoint && BacklogLimit.Get() is var limit && limit < options.Backlog)
                 _log.BacklogCut(limit, options.Backlog, EndpointAddress.Format(socket.EndPoint));
-            return _engine is null ? SocketListener.Create(socket, _connections!, _scheduler!) : _engine.Listen(socket);
+            return _engine is null ? SocketListener.Create(socket, Connections!, Scheduler!) : _engine.Listen(socket);
         }
 
         // As in Kestrel, the last registered factory that can bind it.
@@ -325,8 +313,8 @@ internal sealed class FastCgiServer : IServer
             if (factory is not IConnectionListenerFactorySelector selector || selector.CanBind(options.EndPoint))
             {
                 var peers = PeerPolicies.Create(options, options.EndPoint);
-                return PipeListener.Create(await BindAsync(factory, options.EndPoint, cancellationToken).ConfigureAwait(false), peers, _connections!,
-                    _scheduler!);
+                return PipeListener.Create(await BindAsync(factory, options.EndPoint, cancellationToken).ConfigureAwait(false), peers, Connections!,
+                    Scheduler!);
             }
         }
 

@@ -1,6 +1,4 @@
 using Microsoft.AspNetCore.HttpsPolicy;
-using Microsoft.Extensions.Configuration;
-using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.Hosting;
 

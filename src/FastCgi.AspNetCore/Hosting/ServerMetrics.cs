@@ -1,6 +1,4 @@
 using System.Diagnostics.Metrics;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
 
 namespace FastCgi.AspNetCore.Hosting;
 

@@ -1,7 +1,6 @@
 using Microsoft.AspNetCore.Authorization;
 using Microsoft.AspNetCore.Routing;
 using Microsoft.AspNetCore.Routing.Patterns;
-using Microsoft.Extensions.DependencyInjection;
 
 namespace FastCgi.AspNetCore.Hosting;
 
@@ -16,10 +15,8 @@ internal enum StatusAudience
     /// <summary>Anyone, but only in Development: the application has not specified an audience.</summary>
     Development,
 
-    /// <summary>Users whom the authorization policy admits.</summary>
     Authorized,
 
-    /// <summary>Anyone who can reach the endpoint.</summary>
     Anyone,
 }
 

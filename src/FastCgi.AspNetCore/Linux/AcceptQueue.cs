@@ -1,5 +1,3 @@
-using System.Runtime.InteropServices;
-
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>Closes the accept queue before the socket, because closing the socket resets queued connections, perhaps with a POST.</summary>

@@ -3,11 +3,7 @@ namespace FastCgi.AspNetCore.Linux;
 /// <summary>The maximum backlog that the system allows for a listening socket.</summary>
 internal static class BacklogLimit
 {
-    private const string LimitFile = "/proc/sys/net/core/somaxconn";
-
-    public static int Get() => Get(LimitFile);
-
-    public static int Get(string path)
+    public static int Get(string path = "/proc/sys/net/core/somaxconn")
     {
         try
         {

@@ -1,5 +1,3 @@
-using System.Runtime.InteropServices;
-
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>System calls on inherited descriptors. Not for Windows.</summary>
@@ -66,6 +64,13 @@ internal static unsafe partial class Descriptors
     {
         var flags = fcntl(descriptor, GetStatus, 0);
         return flags >= 0 && (flags & AccessMode) == ReadOnly;
+    }
+
+    /// <returns>A name that both ends of a pipe share; <see langword="null"/> if the descriptor is not a pipe, or unknown.</returns>
+    public static string? GetPipeName(int descriptor)
+    {
+        var target = new FileInfo($"{Folder}/{descriptor}").LinkTarget;
+        return target is not null && target.StartsWith("pipe:", StringComparison.Ordinal) ? target : null;
     }
 
     private static long GetFolderSize()

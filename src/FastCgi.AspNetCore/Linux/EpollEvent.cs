@@ -1,6 +1,3 @@
-using System.Runtime.CompilerServices;
-using System.Runtime.InteropServices;
-
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>struct epoll_event at its maximum size: it is packed on x86-64 and aligned on other processors.</summary>

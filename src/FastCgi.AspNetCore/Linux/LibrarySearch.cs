@@ -1,4 +1,2 @@
-using System.Runtime.InteropServices;
-
 // Load the system's C library, not a file of that name in the application folder.
 [assembly: DefaultDllImportSearchPaths(DllImportSearchPath.SafeDirectories)]

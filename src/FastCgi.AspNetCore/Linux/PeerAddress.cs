@@ -3,12 +3,10 @@ namespace FastCgi.AspNetCore.Linux;
 /// <summary>Identifies the peer of a socket.</summary>
 internal static class PeerAddress
 {
-    public static EndPoint? Get(int descriptor)
+    public static EndPoint? Get(Socket socket)
     {
         try
         {
-            using var handle = new SafeSocketHandle(descriptor, ownsHandle: false);
-            using var socket = new Socket(handle);
             return socket.RemoteEndPoint;
         }
         catch (SocketException)
@@ -18,13 +16,6 @@ internal static class PeerAddress
     }
 
     /// <summary>Describes the peer process of a unix socket, which has no address.</summary>
-    public static string? DescribeProcess(int descriptor)
-    {
-        using var handle = new SafeSocketHandle(descriptor, ownsHandle: false);
-        using var socket = new Socket(handle);
-        return DescribeProcess(socket);
-    }
-
     public static string? DescribeProcess(Socket socket)
     {
         try

@@ -1,5 +1,3 @@
-using System.Buffers;
-using System.Runtime.InteropServices;
 using System.Runtime.Versioning;
 
 namespace FastCgi.AspNetCore.Linux;

@@ -1,5 +1,3 @@
-using System.Runtime.InteropServices;
-
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>Resource limits, as set by <c>ulimit</c>, <c>LimitNOFILE=</c> and prlimit(1).</summary>

@@ -1,5 +1,3 @@
-using System.Runtime.InteropServices;
-
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>Users and groups of the system. Not for Windows.</summary>

@@ -1,5 +1,3 @@
-using System.Runtime.InteropServices;
-
 namespace FastCgi.AspNetCore.Linux;
 
 /// <summary>The CPU time of threads.</summary>
@@ -44,7 +42,6 @@ internal static unsafe partial class ThreadClock
         return (time.Seconds * NanosecondsOfSecond) + time.Nanoseconds;
     }
 
-    /// <summary>The CPU time and the number of voluntary context switches of the current thread.</summary>
     public static (long Microseconds, long VoluntarySwitches) GetUsageOfThisThread()
     {
         ResourceUsage usage;

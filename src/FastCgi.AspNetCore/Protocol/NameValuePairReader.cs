@@ -6,10 +6,7 @@ namespace FastCgi.AspNetCore.Protocol;
 /// Reads the name-value pairs of a complete stream (FastCGI specification, section 3.4). Each length is one byte up to 127, otherwise four bytes with
 /// the high bit set. The lengths come first, then the name, then the value.
 /// </summary>
-/// <remarks>
-/// Accepts four-byte lengths of 127 or less. Adds the lengths in 64 bits and compares the sum with the rest of the stream first (fcgi2,
-/// CVE-2025-23016, overflowed 32 bits).
-/// </remarks>
+/// <remarks>Compares the sum of the lengths with the rest of the stream in 64 bits (fcgi2, CVE-2025-23016, overflowed 32 bits).</remarks>
 internal ref struct NameValuePairReader(ReadOnlySpan<byte> stream)
 {
     private readonly ReadOnlySpan<byte> _stream = stream;

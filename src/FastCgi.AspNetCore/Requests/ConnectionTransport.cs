@@ -1,11 +1,6 @@
-using FastCgi.AspNetCore.Buffers;
-
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// The engine, as its connection sees it. The engine calls <c>OnReceived</c> and <c>OnClosed</c>, one thread at a time, and ends the connection as
-/// <c>DecideEnd</c> says.
-/// </summary>
+/// <summary>The engine, as its connection sees it. It calls <c>OnReceived</c> and <c>OnClosed</c>, one thread at a time, and obeys <c>DecideEnd</c>.</summary>
 internal abstract class ConnectionTransport
 {
     /// <summary>The web server's address, or <see langword="null"/> if unknown.</summary>
@@ -21,9 +16,7 @@ internal abstract class ConnectionTransport
 
     public abstract void ResumeReceiving();
 
-    /// <summary>
-    /// Sends all bytes of a chain, in order. Only one send is in progress at a time. The blocks belong to the caller, who takes them back after the send.
-    /// </summary>
+    /// <summary>Sends all bytes of a chain, in order. Only one send is in progress at a time. After it, the caller takes the blocks back.</summary>
     /// <returns>
     /// <see langword="true"/> if all is sent, or lost with the connection. Otherwise <see cref="RecordOutput.OnSent"/> is called once that is so.
     /// </returns>

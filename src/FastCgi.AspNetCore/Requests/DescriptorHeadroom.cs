@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// Reserves the last descriptors of the process, so that connections cannot use them up. .NET needs two per thread and ends the process if its
-/// thread pool cannot start one.
-/// </summary>
+/// <summary>Reserves the last descriptors: .NET needs two per thread and ends the process if its thread pool cannot start one.</summary>
 internal static class DescriptorHeadroom
 {
     // One in six (170 of the usual 1,024): less than the fifth at which the operator is warned. Threads and files do not grow with the limit, so
@@ -11,10 +8,7 @@ internal static class DescriptorHeadroom
     private const int Share = 6;
     private const long Largest = 1_024;
 
-    /// <summary>
-    /// How many descriptors connections may use. The system gives the lowest free number, so a descriptor of this number or above means that all
-    /// below are in use.
-    /// </summary>
+    /// <summary>How many descriptors connections may use. The system gives the lowest free number, so a higher one means that all are in use.</summary>
     public static long CountForConnections(long limit) => limit - Get(limit);
 
     /// <summary>How many descriptors connections and sent files may use. The rest is for threads.</summary>

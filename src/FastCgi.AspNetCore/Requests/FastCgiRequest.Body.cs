@@ -1,8 +1,5 @@
-using System.IO.Pipelines;
-using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
 using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
-using Microsoft.Net.Http.Headers;
 
 namespace FastCgi.AspNetCore.Requests;
 
@@ -26,7 +23,7 @@ internal abstract partial class FastCgiRequest :
 
     // If the end of STDIN has not arrived: front-ends that stream announce a body by the header, but not for HTTP/2 clients.
     bool IHttpRequestBodyDetectionFeature.CanHaveBody => Input.HasBody
-        ?? (!string.IsNullOrEmpty(Parameters.GetHeader(HeaderNames.TransferEncoding)) || IsMethodWithBody(_head.Method));
+        ?? (!string.IsNullOrEmpty(Parameters.GetHeader(Known.TransferEncoding)) || IsMethodWithBody(_head.Method));
 
     PipeReader IRequestBodyPipeFeature.Reader
     {
@@ -74,7 +71,6 @@ internal abstract partial class FastCgiRequest :
     }
 
     public MinDataRate? MinBodyDataRate => _lazy?.MinBodyDataRate is { } set ? set.Value : Server.Options.Limits.MinRequestBodyDataRate;
-
     public TimeProvider Clock => Server.Time;
 
     private static bool IsMethodWithBody(string method)

@@ -1,7 +1,5 @@
 using System.Collections;
-using System.Runtime.CompilerServices;
 using Microsoft.AspNetCore.Connections.Features;
-using Microsoft.AspNetCore.Http.Features;
 using Microsoft.AspNetCore.Http.Features.Authentication;
 using Microsoft.AspNetCore.Routing;
 using Microsoft.AspNetCore.Server.Kestrel.Core.Features;
@@ -24,7 +22,6 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     private int _revision;
 
     public bool IsReadOnly => false;
-
     public int Revision => Volatile.Read(ref _revision);
 
     public object? this[Type key]
@@ -157,71 +154,50 @@ internal abstract partial class FastCgiRequest : IEndpointFeature, IRouteValuesF
     private static T? As<T>(object? feature) => Unsafe.As<object?, T?>(ref feature);
 }
 
-/// <summary>
-/// Features by type, in the order in which they were first set: few, so a linear search is enough. Threads use it concurrently without a lock: an
-/// entry never moves.
-/// </summary>
+/// <summary>Features by type, in the order in which they were first set; null if removed. Threads need no lock: a change replaces the array.</summary>
 internal sealed class FeatureList
 {
-    private static readonly object s_removed = new();
-
-    private Entry? _first;
+    private KeyValuePair<Type, object?>[] _entries = [];
 
     public bool TryFind(Type key, out object? value)
     {
-        for (var entry = Volatile.Read(ref _first); entry is not null; entry = Volatile.Read(ref entry.Next))
-        {
-            if (entry.Key == key)
-                return entry.TryGet(out value);
-        }
-
-        value = null;
-        return false;
+        var entries = Volatile.Read(ref _entries);
+        var index = IndexOf(entries, key);
+        value = index < 0 ? null : entries[index].Value;
+        return index >= 0;
     }
 
-    public void Set(Type key, object? value) => Volatile.Write(ref GetEntry(key).Value, value ?? s_removed);
+    public void Set(Type key, object? value)
+    {
+        KeyValuePair<Type, object?>[] before;
+        KeyValuePair<Type, object?>[] after;
+        do
+        {
+            before = Volatile.Read(ref _entries);
+            var index = IndexOf(before, key);
+            after = index < 0 ? [.. before, default] : [.. before];
+            after[index < 0 ? ^1 : index] = new(key, value);
+        }
+        while (Interlocked.CompareExchange(ref _entries, after, before) != before);
+    }
 
     public IEnumerable<KeyValuePair<Type, object>> Enumerate()
     {
-        for (var entry = Volatile.Read(ref _first); entry is not null; entry = Volatile.Read(ref entry.Next))
+        foreach (var (key, value) in Volatile.Read(ref _entries))
         {
-            if (entry.TryGet(out var value) && value is not null)
-                yield return new(entry.Key, value);
+            if (value is not null)
+                yield return new(key, value);
         }
     }
 
-    private Entry GetEntry(Type key)
+    private static int IndexOf(KeyValuePair<Type, object?>[] entries, Type key)
     {
-        Entry? made = null;
-        ref var link = ref _first;
-        while (true)
+        for (var i = 0; i < entries.Length; i++)
         {
-            var entry = Volatile.Read(ref link);
-            if (entry is null)
-            {
-                made ??= new Entry(key);
-                entry = Interlocked.CompareExchange(ref link, made, null) ?? made;
-            }
-
-            if (entry.Key == key)
-                return entry;
-
-            link = ref entry.Next;
+            if (entries[i].Key == key)
+                return i;
         }
-    }
 
-    private sealed class Entry(Type key)
-    {
-        public Type Key => key;
-
-        public Entry? Next;
-        public object? Value;
-
-        public bool TryGet(out object? value)
-        {
-            var stored = Volatile.Read(ref Value);
-            value = stored == s_removed ? null : stored;
-            return stored is not null;
-        }
+        return -1;
     }
 }

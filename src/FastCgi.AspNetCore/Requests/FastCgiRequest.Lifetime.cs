@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
-using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Http.Features;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>
@@ -24,20 +20,15 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
     }
 
     public RequestPhase Phase => (RequestPhase)Volatile.Read(ref _phase);
-
     public bool HasAllParameters => Phase != RequestPhase.Receiving;
 
     /// <summary>Whether the request has left its connection, which then takes no more of the response.</summary>
     public bool HasLeft => Phase >= RequestPhase.Ended;
-
     public bool IsAborted => Phase is RequestPhase.Dropped or RequestPhase.Aborted;
-
     public bool IsOver => Phase == RequestPhase.Over;
 
     /// <summary>Whether the application has written everything that the client waits for.</summary>
     public bool IsAnswered => Volatile.Read(ref _abortedSource) == s_answered;
-
-    /// <summary>Whether the end of the web server's input has arrived.</summary>
     public bool IsInputOver => Input is { IsOver: true };
 
     /// <summary>The bytes of the body that the application has not examined, while more may arrive.</summary>
@@ -203,19 +194,14 @@ internal abstract partial class FastCgiRequest : IHttpRequestLifetimeFeature
         Log.RequestRejected(Connection.Id, Id, statusCode, Rejection.GetReason());
     }
 
-    /// <summary>Counts a request whose body the server refuses to receive.</summary>
     public void CountRefusedBody(RequestRejection reason) => Server.Counters.OnRequestRejected(reason.GetStatusCode(), reason.ToString());
 
     public abstract void DisposeContext();
 }
 
-/// <summary>
-/// The state of a request. It determines whether the request is over and which thread executes it: the one that makes it <see cref="Running"/>, or
-/// completes it after <see cref="Dropped"/>.
-/// </summary>
+/// <summary>The state of a request. It also determines which thread executes it: the one that moves it to Running, or from Dropped to Aborted.</summary>
 internal enum RequestPhase
 {
-    /// <summary>Its params are arriving.</summary>
     Receiving,
 
     /// <summary>It is ready and waits for a thread.</summary>

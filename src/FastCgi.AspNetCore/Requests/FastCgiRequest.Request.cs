@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
-using Microsoft.AspNetCore.Http.Features;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>The features of the request line, headers and addresses. Middleware may set most of them; the server keeps its own copies.</content>
@@ -109,9 +106,7 @@ internal abstract partial class FastCgiRequest :
         : null;
 
     private TlsHandshake? TlsHandshake => _head.IsHttps ? _lazy?.TlsHandshake ?? Keep(ref Lazy.TlsHandshake, new TlsHandshake(Parameters)) : null;
-
     private RequestAddresses Addresses => _lazy?.Addresses ?? Keep(ref Lazy.Addresses, new RequestAddresses(Parameters));
-
     private LazyRequestState Lazy => _lazy ?? Keep(ref _lazy, new LazyRequestState());
 
     string? IServerVariablesFeature.this[string variableName]

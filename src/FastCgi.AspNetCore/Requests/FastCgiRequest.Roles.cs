@@ -6,10 +6,7 @@ internal abstract partial class FastCgiRequest : IFastCgiRequestFeature, IFastCg
     // The request whose authorizer this execution flow is in. Other work of the application must not answer for it.
     private static readonly AsyncLocal<FastCgiRequest?> s_asked = new();
 
-    /// <summary>
-    /// Whether a response with this status may be sent to an Authorizer request. Any status below 400 could allow access, so only the first
-    /// authorizer may send one, and only while it runs.
-    /// </summary>
+    /// <summary>Whether this status may be sent to an Authorizer request. Below 400, it could allow access: only a running authorizer may send it.</summary>
     public bool MayAnswerAuthorizer(int statusCode)
         => statusCode >= StatusCodes.Status400BadRequest || (s_asked.Value == this && _lazy is { Authorization: AuthorizationPhase.Asked });
 
@@ -28,7 +25,7 @@ internal abstract partial class FastCgiRequest : IFastCgiRequestFeature, IFastCg
 
     TextWriter IFastCgiRequestFeature.StandardError => Response.OpenStandardError();
 
-    Stream IFastCgiFilterFeature.Data => _lazy?.Data ?? Keep(ref Lazy.Data, new FilterData(Input));
+    Stream IFastCgiFilterFeature.Data => _lazy?.Data ?? Keep(ref Lazy.Data, new ReceivedStream(Input, isData: true));
 
     long? IFastCgiFilterFeature.DataLength => GetNumber("FCGI_DATA_LENGTH");
 

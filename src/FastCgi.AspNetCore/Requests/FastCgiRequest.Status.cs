@@ -34,19 +34,10 @@ internal abstract partial class FastCgiRequest
 
 internal enum RequestActivity : byte
 {
-    /// <summary>Its params are arriving.</summary>
     ReceivingParameters,
-
-    /// <summary>It waits for a slot.</summary>
     Queued,
-
-    /// <summary>The application runs it, or awaits something of its own.</summary>
     Running,
-
-    /// <summary>The application waits for more of the body.</summary>
     WaitingForBody,
-
-    /// <summary>The application waits until the web server takes what it has written.</summary>
     WaitingForClient,
 }
 

@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
-using Microsoft.AspNetCore.Http.Features;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
@@ -13,20 +10,14 @@ internal abstract partial class FastCgiRequest(ServerContext server, RequestConn
     private RequestHead _head;
 
     public ServerContext Server => server;
-
     public RequestConnection Connection => connection;
-
     public ushort Id { get; } = start.Id;
-
     public FastCgiRole Role { get; } = start.Role;
-
     public bool KeepConnection { get; } = start.KeepConnection;
 
     /// <summary>The number of the request on its connection.</summary>
     public uint Sequence { get; } = start.Sequence;
-
     public long BeganAt { get; } = start.BeganAt;
-
     public RequestParameters Parameters { get; private set; } = new(server.Mapping);
 
     /// <summary>The headers as received.</summary>
@@ -37,16 +28,12 @@ internal abstract partial class FastCgiRequest(ServerContext server, RequestConn
 
     /// <summary>Why the server answers the request itself, if so.</summary>
     public RequestRejection Rejection { get; private set; }
-
     public FastCgiRequest? NextReady { get; set; }
-
     public RequestPlace Place { get; set; }
-
     public ref readonly RequestHead Head => ref _head;
 
     /// <summary>The path after the base; <see langword="null"/> if the request is rejected.</summary>
     public string? Path => _head.Path;
-
     public ILogger Log => server.Log;
 
     /// <param name="isWhole">Whether it is the whole content of its record.</param>

@@ -1,13 +1,7 @@
-using FastCgi.AspNetCore.Cgi;
-using Microsoft.AspNetCore.Hosting.Server;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>Runs the application for a request.</summary>
-/// <remarks>
-/// It does not implement <c>IHostContextContainer</c>: hosting would reuse its <c>HttpContext</c> for the next request, so an application that has
-/// kept it could read and change another client's data.
-/// </remarks>
+/// <remarks>No <c>IHostContextContainer</c>: hosting would reuse the <c>HttpContext</c>, and a kept one would show another client's data.</remarks>
 internal sealed class FastCgiRequest<TContext>(
     ServerContext server, IHttpApplication<TContext> application, RequestConnection connection, in RequestStart start)
     : FastCgiRequest(server, connection, in start)

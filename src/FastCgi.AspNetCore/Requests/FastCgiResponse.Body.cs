@@ -1,8 +1,3 @@
-using System.IO.Pipelines;
-using FastCgi.AspNetCore.Protocol;
-using Microsoft.AspNetCore.Connections;
-using Microsoft.AspNetCore.Http.Features;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>The response body, written through <c>Response.Body</c> and <c>Response.BodyWriter</c> alike.</content>
@@ -12,9 +7,7 @@ internal sealed partial class FastCgiResponse
     private ResponseBodyStream? _stream;
 
     public PipeWriter Writer => _writer ??= new ResponseBodyWriter(this);
-
     public Stream Stream => _stream ??= new ResponseBodyStream(this);
-
     public bool AllowSynchronousIO { get; set; }
 
     /// <summary>The bytes that the application has written, sent or not.</summary>
@@ -59,7 +52,6 @@ internal sealed partial class FastCgiResponse
     public ValueTask<FlushResult> WriteAsync(ReadOnlyMemory<byte> source, CancellationToken cancellationToken)
         => WriteAsync(source, isWrite: true, cancellationToken);
 
-    /// <summary>Sends what was written, and the header block if necessary.</summary>
     public ValueTask<FlushResult> FlushAsync(CancellationToken cancellationToken) => WriteAsync(default, isWrite: false, cancellationToken);
 
     /// <summary>Makes the pending flush, or the next one, return as cancelled.</summary>
@@ -68,6 +60,17 @@ internal sealed partial class FastCgiResponse
         using var scope = _request.EnterLock();
         ThrowIfOver();
         _output.CancelPendingFlush(scope);
+    }
+
+    /// <param name="alternative">The method to call instead.</param>
+    public void ThrowIfSynchronousIONotAllowed(string alternative)
+    {
+        if (!AllowSynchronousIO)
+        {
+            throw new InvalidOperationException(
+                $"Synchronous operations are disallowed. Call {alternative} or set AllowSynchronousIO to true instead. "
+                    + "It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in UseFastCgi.");
+        }
     }
 
     private ValueTask<FlushResult> WriteAsync(ReadOnlyMemory<byte> source, bool isWrite, CancellationToken cancellationToken)
@@ -130,9 +133,7 @@ internal sealed partial class FastCgiResponse
         return true;
     }
 
-    /// <summary>
-    /// The length that is declared so far. Read without the lock, because the headers may be the application's own until the response starts.
-    /// </summary>
+    /// <summary>The length that is declared so far. Read without the lock: the headers may be the application's own until the response starts.</summary>
     private long? DeclaredLength => HasStarted ? _headers.DeclaredLength : Headers.ContentLength;
 
     /// <summary>Counts bytes against the declared length. Excess bytes are refused before any is taken.</summary>

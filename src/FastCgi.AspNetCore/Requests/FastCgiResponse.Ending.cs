@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Protocol;
-using Microsoft.AspNetCore.Connections;
-using Known = Microsoft.Net.Http.Headers.HeaderNames;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>The end of the response: the application's, or an error of the server.</content>
@@ -57,10 +53,7 @@ internal sealed partial class FastCgiResponse
         OnEnded(ended);
     }
 
-    /// <summary>
-    /// Replaces a response that has not started with one of the server, and ends it. In one step, so that no other thread of the application can
-    /// change it.
-    /// </summary>
+    /// <summary>Replaces a response that has not started with one of the server, and ends it, so that no other thread can change it.</summary>
     /// <param name="body">An ASCII body, if any.</param>
     /// <param name="status">The protocol status of END_REQUEST.</param>
     /// <returns>Whether the response had not started.</returns>
@@ -156,7 +149,7 @@ internal sealed partial class FastCgiResponse
 
     private void BecomeError(RequestScope scope, int statusCode, string? body)
     {
-        _lazy?.OnStarting.Clear();
+        _lazy?.OnStarting?.Clear();
         _output.ClearStaged(scope);
         _headers.Restart(scope);
         // The application's selector may be what failed.

@@ -1,4 +1,3 @@
-using System.Buffers;
 using Microsoft.Win32.SafeHandles;
 
 namespace FastCgi.AspNetCore.Requests;
@@ -106,7 +105,8 @@ internal sealed partial class FastCgiResponse
     /// <summary>Slow clients keep any number of files open. Without the last descriptors, .NET would end the process.</summary>
     private void ThrowIfForThreads(SafeFileHandle file, string path)
     {
-        if (OperatingSystem.IsLinux() && _request.Server.GetMaxDescriptors() is var limit && file.DangerousGetHandle() >= DescriptorHeadroom.CountForFiles(limit))
+        var limit = _request.Server.GetMaxDescriptors();
+        if (OperatingSystem.IsLinux() && file.DangerousGetHandle() >= DescriptorHeadroom.CountForFiles(limit))
             throw new IOException(string.Create(
                 CultureInfo.InvariantCulture,
                 $"The file '{path}' is not sent: Too many open files. The last of the {limit} descriptors of the process are reserved for threads. "

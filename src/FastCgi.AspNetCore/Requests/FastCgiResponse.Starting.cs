@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>How status and headers become final: at the first flush or write, on request, or at the end.</content>
@@ -54,7 +52,7 @@ internal sealed partial class FastCgiResponse
                 using (var scope = _request.EnterLock())
                 {
                     ThrowIfOver();
-                    _lazy?.OnStarting.Clear();
+                    _lazy?.OnStarting?.Clear();
                     log = _request.RecordApplicationError(scope, exception);
                 }
 
@@ -68,7 +66,7 @@ internal sealed partial class FastCgiResponse
     {
         using var scope = _request.EnterLock();
         ThrowIfOver();
-        callback = HasOnStarting ? _lazy!.OnStarting.Pop() : default;
+        callback = HasOnStarting ? _lazy!.OnStarting!.Pop() : default;
         return callback.Callback is not null;
     }
 
@@ -105,10 +103,7 @@ internal sealed partial class FastCgiResponse
         }
     }
 
-    /// <summary>
-    /// Calls the application's replacements for the header dictionary and the encodings. Without the lock, and without changing anything, so that a
-    /// late thread does no harm.
-    /// </summary>
+    /// <summary>Calls the application's replacements for headers and encodings: without the lock, and without changing anything.</summary>
     private PreparedHead PrepareHead()
     {
         var isReplaced = !ReferenceEquals(Headers, _headers);
@@ -135,8 +130,6 @@ internal sealed partial class FastCgiResponse
         Start(scope, in head, writeLength);
     }
 
-    /// <param name="head">What was prepared without the lock.</param>
-    /// <param name="writeLength">The length of the write that starts the response.</param>
     private void Start(RequestScope scope, in PreparedHead head, int writeLength)
     {
         if (_statusCode is < 200 or > 999)

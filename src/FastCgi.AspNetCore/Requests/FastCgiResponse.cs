@@ -1,13 +1,8 @@
-using FastCgi.AspNetCore.Cgi;
-using Microsoft.AspNetCore.Http.Features;
 using Microsoft.Extensions.Primitives;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// The response of one request: status, headers and callbacks, by the same rules as Kestrel. Parts: <c>.Body</c>, <c>.Starting</c> (how status and
-/// headers become final), <c>.SendFile</c> and <c>.Ending</c>.
-/// </summary>
+/// <summary>The response of one request, by the same rules as Kestrel. Parts: <c>.Body</c>, <c>.Starting</c>, <c>.SendFile</c>, <c>.Ending</c>.</summary>
 /// <remarks>
 /// Status and headers change and become final under the lock of the request, so another thread's change is either sent or refused. Replacements by
 /// the application, such as a header dictionary or encodings, are called before the lock is taken (<see cref="EnterToStart"/>).
@@ -37,13 +32,9 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     }
 
     public ResponseOutput Output => _output;
-
-    public bool HasOnStarting => _lazy is { } lazy && lazy.OnStarting.Any;
-
-    public bool HasOnCompleted => _lazy is { } lazy && lazy.OnCompleted.Any;
-
+    public bool HasOnStarting => _lazy?.OnStarting is { Count: > 0 };
+    public bool HasOnCompleted => _lazy?.OnCompleted is { Count: > 0 };
     public bool IsCompleted => _request is { HasLeft: true, IsAborted: false };
-
     public bool HasStarted { get; private set; }
 
     public int StatusCode
@@ -73,11 +64,10 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     }
 
     public IHeaderDictionary Headers { get; set; }
-
-    public string? Location => _headers.TryGetValue(Microsoft.Net.Http.Headers.HeaderNames.Location, out var location) ? location.ToString() : null;
+    public string? Location => _headers.TryGetValue(Known.Location, out var location) ? location.ToString() : null;
 
     public bool IsChallenge
-        => StatusCode == StatusCodes.Status401Unauthorized && _headers.ContainsKey(Microsoft.Net.Http.Headers.HeaderNames.WWWAuthenticate);
+        => StatusCode == StatusCodes.Status401Unauthorized && _headers.ContainsKey(Known.WWWAuthenticate);
 
     public ReadOnlySpan<KeyValuePair<string, StringValues>> SentHeaders => _headers.Entries;
 
@@ -92,14 +82,16 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     {
         using var scope = _request.EnterLock();
         ThrowIfStarted(nameof(OnStarting));
-        Lazy.OnStarting.Push(callback, state);
+        ArgumentNullException.ThrowIfNull(callback);
+        (Lazy.OnStarting ??= new()).Push((callback, state));
     }
 
     public void OnCompleted(Func<object, Task> callback, object state)
     {
         using var scope = _request.EnterLock();
         ObjectDisposedException.ThrowIf(_isCompletedFired, typeof(HttpResponse));
-        Lazy.OnCompleted.Push(callback, state);
+        ArgumentNullException.ThrowIfNull(callback);
+        (Lazy.OnCompleted ??= new()).Push((callback, state));
     }
 
     /// <summary>Calls the OnCompleted callbacks. If one throws, that is logged, and the rest are still called.</summary>
@@ -128,7 +120,7 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
     private bool TryPopOnCompleted(out (Func<object, Task> Callback, object State) callback)
     {
         using var scope = _request.EnterLock();
-        callback = HasOnCompleted ? _lazy!.OnCompleted.Pop() : default;
+        callback = HasOnCompleted ? _lazy!.OnCompleted!.Pop() : default;
         _isCompletedFired = callback.Callback is null;
         return !_isCompletedFired;
     }
@@ -146,21 +138,16 @@ internal sealed partial class FastCgiResponse : IHttpResponseFeature, IHttpRespo
         => HeadLength = CgiResponseWriter.Write(
             destination, SentStatusCode, ReasonPhrase, _headers.Entries, _lazy?.EncodedFields, contentLength, isStatusFirst: IsAuthorizer);
 
-    /// <summary>
-    /// Gets the Content-Length of a body that is complete before its header block is sent. With it, a front-end can keep its client's connection and
-    /// detect a response that was cut.
-    /// </summary>
+    /// <summary>Gets the Content-Length of a body that is complete before its header block is sent, so that a front-end detects a cut response.</summary>
     public long? GetFinalContentLength(long length)
         => _headers.DeclaredLength is null && CanHaveContentLength ? length : null;
 
     /// <summary>The status for the web server. If it sends a file itself, it derives the client's status from a 200.</summary>
     private int SentStatusCode => _isOffloaded ? StatusCodes.Status200OK : _statusCode;
-
     private bool CanHaveContentLength => !_isHead && _statusCode is not (204 or 304);
 
     // By compare-exchange, so that nothing that a concurrent thread stores is lost.
     private LazyResponseState Lazy => _lazy ?? Interlocked.CompareExchange(ref _lazy, new LazyResponseState(), null) ?? _lazy;
-
     private bool IsAuthorizer => _request.Role == FastCgiRole.Authorizer;
 
     private void ThrowIfStarted(string member)

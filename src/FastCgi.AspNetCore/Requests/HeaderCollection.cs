@@ -1,7 +1,6 @@
 using System.Collections;
 using System.Diagnostics.CodeAnalysis;
 using Microsoft.Extensions.Primitives;
-using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
 namespace FastCgi.AspNetCore.Requests;
 
@@ -41,7 +40,6 @@ internal abstract class HeaderCollection(RequestLock requestLock) : IHeaderDicti
     }
 
     public ICollection<string> Keys => [.. ToArray().Select(static entry => entry.Key)];
-
     public ICollection<StringValues> Values => [.. ToArray().Select(static entry => entry.Value)];
 
     public virtual long? ContentLength

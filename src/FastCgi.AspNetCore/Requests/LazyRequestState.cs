@@ -1,6 +1,4 @@
 using System.Collections.Concurrent;
-using System.IO.Pipelines;
-using System.Runtime.CompilerServices;
 using MinDataRate = Microsoft.AspNetCore.Server.Kestrel.Core.MinDataRate;
 
 namespace FastCgi.AspNetCore.Requests;
@@ -14,27 +12,19 @@ internal sealed class LazyRequestState
     public TlsConnection? TlsConnection;
     public TlsHandshake? TlsHandshake;
     public List<KeyValuePair<string, string>>? ParameterList;
-    public FilterData? Data;
+    public ReceivedStream? Data;
 
     // Set by the application. Boxed if longer than a word, because other threads read them meanwhile.
     public ReplacedReader? BodyReader;
     public ConcurrentDictionary<string, string?>? SetVariables;
 
     public IHeaderDictionary? Headers { get; set; }
-
     public Stream? Body { get; set; }
-
     public StrongBox<CancellationToken>? AbortedToken { get; set; }
-
     public StrongBox<MinDataRate?>? MinBodyDataRate { get; set; }
-
     public string? Scheme { get; set; }
-
     public string? ConnectionId { get; set; }
-
-    /// <summary>What the application threw for a bad request.</summary>
     public BadHttpRequestException? BadRequest { get; set; }
-
     public AuthorizationPhase Authorization { get; set; }
 }
 

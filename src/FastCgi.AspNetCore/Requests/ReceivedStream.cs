@@ -1,17 +1,12 @@
-using System.Buffers;
-using System.IO.Pipelines;
-
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>A stream of the web server's input: read-only and forward-only.</summary>
-internal abstract class ReceivedStream : Stream
+/// <summary>The application's <c>Request.Body</c>, another view of what <see cref="RequestBodyReader"/> reads, or the file that a filter gets.</summary>
+/// <param name="isData">Whether it is the file (FCGI_DATA).</param>
+internal sealed class ReceivedStream(RequestInput input, bool isData = false) : Stream
 {
     public override bool CanRead => true;
-
     public override bool CanSeek => false;
-
     public override bool CanWrite => false;
-
     public override long Length => throw new NotSupportedException();
 
     public override long Position
@@ -40,7 +35,7 @@ internal abstract class ReceivedStream : Stream
 
     public override int Read(Span<byte> buffer)
     {
-        ThrowIfSynchronousIONotAllowed();
+        input.ThrowIfSynchronousIONotAllowed();
         return Take(ReadResultAsync(CancellationToken.None).AsTask().GetAwaiter().GetResult(), buffer);
     }
 
@@ -58,7 +53,7 @@ internal abstract class ReceivedStream : Stream
 
     public override void CopyTo(Stream destination, int bufferSize)
     {
-        ThrowIfSynchronousIONotAllowed();
+        input.ThrowIfSynchronousIONotAllowed();
         base.CopyTo(destination, bufferSize);
     }
 
@@ -83,9 +78,18 @@ internal abstract class ReceivedStream : Stream
 
     public override void SetLength(long value) => throw new NotSupportedException();
 
+    /// <summary>Copies the rest of the body, until the destination is completed.</summary>
+    public Task CopyToAsync(PipeWriter destination, CancellationToken cancellationToken) => CopyAsync(
+        async segment =>
+        {
+            var flush = await destination.WriteAsync(segment, cancellationToken).ConfigureAwait(false);
+            return flush.IsCanceled ? throw new OperationCanceledException("The flush was canceled") : !flush.IsCompleted;
+        },
+        cancellationToken);
+
     /// <summary>Copies to the end, or until the destination accepts no more.</summary>
     /// <param name="writeAsync">Writes to the destination and returns whether it accepts more.</param>
-    protected async Task CopyAsync(Func<ReadOnlyMemory<byte>, ValueTask<bool>> writeAsync, CancellationToken cancellationToken)
+    private async Task CopyAsync(Func<ReadOnlyMemory<byte>, ValueTask<bool>> writeAsync, CancellationToken cancellationToken)
     {
         while (true)
         {
@@ -117,11 +121,16 @@ internal abstract class ReceivedStream : Stream
         }
     }
 
-    protected abstract ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken);
+    private ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken)
+        => isData ? input.ReadDataAsync(cancellationToken) : input.ReadAsync(cancellationToken);
 
-    protected abstract void Advance(SequencePosition consumed);
-
-    protected abstract void ThrowIfSynchronousIONotAllowed();
+    private void Advance(SequencePosition consumed)
+    {
+        if (isData)
+            input.AdvanceData(consumed);
+        else
+            input.AdvanceTo(consumed, consumed);
+    }
 
     private int Take(ReadResult result, Span<byte> buffer)
     {
@@ -141,23 +150,4 @@ internal abstract class ReceivedStream : Stream
         Advance(result.Buffer.Start);
         throw new OperationCanceledException("The read was canceled");
     }
-}
-
-/// <summary>The application's <c>Request.Body</c>: another view of what <see cref="RequestBodyReader"/> reads.</summary>
-internal sealed class RequestBodyStream(RequestInput input) : ReceivedStream
-{
-    /// <summary>Copies the rest of the body, until the destination is completed.</summary>
-    public Task CopyToAsync(PipeWriter destination, CancellationToken cancellationToken) => CopyAsync(
-        async segment =>
-        {
-            var flush = await destination.WriteAsync(segment, cancellationToken).ConfigureAwait(false);
-            return flush.IsCanceled ? throw new OperationCanceledException("The flush was canceled") : !flush.IsCompleted;
-        },
-        cancellationToken);
-
-    protected override ValueTask<ReadResult> ReadResultAsync(CancellationToken cancellationToken) => input.ReadAsync(cancellationToken);
-
-    protected override void Advance(SequencePosition consumed) => input.AdvanceTo(consumed, consumed);
-
-    protected override void ThrowIfSynchronousIONotAllowed() => input.ThrowIfSynchronousIONotAllowed();
 }

@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
@@ -54,10 +51,7 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
 
     public bool IsIdle(ConnectionScope scope) => !_isSending && _lastQueued is null && _control.Head is null;
 
-    /// <summary>
-    /// Whether a reset would destroy responses, complete or to other requests, that may not have reached the peer: queued, being sent, or held by the
-    /// system.
-    /// </summary>
+    /// <summary>Whether a reset would destroy other responses that may not have reached the peer: queued, being sent, or held by the system.</summary>
     /// <param name="response">The response that does not count.</param>
     /// <param name="isShared">
     /// Whether the connection was multiplexed. If not, the peer has read earlier responses. If so, they may be undelivered where the system cannot
@@ -150,7 +144,6 @@ internal sealed class RecordOutput(BufferPool pool, RequestConnection connection
 
     public void OnSent() => SendCollected(CollectNext(isSendOver: true));
 
-    /// <summary>An asynchronous send has made progress.</summary>
     public void OnSendProgress() => Interlocked.Increment(ref _sendSteps);
 
     /// <summary>Whether the current send has made no progress for the limit, if any. Call it every second.</summary>

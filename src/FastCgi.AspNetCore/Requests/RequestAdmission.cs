@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
-
 namespace FastCgi.AspNetCore.Requests;
 
 internal enum AdmissionResult : byte
@@ -17,17 +15,12 @@ internal enum RequestPlace : byte
 
     Ordinary,
 
-    /// <summary>A slot for reserved paths.</summary>
     Reserved,
 
-    /// <summary>A place in the queue.</summary>
     Queued,
 }
 
-/// <summary>
-/// Limits the requests that the application works on. Requests beyond the limit wait in a queue, which is limited in length and time. Reserved paths
-/// have slots of their own.
-/// </summary>
+/// <summary>Limits the requests that the application works on. Others wait in a limited queue. Reserved paths have slots of their own.</summary>
 /// <param name="statusPaths">The paths of the status, which are always reserved.</param>
 internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvider time, IEnumerable<string> statusPaths)
 {
@@ -44,24 +37,11 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
     private long _ordinaryCount;
     private int _reservedCount;
 
-    public int QueuedCount
-    {
-        get
-        {
-            lock (_lock)
-                return _queue.Count;
-        }
-    }
+    // A figure for the status needs no lock.
+    public int QueuedCount => _queue.Count;
 
     /// <summary>The slots in use. An aborted request keeps its slot until its application returns.</summary>
-    public (long Ordinary, int Reserved) TakenCount
-    {
-        get
-        {
-            lock (_lock)
-                return (_ordinaryCount, _reservedCount);
-        }
-    }
+    public (long Ordinary, int Reserved) TakenCount => (Volatile.Read(ref _ordinaryCount), Volatile.Read(ref _reservedCount));
 
     /// <summary>Tries to acquire a slot. Evicts requests that timed out if the queue is full.</summary>
     public AdmissionResult Admit(FastCgiRequest request)
@@ -89,9 +69,7 @@ internal sealed class RequestAdmission(FastCgiServerOptions options, TimeProvide
         return result;
     }
 
-    /// <summary>
-    /// Releases a slot: the request that has waited longest is executed, unless it timed out. A reserved slot goes to a request with a reserved path.
-    /// </summary>
+    /// <summary>Releases a slot to the request that has waited longest and has not timed out; a reserved slot, to one with a reserved path.</summary>
     public void Release(FastCgiRequest request)
     {
         if (request.Place == RequestPlace.None)

@@ -1,15 +1,9 @@
-using System.Buffers;
 using System.Diagnostics;
-using System.IO.Pipelines;
-using FastCgi.AspNetCore.Buffers;
 using MinDataRate = Microsoft.AspNetCore.Server.Kestrel.Core.MinDataRate;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// The request body: the connection appends what STDIN brings, and the application reads it. The connection never waits: unread bytes are counted,
-/// and receiving pauses above the limit.
-/// </summary>
+/// <summary>The request body. The connection appends STDIN and never waits: unread bytes are counted, and receiving pauses above the limit.</summary>
 /// <remarks>Members for the connection take its scope. As with any pipe, only one reader may use the others at a time.</remarks>
 /// <param name="declaredLength">CONTENT_LENGTH, or <see langword="null"/> if the end of STDIN decides.</param>
 internal sealed class RequestBody(BodyMemory memory, long? declaredLength)
@@ -42,12 +36,10 @@ internal sealed class RequestBody(BodyMemory memory, long? declaredLength)
         : Math.Max(0, ReceivedLength - Math.Max(Volatile.Read(ref _examinedLength), Volatile.Read(ref _wantedLength)));
 
     public bool IsInputOver { get; private set; }
-
     public bool IsReaderOver => Volatile.Read(ref _isReaderOver);
 
     /// <summary>Whether a read is pending, so that its reader may resume at any time.</summary>
     public bool IsReading => Volatile.Read(ref _wantedLength) > 0;
-
     public bool IsTimed => !IsInputOver && Volatile.Read(ref _rate) is not null;
 
     /// <summary>A read is pending, so the body must arrive at the rate from now on. The first rate counts.</summary>
@@ -256,7 +248,6 @@ internal sealed class BodyMemory(BufferPool pool) : MemoryPool<byte>
 {
     /// <summary>Whether the application holds a part of it, so that all of it is left to the garbage collector.</summary>
     public bool IsLeased { get; set; }
-
     public override int MaxBufferSize => pool.MaxBufferSize;
 
     public override IMemoryOwner<byte> Rent(int minBufferSize = -1) => new Owner(this, pool.RentBlock(minBufferSize));

@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Protocol;
-using Microsoft.AspNetCore.Connections;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>

@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>The connection, as its requests see it. A base class, so that references go in one direction.</summary>
@@ -8,7 +5,6 @@ internal abstract class RequestConnection
 {
     /// <summary>The connection's name in logs and in <c>HttpContext.Connection.Id</c>.</summary>
     public abstract string Id { get; }
-
     public abstract RecordOutput Output { get; }
 
     /// <summary>Takes the lock of the connection: its parser, request table, lifetime and output.</summary>

@@ -1,7 +1,5 @@
-using System.Buffers;
 using System.Diagnostics.CodeAnalysis;
 using Microsoft.Extensions.Primitives;
-using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
 namespace FastCgi.AspNetCore.Requests;
 
@@ -84,10 +82,7 @@ internal sealed class RequestHeaders(FastCgiRequest request) : HeaderCollection(
         return _host = WithoutDefaultPort(host);
     }
 
-    /// <summary>
-    /// Removes the scheme's default port, which some configurations add. Otherwise it would appear in every absolute redirect, and would not match a
-    /// registered redirect URI.
-    /// </summary>
+    /// <summary>Removes the scheme's default port, which would appear in every absolute redirect and not match a registered redirect URI.</summary>
     private string WithoutDefaultPort(string host)
     {
         var port = request.Head.IsHttps ? ":443" : ":80";

@@ -1,7 +1,3 @@
-using System.Buffers;
-using System.IO.Pipelines;
-using FastCgi.AspNetCore.Cgi;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
@@ -17,7 +13,7 @@ internal sealed class RequestInput
     private readonly RequestBody? _data;
     private RequestBody? _body;
     private RequestBodyReader? _reader;
-    private RequestBodyStream? _stream;
+    private ReceivedStream? _stream;
     private Exception? _error;
     private long _maxBodySize;
     private bool _isStdinOver;
@@ -37,11 +33,8 @@ internal sealed class RequestInput
     }
 
     public bool IsOver => _isStdinOver && _data is null or { IsInputOver: true };
-
     public long UnreadLength => Math.Max(Body?.UnreadLength ?? 0, _data?.UnreadLength ?? 0);
-
     public long ReceivedLength => Body?.ReceivedLength ?? 0;
-
     public bool IsReading => Body is { IsReading: true };
 
     /// <summary>Whether there is a body; <see langword="null"/> while that is unknown.</summary>
@@ -69,14 +62,11 @@ internal sealed class RequestInput
     }
 
     public RequestBodyReader Reader => _reader ?? Interlocked.CompareExchange(ref _reader, new RequestBodyReader(this), null) ?? _reader;
-
-    public RequestBodyStream Stream => _stream ?? Interlocked.CompareExchange(ref _stream, new RequestBodyStream(this), null) ?? _stream;
+    public ReceivedStream Stream => _stream ?? Interlocked.CompareExchange(ref _stream, new ReceivedStream(this), null) ?? _stream;
 
     // The application's side reads it without the lock of the connection.
     private RequestBody? Body => Volatile.Read(ref _body);
-
     private RequestConnection Connection => _request.Connection;
-
     private static ReadResult EmptyBody => new(ReadOnlySequence<byte>.Empty, isCanceled: false, isCompleted: true);
 
     public void AppendStdin(ConnectionScope connection, ReadOnlySpan<byte> content)
@@ -123,15 +113,7 @@ internal sealed class RequestInput
 
     public bool IsUsed => Body is not null || _data is not null;
 
-    public void ThrowIfSynchronousIONotAllowed()
-    {
-        if (!_request.Response.AllowSynchronousIO)
-        {
-            throw new InvalidOperationException(
-                "Synchronous operations are disallowed. Call ReadAsync or set AllowSynchronousIO to true instead. "
-                    + "It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in UseFastCgi.");
-        }
-    }
+    public void ThrowIfSynchronousIONotAllowed() => _request.Response.ThrowIfSynchronousIONotAllowed("ReadAsync");
 
     public ValueTask<ReadResult> ReadAsync(CancellationToken cancellationToken)
     {
@@ -251,7 +233,6 @@ internal sealed class RequestInput
         return body;
     }
 
-    /// <returns>The body, or <see langword="null"/> if there is none.</returns>
     private RequestBody? GetBody()
     {
         if (Body is { } body)
@@ -283,7 +264,6 @@ internal sealed class RequestInput
             throw new ObjectDisposedException(nameof(HttpRequest), "The request body cannot be used after the request has ended.");
     }
 
-    /// <summary>Whether the application has waited for the body, which must arrive at some rate.</summary>
     public bool IsTimed => Body is { IsTimed: true };
 
     /// <summary>Refuses a body that has blocked other requests for too long.</summary>

@@ -1,14 +1,8 @@
-using FastCgi.AspNetCore.Cgi;
-using FastCgi.AspNetCore.Protocol;
 using Microsoft.Extensions.Primitives;
-using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// The params of one request as received; strings are created on demand. Once complete, they are one array of the exact size and never change, so
-/// any thread may read them at any time.
-/// </summary>
+/// <summary>The params of one request as received. Once complete, they never change, so any thread may read them; strings are created on demand.</summary>
 internal sealed class RequestParameters(CgiMapping mapping)
 {
     private const int MinCapacity = 512;
@@ -17,7 +11,6 @@ internal sealed class RequestParameters(CgiMapping mapping)
     private Dictionary<int, string>? _decoded;
 
     public int Length { get; private set; }
-
     public ReadOnlySpan<byte> Span => _bytes.AsSpan(0, Length);
 
     /// <param name="content">A piece of the record's content.</param>
@@ -67,7 +60,6 @@ internal sealed class RequestParameters(CgiMapping mapping)
         return foundName.IsEmpty ? null : mapping.DecodeVariable(foundName, found);
     }
 
-    /// <summary>Gets the target as the front-end received it.</summary>
     public string GetRawTarget()
         => CgiRequestMapper.TryGetRawTarget(Span, mapping, out var path, out var query) ?? CgiRequestMapper.MakeUpRawTarget(path, query);
 

@@ -1,18 +1,11 @@
-using System.IO.Pipelines;
-
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// The application's <c>Response.Body</c>: another view of what <see cref="ResponseBodyWriter"/> writes. Disposing it does not end the response.
-/// </summary>
+/// <summary>The application's <c>Response.Body</c>: another view of <see cref="ResponseBodyWriter"/>. Disposing it does not end the response.</summary>
 internal sealed class ResponseBodyStream(FastCgiResponse response) : Stream
 {
     public override bool CanRead => false;
-
     public override bool CanSeek => false;
-
     public override bool CanWrite => true;
-
     public override long Length => throw new NotSupportedException();
 
     public override long Position
@@ -24,19 +17,19 @@ internal sealed class ResponseBodyStream(FastCgiResponse response) : Stream
     public override void Write(byte[] buffer, int offset, int count)
     {
         ValidateBufferArguments(buffer, offset, count);
-        ThrowIfSynchronousIONotAllowed();
+        response.ThrowIfSynchronousIONotAllowed("WriteAsync");
         WriteAsync(buffer.AsMemory(offset, count), CancellationToken.None).AsTask().GetAwaiter().GetResult();
     }
 
     public override void Write(ReadOnlySpan<byte> buffer)
     {
-        ThrowIfSynchronousIONotAllowed();
+        response.ThrowIfSynchronousIONotAllowed("WriteAsync");
         WriteAsync(buffer.ToArray(), CancellationToken.None).AsTask().GetAwaiter().GetResult();
     }
 
     public override void Flush()
     {
-        ThrowIfSynchronousIONotAllowed();
+        response.ThrowIfSynchronousIONotAllowed("WriteAsync");
         FlushAsync(CancellationToken.None).GetAwaiter().GetResult();
     }
 
@@ -71,23 +64,12 @@ internal sealed class ResponseBodyStream(FastCgiResponse response) : Stream
         flush.GetAwaiter().GetResult();
         return ValueTask.CompletedTask;
     }
-
-    private void ThrowIfSynchronousIONotAllowed()
-    {
-        if (!response.AllowSynchronousIO)
-        {
-            throw new InvalidOperationException(
-                "Synchronous operations are disallowed. Call WriteAsync or set AllowSynchronousIO to true instead. "
-                    + "It is FastCgi:AllowSynchronousIO in the configuration, and options.AllowSynchronousIO in UseFastCgi.");
-        }
-    }
 }
 
 /// <summary>The application's <c>Response.BodyWriter</c>.</summary>
 internal sealed class ResponseBodyWriter(FastCgiResponse response) : PipeWriter
 {
     public override bool CanGetUnflushedBytes => true;
-
     public override long UnflushedBytes => response.GetUnflushedBytes();
 
     public override Memory<byte> GetMemory(int sizeHint = 0) => response.GetMemory(sizeHint);

@@ -1,6 +1,4 @@
-using FastCgi.AspNetCore.Cgi;
 using Microsoft.Extensions.Primitives;
-using Known = Microsoft.Net.Http.Headers.HeaderNames;
 
 namespace FastCgi.AspNetCore.Requests;
 

@@ -1,7 +1,3 @@
-using System.IO.Pipelines;
-using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <content>
@@ -23,7 +19,6 @@ internal sealed partial class ResponseOutput
     /// <summary>Whether the request has left its connection, so that its end is queued, or its records are dropped.</summary>
     public bool HasLeft => request.HasLeft;
 
-    /// <summary>Whether the application waits for a send.</summary>
     public bool IsFlushWaiting(ConnectionScope connection) => _waiter is not null;
 
     /// <summary>Sends what a flush has queued. Waits while more than the limit is queued or being sent.</summary>
@@ -56,7 +51,6 @@ internal sealed partial class ResponseOutput
         return new ValueTask<FlushResult>(cancellationToken.CanBeCanceled ? WaitAsync(wait, cancellationToken) : wait.Task);
     }
 
-    /// <summary>Makes the pending flush, or the next one, return as cancelled.</summary>
     public void CancelPendingFlush(RequestScope scope)
     {
         using var connection = Outlet.EnterLock();
@@ -69,10 +63,7 @@ internal sealed partial class ResponseOutput
             CompleteWaiter(connection, new FlushResult(isCanceled: true, isCompleted: false));
     }
 
-    /// <summary>
-    /// Ends the request with this response. A complete response consists of everything staged. One that is cut, so that the client sees that it is
-    /// incomplete, consists of what was flushed.
-    /// </summary>
+    /// <summary>Ends the request with this response: with everything staged, or, if it is cut, with what was flushed.</summary>
     /// <param name="status">The status in END_REQUEST; <see langword="null"/> to cut the response.</param>
     /// <returns>The work that remains without the lock.</returns>
     public EndedRequest End(RequestScope scope, ProtocolStatus? status)

@@ -1,12 +1,6 @@
-using System.IO.Pipelines;
-using FastCgi.AspNetCore.Buffers;
-
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// The bytes of one response on their way out: a flush turns what is staged into records and moves them to the send queue (<c>.Sending</c>), from
-/// which the connection's output takes them in turns.
-/// </summary>
+/// <summary>The bytes of one response: a flush turns what is staged into records and moves them to the send queue (<c>.Sending</c>).</summary>
 internal sealed partial class ResponseOutput(FastCgiRequest request)
 {
     private const int NotHeld = -1;
@@ -25,11 +19,8 @@ internal sealed partial class ResponseOutput(FastCgiRequest request)
         Queued,
     }
 
-    /// <summary>Whether the header block is still to be sent.</summary>
     public bool NeedsHeaderBlock => _staging.NeedsHeaderBlock;
-
     private RecordOutput Outlet => request.Connection.Output;
-
     private bool IsHolding => _heldLength != NotHeld;
 
     public RequestScope EnterLock() => request.EnterLock();
@@ -54,7 +45,6 @@ internal sealed partial class ResponseOutput(FastCgiRequest request)
             _staging.Append(bytes);
     }
 
-    /// <summary>Invalidates memory that was leased before.</summary>
     public void EndLease(RequestScope scope) => _staging.EndLease();
 
     /// <summary>Drops what is staged: another response replaces it, or it is over.</summary>
@@ -83,7 +73,6 @@ internal sealed partial class ResponseOutput(FastCgiRequest request)
         return FlushOutcome.Queued;
     }
 
-    /// <inheritdoc cref="OutputCork.Cork"/>
     public void Cork(bool sendsAtEnd) => _cork.Cork(sendsAtEnd);
 
     /// <summary>The application has returned from its first call before the end: queues what is held, for the caller to send.</summary>
@@ -107,7 +96,8 @@ internal sealed partial class ResponseOutput(FastCgiRequest request)
     }
 
     public StandardErrorWriter OpenErrorWriter(RequestScope scope)
-        => _errorWriter ??= new StandardErrorWriter(this, new StandardErrorStaging(Outlet.Pool, request.Id, request.Server.Options.Limits.MaxStandardErrorSize));
+        => _errorWriter ??= new StandardErrorWriter(
+            this, new StandardErrorStaging(Outlet.Pool, request.Id, request.Server.Options.Limits.MaxStandardErrorSize));
 
     /// <summary>Writes to the web server's error log, not before the header block, and not after the end of the response.</summary>
     public void WriteError(RequestScope scope, ReadOnlySpan<byte> line)
@@ -178,7 +168,6 @@ internal struct OutputCork
             _state = sendsAtEnd ? State.CorkedUntilEnd : State.Corked;
     }
 
-    /// <summary>The application has returned from its first call before the end.</summary>
     public void Yield()
     {
         if (IsCorked)

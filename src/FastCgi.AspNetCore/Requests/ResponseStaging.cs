@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
@@ -26,7 +23,6 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
 
     /// <summary>The staged bytes, without the header block.</summary>
     public int Length { get; private set; }
-
     public readonly long HeldLength => _blocks.HeldLength;
 
     /// <param name="sizeHint">The minimum length; 0 for any.</param>
@@ -49,10 +45,7 @@ internal struct ResponseStaging(BufferPool pool, ushort requestId)
         return block.FreeMemory;
     }
 
-    /// <summary>
-    /// Ends the lease if it was advanced. Otherwise it stays, because its holder may still advance it: for example a writer over a body that other
-    /// code flushes.
-    /// </summary>
+    /// <summary>Ends the lease if it was advanced. Otherwise its holder may still advance it, such as a writer over a body that others flush.</summary>
     public void EndUsedLease()
     {
         if (_scratch is null && _blocks.Tail is not { IsLeased: true })

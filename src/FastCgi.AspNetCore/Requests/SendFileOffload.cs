@@ -3,10 +3,7 @@ using Microsoft.Net.Http.Headers;
 
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// Decides whether the web server can send a file instead of the application: only if the client gets the same response, or an equally correct one.
-/// <c>docs/decisions/send-file.md</c> has the reasons.
-/// </summary>
+/// <summary>Decides whether the web server can send a file: only if the response is equally correct. See <c>docs/decisions/send-file.md</c>.</summary>
 internal sealed class SendFileOffload
 {
     public const string XAccelRedirect = "X-Accel-Redirect";
@@ -16,16 +13,16 @@ internal sealed class SendFileOffload
     /// <summary>The headers that nginx keeps with X-Accel-Redirect, or derives from the file.</summary>
     private static readonly string[] s_headersOfNginx =
     [
-        HeaderNames.ContentType, HeaderNames.ContentDisposition, HeaderNames.AcceptRanges, HeaderNames.SetCookie, HeaderNames.CacheControl,
-        HeaderNames.Expires, HeaderNames.ContentLength, HeaderNames.ContentRange, HeaderNames.LastModified, HeaderNames.ETag, HeaderNames.Date,
-        HeaderNames.Server,
+        Known.ContentType, Known.ContentDisposition, Known.AcceptRanges, Known.SetCookie, Known.CacheControl,
+        Known.Expires, Known.ContentLength, Known.ContentRange, Known.LastModified, Known.ETag, Known.Date,
+        Known.Server,
     ];
 
     /// <summary>Conditions that the application has evaluated. The web server would evaluate them again, with its own validators.</summary>
     private static readonly string[] s_conditions =
-        [HeaderNames.IfMatch, HeaderNames.IfNoneMatch, HeaderNames.IfModifiedSince, HeaderNames.IfUnmodifiedSince];
+        [Known.IfMatch, Known.IfNoneMatch, Known.IfModifiedSince, Known.IfUnmodifiedSince];
 
-    private static readonly string[] s_replacedByNginx = [HeaderNames.ContentRange, HeaderNames.AcceptRanges];
+    private static readonly string[] s_replacedByNginx = [Known.ContentRange, Known.AcceptRanges];
 
     private readonly SendFileRoot[] _roots;
     private readonly HashSet<string> _keptHeaders;
@@ -75,7 +72,7 @@ internal sealed class SendFileOffload
 
     /// <summary>nginx drops unknown headers. Apache's mod_xsendfile drops only Content-Encoding.</summary>
     private bool IsDropped(string name, SendFileRoot root) => !_keptHeaders.Contains(name)
-        && (root.Location is not null || name.Equals(HeaderNames.ContentEncoding, StringComparison.OrdinalIgnoreCase));
+        && (root.Location is not null || name.Equals(Known.ContentEncoding, StringComparison.OrdinalIgnoreCase));
 
     private string? FindRoot(FileInfo file, out SendFileRoot root, out string path)
     {

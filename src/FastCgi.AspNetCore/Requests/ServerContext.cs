@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Cgi;
-using Microsoft.AspNetCore.Hosting.Server;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>What the connections and requests of one server share.</summary>
@@ -64,27 +60,17 @@ internal sealed class ServerContext
     public bool IsServed(FastCgiRole role) => (_roles & GetBit(role)) != 0;
 
     public required CgiMapping Mapping { get; init; }
-
     public required Func<ServerContext, RequestConnection, RequestStart, FastCgiRequest> CreateRequest { get; init; }
 
     /// <summary>How many bytes of a response may be queued before a write waits.</summary>
     public long MaxResponseBufferSize { get; private init; }
 
-    /// <summary>
-    /// Schedules <see cref="ResponseOutput.Uncork"/> in a few milliseconds, and returns whether it could; if not, nothing may be held.
-    /// <see langword="null"/> if it never can.
-    /// </summary>
+    /// <summary>Schedules <see cref="ResponseOutput.Uncork"/> in milliseconds; if it cannot or is <see langword="null"/>, nothing may be held.</summary>
     public required Func<ResponseOutput, bool>? TrySetDeadline { get; init; }
-
-    /// <summary>The files that the web server sends itself, if any.</summary>
     public required SendFileOffload? SendFileOffload { get; init; }
-
     public required ILogger Log { get; init; }
-
     public BufferPool Buffers { get; } = new();
-
     public ServerCounters Counters { get; } = new();
-
     public required RequestStatistics Statistics { get; init; }
 
     /// <summary>Whether requests are measured. Otherwise the clock of the connections is enough, which lags by up to a second.</summary>
@@ -101,12 +87,8 @@ internal sealed class ServerContext
             ThreadRoot.Run((advisor, subject, advise), static call => call.advise(call.advisor, call.subject), Log);
     }
 
-    /// <summary>The record log; <see langword="null"/> for none.</summary>
     public required RecordLog? Records { get; init; }
-
     public required RequestAdmission Admission { get; init; }
-
-    /// <summary>Executes requests that have waited for a slot.</summary>
     public required RequestRunner Runner { get; init; }
 
     /// <summary>Gets the current descriptor limit of the process, which prlimit(1) may change.</summary>
@@ -114,7 +96,6 @@ internal sealed class ServerContext
 
     /// <summary>The limit of connections that follows from the descriptors.</summary>
     public long MaxConnections => OperatingSystem.IsLinux() ? DescriptorHeadroom.CountForConnections(GetMaxDescriptors()) : GetMaxDescriptors();
-
     public required ServerClock Time { get; init; }
 
     /// <returns>0 if the number is not a role.</returns>

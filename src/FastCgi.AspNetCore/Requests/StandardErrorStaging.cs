@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Protocol;
-
 namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>

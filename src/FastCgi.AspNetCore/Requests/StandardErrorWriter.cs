@@ -1,9 +1,6 @@
 namespace FastCgi.AspNetCore.Requests;
 
-/// <summary>
-/// Text for the web server's error log: one record per line, so that the web server prefixes each. Any thread may write, because errors are logged
-/// from any thread.
-/// </summary>
+/// <summary>Text for the web server's error log: a record per line, so that the web server prefixes each. Any thread may write.</summary>
 internal sealed class StandardErrorWriter : TextWriter
 {
     // A longer line is split: nginx truncates log lines at 2,048 bytes.
@@ -21,7 +18,6 @@ internal sealed class StandardErrorWriter : TextWriter
     }
 
     public override Encoding Encoding => Encoding.UTF8;
-
     public StandardErrorStaging Staging { get; }
 
     public override void Write(char value) => Write([value], endsLine: false);

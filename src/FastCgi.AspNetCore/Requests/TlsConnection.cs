@@ -1,9 +1,7 @@
 using System.Net.Security;
 using System.Security.Authentication;
 using System.Security.Cryptography.X509Certificates;
-using FastCgi.AspNetCore.Cgi;
 using Microsoft.AspNetCore.Connections.Features;
-using Microsoft.AspNetCore.Http.Features;
 
 namespace FastCgi.AspNetCore.Requests;
 
@@ -50,7 +48,6 @@ internal sealed class TlsConnection(RequestParameters parameters, bool allowsAny
 internal sealed class TlsHandshake(RequestParameters parameters) : ITlsHandshakeFeature
 {
     public SslProtocols Protocol { get; } = TlsNames.ParseProtocol(parameters.GetVariable("SSL_PROTOCOL"));
-
     public TlsCipherSuite? NegotiatedCipherSuite { get; } = TlsNames.ParseCipherSuite(parameters.GetVariable("SSL_CIPHER"));
 
     /// <summary>The name used by mod_ssl and lighttpd, or the usual one in nginx configurations.</summary>

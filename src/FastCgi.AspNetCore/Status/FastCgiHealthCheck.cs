@@ -1,6 +1,4 @@
 using FastCgi.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Hosting.Server;
-using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Diagnostics.HealthChecks;
 
 namespace FastCgi.AspNetCore.Status;

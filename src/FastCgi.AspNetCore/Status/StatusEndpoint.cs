@@ -1,8 +1,6 @@
 using System.Net.Mime;
 using System.Text.Json;
 using FastCgi.AspNetCore.Hosting;
-using Microsoft.AspNetCore.Hosting.Server;
-using Microsoft.Extensions.DependencyInjection;
 using Microsoft.Extensions.Hosting;
 using Microsoft.Net.Http.Headers;
 

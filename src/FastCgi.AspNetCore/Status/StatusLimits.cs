@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Connections;
-
 namespace FastCgi.AspNetCore.Status;
 
 /// <summary>The limits and, where known, their usage.</summary>

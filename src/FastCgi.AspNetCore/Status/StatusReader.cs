@@ -1,12 +1,9 @@
 using System.ComponentModel;
 using System.Diagnostics;
 using System.Reflection;
-using System.Runtime.InteropServices;
 using FastCgi.AspNetCore.Advice;
-using FastCgi.AspNetCore.Connections;
 using FastCgi.AspNetCore.Hosting;
 using FastCgi.AspNetCore.Hosting.Endpoints;
-using FastCgi.AspNetCore.Linux;
 
 namespace FastCgi.AspNetCore.Status;
 

@@ -1,11 +1,6 @@
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.Transport;
 
-/// <summary>
-/// Handles connections that a listener cannot take, and logs each kind at most once a minute. Log providers are called on the thread pool,
-/// because the accepting thread may be a loop's.
-/// </summary>
+/// <summary>Handles connections that a listener cannot take, and logs each kind once a minute, on the thread pool: the thread may be a loop's.</summary>
 internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerContext server) : IDisposable
 {
     // How many connections are closed at once if there are no descriptors. The others follow after the delay.
@@ -40,7 +35,6 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
         Report(log => log.PeerRefused(endPoint, count, peer, setting));
     }
 
-    /// <summary>The server failed to start a connection that it had accepted.</summary>
     public void OnStartFailed(Exception exception)
     {
         if (_startsFailed.TryAcquire(out _))
@@ -67,10 +61,7 @@ internal sealed class AcceptFailures(Socket socket, EndPoint endPoint, ServerCon
     /// <summary>A connection that <see cref="IsBeyondLimit"/> was closed. That frees a descriptor for the next one, so there is no delay.</summary>
     public void OnBeyondLimit() => ReportFailed(Libc.ErrorTooManyOpenFiles);
 
-    /// <summary>
-    /// The system cannot accept connections, so the listener waits for <see cref="RetryDelay"/>. If there are no descriptors, waiting connections
-    /// are closed, so that the web server sees an error at once.
-    /// </summary>
+    /// <summary>The listener waits for <see cref="RetryDelay"/>. Without descriptors, it closes waiting connections: the web server sees an error.</summary>
     public void OnFailed(int error)
     {
         if (_reserve is not null && error is Libc.ErrorTooManyOpenFiles or Libc.ErrorTooManyOpenFilesInSystem)

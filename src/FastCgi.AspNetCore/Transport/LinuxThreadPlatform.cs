@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>Threads on Linux, which reports what they are doing.</summary>

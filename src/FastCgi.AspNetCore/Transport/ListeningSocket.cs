@@ -1,14 +1,10 @@
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>A listening socket, and what its listener needs to know about it.</summary>
 internal sealed class ListeningSocket(Socket socket)
 {
     public Socket Socket => socket;
-
     public required EndPoint EndPoint { get; init; }
-
     public PeerPolicy Peers { get; set; } = PeerPolicy.Everybody;
 
     /// <summary>Whether other processes may accept connections from it too.</summary>

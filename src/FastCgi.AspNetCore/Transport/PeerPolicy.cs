@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>Which peers may connect to an endpoint. The server fully trusts the parameters of an allowed peer.</summary>
@@ -9,11 +7,8 @@ internal sealed class PeerPolicy
 
     /// <summary>Lists of networks from which web servers may connect over TCP. An address must be in every list.</summary>
     public IReadOnlyList<IReadOnlyList<IPNetwork>> Addresses { get; init; } = [];
-
     public IReadOnlyList<uint> Users { get; init; } = [];
-
     public IReadOnlyList<uint> Groups { get; init; } = [];
-
     public bool IsRestricted => Addresses.Count > 0 || Users.Count > 0 || Groups.Count > 0;
 
     /// <summary>Whether the peer of a connection may connect. An unknown peer is refused.</summary>
@@ -22,7 +17,7 @@ internal sealed class PeerPolicy
         if (!IsRestricted)
             return true;
         if (connection.AddressFamily != AddressFamily.Unix)
-            return Users.Count == 0 && Groups.Count == 0 && Allows(GetRemoteEndPoint(connection));
+            return Users.Count == 0 && Groups.Count == 0 && Allows(PeerAddress.Get(connection));
 
         return Addresses.Count == 0 && OperatingSystem.IsLinux() && PeerCredentials.Get(connection) is { } peer && Allows(peer);
     }
@@ -37,7 +32,7 @@ internal sealed class PeerPolicy
     public static string Describe(Socket connection)
     {
         if (connection.AddressFamily != AddressFamily.Unix)
-            return Describe(GetRemoteEndPoint(connection));
+            return Describe(PeerAddress.Get(connection));
 
         return OperatingSystem.IsLinux() && PeerCredentials.Get(connection) is { } peer
             ? $"a process of the user {SystemAccounts.GetUserName(peer.User)} and the group {SystemAccounts.GetGroupName(peer.Groups[0])}"
@@ -52,16 +47,4 @@ internal sealed class PeerPolicy
     public string GetSetting(bool isUnix) => !isUnix ? "AllowedAddresses of the endpoint, or the variable FCGI_WEB_SERVER_ADDRS,"
         : Addresses.Count > 0 ? "the variable FCGI_WEB_SERVER_ADDRS, which lets no process connect to a unix socket,"
         : "AllowedUsers or AllowedGroups of the endpoint";
-
-    private static EndPoint? GetRemoteEndPoint(Socket connection)
-    {
-        try
-        {
-            return connection.RemoteEndPoint;
-        }
-        catch (SocketException)
-        {
-            return null;
-        }
-    }
 }

@@ -1,11 +1,3 @@
-using System.Buffers;
-using System.IO.Pipelines;
-using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Linux;
-using Microsoft.AspNetCore.Connections;
-
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>

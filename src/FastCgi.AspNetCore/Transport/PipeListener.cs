@@ -1,7 +1,3 @@
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using Microsoft.AspNetCore.Connections;
-
 namespace FastCgi.AspNetCore.Transport;
 
 /// <summary>Accepts connections from any registered <see cref="IConnectionListenerFactory"/>.</summary>
@@ -19,7 +15,6 @@ internal sealed class PipeListener(IConnectionListener listener, PeerPolicy peer
 
     public void Start() => _accepting = ThreadRoot.Start(AcceptAsync, manager.Server.Log);
 
-    /// <summary>Stops accepting and releases the endpoint. Called once.</summary>
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         try

@@ -1,8 +1,3 @@
-using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Linux;
-using Microsoft.AspNetCore.Connections;
 using Microsoft.AspNetCore.Server.Kestrel.Transport.Sockets;
 using Microsoft.Extensions.Logging.Abstractions;
 
@@ -38,7 +33,6 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
 
     public void Start() => _accepting = ThreadRoot.Start(AcceptAsync, manager.Server.Log);
 
-    /// <summary>Stops accepting and releases the endpoint. Called once.</summary>
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         await _stop.CancelAsync().ConfigureAwait(false);
@@ -53,27 +47,27 @@ internal sealed class SocketListener(ListeningSocket listeningSocket, Connection
 
     private void AcceptRest()
     {
-        try
+        _socket.Blocking = false;
+        for (var i = 0; i < MaxRest && TryAccept(); i++)
         {
-            _socket.Blocking = false;
-            for (var i = 0; i < MaxRest; i++)
-                AcceptNow();
-        }
-        catch (SocketException)
-        {
-            // The queue is empty.
         }
     }
 
-    private void AcceptNow()
+    /// <returns>Whether there may be more. If not, the queue is empty.</returns>
+    private bool TryAccept()
     {
         try
         {
             OnAccepted(_socket.Accept());
+            return true;
         }
-        catch (SocketException exception) when (IsOfOneConnection(exception.SocketErrorCode))
+        catch (SocketException exception)
         {
+            if (!IsOfOneConnection(exception.SocketErrorCode))
+                return false;
+
             _failures.OnLost(exception);
+            return true;
         }
     }
 

@@ -133,12 +133,12 @@ public sealed class DescriptorsTests : IDisposable
     public void PipeName_OfAPipe_IsThatOfBothEnds()
     {
         using var pipe = new System.IO.Pipes.AnonymousPipeServerStream();
-        var server = PipeName.Get((int)pipe.SafePipeHandle.DangerousGetHandle());
+        var server = Descriptors.GetPipeName((int)pipe.SafePipeHandle.DangerousGetHandle());
 
         Assert.StartsWith("pipe:", server, StringComparison.Ordinal);
-        Assert.Equal(server, PipeName.Get((int)pipe.ClientSafePipeHandle.DangerousGetHandle()));
-        Assert.Null(PipeName.Get((int)_listener.Handle));
-        Assert.Null(PipeName.Get(ClosedDescriptor));
+        Assert.Equal(server, Descriptors.GetPipeName((int)pipe.ClientSafePipeHandle.DangerousGetHandle()));
+        Assert.Null(Descriptors.GetPipeName((int)_listener.Handle));
+        Assert.Null(Descriptors.GetPipeName(ClosedDescriptor));
     }
 
     private static void AssertNoneIsKept(Action act)

@@ -79,7 +79,7 @@ public sealed class ForbiddenCallTests : IDisposable
     {
         var (thread, pipe) = (-1, "");
 
-        Sandbox.Run(SystemCall.ReadLink, NotPermitted, () => (thread, pipe) = (ThreadClock.ReadThreadId(), PipeName.Get(0)));
+        Sandbox.Run(SystemCall.ReadLink, NotPermitted, () => (thread, pipe) = (ThreadClock.ReadThreadId(), Descriptors.GetPipeName(0)));
 
         Assert.Equal(0, thread);
         Assert.Null(pipe);

@@ -12,8 +12,7 @@ public sealed class PeerAddressTests : IDisposable
     {
         var (server, client) = Connect(TestSockets.ListenTcp());
 
-        Assert.Equal(client.LocalEndPoint, PeerAddress.Get((int)server.Handle));
-        Assert.Null(PeerAddress.DescribeProcess((int)server.Handle));
+        Assert.Equal(client.LocalEndPoint, PeerAddress.Get(server));
         Assert.Null(PeerAddress.DescribeProcess(server));
         Assert.Equal(1, client.Send(new byte[1]));
         Assert.Equal(1, server.Receive(new byte[1]));
@@ -33,7 +32,6 @@ public sealed class PeerAddressTests : IDisposable
         {
             var user = SystemAccounts.FindUser(Environment.UserName);
             var expected = $"process {Environment.ProcessId} ({shown}) of user {user} over a unix socket";
-            Assert.Equal(expected, PeerAddress.DescribeProcess((int)server.Handle));
             Assert.Equal(expected, PeerAddress.DescribeProcess(server));
         }
         finally
@@ -66,7 +64,7 @@ public sealed class PeerAddressTests : IDisposable
     {
         using var socket = new Socket(AddressFamily.InterNetwork, SocketType.Stream, ProtocolType.Tcp);
 
-        Assert.Null(PeerAddress.Get((int)socket.Handle));
+        Assert.Null(PeerAddress.Get(socket));
         Assert.Equal("an unknown address", PeerPolicy.Describe(socket));
         Assert.Equal("an unknown address", PeerPolicy.Describe((EndPoint?)null));
         Assert.Contains("example.com", PeerPolicy.Describe(new DnsEndPoint("example.com", 9_000)), StringComparison.Ordinal);

@@ -1,7 +1,5 @@
 using FastCgi.AspNetCore.Hosting.Endpoints;
 using Microsoft.AspNetCore.Server.Kestrel.Core;
-using Microsoft.Extensions.Configuration;
-using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.Hosting.Configuration;
 

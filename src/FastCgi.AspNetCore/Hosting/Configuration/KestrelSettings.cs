@@ -1,12 +1,52 @@
 using Microsoft.AspNetCore.Server.Kestrel.Core;
-using Microsoft.Extensions.DependencyInjection;
-using Microsoft.Extensions.Options;
 
 namespace FastCgi.AspNetCore.Hosting.Configuration;
 
 /// <summary>Applies Kestrel options with an equivalent to FastCGI. All FastCGI settings take precedence.</summary>
 internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOptions<FastCgiServerOptions>, IConfigureOptions<KestrelServerOptions>
 {
+    /// <summary>The options with an equivalent.</summary>
+    private static readonly (string Name, Func<KestrelServerOptions, object?> Read, Action<FastCgiServerOptions, KestrelServerOptions> Apply,
+        Func<FastCgiServerOptions, object?> Get)[] s_shared =
+    [
+        ("AllowSynchronousIO", static k => k.AllowSynchronousIO,
+            static (o, k) => o.AllowSynchronousIO = k.AllowSynchronousIO, static o => o.AllowSynchronousIO),
+        ("RequestHeaderEncodingSelector", static k => k.RequestHeaderEncodingSelector,
+            static (o, k) => o.RequestHeaderEncodingSelector = k.RequestHeaderEncodingSelector, static o => o.RequestHeaderEncodingSelector),
+        ("ResponseHeaderEncodingSelector", static k => k.ResponseHeaderEncodingSelector,
+            static (o, k) => o.ResponseHeaderEncodingSelector = k.ResponseHeaderEncodingSelector, static o => o.ResponseHeaderEncodingSelector),
+        ("Limits.MaxRequestBodySize", static k => k.Limits.MaxRequestBodySize,
+            static (o, k) => o.Limits.MaxRequestBodySize = k.Limits.MaxRequestBodySize, static o => o.Limits.MaxRequestBodySize),
+        ("Limits.MaxRequestBufferSize", static k => k.Limits.MaxRequestBufferSize,
+            static (o, k) => o.Limits.MaxRequestBufferSize = k.Limits.MaxRequestBufferSize, static o => o.Limits.MaxRequestBufferSize),
+        // In Kestrel, 0 makes each write wait until it is sent; here, 1 does.
+        ("Limits.MaxResponseBufferSize", static k => k.Limits.MaxResponseBufferSize,
+            static (o, k) => o.Limits.MaxResponseBufferSize = k.Limits.MaxResponseBufferSize is 0 ? 1 : k.Limits.MaxResponseBufferSize,
+            static o => o.Limits.MaxResponseBufferSize),
+        ("Limits.MaxConcurrentConnections", static k => k.Limits.MaxConcurrentConnections,
+            static (o, k) => o.Limits.MaxConcurrentConnections = k.Limits.MaxConcurrentConnections, static o => o.Limits.MaxConcurrentConnections),
+        ("Limits.RequestHeadersTimeout", static k => k.Limits.RequestHeadersTimeout,
+            static (o, k) => o.Limits.RequestParametersTimeout = k.Limits.RequestHeadersTimeout, static o => o.Limits.RequestParametersTimeout),
+        ("Limits.MinRequestBodyDataRate", static k => k.Limits.MinRequestBodyDataRate,
+            static (o, k) => o.Limits.MinRequestBodyDataRate = k.Limits.MinRequestBodyDataRate, static o => o.Limits.MinRequestBodyDataRate),
+    ];
+
+    private static readonly (string Name, Func<KestrelServerOptions, object?> Read)[] s_withoutEffect =
+    [
+        ("AddServerHeader", static kestrel => kestrel.AddServerHeader),
+        ("AllowAlternateSchemes", static kestrel => kestrel.AllowAlternateSchemes),
+        ("AllowHostHeaderOverride", static kestrel => kestrel.AllowHostHeaderOverride),
+        ("AllowResponseHeaderCompression", static kestrel => kestrel.AllowResponseHeaderCompression),
+        ("DisableStringReuse", static kestrel => kestrel.DisableStringReuse),
+        ("Limits.KeepAliveTimeout (set by the web server for clients; FastCgi:Limits:KeepAliveTimeout applies to its own connections)",
+            static kestrel => kestrel.Limits.KeepAliveTimeout),
+        ("Limits.MaxRequestHeaderCount (FastCgi:Limits:MaxRequestParameterCount)", static kestrel => kestrel.Limits.MaxRequestHeaderCount),
+        ("Limits.MaxRequestHeadersTotalSize (FastCgi:Limits:MaxRequestParametersTotalSize)", static kestrel => kestrel.Limits.MaxRequestHeadersTotalSize),
+        ("Limits.MaxRequestLineSize", static kestrel => kestrel.Limits.MaxRequestLineSize),
+        ("Limits.MaxConcurrentUpgradedConnections", static kestrel => kestrel.Limits.MaxConcurrentUpgradedConnections),
+        ("Limits.MinResponseDataRate", static kestrel => kestrel.Limits.MinResponseDataRate),
+    ];
+
     private readonly List<(string Name, Func<FastCgiServerOptions, bool> IsInEffect)> _taken = [];
     private readonly List<string> _meaningless = [];
     private Exception? _failure;
@@ -25,7 +65,6 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
         {
             var (kestrel, initial) = (services.GetRequiredService<IOptions<KestrelServerOptions>>().Value, new KestrelServerOptions());
             Take(kestrel, initial, options);
-            Name(kestrel, initial);
             _failure = null;
         }
         catch (Exception exception)
@@ -36,7 +75,6 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
         }
     }
 
-    /// <summary>Logs the options that apply, and those without effect.</summary>
     public void Report(FastCgiServerOptions options, ILogger log)
     {
         if (_failure is not null)
@@ -51,66 +89,20 @@ internal sealed class KestrelSettings(IServiceProvider services) : IConfigureOpt
 
     private void Take(KestrelServerOptions kestrel, KestrelServerOptions initial, FastCgiServerOptions options)
     {
-        var (limits, defaults, ours) = (kestrel.Limits, initial.Limits, options.Limits);
-        if (Differs(kestrel.AllowSynchronousIO, initial.AllowSynchronousIO))
-            Take("AllowSynchronousIO", options.AllowSynchronousIO = kestrel.AllowSynchronousIO, static o => o.AllowSynchronousIO);
-        if (Differs(kestrel.RequestHeaderEncodingSelector, initial.RequestHeaderEncodingSelector))
-            Take(
-                "RequestHeaderEncodingSelector",
-                options.RequestHeaderEncodingSelector = kestrel.RequestHeaderEncodingSelector,
-                static o => o.RequestHeaderEncodingSelector);
-        if (Differs(kestrel.ResponseHeaderEncodingSelector, initial.ResponseHeaderEncodingSelector))
-            Take(
-                "ResponseHeaderEncodingSelector",
-                options.ResponseHeaderEncodingSelector = kestrel.ResponseHeaderEncodingSelector,
-                static o => o.ResponseHeaderEncodingSelector);
-        if (Differs(limits.MaxRequestBodySize, defaults.MaxRequestBodySize))
-            Take("Limits.MaxRequestBodySize", ours.MaxRequestBodySize = limits.MaxRequestBodySize, static o => o.Limits.MaxRequestBodySize);
-        if (Differs(limits.MaxRequestBufferSize, defaults.MaxRequestBufferSize))
-            Take("Limits.MaxRequestBufferSize", ours.MaxRequestBufferSize = limits.MaxRequestBufferSize, static o => o.Limits.MaxRequestBufferSize);
-        // In Kestrel, 0 makes each write wait until it is sent; here, 1 does.
-        if (Differs(limits.MaxResponseBufferSize, defaults.MaxResponseBufferSize))
-            Take("Limits.MaxResponseBufferSize", ours.MaxResponseBufferSize = limits.MaxResponseBufferSize is 0 ? 1 : limits.MaxResponseBufferSize,
-                static o => o.Limits.MaxResponseBufferSize);
-        if (Differs(limits.MaxConcurrentConnections, defaults.MaxConcurrentConnections))
-            Take(
-                "Limits.MaxConcurrentConnections",
-                ours.MaxConcurrentConnections = limits.MaxConcurrentConnections,
-                static o => o.Limits.MaxConcurrentConnections);
-        if (Differs(limits.RequestHeadersTimeout, defaults.RequestHeadersTimeout))
-            Take("Limits.RequestHeadersTimeout", ours.RequestParametersTimeout = limits.RequestHeadersTimeout, static o => o.Limits.RequestParametersTimeout);
-        if (Differs(limits.MinRequestBodyDataRate, defaults.MinRequestBodyDataRate))
-            Take("Limits.MinRequestBodyDataRate", ours.MinRequestBodyDataRate = limits.MinRequestBodyDataRate, static o => o.Limits.MinRequestBodyDataRate);
+        foreach (var (name, read, apply, get) in s_shared)
+        {
+            if (!Differs(read(kestrel), read(initial)))
+                continue;
+
+            apply(options, kestrel);
+            var taken = get(options);
+            _taken.Add((name, options => Equals(get(options), taken)));
+        }
+
+        _meaningless.AddRange(s_withoutEffect.Where(setting => Differs(setting.Read(kestrel), setting.Read(initial))).Select(static setting => setting.Name));
     }
 
-    private void Name(KestrelServerOptions kestrel, KestrelServerOptions initial)
-    {
-        var (limits, defaults) = (kestrel.Limits, initial.Limits);
-        NameIf(kestrel.AddServerHeader != initial.AddServerHeader, "AddServerHeader");
-        NameIf(kestrel.AllowAlternateSchemes != initial.AllowAlternateSchemes, "AllowAlternateSchemes");
-        NameIf(kestrel.AllowHostHeaderOverride != initial.AllowHostHeaderOverride, "AllowHostHeaderOverride");
-        NameIf(kestrel.AllowResponseHeaderCompression != initial.AllowResponseHeaderCompression, "AllowResponseHeaderCompression");
-        NameIf(kestrel.DisableStringReuse != initial.DisableStringReuse, "DisableStringReuse");
-        NameIf(limits.KeepAliveTimeout != defaults.KeepAliveTimeout, "Limits.KeepAliveTimeout (set by the web server for clients; "
-            + "FastCgi:Limits:KeepAliveTimeout applies to its own connections)");
-        NameIf(limits.MaxRequestHeaderCount != defaults.MaxRequestHeaderCount, "Limits.MaxRequestHeaderCount (FastCgi:Limits:MaxRequestParameterCount)");
-        NameIf(limits.MaxRequestHeadersTotalSize != defaults.MaxRequestHeadersTotalSize, "Limits.MaxRequestHeadersTotalSize "
-            + "(FastCgi:Limits:MaxRequestParametersTotalSize)");
-        NameIf(limits.MaxRequestLineSize != defaults.MaxRequestLineSize, "Limits.MaxRequestLineSize");
-        NameIf(limits.MaxConcurrentUpgradedConnections != defaults.MaxConcurrentUpgradedConnections, "Limits.MaxConcurrentUpgradedConnections");
-        NameIf(Differs(limits.MinResponseDataRate, defaults.MinResponseDataRate), "Limits.MinResponseDataRate");
-    }
-
-    private static bool Differs(object? value, object? initial) => !Equals(value, initial);
-
-    private static bool Differs(MinDataRate? rate, MinDataRate? initial)
-        => rate?.BytesPerSecond != initial?.BytesPerSecond || rate?.GracePeriod != initial?.GracePeriod;
-
-    private void Take(string name, object? taken, Func<FastCgiServerOptions, object?> get) => _taken.Add((name, options => Equals(get(options), taken)));
-
-    private void NameIf(bool isSet, string name)
-    {
-        if (isSet)
-            _meaningless.Add(name);
-    }
+    private static bool Differs(object? value, object? initial) => value is MinDataRate rate && initial is MinDataRate other
+        ? rate.BytesPerSecond != other.BytesPerSecond || rate.GracePeriod != other.GracePeriod
+        : !Equals(value, initial);
 }

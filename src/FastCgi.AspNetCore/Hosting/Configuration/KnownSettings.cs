@@ -1,5 +1,4 @@
 using FastCgi.AspNetCore.Hosting.Endpoints;
-using Microsoft.Extensions.Configuration;
 
 namespace FastCgi.AspNetCore.Hosting.Configuration;
 

@@ -1,5 +1,3 @@
-using Microsoft.AspNetCore.Connections;
-
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>Parses and formats <c>fastcgi://</c> addresses.</summary>

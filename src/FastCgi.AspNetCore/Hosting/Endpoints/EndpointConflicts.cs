@@ -1,5 +1,3 @@
-using Microsoft.AspNetCore.Connections;
-
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>Finds endpoints of this application with the same address.</summary>

@@ -1,6 +1,4 @@
-using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
-using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 

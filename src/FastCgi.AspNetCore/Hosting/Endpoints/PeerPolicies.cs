@@ -1,4 +1,3 @@
-using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;

@@ -1,5 +1,3 @@
-using Microsoft.Extensions.Configuration;
-
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>Parses settings. A <see cref="FormatException"/> explains what is expected.</summary>
@@ -32,7 +30,6 @@ internal static class SettingValues
         ? TimeSpan.Parse(setting.Value!, CultureInfo.InvariantCulture)
         : throw new FormatException("a time must have the form hours:minutes:seconds, such as 00:00:30.");
 
-    /// <summary>An empty value means no limit.</summary>
     public static TimeSpan? OptionalTime(IConfigurationSection setting) => string.IsNullOrEmpty(setting.Value) ? null : Time(setting);
 
     public static bool Flag(IConfigurationSection setting) => bool.Parse(Required(setting));

@@ -1,5 +1,4 @@
 using FastCgi.AspNetCore.Transport;
-using Microsoft.AspNetCore.Connections;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.Hosting.Endpoints;
 
 /// <summary>Standard output and error, which the parent process of a FastCGI application may leave closed. Not for Windows.</summary>
@@ -28,5 +26,6 @@ internal static class StandardStreams
 
     /// <summary>Whether the descriptor is one end of a pipe of the runtime, which has both ends: the reading end comes first.</summary>
     internal static bool IsPipeOfTheRuntime(int stream)
-        => Descriptors.IsReadOnly(stream) || (Descriptors.IsReadOnly(stream - 1) && PipeName.Get(stream) is { } pipe && pipe == PipeName.Get(stream - 1));
+        => Descriptors.IsReadOnly(stream)
+            || (Descriptors.IsReadOnly(stream - 1) && Descriptors.GetPipeName(stream) is { } pipe && pipe == Descriptors.GetPipeName(stream - 1));
 }

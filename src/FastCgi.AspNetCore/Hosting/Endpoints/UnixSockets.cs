@@ -1,6 +1,5 @@
 using System.Diagnostics;
 using System.Runtime.Versioning;
-using FastCgi.AspNetCore.Linux;
 using FastCgi.AspNetCore.Transport;
 
 namespace FastCgi.AspNetCore.Hosting.Endpoints;

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>Accepts for one listener on one loop. It can be stopped without the loop's thread, which the application may keep.</summary>

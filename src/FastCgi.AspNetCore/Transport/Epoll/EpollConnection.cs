@@ -1,9 +1,3 @@
-using System.Runtime.InteropServices;
-using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Linux;
-using Microsoft.AspNetCore.Connections;
-
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>
@@ -47,12 +41,10 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     }
 
     public FastCgiConnection Connection { get; }
-
     public ulong Key { get; set; }
 
     /// <summary>The next connection that the loop must end.</summary>
     public EpollConnection? NextToEnd { get; set; }
-
     public override bool CanReset => _isTcp;
 
     public override long? UndeliveredLength
@@ -276,7 +268,7 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
     }
 
     /// <summary>Queries the descriptor. Any thread may call it, such as one that reads the status while the connection closes.</summary>
-    private T? AskSocket<T>(Func<int, T?> ask)
+    private T? AskSocket<T>(Func<Socket, T?> ask)
         where T : class
     {
         if (!_uses.TryBegin())
@@ -284,7 +276,8 @@ internal sealed unsafe class EpollConnection : ConnectionTransport, IEpollSource
 
         try
         {
-            return ask(_socket);
+            using var socket = new Socket(new SafeSocketHandle(_socket, ownsHandle: false));
+            return ask(socket);
         }
         finally
         {

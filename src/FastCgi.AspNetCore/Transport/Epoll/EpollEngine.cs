@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>The engine for Linux: loops over epoll.</summary>
@@ -30,7 +27,6 @@ internal sealed class EpollEngine
     }
 
     public ConnectionManager Manager { get; }
-
     public IReadOnlyList<EpollLoop> Loops { get; }
 
     public void Start()

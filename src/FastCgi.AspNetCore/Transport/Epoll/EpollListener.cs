@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>Accepts connections for the epoll engine: all loops wait for them, and the loop with the fewest gets each.</summary>
@@ -46,7 +44,6 @@ internal sealed class EpollListener
         }
     }
 
-    /// <summary>Stops accepting and releases the endpoint. Called once.</summary>
     public async Task StopAsync(CancellationToken cancellationToken)
     {
         Volatile.Write(ref _isWithdrawn, true);

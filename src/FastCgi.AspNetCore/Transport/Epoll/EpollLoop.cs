@@ -1,14 +1,6 @@
-using System.Runtime.InteropServices;
-using FastCgi.AspNetCore.Connections;
-using FastCgi.AspNetCore.Execution;
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
-/// <summary>
-/// One loop over epoll: it receives, parses, and passes on what became ready. Its events and its batch belong to the loop, not to a thread: if
-/// the application keeps the thread, another one continues with the loop.
-/// </summary>
+/// <summary>One loop over epoll. Its events and batch belong to it, not to a thread: if the application keeps the thread, another one continues.</summary>
 internal sealed unsafe class EpollLoop : IDisposable
 {
     /// <summary>The largest record and its header.</summary>
@@ -51,7 +43,6 @@ internal sealed unsafe class EpollLoop : IDisposable
     }
 
     public int Number { get; }
-
     public ILogger Log { get; }
 
     /// <summary>Holds received bytes until they are parsed.</summary>

@@ -1,5 +1,3 @@
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>A listener, a connection, or a wake-up that a loop waits for. Its events are raised on the thread that runs the loop.</summary>
@@ -17,7 +15,6 @@ internal sealed class WakeUp : IEpollSource, IDisposable
     private readonly EventHandle _event = new();
 
     public int Descriptor => _event.Descriptor;
-
     public ulong Key { get; set; }
 
     /// <summary>Ends the wait. Harmless after the loop has ended, because a handler may outlive it.</summary>
@@ -28,10 +25,7 @@ internal sealed class WakeUp : IEpollSource, IDisposable
     public void Dispose() => _event.Dispose();
 }
 
-/// <summary>
-/// The sources of a loop by the key in their events. An index is reused, so the key includes a generation: an event of a source that was removed
-/// meanwhile finds nothing.
-/// </summary>
+/// <summary>The sources of a loop by the key in their events. It has a generation, so an event of a source that was removed finds nothing.</summary>
 internal sealed class EpollSources
 {
     private readonly Lock _lock = new();

@@ -1,6 +1,3 @@
-using FastCgi.AspNetCore.Buffers;
-using FastCgi.AspNetCore.Linux;
-
 namespace FastCgi.AspNetCore.Transport.Epoll;
 
 /// <summary>Sends chains of blocks over a non-blocking socket.</summary>
