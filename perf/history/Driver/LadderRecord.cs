@@ -1,5 +1,4 @@
 using System.Globalization;
-using System.Net;
 using SideBySide.Driver;
 
 namespace History.Driver;
@@ -29,8 +28,10 @@ internal static class LadderRecord
         bench.StartFastCgi(own.Tcp, own.Unix);
         var bare = bench.StartKestrel(Setup.NewTcp());
         var behind = bench.StartKestrel(bench.Setup.NewUnix());
-        var rows = new List<Row> { new("Kestrel, bare, without nginx", bare), new("Kestrel behind nginx, unix socket, kept", bench.Setup.StartNginx(behind,
-            isFastCgi: false)) };
+        List<Row> rows =
+        [
+            new("Kestrel, bare, without nginx", bare), new("Kestrel behind nginx, unix socket, kept", bench.Setup.StartNginx(behind, isFastCgi: false)),
+        ];
         rows.AddRange(s_ours.Select(our => new Row("FastCgi.AspNetCore, " + our.Name,
             bench.Setup.StartNginx(our.IsUnix ? own.Unix : own.Tcp, isFastCgi: true, our.IsKept)) { IsOurs = true }));
         var mono = StartMono(bench);
@@ -42,9 +43,10 @@ internal static class LadderRecord
         foreach (var page in new[] { "hello", "json" })
             Measure(bench, section, rows, page, best, bars);
         section.Add(bench.Picture(section.Name, "hello through nginx, 30 connections", "requests/s",
-            [.. bars, ("published: HyperFastCgi, unix socket, kept", 4_483, BarPicture.Kind.Published), ("published: bare .NET server", 5_000,
-            BarPicture.Kind.Published),
-             ("published: fastcgi-mono-server", 571, BarPicture.Kind.Published)]));
+        [
+            .. bars, ("published: HyperFastCgi, unix socket, kept", 4_483, BarPicture.Kind.Published),
+            ("published: bare .NET server", 5_000, BarPicture.Kind.Published), ("published: fastcgi-mono-server", 571, BarPicture.Kind.Published),
+        ]));
         section.Add("Without kept connections nginx connects to the server for each request, and both close; bare Kestrel has no connection of that kind. " +
             "That is the price of a web server, not of the protocol, so the line to compare with is Kestrel behind nginx.");
         bench.Setup.StopAll();
@@ -79,7 +81,7 @@ internal static class LadderRecord
 
         var (bare, mono) = (rows[0], rows.Find(static row => row.IsMono));
         section.Add($"**{page}**: requests/s, mean and standard deviation of {rounds} rounds in turns, {bench.Choose(100_000, 4_000):#,0} requests in all " +
-            $"for each figure.");
+            "for each figure.");
         section.AddTable(["", "10", "20", "30", "lowest ÷ bare Kestrel", "failed"], rows.Select(row => (string[])
             [row.Name, .. row.Rates.Select(static rate => rate.ToString()), Figures.Number(Lowest(row, bare)),
                 row.Failed.ToString(CultureInfo.InvariantCulture)]));
@@ -87,7 +89,7 @@ internal static class LadderRecord
         foreach (var row in ours)
             section.AtLeast($"{page}, {row.Name["FastCgi.AspNetCore, ".Length..]}: requests/s ÷ bare Kestrel, the lowest of 10, 20 and 30", Lowest(row,
                 bare), 0.9);
-        section.AtLeast($"{page}: the lowest of ours ÷ Kestrel behind nginx", Lowest(ours[^1], rows[1]), 1);
+        section.AtLeast($"{page}, unix socket, kept: the lowest ÷ Kestrel behind nginx", Lowest(ours[^1], rows[1]), 1);
         if (mono is not null)
             section.AtLeast($"{page}: the lowest of all ours ÷ fastcgi-mono-server4", ours.Min(row => Lowest(row, mono)), 4);
         section.AtMost($"{page}: failed requests", ours.Sum(static row => row.Failed), 0);

@@ -1,5 +1,4 @@
 using System.Globalization;
-using System.Net;
 using SideBySide.Driver;
 
 namespace History.Driver;

@@ -18,7 +18,7 @@ internal sealed record Section(string Name, string Title, string Source)
     /// <summary>Why the experiment could not be run to its end.</summary>
     public string? Failure { get; set; }
 
-    /// <summary>Requests that must be beaten: how many are, of how many.</summary>
+    /// <summary>How many of the bounds hold, of how many.</summary>
     public (int Beaten, int All) Score { get; private set; }
 
     public void Add(string text) => _text.Append(text).Append("\n\n");

@@ -22,8 +22,11 @@ internal static class SmallRecord
         var small = new Bench(settings, setup);
         string[] options = ["--database", Setup.Database];
         var (own, kestrel) = (small.StartFastCgi(setup.NewUnix(), options), small.StartKestrel(setup.NewUnix(), options));
-        Row[] rows = [new("FastCgi.AspNetCore", own, setup.StartNginx(own, isFastCgi: true)), new("Kestrel behind nginx", kestrel,
-            setup.StartNginx(kestrel, isFastCgi: false))];
+        Row[] rows =
+        [
+            new("FastCgi.AspNetCore", own, setup.StartNginx(own, isFastCgi: true)),
+            new("Kestrel behind nginx", kestrel, setup.StartNginx(kestrel, isFastCgi: false)),
+        ];
         foreach (var row in rows)
             small.WarmUp(row.Nginx, "/products");
 
@@ -42,7 +45,7 @@ internal static class SmallRecord
         }
 
         section.Add($"A page with 50 rows from PostgreSQL: {machine.Description}. `ab -n {requests}`, {Times} times in turns, warm servers; mean and " +
-            $"standard deviation.");
+            "standard deviation.");
         section.AddTable(["", "sequential, requests/s", "10 at a time, requests/s", "loss", "resident memory, MiB", "failed"],
             [.. rows.Select(static row => (string[])[row.Name, $"{row.Sequential}", $"{row.Concurrent}", $"{Loss(row):0.0} %",
             Figures.Number(row.Server.Memory / 1024), $"{row.Failed}"]),

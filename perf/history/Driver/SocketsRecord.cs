@@ -38,7 +38,7 @@ internal static class SocketsRecord
         }
 
         section.Add($"`ab -k -c 1000 -n {requests}`, a warm server, mean and standard deviation of {bench.Choose(5, 2)} rounds. *Below ASP.NET Core* is a " +
-            $"raw `IHttpApplication`, as near to the F# server as a handler can be.");
+            "raw `IHttpApplication`, as near to the F# server as a handler can be.");
         section.AddTable(["", "kept, requests/s", "not kept, requests/s", "not kept ÷ kept", "longest ms", "failed"],
             [.. rows.Select(static row => (string[])[row.Name, Text(row.Kept), Text(row.Single), Figures.Number(row.Share), Figures.Number(row.Longest),
             row.Failure ?? $"{row.Failed}"]),
