@@ -89,7 +89,7 @@ internal sealed class Bench(Settings settings, Setup setup)
     public string Picture(string name, string title, string unit, IEnumerable<(string Name, double Value, BarPicture.Kind Kind)> bars) =>
         BarPicture.Write(Path.Combine(settings.Images, name + ".svg"), title, unit, bars);
 
-    public static void Log(FormattableString line) => Console.Error.WriteLine(line.ToString(CultureInfo.InvariantCulture));
+    public static void Log(string line) => Console.Error.WriteLine(line);
 
     private static bool IsListed(EndPoint at)
     {
