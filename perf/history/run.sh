@@ -8,7 +8,9 @@ set -euo pipefail
 cd "$(dirname "$0")"
 repository=$(cd ../.. && pwd)
 . ../common.sh
-trap clean_up EXIT
+trap 'kill "$driver" 2>/dev/null && wait "$driver"; clean_up' EXIT
+trap 'exit 143' TERM INT
+driver=
 
 add_database_programs
 install_missing gcc:gcc nginx:nginx-light wrk:wrk ab:apache2-utils postgres:postgresql node:nodejs npm:npm \
@@ -34,4 +36,6 @@ export DOTNET_TC_DelaySingleProcMultiplier=1
 images=$PWD/images
 ! has_option --only "$@" || images=$scratch/images
 dotnet "$scratch/history/History.Driver.dll" --tools "$scratch/tools" --site "$scratch/site" --machine "$(describe_machine)" \
-  --images "$images" --results "$PWD/results.md" --readme "$repository/README.md" "$@"
+  --images "$images" --results "$PWD/results.md" --readme "$repository/README.md" "$@" &
+driver=$!
+wait "$driver"

@@ -21,8 +21,8 @@ foreach (var (describe, run) in records)
 
     sections.Add(section);
     using var setup = new Setup(settings);
-    using var term = PosixSignalRegistration.Create(PosixSignal.SIGTERM, _ => setup.Dispose());
-    using var interrupt = PosixSignalRegistration.Create(PosixSignal.SIGINT, _ => setup.Dispose());
+    using var term = PosixSignalRegistration.Create(PosixSignal.SIGTERM, _ => Stop(setup));
+    using var interrupt = PosixSignalRegistration.Create(PosixSignal.SIGINT, _ => Stop(setup));
     Bench.Log($"{section.Title}, after {clock.Elapsed.TotalSeconds:0} s");
     try
     {
@@ -51,3 +51,9 @@ if (settings.Only.Length == 0)
 }
 
 return sections.Exists(static section => section.Failure is not null) ? 1 : 0;
+
+static void Stop(Setup setup)
+{
+    setup.Dispose();
+    Environment.Exit(143);
+}
