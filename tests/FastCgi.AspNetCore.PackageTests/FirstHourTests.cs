@@ -17,7 +17,7 @@ public sealed class FirstHourTests
             await File.WriteAllTextAsync(folder.GetPath(block), await DocumentBlock.ReadAsync("migration.md", block));
 
         var (exitCode, output) = await ReadmeTests.RunAsync(
-            ["--mount", "--pid", "--fork", "--kill-child", Path.Combine(AppContext.BaseDirectory, "first-hour.sh"), folder.Path, .. s_templates]);
+            ["--mount-proc", "--pid", "--fork", "--kill-child", Path.Combine(AppContext.BaseDirectory, "first-hour.sh"), folder.Path, .. s_templates]);
 
         Assert.True(exitCode == 0, output);
         foreach (var (template, path) in s_templates.Select(static row => row.Split('=')).Select(static row => (row[0], row[1])))

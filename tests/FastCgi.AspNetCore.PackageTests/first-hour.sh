@@ -37,17 +37,15 @@ serve() {
   rm -rf /srv/hello
 }
 
-# A reload returns before the processes with the configuration before have ended.
+# A reload returns before the process with the configuration before has ended.
 start_nginx() {
-  local master old pid
+  local master old
   nginx
   until [ -s /run/nginx.pid ]; do sleep 0.05; done
   master=$(</run/nginx.pid)
-  old=$(<"/proc/$master/task/$master/children")
+  until old=$(<"/proc/$master/task/$master/children") && [ -n "$old" ]; do sleep 0.05; done
   bash -e "$folder/first nginx"
-  for pid in $old; do
-    while kill -0 "$pid" 2>/dev/null; do sleep 0.05; done
-  done
+  while kill -0 "${old% }" 2>/dev/null; do sleep 0.05; done
 }
 
 start_apache() {
@@ -63,6 +61,7 @@ if [ "${2:-}" != serve ]; then
     mount --bind "$folder/${path#/etc/}" $path
   done
   rm -f /etc/nginx/conf.d/*
+  sed -i 's/^worker_processes.*/worker_processes 1;/' /etc/nginx/nginx.conf
   cd "$folder/clone"
   for row in "${@:2}"; do publish "${row%%=*}"; done
   exec unshare --net "$script" "$folder" serve "${@:2}"
