@@ -48,12 +48,12 @@ declare -A needs=(
   [Client.Tests]='php-fpm libfcgi-dev gcc libc6-dev golang-go'
   [ProcessTests]='nginx apache2-bin libapache2-mod-fcgid lighttpd haproxy h2o spawn-fcgi systemd apache2-utils curl gcc libc6-dev'
   [ParityTests]='nginx apache2-bin nodejs npm'
-  [PackageTests]='nginx iproute2 curl git unzip'
+  [PackageTests]='nginx apache2 openssl iproute2 curl git unzip'
   [Samples.Tests]='nginx apache2-bin libapache2-mod-fcgid lighttpd php-cgi chromium curl openssl'
   [Tool.Tests]='nginx apache2-bin lighttpd haproxy caddy curl'
 )
 declare -A shown_by=(
-  [apache2-bin]=apache2 [apache2-utils]=ab [iproute2]=ss [nodejs]=node [systemd]=systemd-socket-activate [libc6-dev]=/usr/include/stdlib.h
+  [apache2]=a2enmod [apache2-bin]=apache2 [apache2-utils]=ab [iproute2]=ss [nodejs]=node [systemd]=systemd-socket-activate [libc6-dev]=/usr/include/stdlib.h
   [lighttpd-mod-openssl]=/usr/lib/lighttpd/mod_openssl.so [libapache2-mod-fcgid]=/usr/lib/apache2/modules/mod_fcgid.so
   [php-fpm]=/etc/php [libfcgi-dev]=/usr/include/fcgiapp.h [golang-go]=go
   [libapache2-mod-xsendfile]=/usr/lib/apache2/modules/mod_xsendfile.so

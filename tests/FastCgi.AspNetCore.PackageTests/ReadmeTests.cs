@@ -27,7 +27,7 @@ public sealed partial class ReadmeTests
     }
 
     /// <summary>What somebody has who has cloned the repository: nothing that is built.</summary>
-    private static async Task CopySourceAsync(string folder)
+    internal static async Task CopySourceAsync(string folder)
     {
         using var process = Process.Start("sh", ["-c", $"cd '{PackageFeed.Repository}' && mkdir '{folder}/clone' && tar -c --exclude=bin --exclude=obj --exclude=./.git --exclude=./tests --exclude=./perf . | tar -x -C '{folder}/clone'"]);
         await process.WaitForExitAsync();
@@ -51,7 +51,13 @@ public sealed partial class ReadmeTests
             "wait %1 || true",
             "nginx -s stop",
         ]));
-        var startInfo = new ProcessStartInfo("unshare", ["--mount", "--net", "--pid", "--fork", "--kill-child", "bash", "-m", Path.Combine(folder, "machine.sh")])
+        return await RunAsync(["--mount", "--net", "--pid", "--fork", "--kill-child", "bash", "-m", Path.Combine(folder, "machine.sh")]);
+    }
+
+    /// <summary>Runs a command on a machine of its own.</summary>
+    internal static async Task<(int ExitCode, string Output)> RunAsync(IEnumerable<string> arguments)
+    {
+        var startInfo = new ProcessStartInfo("unshare", arguments)
         {
             RedirectStandardOutput = true,
             RedirectStandardError = true,
@@ -61,6 +67,8 @@ public sealed partial class ReadmeTests
         startInfo.Environment["MSBUILDDISABLENODEREUSE"] = "1";
         // SourceReferenceTests have the analyzers.
         startInfo.Environment["RunAnalyzers"] = "false";
+        // It takes most of the time that a template with static files needs.
+        startInfo.Environment["CompressionEnabled"] = "false";
         using var process = Process.Start(startInfo)!;
         var output = process.StandardOutput.ReadToEndAsync();
         var error = process.StandardError.ReadToEndAsync();

@@ -10,7 +10,6 @@ public sealed class TemplateTests
 {
     [Theory]
     [InlineData("/weatherforecast", "temperatureC", "webapi", "--no-openapi")]
-    [InlineData("/Home/Privacy", "Privacy Policy", "mvc")]
     [InlineData("/Privacy", "Privacy Policy", "razor")]
     [InlineData("/", "Hello World!", "web", "--language", "F#")]
     public async Task Template_Published_ServesAndRunsTheCompiledAssembly(string page, string text, params string[] template)

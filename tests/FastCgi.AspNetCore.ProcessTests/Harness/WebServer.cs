@@ -36,17 +36,29 @@ internal sealed class WebServer : IAsyncDisposable
         return server;
     }
 
-    public static async Task<WebServer> StartSampleAsync(string folder, string configuration, string firstInstance, string secondInstance)
+    /// <summary>Starts a web server with a configuration of the samples.</summary>
+    public static async Task<WebServer> StartSampleAsync(string folder, string configuration, params IEnumerable<IPEndPoint> instances)
     {
         var server = new WebServer(folder);
         await server.StartAsync(
             Path.Combine("scale-out", configuration),
-            ("http {", $"http {{ {TemporaryFolders}"),
-            ("192.0.2.11:9000", firstInstance),
-            ("192.0.2.12:9000", secondInstance),
-            ("bind :8080", $"bind {server.EndPoint}"),
-            ("listen 8080", $"listen {server.EndPoint}"));
+            [
+                ("http {", $"http {{ {TemporaryFolders}"),
+                ("bind :8080", $"bind {server.EndPoint}"),
+                ("listen 8080", $"listen {server.EndPoint}"),
+                .. instances.Select(static (instance, index) => ($"192.0.2.{11 + index}:9000", $"{instance}")),
+            ]);
         return server;
+    }
+
+    /// <summary>Lets nginx read the configuration of a site.</summary>
+    /// <returns>What is wrong with it.</returns>
+    public static async Task<string> CheckNginxAsync(string folder, string site)
+    {
+        File.Copy("/etc/nginx/fastcgi_params", Path.Combine(folder, "fastcgi_params"));
+        await File.WriteAllTextAsync(Path.Combine(folder, "nginx.conf"), $"pid nginx.pid; events {{ }} http {{ {TemporaryFolders}\n{site} }}");
+        await using var check = Starter.Start("nginx", "-t", "-q", "-p", folder, "-c", "nginx.conf", "-e", "error.log");
+        return await check.WaitForExitAsync() == 0 ? "" : check.Output;
     }
 
     public ValueTask DisposeAsync() => _process.DisposeAsync();

@@ -148,6 +148,22 @@ public sealed class AddressTests : HostTest
         await AssertServesHttpAsync(app.Urls.Single(static address => !IsFastCgi(address)));
     }
 
+    /// <summary>As docs/migration.md has it: UsePathBase stays for Kestrel, which has no PATH_BASE.</summary>
+    [Fact]
+    public async Task UsePathBase_BesideThatOfFastCgi_BothSeeTheSame()
+    {
+        var builder = CreateBuilder("--urls", $"{AnyPort};{AnyHttpPort}", "--FastCgi:PathBase", "/app");
+        builder.WebHost.UseFastCgi();
+        await using var app = builder.Build();
+        app.UsePathBase("/app");
+        app.Run(static context => context.Response.WriteAsync($"{context.Request.PathBase} {context.Request.Path}"));
+        await app.StartAsync();
+        using var client = new HttpClient();
+
+        Assert.Equal("/app /x", await client.GetStringAsync(new Uri(app.Urls.Single(static address => !IsFastCgi(address)) + "/app/x")));
+        Assert.Equal("/app /x", await FastCgiClient.GetAsync(app.Urls.Single(IsFastCgi), "/app/x"));
+    }
+
     /// <summary>Those of Kestrel are an application's wish as much as those of FastCGI.</summary>
     [Theory]
     [InlineData(true)]

@@ -52,6 +52,25 @@ public sealed class SocketReachTests : IDisposable
         Assert.Equal(!Environment.IsPrivilegedProcess, message.Contains("SupplementaryGroups=daemon", StringComparison.Ordinal));
     }
 
+    /// <summary>A reader copies the address to a command line.</summary>
+    [Fact]
+    public void Report_AddressToAdd_IsOneArgumentOfAShell()
+    {
+        var folder = _folder.CreateSubdirectory("it's $HOME & more");
+        folder.UnixFileMode = All;
+        var path = Path.Combine(folder.FullName, "app.sock");
+        using var socket = SocketFile.Bind(path);
+        File.SetUnixFileMode(path, UnixFileMode.UserWrite);
+        SocketReach.Report(path, PeerPolicy.Everybody, [WebServer], _logs.CreateLogger(""));
+        var message = Assert.Single(_logs.All).Message;
+        var start = message.IndexOf("'fastcgi://", StringComparison.Ordinal);
+        var copied = message[start..(message.IndexOf("group=daemon'", start, StringComparison.Ordinal) + "group=daemon'".Length)];
+
+        using var shell = System.Diagnostics.Process.Start(new System.Diagnostics.ProcessStartInfo("sh", ["-c", $"printf '<%s>' {copied}"]) { RedirectStandardOutput = true })!;
+
+        Assert.Equal($"<fastcgi://unix:{path}?mode=0660&group=daemon>", shell.StandardOutput.ReadToEnd());
+    }
+
     [Fact]
     public void Report_FolderClosedToTheWebServer_TheFolderAndWhatToDo()
     {
