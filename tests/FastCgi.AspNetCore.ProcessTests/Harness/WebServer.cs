@@ -56,7 +56,7 @@ internal sealed class WebServer : IAsyncDisposable
     public static async Task<string> CheckNginxAsync(string folder, string site)
     {
         File.Copy("/etc/nginx/fastcgi_params", Path.Combine(folder, "fastcgi_params"));
-        await File.WriteAllTextAsync(Path.Combine(folder, "nginx.conf"), $"pid nginx.pid; events {{ }} http {{ {TemporaryFolders}\n{site} }}");
+        await File.WriteAllTextAsync(Path.Combine(folder, "nginx.conf"), $"pid nginx.pid; events {{ }} http {{ access_log off; {TemporaryFolders}\n{site} }}");
         await using var check = Starter.Start("nginx", "-t", "-q", "-p", folder, "-c", "nginx.conf", "-e", "error.log");
         return await check.WaitForExitAsync() == 0 ? "" : check.Output;
     }

@@ -193,8 +193,9 @@ internal static class UnixSockets
         }
         catch (Exception exception) when (exception is IOException or UnauthorizedAccessException)
         {
+            var cause = exception.Message.TrimEnd('.');
             throw SocketBinder.Failure(
-                options, $"the user {Environment.UserName} cannot replace the file there: {exception.Message.TrimEnd('.')}. Remove it, or choose another path", exception);
+                options, $"the user {Environment.UserName} cannot replace the file there: {cause}. Remove it, or choose another path", exception);
         }
     }
 
