@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// Predicts which handlers keep the calling thread, by blocking or computing, and which await. Like the branch predictor of a processor, it has tables
-/// of two-bit counters, indexed by <see cref="PathKey"/>. A race or a shared entry only costs a wrong prediction.
+/// Predicts which handlers keep the calling thread, by blocking or computing, and which belong on the thread pool. Like the branch predictor of a
+/// processor, it has tables of two-bit counters, indexed by <see cref="PathKey"/>. A race or a shared entry only costs a wrong prediction.
 /// </summary>
 /// <remarks>
 /// If paths that differ only in the last segment keep their threads, a new one is expected to do the same until it has shown otherwise.
@@ -14,21 +14,25 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
     private const byte Surely = 3;
     private const byte Likely = 2;
 
+    // A switch of threads costs 2 to 10 µs.
+    private static readonly TimeSpan s_longCall = TimeSpan.FromMicroseconds(50);
+
     private readonly byte[] _keeps = new byte[Size];
     private readonly byte[] _siblingsKeep = new byte[Size];
     private readonly byte[] _isException = new byte[Size];
-    private readonly byte[] _awaits = new byte[Size];
+    private readonly byte[] _usesPool = new byte[Size];
 
     // Avoids computing sibling keys while nothing has ever stalled.
     private bool _areSiblingsKnown;
 
     public bool KeepsThread(PathKey path) => _keeps[Index(path.Own)] >= Likely || IsLikeSiblings(path);
 
-    /// <summary>Whether a handler returns before its response ends, so that the thread pool continues it.</summary>
-    public bool Awaits(PathKey path) => _awaits[Index(path.Own)] >= Likely;
+    /// <summary>Whether a handler awaits, so that the thread pool continues it, or is long enough for other processors to share the work of a loop.</summary>
+    public bool UsesPool(PathKey path) => _usesPool[Index(path.Own)] >= Likely;
 
     /// <summary>Learns from a handler that returned to its caller.</summary>
-    public void OnReturned(PathKey path, bool awaits) => Count(ref _awaits[Index(path.Own)], awaits);
+    public void OnReturned(PathKey path, bool hasEnded, TimeSpan duration)
+        => Count(ref _usesPool[Index(path.Own)], !hasEnded || duration > s_longCall);
 
     /// <summary>Records that a request stalled a loop, which is expensive.</summary>
     public void OnStalled(PathKey path)
@@ -51,9 +55,9 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
         if (!path.IsPath)
             return;
 
-        OnReturned(path, awaits: !hasEnded);
-        var isLong = time.GetElapsedTime(startedAt) > shortTime;
-        OnExecuted(path, isLong && platform.GetUsageOfThisThread().HasKeptThread(before));
+        var duration = time.GetElapsedTime(startedAt);
+        OnReturned(path, hasEnded, duration);
+        OnExecuted(path, duration > shortTime && platform.GetUsageOfThisThread().HasKeptThread(before));
     }
 
     /// <summary>Learns from a request that ran on a thread that no loop depends on.</summary>

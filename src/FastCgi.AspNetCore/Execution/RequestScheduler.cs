@@ -11,6 +11,7 @@ internal sealed class RequestScheduler : RequestRunner
 
     private readonly FastCgiApplicationScheduling _scheduling;
     private readonly ThreadPlatform _platform;
+    private readonly TimeProvider _time;
     private readonly ILogger _log;
     private readonly ColdStart _coldStart;
     private readonly Action<FastCgiRequest> _executeOnThreadPool;
@@ -19,6 +20,7 @@ internal sealed class RequestScheduler : RequestRunner
     {
         _scheduling = options.ApplicationScheduling;
         _platform = platform;
+        _time = time;
         _log = log;
         Predictor = new PathPredictor(platform, time);
         Workers = new WorkerPool(this, options.MaxBlockingThreads, options.LoopCount, platform, time, log);
@@ -153,6 +155,7 @@ internal sealed class RequestScheduler : RequestRunner
         var synchronizationContext = SynchronizationContext.Current;
         var call = queue.Enter(response, path);
         WakeWatchdog();
+        var startedAt = _time.GetTimestamp();
         var hasReturned = request.Execute();
         var isOurs = queue.TryLeave(call);
         // From here on nothing may throw: the caller would not know who owns the queue.
@@ -168,7 +171,7 @@ internal sealed class RequestScheduler : RequestRunner
             if (path.IsPath)
             {
                 _coldStart.OnReturned();
-                Predictor.OnReturned(path, awaits: !hasReturned);
+                Predictor.OnReturned(path, hasReturned, _time.GetElapsedTime(startedAt));
             }
         }
         catch (Exception exception)
@@ -211,7 +214,7 @@ internal sealed class RequestScheduler : RequestRunner
                 return true;
             if (Predictor.KeepsThread(path))
                 Workers.Run(request);
-            else if (Predictor.Awaits(path))
+            else if (Predictor.UsesPool(path))
                 ExecuteLater(request);
             else
                 return false;

@@ -68,9 +68,30 @@ public sealed class RequestSchedulerTests : SchedulerTest
         Assert.True(await IsCalledHereAsync(awaits: true));
         Assert.False(await IsCalledHereAsync(awaits: false));
         // What a call on the thread pool showed may be noted after its response has been sent.
-        while (Scheduler.Predictor.Awaits(new PathKey("/")))
+        while (Scheduler.Predictor.UsesPool(new PathKey("/")))
             await IsCalledHereAsync(awaits: false);
         Assert.True(await IsCalledHereAsync(awaits: false));
+    }
+
+    [Fact]
+    public async Task Run_PathWhoseCallsAreLong_OnTheThreadPool()
+    {
+        var isHere = new List<bool>();
+        for (var i = 0; i < 3; i++)
+        {
+            var called = Waiting.Signal<bool>();
+            Application = async context =>
+            {
+                Clock.Advance(TimeSpan.FromMicroseconds(51));
+                await Apps.Target(context);
+                called.SetResult(IsOnThisThread);
+            };
+            Run(Scheduler, RecordBytes.Get());
+            isHere.Add(await called.Task.Within("the call"));
+            await FrontEnd.ReadResponseAsync();
+        }
+
+        Assert.Equal([true, true, false], isHere);
     }
 
     [Theory, Values(true, false)]

@@ -39,7 +39,7 @@ public sealed class PathPredictorTests
         }
     }
 
-    /// <summary>Whether each call awaited (a) or returned with its response (r), and whether the next one is predicted to await.</summary>
+    /// <summary>Whether each call awaited (a), returned within 50 µs (r) or after (l), and whether the next one is predicted to use the pool.</summary>
     [Theory]
     [InlineData("", false)]
     [InlineData("a", false)]
@@ -48,13 +48,16 @@ public sealed class PathPredictorTests
     [InlineData("aaar", true)]
     [InlineData("aaaaaarr", false)]
     [InlineData("rrraa", true)]
-    public void Awaits_AfterWhatWasSeen_AsItDidMostly(string history, bool expected)
+    [InlineData("ll", true)]
+    [InlineData("alrl", true)]
+    [InlineData("llrr", false)]
+    public void UsesPool_AfterWhatWasSeen_AsItDidMostly(string history, bool expected)
     {
         foreach (var call in history)
-            _predictor.OnReturned(new PathKey("/orders/17"), awaits: call == 'a');
+            _predictor.OnReturned(new PathKey("/orders/17"), hasEnded: call != 'a', TimeSpan.FromMicroseconds(call == 'l' ? 51 : 50));
 
-        Assert.Equal(expected, _predictor.Awaits(new PathKey("/orders/18")));
-        Assert.False(_predictor.Awaits(new PathKey("/elsewhere1")));
+        Assert.Equal(expected, _predictor.UsesPool(new PathKey("/orders/18")));
+        Assert.False(_predictor.UsesPool(new PathKey("/elsewhere1")));
     }
 
     [Fact]
