@@ -7,7 +7,7 @@ namespace History.Driver;
 /// <summary>Horizontal bars as an SVG: ours in one colour, others in another, published figures in grey. The background is transparent.</summary>
 internal static class BarPicture
 {
-    private const double Width = 720, Left = 300, Right = 90, Top = 48, Step = 22;
+    private const double Width = 840, Left = 400, Right = 90, Top = 48, Step = 22;
 
     public enum Kind
     {

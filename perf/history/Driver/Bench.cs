@@ -14,6 +14,8 @@ internal sealed class Bench(Settings settings, Setup setup)
 
     public Setup Setup => setup;
 
+    private string Assembly => Path.Combine(settings.Site, "History.Site.dll");
+
     /// <summary>The number of a full run, or that of a quick run.</summary>
     public int Choose(int full, int quick) => settings.IsQuick ? quick : full;
 
@@ -25,11 +27,12 @@ internal sealed class Bench(Settings settings, Setup setup)
         $"{FastCgiUrl(at)};{FastCgiUrl(second)}"]);
 
     /// <summary>Starts the application on Kestrel.</summary>
-    public ServerProcess StartKestrel(EndPoint at, params string[] options) => StartSite(at, [.. Setup.Kestrel(at), .. options]);
+    public ServerProcess StartKestrel(EndPoint at, params string[] options) =>
+        setup.Start(at, "env", [Setup.DefaultSpinning, "dotnet", Assembly, .. Setup.Kestrel(at), .. options]);
 
     /// <summary>Starts the page on HttpListener, which fails if a connection comes while it starts: so none is made to see whether it listens.</summary>
     public ServerProcess StartListener(IPEndPoint at) =>
-        setup.StartWhen(at, IsListed, "dotnet", Path.Combine(settings.Site, "History.Site.dll"), "--server", "httplistener", "--urls", $"http://{at}");
+        setup.StartWhen(at, IsListed, "env", Setup.DefaultSpinning, "dotnet", Assembly, "--server", "httplistener", "--urls", $"http://{at}");
 
     public AbResult Load(ServerProcess server, string path, int requests, int connections, bool keepAlive = false, int seconds = 0)
     {
@@ -103,5 +106,5 @@ internal sealed class Bench(Settings settings, Setup setup)
 
     private static string FastCgiUrl(EndPoint at) => Setup.FastCgi(at)[^1];
 
-    private ServerProcess StartSite(EndPoint at, string[] options) => setup.Start(at, "dotnet", [Path.Combine(settings.Site, "History.Site.dll"), .. options]);
+    private ServerProcess StartSite(EndPoint at, string[] options) => setup.Start(at, "dotnet", [Assembly, .. options]);
 }

@@ -8,7 +8,7 @@ namespace SideBySide.Driver;
 internal sealed class Setup(Settings settings) : IDisposable
 {
     /// <summary>What .NET has where nothing is set, in hexadecimal: the package changes it for applications that use it, and Kestrel runs as it comes.</summary>
-    private const string DefaultSpinning = "DOTNET_ThreadPool_UnfairSemaphoreSpinLimit=46";
+    public const string DefaultSpinning = "DOTNET_ThreadPool_UnfairSemaphoreSpinLimit=46";
 
     private readonly Stack<ServerProcess> _servers = new();
 
