@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
 /// Predicts which handlers keep the calling thread, by blocking or computing, and which belong on the thread pool. Like the branch predictor of a
-/// processor, it has tables of two-bit counters, indexed by <see cref="PathKey"/>. A race or a shared entry only costs a wrong prediction.
+/// processor, it has tables of saturating counters, indexed by <see cref="PathKey"/>. A race or a shared entry only costs a wrong prediction.
 /// </summary>
 /// <remarks>
 /// If paths that differ only in the last segment keep their threads, a new one is expected to do the same until it has shown otherwise.
@@ -13,6 +13,10 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
     private const int Size = 4_096;
     private const byte Surely = 3;
     private const byte Likely = 2;
+
+    // More calls than a handler is slow for while it is compiled: on the thread pool it would wait behind those that compute.
+    private const byte UsuallyUsesPool = 16;
+    private const byte AlwaysUsesPool = 31;
 
     // A switch of threads costs 2 to 10 µs.
     private static readonly TimeSpan s_longCall = TimeSpan.FromMicroseconds(50);
@@ -28,11 +32,11 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
     public bool KeepsThread(PathKey path) => _keeps[Index(path.Own)] >= Likely || IsLikeSiblings(path);
 
     /// <summary>Whether a handler awaits, so that the thread pool continues it, or is long enough for other processors to share the work of a loop.</summary>
-    public bool UsesPool(PathKey path) => _usesPool[Index(path.Own)] >= Likely;
+    public bool UsesPool(PathKey path) => _usesPool[Index(path.Own)] >= UsuallyUsesPool;
 
     /// <summary>Learns from a handler that returned to its caller.</summary>
     public void OnReturned(PathKey path, bool hasEnded, TimeSpan duration)
-        => Count(ref _usesPool[Index(path.Own)], !hasEnded || duration > s_longCall);
+        => Count(ref _usesPool[Index(path.Own)], !hasEnded || duration > s_longCall, AlwaysUsesPool);
 
     /// <summary>Records that a request stalled a loop, which is expensive.</summary>
     public void OnStalled(PathKey path)
@@ -78,9 +82,9 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
         => _areSiblingsKnown && _isException[Index(path.Own)] == 0 && _siblingsKeep[Index(path.Siblings)] >= Likely;
 
     // Writes only what changes: all threads share the tables.
-    private static void Count(ref byte counter, bool isUp)
+    private static void Count(ref byte counter, bool isUp, byte most = Surely)
     {
-        if (isUp && counter < Surely)
+        if (isUp && counter < most)
             counter++;
         else if (!isUp && counter > 0)
             counter--;
