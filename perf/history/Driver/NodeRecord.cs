@@ -47,7 +47,7 @@ internal static class NodeRecord
 
         var other = results[3].Result is { } last ? string.Create(CultureInfo.InvariantCulture, $"; node-fastcgi {last.Rate:#,0}") : "";
         section.Line = string.Create(CultureInfo.InvariantCulture,
-            $"`ab -kc 400 -n {Count(bench)}` without warm-up: {kept.Rate:#,0} requests/s kept and {single.Rate:#,0} not kept, " +
+            $"`ab -kc 400 -n {Count(bench)}` without warm-up: {kept.Rate:#,0} requests/s with keep-alive and {single.Rate:#,0} without, " +
             $"longest {Math.Max(kept.Longest, single.Longest):#,0} ms, {kept.Failed + single.Failed} failed{other}");
     }
 

@@ -36,7 +36,7 @@ internal static class ResultDocument
         if (start < 0 || end < start)
             throw new InvalidOperationException($"{readme} has no place for the records.");
 
-        var lines = new StringBuilder($"{Start}\n{(settings.IsQuick ? "These figures are from a quick run.\n" : "")}\n| record | measured again | " +
+        var lines = new StringBuilder($"{Start}\n{(settings.IsQuick ? "These figures are from a quick run.\n" : "")}\n| record | result | " +
             $"`perf/history/run.sh` |\n|---|---|---|\n");
         foreach (var section in sections)
             lines.Append(CultureInfo.InvariantCulture, $"| {section.Title} | {(section.Line.Length > 0 ? section.Line : "not measured")} | `--only " +

@@ -63,7 +63,7 @@ internal static class SocketsRecord
         }
 
         section.Line = string.Create(CultureInfo.InvariantCulture,
-            $"1,000 connections: {ours.Kept.Mean:#,0} requests/s kept and {ours.Single.Mean:#,0} not kept, through nginx; below ASP.NET Core " +
+            $"1,000 connections: {ours.Kept.Mean:#,0} requests/s with keep-alive and {ours.Single.Mean:#,0} without, through nginx; below ASP.NET Core " +
             $"{rows[1].Kept.Mean:#,0} and {rows[1].Single.Mean:#,0}; " +
             $"HttpListener behind nginx {Text(behind.Kept)} and {Text(behind.Single)}");
     }

@@ -69,7 +69,7 @@ internal sealed record Settings
             Rounds = int.Parse(Get("rounds", !isQuick ? "5" : isStartup ? "2" : "3"), CultureInfo.InvariantCulture),
             Seconds = double.Parse(Get("seconds", isQuick ? "1" : "2"), CultureInfo.InvariantCulture),
             // On one processor, which it shares with the load, the just-in-time compiler takes so long to come to its last step.
-            WarmUpSeconds = isQuick ? 3 : 8,
+            WarmUpSeconds = isQuick ? 4 : 8,
             ServerCores = Get("server-cores", all),
             LoadCores = Get("load-cores", all),
             IsQuick = isQuick,

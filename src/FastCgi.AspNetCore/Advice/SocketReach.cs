@@ -95,7 +95,7 @@ internal static class SocketReach
         }
 
         if (peers.IsRestricted && !peers.Allows(new PeerCredentials(user, groups)))
-            return ($"{name} is not in AllowedUsers or AllowedGroups of the endpoint", $"Add {name} to AllowedUsers.");
+            return ($"{name} is not in the endpoint's AllowedUsers or AllowedGroups", $"Add {name} to AllowedUsers.");
 
         return null;
     }

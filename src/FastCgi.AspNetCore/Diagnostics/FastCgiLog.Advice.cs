@@ -30,7 +30,7 @@ internal static partial class FastCgiLog
     public static partial void ThreadPoolStarved(this ILogger log, long count, int seconds, int threads);
 
     [LoggerMessage(HandOversTooFrequentId, LogLevel.Warning,
-        "Handlers blocked event-loop threads {Rate:F0} times per second, and their paths do not predict which ones will, so the loops keep moving "
+        "Handlers blocked event-loop threads {Rate:F0} times per second, and the request paths do not predict which handlers block, so the loops keep moving "
             + "to other threads. Set FastCgi:Transport:ApplicationScheduling to ThreadPool. See docs/troubleshooting.md#slow-answers.")]
     public static partial void HandOversTooFrequent(this ILogger log, double rate);
 

@@ -46,7 +46,7 @@ internal static partial class FastCgiLog
     public static partial void Listening(this ILogger log, string address);
 
     [LoggerMessage(80, LogLevel.Warning,
-        "{Reason} The application is in Development and serves HTTP, so it starts without this endpoint of {Origin}.")]
+        "{Reason} The application is in Development and serves HTTP, so it starts without this endpoint, which {Origin} configures.")]
     public static partial void EndpointLeftOut(this ILogger log, string origin, string reason);
 
     [LoggerMessage(81, LogLevel.Warning,
@@ -114,8 +114,8 @@ internal static partial class FastCgiLog
     public static partial void IdleExit(this ILogger log, TimeSpan time);
 
     [LoggerMessage(11, LogLevel.Warning,
-        "Anyone who can reach {Address} can send requests with any client address and user, and the application trusts them. Set AllowedAddresses "
-            + "of the endpoint to the addresses of the web server, or listen on 127.0.0.1 or a unix socket.")]
+        "Anyone who can reach {Address} can send requests with any client address and user, and the application trusts them. Set the endpoint's "
+            + "AllowedAddresses to the addresses of the web server, or listen on 127.0.0.1 or a unix socket.")]
     public static partial void OpenToEverybody(this ILogger log, string address);
 
     [LoggerMessage(30, LogLevel.Information, "{Path} accepts connections from {Who}.")]
@@ -136,7 +136,7 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(13, LogLevel.Warning,
         "The system limits the backlog of {Address} to {Limit} connections instead of {Backlog}, so the web server may answer 502 during a burst. "
-            + "Raise net.core.somaxconn, or lower Backlog of the endpoint. See docs/troubleshooting.md#resource-temporarily-unavailable.")]
+            + "Raise net.core.somaxconn, or lower the endpoint's Backlog. See docs/troubleshooting.md#resource-temporarily-unavailable.")]
     public static partial void BacklogCut(this ILogger log, int limit, int backlog, string address);
 
     [LoggerMessage(14, LogLevel.Error,
@@ -162,7 +162,7 @@ internal static partial class FastCgiLog
     public static partial void StopTimedOut(this ILogger log, long requests, int connections);
 
     [LoggerMessage(28, LogLevel.Debug,
-        "The system cannot close the accept queue of {EndPoint} before its socket. A connection that arrives at that moment is reset.")]
+        "The system cannot close the accept queue of {EndPoint} before its socket. A connection that arrives just before the socket closes is reset.")]
     public static partial void AcceptQueueOpen(this ILogger log, EndPoint endPoint);
 
     [LoggerMessage(29, LogLevel.Error,

@@ -44,7 +44,7 @@ internal sealed class PeerPolicy
         : peer?.ToString() ?? "an unknown address";
 
     /// <summary>The setting that refuses a peer, for the log.</summary>
-    public string GetSetting(bool isUnix) => !isUnix ? "AllowedAddresses of the endpoint, or the variable FCGI_WEB_SERVER_ADDRS,"
+    public string GetSetting(bool isUnix) => !isUnix ? "the endpoint's AllowedAddresses, or the variable FCGI_WEB_SERVER_ADDRS,"
         : Addresses.Count > 0 ? "the variable FCGI_WEB_SERVER_ADDRS, which lets no process connect to a unix socket,"
-        : "AllowedUsers or AllowedGroups of the endpoint";
+        : "the endpoint's AllowedUsers or AllowedGroups";
 }

@@ -83,7 +83,7 @@ internal static class EndpointAddress
         }
         catch (ArgumentOutOfRangeException)
         {
-            throw new FormatException($"The path of the unix socket '{path}' is too long: the system allows 107 bytes. Choose a shorter path, such as "
+            throw new FormatException($"The path of the unix socket '{path}' is too long: the limit is 106 bytes. Choose a shorter path, such as "
                 + "/run/app/app.sock.");
         }
     }

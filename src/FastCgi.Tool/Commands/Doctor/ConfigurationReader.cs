@@ -48,8 +48,8 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
             characters += read;
             if (characters > MostCharacters)
             {
-                throw new ToolException(ExitCode.CannotRun, $"{file}: this is no configuration, or it includes itself: "
-                    + $"with what was read before it has more than {MostCharacters / 1024 / 1024} MiB.");
+                throw new ToolException(ExitCode.CannotRun, $"{file}: this is not a configuration, or it includes itself: "
+                    + $"together with the files read before it, it exceeds {MostCharacters / 1024 / 1024} MiB.");
             }
 
             text.Append(buffer, 0, read);

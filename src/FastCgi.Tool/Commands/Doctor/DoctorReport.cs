@@ -50,7 +50,7 @@ internal sealed class DoctorReport
     public void Add(string rule, string where, string evidence, string? line = null, string? consequence = null)
     {
         if (s_rules[rule] is not [_, var level, var usual, var usualLine, var document])
-            throw new InvalidDataException($"The rule {rule} has no five columns.");
+            throw new InvalidDataException($"The rule {rule} does not have five columns.");
 
         (line, consequence) = (line ?? usualLine, consequence ?? usual);
         if (level == DoctorFinding.Fact)
