@@ -5,8 +5,7 @@ public enum FastCgiApplicationScheduling
 {
     /// <summary>
     /// The thread that received the request, which costs least. If a handler blocks or computes for longer than a moment, another thread takes over the
-    /// other work of that thread. Requests that are likely to block run on dedicated threads, those that are likely to await or to take
-    /// longer than 50 µs on the thread pool.
+    /// other work of that thread. Requests that are likely to block run on dedicated threads, those that are likely to await on the thread pool.
     /// </summary>
     Auto,
 

@@ -66,7 +66,19 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
 
     /// <inheritdoc/>
     protected override HttpResponseMessage Send(HttpRequestMessage request, CancellationToken cancellationToken)
-        => Task.Run(() => SendAsync(request, cancellationToken), cancellationToken).GetAwaiter().GetResult();
+    {
+        // Begun on this thread: a thread pool whose threads all wait here would have none to begin with.
+        var context = SynchronizationContext.Current;
+        SynchronizationContext.SetSynchronizationContext(null);
+        try
+        {
+            return SendAsync(request, cancellationToken).GetAwaiter().GetResult();
+        }
+        finally
+        {
+            SynchronizationContext.SetSynchronizationContext(context);
+        }
+    }
 
     /// <inheritdoc/>
     protected override void Dispose(bool disposing)

@@ -56,11 +56,20 @@ public sealed class HttpHandlerTests : IDisposable
         Assert.DoesNotContain("HTTP_CONTENT", pairs, StringComparison.Ordinal);
     }
 
+    /// <summary>Also where a context gives each continuation to the thread that waits.</summary>
     [Fact]
     public async Task Send_Synchronous_GivesTheAnswer()
     {
         using var message = new HttpRequestMessage(HttpMethod.Get, "http://example.com/");
-        var sending = Task.Run(() => _client.Send(message));
+        var context = new ContextOfABusyThread();
+        var sending = Task.Run(() =>
+        {
+            SynchronizationContext.SetSynchronizationContext(context);
+            var response = _client.Send(message);
+            Assert.Same(context, SynchronizationContext.Current);
+            SynchronizationContext.SetSynchronizationContext(null);
+            return response;
+        });
         var connection = await _application.AcceptAsync();
         await connection.ReadRequestAsync();
         await connection.SendAsync(ScriptedConnection.Answer("A: b\n\nhello"));
@@ -150,5 +159,12 @@ public sealed class HttpHandlerTests : IDisposable
         await connection.SendAsync(ScriptedConnection.Answer("A: b\n\n"));
         (await sending.Within("the answer")).Dispose();
         return [.. records.Where(static record => record.Type == Params).SelectMany(static record => record.Content)];
+    }
+
+    private sealed class ContextOfABusyThread : SynchronizationContext
+    {
+        public override void Post(SendOrPostCallback d, object? state)
+        {
+        }
     }
 }

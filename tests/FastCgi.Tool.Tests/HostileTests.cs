@@ -147,6 +147,24 @@ public sealed class HostileTests : IDisposable
         Assert.Contains((await ToolRun.RunAsync("doctor", file, "--server", server, "--no-connect")).Code, new[] { 0, 1, 3 });
     }
 
+    /// <summary>The site keeps working.</summary>
+    [UnixFact]
+    public async Task Proxy_LoggingToAFullDisk_KeepsServing()
+    {
+        if (!File.Exists("/dev/full"))
+            return;
+
+        using var port = new PortReservation();
+        using var application = new Application(_folder, "A: b\n\nhello");
+        var url = $"http://127.0.0.1:{port.EndPoint.Port}";
+        await using var proxy = ServerProcess.Start("bash", ["-c", $"exec dotnet {ApplicationProcess.Tool} proxy {application.Address} --listen {url} > /dev/full"]);
+        await Waiting.UntilAsync(() => proxy.Output.Contains("Listening", StringComparison.Ordinal), "the proxy");
+        using var client = new HttpClient();
+
+        Assert.Equal("hello", await client.GetStringAsync($"{url}/"));
+        await Waiting.UntilAsync(() => proxy.Output.Contains("The log of requests ends: ", StringComparison.Ordinal), "the reason");
+    }
+
     [Fact]
     public async Task Output_ThatIsFull_IsThree()
     {

@@ -1,8 +1,8 @@
 namespace FastCgi.AspNetCore.Execution;
 
 /// <summary>
-/// Predicts which handlers keep the calling thread, by blocking or computing, and which belong on the thread pool. Like the branch predictor of a
-/// processor, it has tables of saturating counters, indexed by <see cref="PathKey"/>. A race or a shared entry only costs a wrong prediction.
+/// Predicts which handlers keep the calling thread, by blocking or computing, and which await. Like the branch predictor of a processor, it has tables
+/// of two-bit counters, indexed by <see cref="PathKey"/>. A race or a shared entry only costs a wrong prediction.
 /// </summary>
 /// <remarks>
 /// If paths that differ only in the last segment keep their threads, a new one is expected to do the same until it has shown otherwise.
@@ -14,29 +14,31 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
     private const byte Surely = 3;
     private const byte Likely = 2;
 
-    // More calls than a handler is slow for while it is compiled: on the thread pool it would wait behind those that compute.
-    private const byte UsuallyUsesPool = 16;
-    private const byte AlwaysUsesPool = 31;
-
-    // A switch of threads costs 2 to 10 µs.
-    private static readonly TimeSpan s_longCall = TimeSpan.FromMicroseconds(50);
-
     private readonly byte[] _keeps = new byte[Size];
     private readonly byte[] _siblingsKeep = new byte[Size];
     private readonly byte[] _isException = new byte[Size];
-    private readonly byte[] _usesPool = new byte[Size];
+
+    // With the rest of the key, so that ever-new paths that await do not speak for others: a client can send any number of them.
+    private readonly int[] _awaits = new int[Size];
 
     // Avoids computing sibling keys while nothing has ever stalled.
     private bool _areSiblingsKnown;
 
     public bool KeepsThread(PathKey path) => _keeps[Index(path.Own)] >= Likely || IsLikeSiblings(path);
 
-    /// <summary>Whether a handler awaits, so that the thread pool continues it, or is long enough for other processors to share the work of a loop.</summary>
-    public bool UsesPool(PathKey path) => _usesPool[Index(path.Own)] >= UsuallyUsesPool;
+    /// <summary>Whether a handler returns before its response ends, so that the thread pool continues it.</summary>
+    public bool Awaits(PathKey path) => GetAwaits(path) >= Likely;
 
     /// <summary>Learns from a handler that returned to its caller.</summary>
-    public void OnReturned(PathKey path, bool hasEnded, TimeSpan duration)
-        => Count(ref _usesPool[Index(path.Own)], !hasEnded || duration > s_longCall, AlwaysUsesPool);
+    public void OnReturned(PathKey path, bool awaits)
+    {
+        ref var entry = ref _awaits[Index(path.Own)];
+        var counter = GetAwaits(path);
+        Count(ref counter, awaits);
+        // A path that does not await leaves the entry to the one that does.
+        if ((counter > 0 || Tag(entry) == Tag(path.Own)) && entry != (Tag(path.Own) | counter))
+            entry = Tag(path.Own) | counter;
+    }
 
     /// <summary>Records that a request stalled a loop, which is expensive.</summary>
     public void OnStalled(PathKey path)
@@ -59,9 +61,9 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
         if (!path.IsPath)
             return;
 
-        var duration = time.GetElapsedTime(startedAt);
-        OnReturned(path, hasEnded, duration);
-        OnExecuted(path, duration > shortTime && platform.GetUsageOfThisThread().HasKeptThread(before));
+        OnReturned(path, awaits: !hasEnded);
+        var isLong = time.GetElapsedTime(startedAt) > shortTime;
+        OnExecuted(path, isLong && platform.GetUsageOfThisThread().HasKeptThread(before));
     }
 
     /// <summary>Learns from a request that ran on a thread that no loop depends on.</summary>
@@ -81,14 +83,18 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
     private bool IsLikeSiblings(PathKey path)
         => _areSiblingsKnown && _isException[Index(path.Own)] == 0 && _siblingsKeep[Index(path.Siblings)] >= Likely;
 
+    private byte GetAwaits(PathKey path) => Volatile.Read(ref _awaits[Index(path.Own)]) is var entry && Tag(entry) == Tag(path.Own) ? (byte)(entry & Surely) : (byte)0;
+
     // Writes only what changes: all threads share the tables.
-    private static void Count(ref byte counter, bool isUp, byte most = Surely)
+    private static void Count(ref byte counter, bool isUp)
     {
-        if (isUp && counter < most)
+        if (isUp && counter < Surely)
             counter++;
         else if (!isUp && counter > 0)
             counter--;
     }
 
     private static int Index(int key) => key & (Size - 1);
+
+    private static int Tag(int key) => key & ~(Size - 1);
 }

@@ -11,7 +11,6 @@ internal sealed class RequestScheduler : RequestRunner
 
     private readonly FastCgiApplicationScheduling _scheduling;
     private readonly ThreadPlatform _platform;
-    private readonly TimeProvider _time;
     private readonly ILogger _log;
     private readonly ColdStart _coldStart;
     private readonly Action<FastCgiRequest> _executeOnThreadPool;
@@ -20,7 +19,6 @@ internal sealed class RequestScheduler : RequestRunner
     {
         _scheduling = options.ApplicationScheduling;
         _platform = platform;
-        _time = time;
         _log = log;
         Predictor = new PathPredictor(platform, time);
         Workers = new WorkerPool(this, options.MaxBlockingThreads, options.LoopCount, platform, time, log);
@@ -155,7 +153,6 @@ internal sealed class RequestScheduler : RequestRunner
         var synchronizationContext = SynchronizationContext.Current;
         var call = queue.Enter(response, path);
         WakeWatchdog();
-        var startedAt = _time.GetTimestamp();
         var hasReturned = request.Execute();
         var isOurs = queue.TryLeave(call);
         // From here on nothing may throw: the caller would not know who owns the queue.
@@ -171,7 +168,7 @@ internal sealed class RequestScheduler : RequestRunner
             if (path.IsPath)
             {
                 _coldStart.OnReturned();
-                Predictor.OnReturned(path, hasReturned, _time.GetElapsedTime(startedAt));
+                Predictor.OnReturned(path, awaits: !hasReturned);
             }
         }
         catch (Exception exception)
@@ -214,7 +211,7 @@ internal sealed class RequestScheduler : RequestRunner
                 return true;
             if (Predictor.KeepsThread(path))
                 Workers.Run(request);
-            else if (Predictor.UsesPool(path))
+            else if (Predictor.Awaits(path))
                 ExecuteLater(request);
             else
                 return false;

@@ -28,6 +28,7 @@ internal static unsafe partial class Libc
     public const int ErrorTooManyOpenFilesInSystem = 23;
     public const int ErrorTooManyOpenFiles = 24;
     public const int ErrorNoSpace = 28;
+    public const int ErrorNotSupported = 95;
     public const int ErrorConnectionAborted = 103;
     public const int ErrorNoBuffers = 105;
 

@@ -91,6 +91,18 @@ internal static unsafe partial class SocketFile
             throw LastError();
     }
 
+    /// <summary>Without following links: another user of the folder may have replaced the file by one, to change what a server of root may change.</summary>
+    public static void ChangeMode(string path, UnixFileMode mode)
+    {
+        if (fchmodat(CurrentFolder, path, (uint)mode, NoFollow) == 0)
+            return;
+
+        // glibc before 2.32 cannot do it.
+        if (Libc.LastError != Libc.ErrorNotSupported || IsSocket(path) != true)
+            throw LastError();
+        File.SetUnixFileMode(path, mode);
+    }
+
     private static IOException LastError()
     {
         var error = Marshal.GetLastPInvokeError();
@@ -99,6 +111,9 @@ internal static unsafe partial class SocketFile
 
     [LibraryImport(Libc.Library, SetLastError = true)]
     private static partial int bind(SafeSocketHandle socket, byte* address, uint length);
+
+    [LibraryImport(Libc.Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
+    private static partial int fchmodat(int folder, string path, uint mode, int flags);
 
     [LibraryImport(Libc.Library, SetLastError = true, StringMarshalling = StringMarshalling.Utf8)]
     private static partial int lchown(string path, uint user, uint group);

@@ -140,8 +140,12 @@ internal static class ToolArguments
 /// <summary>Writes the usual help, followed by the details of the command.</summary>
 internal sealed class DetailedHelp(HelpAction usual) : SynchronousCommandLineAction
 {
+    private const int MinWidth = 40;
+
     public override int Invoke(ParseResult parseResult)
     {
+        // Narrower, it does not end.
+        usual.MaxWidth = Math.Max(usual.MaxWidth, MinWidth);
         var code = usual.Invoke(parseResult);
         if (parseResult.CommandResult.Command is ToolCommand command)
             parseResult.InvocationConfiguration.Output.WriteLine(command.Details);

@@ -3,7 +3,6 @@ namespace FastCgi.AspNetCore.InMemoryTests.Execution;
 /// <summary>Which thread calls the application, what it leaves behind there, and when its answer is sent.</summary>
 public sealed class RequestSchedulerTests : SchedulerTest
 {
-    private const int CallsUntilThePool = 16;
     private static readonly AsyncLocal<string?> s_ambient = new();
 
     [Theory]
@@ -65,34 +64,13 @@ public sealed class RequestSchedulerTests : SchedulerTest
             return await called.Task;
         }
 
-        for (var call = 0; call < CallsUntilThePool; call++)
-            Assert.True(await IsCalledHereAsync(awaits: true));
+        Assert.True(await IsCalledHereAsync(awaits: true));
+        Assert.True(await IsCalledHereAsync(awaits: true));
         Assert.False(await IsCalledHereAsync(awaits: false));
         // What a call on the thread pool showed may be noted after its response has been sent.
-        while (Scheduler.Predictor.UsesPool(new PathKey("/")))
+        while (Scheduler.Predictor.Awaits(new PathKey("/")))
             await IsCalledHereAsync(awaits: false);
         Assert.True(await IsCalledHereAsync(awaits: false));
-    }
-
-    [Fact]
-    public async Task Run_PathWhoseCallsAreLong_OnTheThreadPool()
-    {
-        var isHere = new List<bool>();
-        for (var call = 0; call <= CallsUntilThePool; call++)
-        {
-            var called = Waiting.Signal<bool>();
-            Application = async context =>
-            {
-                Clock.Advance(TimeSpan.FromMicroseconds(51));
-                await Apps.Target(context);
-                called.SetResult(IsOnThisThread);
-            };
-            Run(Scheduler, RecordBytes.Get());
-            isHere.Add(await called.Task.Within("the call"));
-            await FrontEnd.ReadResponseAsync();
-        }
-
-        Assert.Equal([.. Enumerable.Repeat(true, CallsUntilThePool), false], isHere);
     }
 
     [Theory, Values(true, false)]

@@ -40,28 +40,35 @@ public sealed class PathPredictorTests
         }
     }
 
-    /// <summary>How many calls awaited (a), returned within 50 µs (r) or after (l), and whether the next one is predicted to use the pool.</summary>
+    /// <summary>Whether each call awaited (a) or returned with its response (r), and whether the next one is predicted to await.</summary>
     [Theory]
     [InlineData("", false)]
-    [InlineData("a15", false)]
-    [InlineData("a16", true)]
-    [InlineData("a16 r1", false)]
-    [InlineData("a31 r15", true)]
-    [InlineData("a100 r16", false)]
-    [InlineData("r100 a16", true)]
-    [InlineData("l15", false)]
-    [InlineData("l16", true)]
-    [InlineData("a8 l9 r1", true)]
-    public void UsesPool_AfterWhatWasSeen_AsItDidMostly(string history, bool expected)
+    [InlineData("a", false)]
+    [InlineData("aa", true)]
+    [InlineData("aar", false)]
+    [InlineData("aaar", true)]
+    [InlineData("aaaaaarr", false)]
+    [InlineData("rrraa", true)]
+    public void Awaits_AfterWhatWasSeen_AsItDidMostly(string history, bool expected)
     {
-        foreach (var calls in history.Split(' ', StringSplitOptions.RemoveEmptyEntries))
-        {
-            for (var i = 0; i < int.Parse(calls.AsSpan(1), CultureInfo.InvariantCulture); i++)
-                _predictor.OnReturned(new PathKey("/orders/17"), hasEnded: calls[0] != 'a', TimeSpan.FromMicroseconds(calls[0] == 'l' ? 51 : 50));
-        }
+        foreach (var call in history)
+            _predictor.OnReturned(new PathKey("/orders/17"), awaits: call == 'a');
 
-        Assert.Equal(expected, _predictor.UsesPool(new PathKey("/orders/18")));
-        Assert.False(_predictor.UsesPool(new PathKey("/elsewhere1")));
+        Assert.Equal(expected, _predictor.Awaits(new PathKey("/orders/18")));
+        Assert.False(_predictor.Awaits(new PathKey("/elsewhere1")));
+    }
+
+    /// <summary>A client can send any number of paths that await.</summary>
+    [Fact]
+    public void Awaits_AfterVeryManyOtherPathsThatAwait_OthersAreUnmoved()
+    {
+        for (var i = 0; i < 100_000; i++)
+            _predictor.OnReturned(new PathKey($"/a/{Letters(i)}"), awaits: true);
+
+        Assert.All(Enumerable.Range(0, 1_000), i => Assert.False(_predictor.Awaits(new PathKey($"/h/{Letters(i)}"))));
+
+        // The keys of words differ, those of numbers do not.
+        static string Letters(int number) => string.Concat(number.ToString(CultureInfo.InvariantCulture).Select(static digit => (char)('a' + (digit - '0'))));
     }
 
     [Fact]

@@ -92,6 +92,30 @@ public sealed class SocketFileTests : IDisposable
         Assert.Equal(error, Assert.Throws<IOException>(() => SocketFile.Bind(Path.Combine(_folder.FullName, name))).HResult);
     }
 
+    [Fact]
+    public void ChangeMode_OfAFile_SetsIt()
+    {
+        File.WriteAllText(FilePath, "");
+
+        SocketFile.ChangeMode(FilePath, UnixFileMode.UserRead | UnixFileMode.GroupWrite);
+
+        Assert.Equal(UnixFileMode.UserRead | UnixFileMode.GroupWrite, File.GetUnixFileMode(FilePath));
+    }
+
+    /// <summary>A link that another user of the folder made must not give a server of root to the file it leads to.</summary>
+    [Fact]
+    public void ChangeMode_OfALink_FailsAndLeavesTheFile()
+    {
+        var target = FilePath + ".target";
+        File.WriteAllText(target, "");
+        File.SetUnixFileMode(target, UnixFileMode.UserRead);
+        File.CreateSymbolicLink(FilePath, target);
+
+        Assert.Throws<IOException>(() => SocketFile.ChangeMode(FilePath, UnixFileMode.UserRead | UnixFileMode.OtherWrite));
+
+        Assert.Equal(UnixFileMode.UserRead, File.GetUnixFileMode(target));
+    }
+
     [RootFact]
     public void ChangeOwner_OfEitherOrBoth_LeavesTheOther()
     {

@@ -71,7 +71,7 @@ internal static class UnixSockets
             if (user is not null || group is not null)
                 SetOwner(options, temporary, user, group);
             if (options.Mode is not null || user is not null || group is not null)
-                File.SetUnixFileMode(temporary, options.Mode ?? UserAndGroup);
+                SocketFile.ChangeMode(temporary, options.Mode ?? UserAndGroup);
             socket.Listen(options.Backlog);
             Rename(options, temporary, path);
             return new ListeningSocket(socket) { EndPoint = endPoint };

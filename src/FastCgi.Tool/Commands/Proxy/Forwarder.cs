@@ -29,7 +29,7 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         }
         catch (RefusedException refused)
         {
-            forwarded.Note = refused.Message;
+            forwarded.Note ??= refused.Message;
             context.Response.StatusCode = refused.Status;
             context.Response.ContentType = "text/plain; charset=utf-8";
             await context.Response.WriteAsync($"{refused.Status}: {refused.Message}\n");
@@ -64,10 +64,15 @@ internal sealed class Forwarder(FastCgiClient client, ParseResult arguments)
         {
             throw new RefusedException(StatusCodes.Status504GatewayTimeout, Invariant($"the response did not begin within {_timeout.TotalSeconds} s"));
         }
-        catch (IOException exception)
+        catch (BadHttpRequestException exception)
         {
             // The client's body ended too early.
             throw new RefusedException(StatusCodes.Status400BadRequest, exception.Message);
+        }
+        catch (Exception exception) when (exception is IOException or UnauthorizedAccessException && !context.RequestAborted.IsCancellationRequested)
+        {
+            forwarded.Note = $"the request body could not be buffered: {exception.Message}";
+            throw new RefusedException(StatusCodes.Status500InternalServerError, "the request body could not be buffered");
         }
     }
 

@@ -9,6 +9,8 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
 {
     private readonly Lock _lock = new();
 
+    private bool _hasEnded;
+
     public async Task InvokeAsync(HttpContext context, RequestDelegate next)
     {
         var start = Stopwatch.GetTimestamp();
@@ -35,22 +37,37 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
     {
         lock (_lock)
         {
-            if (isJson)
-            {
-                console.WriteJson(request, ToolJson.Default.ProxiedRequest);
-            }
-            else
-            {
-                var status = Invariant($"{request.Status}");
-                var colour = request.Status >= 500 ? console.Red(status) : request.Status >= 400 ? console.Yellow(status) : console.Green(status);
-                var line = Invariant($"{request.Method} {request.Target}  {request.Bytes} bytes  {request.Milliseconds:0.0} ms  {request.Note}");
-                console.Out.WriteLine($"{colour} {PlainText.Line(line).TrimEnd()}");
-                if (request.StandardError is { } text)
-                    console.Out.WriteLine($"    stderr: {PlainText.Lines(text).Replace("\n", "\n    stderr: ", StringComparison.Ordinal)}");
-            }
+            if (_hasEnded)
+                return;
 
-            console.Out.Flush();
+            try
+            {
+                WriteLine(request);
+                console.Out.Flush();
+            }
+            catch (IOException exception)
+            {
+                // The site works without the log: its disk may be full.
+                _hasEnded = true;
+                console.Error.WriteLine(PlainText.Line($"The log of requests ends: {exception.Message}"));
+            }
         }
+    }
+
+    private void WriteLine(ProxiedRequest request)
+    {
+        if (isJson)
+        {
+            console.WriteJson(request, ToolJson.Default.ProxiedRequest);
+            return;
+        }
+
+        var status = Invariant($"{request.Status}");
+        var colour = request.Status >= 500 ? console.Red(status) : request.Status >= 400 ? console.Yellow(status) : console.Green(status);
+        var line = Invariant($"{request.Method} {request.Target}  {request.Bytes} bytes  {request.Milliseconds:0.0} ms  {request.Note}");
+        console.Out.WriteLine($"{colour} {PlainText.Line(line).TrimEnd()}");
+        if (request.StandardError is { } text)
+            console.Out.WriteLine($"    stderr: {PlainText.Lines(text).Replace("\n", "\n    stderr: ", StringComparison.Ordinal)}");
     }
 
     private sealed class CountingStream(Stream inner) : ForwardStream(canRead: false)
