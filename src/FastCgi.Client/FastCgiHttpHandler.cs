@@ -65,20 +65,9 @@ public sealed class FastCgiHttpHandler : HttpMessageHandler
     }
 
     /// <inheritdoc/>
+    // Begun on this thread: a thread pool whose threads all wait here would have none to begin with.
     protected override HttpResponseMessage Send(HttpRequestMessage request, CancellationToken cancellationToken)
-    {
-        // Begun on this thread: a thread pool whose threads all wait here would have none to begin with.
-        var context = SynchronizationContext.Current;
-        SynchronizationContext.SetSynchronizationContext(null);
-        try
-        {
-            return SendAsync(request, cancellationToken).GetAwaiter().GetResult();
-        }
-        finally
-        {
-            SynchronizationContext.SetSynchronizationContext(context);
-        }
-    }
+        => SendAsync(request, cancellationToken).GetAwaiter().GetResult();
 
     /// <inheritdoc/>
     protected override void Dispose(bool disposing)

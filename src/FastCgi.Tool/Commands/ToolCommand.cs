@@ -140,12 +140,10 @@ internal static class ToolArguments
 /// <summary>Writes the usual help, followed by the details of the command.</summary>
 internal sealed class DetailedHelp(HelpAction usual) : SynchronousCommandLineAction
 {
-    private const int MinWidth = 40;
-
     public override int Invoke(ParseResult parseResult)
     {
         // Narrower, it does not end.
-        usual.MaxWidth = Math.Max(usual.MaxWidth, MinWidth);
+        usual.MaxWidth = Math.Max(usual.MaxWidth, 40);
         var code = usual.Invoke(parseResult);
         if (parseResult.CommandResult.Command is ToolCommand command)
             parseResult.InvocationConfiguration.Output.WriteLine(command.Details);

@@ -42,7 +42,7 @@ internal static class Shortcomings
         new(FrontEndKind.HaProxy, Ability.LargeUploadOfUnknownLength,
             "An upload without `Content-Length` is refused with 400 if it does not fit a buffer of 16 KB."),
         new(FrontEndKind.HaProxy, Ability.EarlyAnswer,
-            "Once an upload is answered, the rest of it is not read: a client that sends the whole body before reading the answer waits until `timeout client`."),
+            "Once an upload is answered, the rest of it is not read: a client that sends the whole body before reading the answer waits until `timeout client` expires."),
         new(FrontEndKind.HaProxy, Ability.CutResponse, "Over HTTP/2, a response without `Content-Length` that the application fails to finish looks complete.")
         {
             Where = static setup => setup.UsesTls,

@@ -9,8 +9,6 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
 {
     private readonly Lock _lock = new();
 
-    private bool _hasEnded;
-
     public async Task InvokeAsync(HttpContext context, RequestDelegate next)
     {
         var start = Stopwatch.GetTimestamp();
@@ -37,19 +35,14 @@ internal sealed class TrafficLog(ToolConsole console, bool isJson)
     {
         lock (_lock)
         {
-            if (_hasEnded)
-                return;
-
             try
             {
                 WriteLine(request);
                 console.Out.Flush();
             }
-            catch (IOException exception)
+            catch (IOException)
             {
-                // The site works without the log: its disk may be full.
-                _hasEnded = true;
-                console.Error.WriteLine(PlainText.Line($"The log of requests ends: {exception.Message}"));
+                // The site works without its log: the disk may be full.
             }
         }
     }
