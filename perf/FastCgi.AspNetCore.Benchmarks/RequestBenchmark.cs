@@ -29,8 +29,7 @@ public class RequestBenchmark
     {
         _get = RecordBytes.Get(uri: "/plaintext?a=b");
         _post = RecordBytes.Post(1, "/upload", new byte[1_024]);
-        // Each request has ended when its push returns: Auto would move what takes long, because it is being compiled, to the thread pool.
-        var options = new FastCgiServerOptions { Transport = { ApplicationScheduling = FastCgiApplicationScheduling.Inline } };
+        var options = new FastCgiServerOptions();
         _scheduler = new RequestScheduler(options.Transport, LinuxThreadPlatform.Create(NullLogger.Instance), TimeProvider.System, NullLogger.Instance);
         var context = ServerContext.Create(options, new BenchmarkApplication(), NullLogger.Instance, TimeProvider.System, _scheduler, _scheduler.Watchdog.TrySetDeadline);
         // Without its watchdog, which would send the first answers early: the runtime still compiles what they run.

@@ -10,7 +10,7 @@ public sealed class FastCgiRequestMessage
     public FastCgiRequestRole Role
     {
         get;
-        set => field = (int)value is >= 0 and <= ushort.MaxValue ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "Must be from 0 to 65535.");
+        set => field = (int)value is >= 0 and <= ushort.MaxValue ? value : throw new ArgumentOutOfRangeException(nameof(value), value, "Must be 0 to 65535.");
     } = FastCgiRequestRole.Responder;
 
     /// <summary>

@@ -56,18 +56,15 @@ internal sealed class Generators(Settings settings)
     {
         var unpaced = load with { Rate = 0 };
         if (_warm.Add($"{server.Id} {unpaced}"))
-        {
-            WarmUp(() =>
-            {
-                var before = server.CpuTime;
-                var warm = ReadHttp(StartHttp(unpaced, 30, settings.WarmUpSeconds).End());
-                return (server.CpuTime - before) / warm.Requests;
-            });
-        }
+            WarmUp(() => MeasureHttp(server, front, unpaced, 30, settings.WarmUpSeconds).ServerCpu);
+        return MeasureHttp(server, front, load, connections, seconds ?? settings.Seconds);
+    }
 
+    private Sample MeasureHttp(ServerProcess server, ServerProcess? front, HttpLoad load, int connections, double seconds)
+    {
         var serverTime = server.CpuTime;
         var frontTime = front?.CpuTime ?? 0;
-        var sample = ReadHttp(StartHttp(load, connections, seconds ?? settings.Seconds).End());
+        var sample = ReadHttp(StartHttp(load, connections, seconds).End());
         return sample with
         {
             ServerCpu = (server.CpuTime - serverTime) / sample.Requests,

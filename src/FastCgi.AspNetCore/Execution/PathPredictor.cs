@@ -36,8 +36,9 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
         var counter = GetAwaits(path);
         Count(ref counter, awaits);
         // A path that does not await leaves the entry to the one that does.
-        if ((counter > 0 || Tag(entry) == Tag(path.Own)) && entry != (Tag(path.Own) | counter))
-            entry = Tag(path.Own) | counter;
+        var changed = Tag(path.Own) | counter;
+        if ((counter > 0 || Tag(entry) == Tag(path.Own)) && entry != changed)
+            entry = changed;
     }
 
     /// <summary>Records that a request stalled a loop, which is expensive.</summary>
@@ -83,7 +84,11 @@ internal sealed class PathPredictor(ThreadPlatform platform, TimeProvider time)
     private bool IsLikeSiblings(PathKey path)
         => _areSiblingsKnown && _isException[Index(path.Own)] == 0 && _siblingsKeep[Index(path.Siblings)] >= Likely;
 
-    private byte GetAwaits(PathKey path) => Volatile.Read(ref _awaits[Index(path.Own)]) is var entry && Tag(entry) == Tag(path.Own) ? (byte)(entry & Surely) : (byte)0;
+    private byte GetAwaits(PathKey path)
+    {
+        var entry = _awaits[Index(path.Own)];
+        return Tag(entry) == Tag(path.Own) ? (byte)(entry & Surely) : (byte)0;
+    }
 
     // Writes only what changes: all threads share the tables.
     private static void Count(ref byte counter, bool isUp)
