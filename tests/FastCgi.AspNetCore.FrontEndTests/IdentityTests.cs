@@ -70,7 +70,7 @@ public sealed class IdentityTests
         using var certificate = others.CreateClient("Jane Client");
         using var client = site.CreateClient(certificate);
 
-        // nginx answers 400, Apache ends the connection.
+        // nginx returns 400, Apache ends the connection.
         try
         {
             Assert.Equal(HttpStatusCode.BadRequest, (await client.GetAsync("/")).StatusCode);

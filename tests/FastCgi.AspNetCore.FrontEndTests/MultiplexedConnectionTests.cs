@@ -112,7 +112,7 @@ public sealed class MultiplexedConnectionTests
     }
 
     /// <summary>
-    /// HAProxy up to 2.9.7 answers 500 itself, without a word to the application, when its buffer for the connection has no room for the
+    /// HAProxy up to 2.9.7 returns 500 itself, without a word to the application, when its buffer for the connection has no room for the
     /// params of a request just then (haproxy#2568). No answer of the application has that page.
     /// </summary>
     private static async Task<HttpResponseMessage> SendAsync(Func<Task<HttpResponseMessage>> send)

@@ -62,7 +62,7 @@ public sealed class AnswerAdviceTests
         Assert.Contains(other, Assert.Single(run.Advice).Message, StringComparison.Ordinal);
     }
 
-    /// <summary>An application without challenges does not ask for the header: cookies are why it answers 401.</summary>
+    /// <summary>An application without challenges does not ask for the header: cookies are why it returns 401.</summary>
     [Fact]
     public async Task Unauthorized_WithoutAChallenge_NothingIsSaid()
     {

@@ -66,7 +66,7 @@ public sealed class DoctorCommandTests : IAsyncLifetime, IDisposable
         var (_, output, _) = await ToolRun.RunAsync("doctor", _server!.Address);
 
         Assert.Contains($"{SocketPath}: mode 0600, ", output, StringComparison.Ordinal);
-        Assert.Contains($"{_server.Address}: GET / is answered with 200 in ", output, StringComparison.Ordinal);
+        Assert.Contains($"{_server.Address}: GET / returns 200 in ", output, StringComparison.Ordinal);
         Assert.Contains("GET_VALUES FCGI_MAX_CONNS=", output, StringComparison.Ordinal);
         string[] webServers = ["www-data:", "nginx:", "caddy:", "haproxy:", "lighttpd:", "http:", "apache:"];
         var isOneThere = File.ReadLines("/etc/passwd").Any(line => webServers.Any(user => line.StartsWith(user, StringComparison.Ordinal)));

@@ -69,7 +69,7 @@ public sealed class ProxyCommandTests : IAsyncLifetime, IDisposable
         Assert.Equal(502, JsonDocument.Parse(proxy.Out).RootElement.GetProperty("status").GetInt32());
     }
 
-    /// <summary>What a bad application does is a 502, and not the end of the proxy.</summary>
+    /// <summary>What a bad application does results in a 502, and not the end of the proxy.</summary>
     [Theory]
     [InlineData("Status: 204 No Content\r\nContent-Length: 0\r\n\r\n", 204)]
     [InlineData("X-A: \u00e4\r\n\r\n", 200)]

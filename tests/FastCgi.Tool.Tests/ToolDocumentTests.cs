@@ -31,7 +31,7 @@ public sealed class ToolDocumentTests : IAsyncLifetime, IDisposable
     [InlineData("tool check", "pass     padding             Padding is skipped, also 255 bytes of it after empty records [3.3]\n", ": 41 passed, 0 failed, 10 choices, 1 skipped\n")]
     [InlineData("tool proxy", "Listening on http://localhost:", "Hello World!", "200 GET /  12 bytes  ", "Stopped.\n")]
     [InlineData("tool repeat", "3 requests in ", "3 × status 200\n", "fastest ")]
-    [InlineData("tool doctor", "GET / is answered with 200 in ", ": 0 problems, ")]
+    [InlineData("tool doctor", "GET / returns 200 in ", ": 0 problems, ")]
     [InlineData("tool doctor of a configuration", "problem params-missing  hello.conf:8\n", "  add   include fastcgi_params;\n", "hello.conf: 1 problem, 0 notes\nexit code 1\n")]
     [InlineData("tool config", "    server_name shop.example.com;\n", "        fastcgi_pass 127.0.0.1:")]
     [InlineData("tool top", "requests     1 active, 0 queued, ", "GET /fastcgi-status")]

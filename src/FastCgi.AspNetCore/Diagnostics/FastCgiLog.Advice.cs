@@ -26,12 +26,12 @@ internal static partial class FastCgiLog
     [LoggerMessage(ThreadPoolStarvedId, LogLevel.Warning,
         "{Count} work items have been waiting for a .NET thread-pool thread for {Seconds} s; handlers probably block its threads after an await. "
             + "Await instead of blocking, or add \"System.Threading.ThreadPool.MinThreads\": {Threads} to runtimeconfig.template.json. See "
-            + "docs/troubleshooting.md#slow-answers.")]
+            + "docs/troubleshooting.md#slow-responses.")]
     public static partial void ThreadPoolStarved(this ILogger log, long count, int seconds, int threads);
 
     [LoggerMessage(HandOversTooFrequentId, LogLevel.Warning,
         "Handlers blocked event-loop threads {Rate:F0} times per second, and the request paths do not predict which handlers block, so the loops keep moving "
-            + "to other threads. Set FastCgi:Transport:ApplicationScheduling to ThreadPool. See docs/troubleshooting.md#slow-answers.")]
+            + "to other threads. Set FastCgi:Transport:ApplicationScheduling to ThreadPool. See docs/troubleshooting.md#slow-responses.")]
     public static partial void HandOversTooFrequent(this ILogger log, double rate);
 
     [LoggerMessage(UserNotTakenId, LogLevel.Information,

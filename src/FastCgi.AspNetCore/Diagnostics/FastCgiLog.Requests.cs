@@ -111,7 +111,7 @@ internal static partial class FastCgiLog
     public static partial void FileStreamed(this ILogger log, string connectionId, string traceIdentifier, string path, string obstacle);
 
     [LoggerMessage(65, LogLevel.Warning,
-        "The response headers have {Length} bytes; by default, nginx accepts 4 KiB, answers 502 and logs 'upstream sent too big header'. Add these "
+        "The response headers have {Length} bytes; by default, nginx accepts 4 KiB, returns 502 and logs 'upstream sent too big header'. Add these "
             + "lines unless they are already there: fastcgi_buffer_size {Size}k; fastcgi_buffers 8 {Size}k; See "
             + "docs/troubleshooting.md#response-headers-that-are-too-large.")]
     public static partial void HeadTooLargeForNginx(this ILogger log, int length, int size);

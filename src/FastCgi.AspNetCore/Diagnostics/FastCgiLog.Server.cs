@@ -24,7 +24,7 @@ internal static partial class FastCgiLog
 
     [LoggerMessage(2, LogLevel.Warning,
         "The server cannot accept connections to {EndPoint}: {Reason}. Failed attempts since the last such message: {Attempts}; connections closed "
-            + "without an answer, for which the web server answers 502: {Closed}; the others wait in the backlog and are retried every 100 ms. {Advice} "
+            + "without an answer, for which the web server returns 502: {Closed}; the others wait in the backlog and are retried every 100 ms. {Advice} "
             + "See docs/troubleshooting.md#resource-temporarily-unavailable.")]
     public static partial void AcceptOutOfResources(this ILogger log, EndPoint endPoint, string reason, long attempts, long closed, string advice);
 
@@ -135,7 +135,7 @@ internal static partial class FastCgiLog
     public static partial void NotifyFailed(this ILogger log, Exception exception);
 
     [LoggerMessage(13, LogLevel.Warning,
-        "The system limits the backlog of {Address} to {Limit} connections instead of {Backlog}, so the web server may answer 502 during a burst. "
+        "The system limits the backlog of {Address} to {Limit} connections instead of {Backlog}, so the web server may return 502 during a burst. "
             + "Raise net.core.somaxconn, or lower the endpoint's Backlog. See docs/troubleshooting.md#resource-temporarily-unavailable.")]
     public static partial void BacklogCut(this ILogger log, int limit, int backlog, string address);
 

@@ -2,7 +2,7 @@ namespace FastCgi.AspNetCore.Requests;
 
 /// <summary>
 /// The STDERR records of one response until they are queued, which never happens before its header block: nginx reads both into one buffer of a page,
-/// and answers 502 if they do not fit. Limited in total, because the web server's log is on disk. Excess lines are dropped with a note.
+/// and returns 502 if they do not fit. Limited in total, because the web server's log is on disk. Excess lines are dropped with a note.
 /// </summary>
 internal sealed class StandardErrorStaging(BufferPool pool, ushort requestId, long? maxLength)
 {

@@ -162,11 +162,11 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         }
 
         var (status, size, time) = (result.Status, result.HeadSize, result.Elapsed.TotalMilliseconds);
-        report.AddFact(Invariant($"{where}: GET {_path} is answered with {status} in {time:0} ms, {size} bytes of headers"));
+        report.AddFact(Invariant($"{where}: GET {_path} returns {status} in {time:0} ms, {size} bytes of headers"));
         if (result.IsPhp)
             report.Add("address.php-fpm", where, "php-fpm answers, 'Primary script unknown'");
         if (status >= 500)
-            report.Add("address.error-status", where, $"GET {_path} is answered with {status}");
+            report.Add("address.error-status", where, $"GET {_path} returns {status}");
     }
 
     private void InspectProcess(string where, ListeningProcess listener)

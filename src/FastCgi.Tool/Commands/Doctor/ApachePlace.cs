@@ -40,7 +40,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     ];
 
     // HUGE_STRING_LEN without the end of the line; no directive changes it.
-    private static readonly HeadBuffer s_headBuffer = new("Apache", 8_190, "Apache answers 500 and logs 'AH01070: Error parsing script headers'",
+    private static readonly HeadBuffer s_headBuffer = new("Apache", 8_190, "Apache returns 500 and logs 'AH01070: Error parsing script headers'",
         "# no line of Apache: the application has to send a shorter header", IsOfOneHeader: true);
 
     public override string Path => path;
@@ -57,7 +57,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     public override (string, string, double) ReadTimeout
         => (Where, "the timeout", double.TryParse(Timeout ?? "60", CultureInfo.InvariantCulture, out var seconds) ? seconds : 0);
 
-    public override (string, string?, string) HttpMistake => ($"{target}, where an application speaks FastCGI", scheme == "http" ? null : "Apache answers 502",
+    public override (string, string?, string) HttpMistake => ($"{target}, where an application speaks FastCGI", scheme == "http" ? null : "Apache returns 502",
         $"ProxyPass \"{path}\" \"{target.Replace(scheme + "://", "fcgi://", StringComparison.Ordinal)}\" flushpackets=on timeout=120");
 
     public string Target => target;

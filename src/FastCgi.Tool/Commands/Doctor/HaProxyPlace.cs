@@ -44,7 +44,7 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
     public override string? User => Global("user")?.First;
 
     public override HeadBuffer HeadBuffer => new("HAProxy", (int.TryParse(Global("tune.bufsize")?.First, CultureInfo.InvariantCulture, out var size)
-        ? size : UsualBuffer) - RewriteReserve, "HAProxy answers 502", "tune.bufsize 32768");
+        ? size : UsualBuffer) - RewriteReserve, "HAProxy returns 502", "tune.bufsize 32768");
 
     public override IEnumerable<string> Targets => Chroot is not null ? []
         : [Target.Replace("unix@", "unix:", StringComparison.Ordinal).Replace("ipv4@", "", StringComparison.Ordinal)];
@@ -55,7 +55,7 @@ internal sealed class HaProxyPlace(Directive server, Directive root) : Place(ser
             => unit switch { "us" => 1e-6, "s" => 1, "m" => 60, "h" => 3600, "d" => 86400, _ => 1e-3 }));
 
     public override (string, string?, string) HttpMistake => ($"{Target} has no 'proto fcgi', and an application speaks FastCGI there",
-        "the application answers 400, 'This port speaks FastCGI, not HTTP.', or HAProxy 502", $"use-fcgi-app hello\nserver {Pass.First} {Target} proto fcgi");
+        "the application returns 400, 'This port speaks FastCGI, not HTTP.', or HAProxy 502", $"use-fcgi-app hello\nserver {Pass.First} {Target} proto fcgi");
 
     private Directive Backend => Pass.Parent!;
 

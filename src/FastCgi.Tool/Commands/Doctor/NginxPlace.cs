@@ -98,7 +98,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
             ? [rest.Split(':') is ["unix", var path, ..] ? "unix:" + path : rest.Split('/')[0]] : [];
 
     public override (string, string?, string) HttpMistake => ($"proxy_pass {Pass.First}, where an application speaks FastCGI",
-        HttpScheme == s_schemes[1] ? "nginx answers 502" : null, $"include fastcgi_params;\nfastcgi_pass {Targets.First()};");
+        HttpScheme == s_schemes[1] ? "nginx returns 502" : null, $"include fastcgi_params;\nfastcgi_pass {Targets.First()};");
 
     private string? HttpScheme => s_schemes.FirstOrDefault(scheme => Pass.First!.StartsWith(scheme, StringComparison.Ordinal));
 

@@ -102,5 +102,5 @@ internal abstract class Place(Directive pass)
 internal sealed record HeadBuffer(string WebServer, long Size, string Consequence, string Line, bool IsOfOneHeader = false)
 {
     public static HeadBuffer OfNginx(long size) => new(
-        "nginx", size, "nginx answers 502 and logs 'upstream sent too big header'", "fastcgi_buffer_size 16k;\nfastcgi_buffers 8 16k;");
+        "nginx", size, "nginx returns 502 and logs 'upstream sent too big header'", "fastcgi_buffer_size 16k;\nfastcgi_buffers 8 16k;");
 }
