@@ -3,7 +3,7 @@ using System.Collections;
 namespace FastCgi.Client;
 
 /// <summary>
-/// The parameters of a request (FCGI_PARAMS): names and values in the order in which they are sent. A name may stand there twice,
+/// The parameters of a request (FCGI_PARAMS): names and values in the order in which they are sent. A name may occur twice,
 /// as nginx does with a repeated header.
 /// </summary>
 public sealed class FastCgiParameters : IReadOnlyList<FastCgiParameter>

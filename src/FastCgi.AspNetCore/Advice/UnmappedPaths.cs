@@ -15,7 +15,7 @@ internal sealed class UnmappedPaths
 
     public void AddNotFound(string? path)
     {
-        // Browsers ask for /favicon.ico whatever the location of the application is.
+        // Browsers request /favicon.ico whatever the location of the application is.
         if (IsOver || path is not ['/', ..] || path.IndexOf('/', 1) is not (> 0 and var end))
             return;
 

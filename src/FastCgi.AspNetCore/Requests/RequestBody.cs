@@ -214,7 +214,7 @@ internal sealed class RequestBody(BodyMemory memory, long? declaredLength)
 
 /// <summary>
 /// Whether a body arrives fast enough, by Kestrel's rules (its TimeoutControl): the mean rate over the time that the application has waited for it.
-/// An interval between two samples counts for one second at most, because a longer one is the fault of this machine.
+/// An interval between two samples counts for one second at most, because a longer one is the fault on this machine.
 /// </summary>
 internal sealed class BodyDataRate(MinDataRate required, long now)
 {

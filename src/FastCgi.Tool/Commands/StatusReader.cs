@@ -21,7 +21,7 @@ internal sealed class StatusReader(HttpMessageHandler handler, TimeSpan timeout,
             using var response = await _client.GetAsync(uri, cancellationToken);
             if (!response.IsSuccessStatusCode)
             {
-                throw NoStatus(uri, $"is answered with {(int)response.StatusCode}. Map the status with MapFastCgiStatus(); outside Development, "
+                throw NoStatus(uri, $"returns {(int)response.StatusCode}. Map the status with MapFastCgiStatus(); outside Development, "
                     + "add RequireAuthorization() or AllowAnonymous().");
             }
 

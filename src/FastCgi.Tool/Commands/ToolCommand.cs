@@ -7,7 +7,7 @@ namespace FastCgi.Tool.Commands;
 /// <summary>A command. Its options are declared once, in its constructor, and read by name where they are used.</summary>
 internal abstract class ToolCommand : Command
 {
-    protected const string AddressForms = "The forms of addresses are 127.0.0.1:9000, host:9000, [::1]:9000, /run/app.sock and unix:@name.";
+    protected const string AddressForms = "Valid addresses are 127.0.0.1:9000, host:9000, [::1]:9000, /run/app.sock and unix:@name.";
 
     protected ToolCommand(ToolConsole console, string name, string description)
         : base(name, description)

@@ -38,9 +38,9 @@ internal sealed class CheckAnswer
     {
         var isBegun = _output.WrittenCount > 0;
         if (IsSilent)
-            return isBegun ? "the answer does not end" : "no answer";
+            return isBegun ? "the response does not end" : "no response";
         if (IsClosed)
-            return isBegun ? "closed in the answer" : "closed without an answer";
+            return isBegun ? "closed during the response" : "closed without a response";
         if (End is not { } end)
             return "not FastCGI: " + string.Join(", ", Flaws);
         if (end.ProtocolStatus != 0)

@@ -14,10 +14,10 @@ internal sealed class CheckCommand : ToolCommand
         AddAddress();
         AddPath();
         AddParameters();
-        AddFlag("--hostile", "Send malformed and hostile input too");
-        AddTexts("--only", "NAME", "Only this check; repeatable", static text => All.Any(check => check.Id == text)
-            ? null : $"There is no check '{text}'. They are {string.Join(", ", All.Select(static check => check.Id))}.");
-        AddTimeoutAndJson("How long to wait for a reaction", 5);
+        AddFlag("--hostile", "Also send malformed and hostile input");
+        AddTexts("--only", "NAME", "Run only this check; repeatable", static text => All.Any(check => check.Id == text)
+            ? null : $"There is no check '{text}'. The checks are {string.Join(", ", All.Select(static check => check.Id))}.");
+        AddTimeoutAndJson("How long to wait for a response", 5);
     }
 
     public static IReadOnlyList<CheckCase> Polite { get; } =
@@ -34,7 +34,7 @@ internal sealed class CheckCommand : ToolCommand
         {
             var plain = await context.AskAsync(context.CreateGet(keepsConnection: false));
             if (!plain.IsWhole)
-                throw new ToolException(ExitCode.Failure, $"Nothing can be checked: a plain GET of {context.Path} has no response ({plain.Describe()}).");
+                throw new ToolException(ExitCode.Failure, $"The server cannot be checked: a plain GET of {context.Path} gets no response ({plain.Describe()}).");
 
             context.Status = plain.Status;
             var results = new List<CheckedStatement>();

@@ -76,14 +76,14 @@ internal sealed class CheckContext(FastCgiAddress address, string path, (string 
             return string.Join(", ", answer.Flaws.Distinct());
         if (!answer.IsWhole)
             return answer.Describe();
-        return answer.Status == Status ? null : $"status {answer.Status}, where a plain GET has {Status}";
+        return answer.Status == Status ? null : $"status {answer.Status}, where a plain GET returns {Status}";
     }
 
     public async Task<bool> IsAliveAsync() => (await AskAsync(CreateGet(keepsConnection: false))).IsWhole;
 
     public async Task<string> SurviveAsync(string what = "")
-        => await IsAliveAsync() ? what : throw CheckException.Fail(what.Length > 0 ? $"{what}; and then a plain GET is not answered"
-            : "a plain GET is not answered any more");
+        => await IsAliveAsync() ? what : throw CheckException.Fail(what.Length > 0 ? $"{what}; then a plain GET gets no response"
+            : "a plain GET no longer gets a response");
 
     public async Task<CheckException> ChooseAsync(string what) => CheckException.Choice(await SurviveAsync(what));
 }

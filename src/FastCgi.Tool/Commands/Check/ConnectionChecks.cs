@@ -78,7 +78,7 @@ internal static class ConnectionChecks
             using (var peer = await context.ConnectAsync())
                 await peer.SendAsync(request[..length]);
             if (!await context.IsAliveAsync())
-                throw CheckException.Fail($"closed after {length} bytes: a plain GET is not answered any more");
+                throw CheckException.Fail($"closed after {length} bytes: a plain GET no longer gets a response");
         }
 
         return "";
@@ -104,7 +104,7 @@ internal static class ConnectionChecks
         var both = new Dictionary<int, CheckAnswer> { [1] = first, [2] = second };
         await peer.ReadAnswersAsync(both, 2);
         if (first.End is not null)
-            throw CheckException.Fail($"{announced}; the first request is answered before its PARAMS end: {first.Describe()}");
+            throw CheckException.Fail($"{announced}; the response to the first request begins before its PARAMS end: {first.Describe()}");
 
         await peer.SendAsync(Record(RecordType.Params, 1), Record(RecordType.Stdin, 1));
         await peer.ReadAnswersAsync(both, 1);

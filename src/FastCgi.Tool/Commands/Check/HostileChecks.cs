@@ -62,7 +62,7 @@ internal static class HostileChecks
         peer.Dispose();
         if (reaction == default)
             return await context.SurviveAsync(what);
-        throw CheckException.Choice($"{await context.SurviveAsync(what)}; others are served when the connection is closed");
+        throw CheckException.Choice($"{await context.SurviveAsync(what)}; others are served after the connection closes");
     }
 
     private static async Task<string> NotServedAsync(CheckContext context, byte[] parameters)
@@ -70,7 +70,7 @@ internal static class HostileChecks
         var answer = await context.AskAsync(CreateRequest(parameters));
         await context.SurviveAsync(answer.Describe());
         return answer.IsWhole && answer.Status == context.Status
-            ? throw CheckException.Fail($"served with {answer.Status}, as if they were whole") : answer.Describe();
+            ? throw CheckException.Fail($"served with {answer.Status}, as if complete") : answer.Describe();
     }
 
     private static async Task<string> CutAsync(CheckContext context)
@@ -110,7 +110,7 @@ internal static class HostileChecks
                 peers.Add(await context.ConnectAsync());
             if (!context.IsSerial && await context.IsAliveAsync())
                 return "";
-            what = "others are served when they are closed";
+            what = "others are served after they close";
         }
         catch (SocketException exception)
         {

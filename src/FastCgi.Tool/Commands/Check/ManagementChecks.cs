@@ -34,7 +34,7 @@ internal static class ManagementChecks
         {
             (null, var problem) => (null, problem ?? "the connection is closed"),
             ({ Type: RecordType.GetValuesResult, Id: 0 } result, _) => (result.ReadPairs(), "its pairs cannot be read"),
-            var (other, _) => (null, $"the answer is {RecordNames.Get(other.Type)}, id {other.Id}"),
+            var (other, _) => (null, $"the response is {RecordNames.Get(other.Type)}, id {other.Id}"),
         };
     }
 
@@ -93,7 +93,7 @@ internal static class ManagementChecks
             { Type: RecordType.UnknownType, Id: 0, Content: [99, 0, 0, 0, 0, 0, 0, 0] } => "",
             { Type: RecordType.UnknownType } other => throw CheckException.Fail(
                 $"UNKNOWN_TYPE, id {other.Id}, content {Convert.ToHexString(other.Content)}"),
-            var other => throw CheckException.Fail($"the answer is {RecordNames.Get(other.Type)}"),
+            var other => throw CheckException.Fail($"the response is {RecordNames.Get(other.Type)}"),
         };
     }
 
@@ -105,7 +105,7 @@ internal static class ManagementChecks
         {
             var record = await peer.RequireRecordAsync();
             if (record.Type != expected)
-                throw CheckException.Fail($"{RecordNames.Get(record.Type)} comes where {RecordNames.Get(expected)} is expected");
+                throw CheckException.Fail($"{RecordNames.Get(record.Type)} arrives where {RecordNames.Get(expected)} is expected");
         }
 
         return await context.ExpectNextAsync(peer);

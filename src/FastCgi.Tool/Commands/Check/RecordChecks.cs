@@ -55,7 +55,7 @@ internal static class RecordChecks
     }
 
     private static async Task<string> EndAsync(CheckContext context, Func<CheckAnswer, bool> isEnded)
-        => isEnded(await context.AskAsync(context.CreateGet())) ? "" : throw CheckException.Fail("END_REQUEST comes without it; web servers bear that");
+        => isEnded(await context.AskAsync(context.CreateGet())) ? "" : throw CheckException.Fail("END_REQUEST arrives without it; web servers tolerate that");
 
     private static async Task<string> HeadersAsync(CheckContext context)
     {
@@ -119,7 +119,7 @@ internal static class RecordChecks
             [.. Record(RecordType.BeginRequest, 1, [0, 1, 0, 0, 0, 0, 0, 0], version: 2),
                 .. Record(RecordType.Params, 1, context.CreateParams(), version: 2), .. Record(RecordType.Params, 1, version: 2),
                 .. Record(RecordType.Stdin, 1, version: 2)]);
-        throw answer.IsWhole && answer.Status == context.Status ? CheckException.Fail($"version 2 is answered with {answer.Status}")
+        throw answer.IsWhole && answer.Status == context.Status ? CheckException.Fail($"version 2 gets a {answer.Status}")
             : await context.ChooseAsync(answer.Describe());
     }
 
@@ -131,10 +131,10 @@ internal static class RecordChecks
         var what = await peer.ReadRecordAsync() switch
         {
             (null, null) => "closes the connection",
-            (null, CheckPeer.Silent) => "says nothing, and does not serve the request after it",
+            (null, CheckPeer.Silent) => "sends nothing, and does not serve the next request",
             (null, var problem) => throw CheckException.Fail(problem),
             ({ Type: RecordType.UnknownType }, _) => "answers UNKNOWN_TYPE",
-            ({ Type: RecordType.Stdout or RecordType.Stderr, Id: 1 }, _) => "ignores it and serves the request after it",
+            ({ Type: RecordType.Stdout or RecordType.Stderr, Id: 1 }, _) => "ignores it and serves the next request",
             var (first, _) => $"answers {RecordNames.Get(first.Type)}",
         };
         // A server of one connection at a time cannot serve another one before.

@@ -53,7 +53,7 @@ internal static class RequestChecks
 
         await peer.SendAsync(context.CreateGet());
         return context.FindFault(await peer.ReadAnswerAsync()) is { } fault
-            ? throw CheckException.Fail($"END_REQUEST comes, but the next request of the connection is not served: {fault}")
+            ? throw CheckException.Fail($"END_REQUEST arrives, but the next request on the connection is not served: {fault}")
             : $"{(FastCgiProtocolStatus)end.ProtocolStatus}, appStatus {end.AppStatus}";
     }
 
@@ -110,7 +110,7 @@ internal static class RequestChecks
         await peer.SendAsync(context.CreateGet());
         if (context.FindFault(await peer.ReadAnswerAsync()) is not { } fault)
             return answer.Describe();
-        throw fault == "closed without an answer" ? await context.ChooseAsync($"{answer.Describe()}, and the connection is closed after it")
+        throw fault == "closed without a response" ? await context.ChooseAsync($"{answer.Describe()}, and the connection is closed after it")
             : CheckException.Fail($"{answer.Describe()}, and then: {fault}");
     }
 

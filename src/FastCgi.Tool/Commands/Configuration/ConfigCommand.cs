@@ -14,22 +14,22 @@ internal sealed class ConfigCommand : ToolCommand
         Add(kind.AcceptOnlyFromAmong(ConfigurationTemplate.Kinds));
         AddAddressOption("--address", "Where the application listens");
         AddText("--name", "HOST", "The host name of the site", static text => s_hostName.IsMatch(text) ? null : $"'{text}' is not a host name.");
-        AddText("--path-base", "/PATH", "Another path of the application; with --tls",
+        AddText("--path-base", "/PATH", "The path of the application with --tls",
             static text => s_pathBase.IsMatch(text) ? null : $"'{text}' is not a path such as /app.");
-        AddFlag("--tls", "The full configuration, with TLS");
-        AddFlag("--behind-balancer", "The configuration behind a load balancer");
+        AddFlag("--tls", "Write the full configuration, with TLS");
+        AddFlag("--behind-balancer", "Write the configuration behind a load balancer");
         AddFlag("--json", "Write JSON");
         Validators.Add(static result =>
         {
             if (result.GetValue<bool>("--tls") && result.GetValue<bool>("--behind-balancer"))
-                result.AddError("--tls and --behind-balancer exclude each other: the load balancer ends TLS.");
+                result.AddError("--tls and --behind-balancer exclude each other: the load balancer terminates TLS.");
             if (result.GetValue<string>("--path-base") is not null && !result.GetValue<bool>("--tls"))
                 result.AddError("--path-base needs --tls.");
             if (result.GetValue<string>("KIND") == ConfigurationTemplate.Systemd
                 && (result.GetValue<bool>("--tls") || result.GetValue<bool>("--behind-balancer") || result.GetValue<string>("--name") is not null))
                 result.AddError("systemd does not support --name, --tls and --behind-balancer.");
             if (result.GetValue<FastCgiAddress>("--address") is { IsUnix: true } address && !s_socketPath.IsMatch($"{address.EndPoint}"))
-                result.AddError($"'{address.EndPoint}' is not supported: the path of the socket may have letters, digits and . _ - / only.");
+                result.AddError($"'{address.EndPoint}' is not supported: the path of the socket may contain only letters, digits and . _ - /");
         });
     }
 

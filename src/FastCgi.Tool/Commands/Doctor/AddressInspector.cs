@@ -35,7 +35,7 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
             // What the application recommends itself.
             foreach (var finding in (await ReadStatusAsync(address, cancellationToken))?.Recommendations ?? [])
                 report.AddFact($"{where}: {finding.Name} ({finding.EventId}): {PlainText.Line(finding.Message)}");
-            report.AddFact($"{where}: GET_VALUES {await CreateProbe(address).GetValuesAsync(cancellationToken) ?? "is not answered"}");
+            report.AddFact($"{where}: GET_VALUES {await CreateProbe(address).GetValuesAsync(cancellationToken) ?? "gets no response"}");
             if (OperatingSystem.IsLinux() && ListeningProcess.Find(address) is { } process)
                 InspectProcess(where, process);
         }
@@ -43,7 +43,7 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         if (headBuffer is { } buffer && (buffer.IsOfOneHeader ? result.LongestHeader : result.HeadSize) is var size && size > buffer.Size)
         {
             var what = buffer.IsOfOneHeader ? "longest response header" : "response headers";
-            var evidence = $"the {what} of {_path} have {size} bytes, and {buffer.WebServer}'s buffer for them has {buffer.Size}";
+            var evidence = $"the {what} of {_path} have {size} bytes, but {buffer.WebServer}'s buffer for them has only {buffer.Size}";
             report.Add("address.head-buffer", where, evidence, buffer.Line, buffer.Consequence);
         }
     }
@@ -60,7 +60,7 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
             || processes.Select(static process => process!.FindKeyFolder()).Distinct().ToList() is [not null]))
             return;
 
-        report.Add("address.keys-not-shared", where, $"{all.Count} addresses share the requests, but apparently no folder for Data Protection keys");
+        report.Add("address.keys-not-shared", where, $"{all.Count} addresses share the requests, but apparently not a folder for Data Protection keys");
     }
 
     public async Task<StatusSnapshot?> ReadStatusAsync(FastCgiAddress address, CancellationToken cancellationToken)
@@ -97,7 +97,7 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         var line = $"--urls fastcgi://unix:{path}";
         if (SocketFile.Read(path) is not { } socket)
         {
-            report.Add("address.no-socket", path, "it does not exist, or you cannot enter a folder above it", line);
+            report.Add("address.no-socket", path, "it does not exist, or you may not enter a folder above it", line);
             return false;
         }
 
@@ -111,7 +111,7 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         var wanted = users ?? [.. LocalAccounts.OfWebServers.Select(LocalAccounts.Find).OfType<LocalAccount>()];
         var obstacles = wanted.Select(user => (User: user, File: SocketFile.FindObstacle(socket, folders, user))).ToList();
         var open = obstacles.Where(static pair => pair.File is null).Select(static pair => pair.User.Name).ToList();
-        var who = wanted.Count == 0 ? "; this machine has no user of a web server" : open.Count > 0 ? $"; {string.Join(", ", open)} can connect" : "";
+        var who = wanted.Count == 0 ? "; this machine has no web-server user" : open.Count > 0 ? $"; {string.Join(", ", open)} can connect" : "";
         report.AddFact($"{path}: {socket.Describe()}{who}");
         if (open.Count > 0 || obstacles is not [var (user, file), ..])
             return true;
@@ -131,13 +131,13 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         switch (result)
         {
             case { ConnectError: SocketError.AccessDenied }:
-                throw new ToolException(ExitCode.CannotRun, $"You have no permission to connect to {where}. Run this as root or as the web server's user.");
+                throw new ToolException(ExitCode.CannotRun, $"You may not connect to {where}. Run this as root or as the web server's user.");
             case { ConnectError: (SocketError.WouldBlock or SocketError.TryAgain or SocketError.TimedOut or SocketError.NoBufferSpaceAvailable) and var error }:
                 report.Add("address.backlog-full", where,
                     $"the connection is not accepted ({error}): the queue of connections is full, or a firewall drops it");
                 return false;
             case { ConnectError: { } error }:
-                report.Add("address.nobody-listens", where, $"there is no connection ({error})", $"--urls {where}");
+                report.Add("address.nobody-listens", where, $"the connection failed ({error})", $"--urls {where}");
                 return false;
             case { Spoken: Spoken.Http or Spoken.Tls }:
                 var name = result.Spoken.ToString().ToLowerInvariant();
@@ -145,8 +145,8 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
                 return false;
             case { Spoken: Spoken.Nothing }:
                 report.Add("address.no-answer", where, result.Flaw == ApplicationProbe.Silence
-                    ? Invariant($"it accepts connections, but sends nothing within {arguments.GetTimeout().TotalSeconds} s")
-                    : $"what it sends is not FastCGI: {result.Flaw}");
+                    ? Invariant($"it accepts connections, but sends no response within {arguments.GetTimeout().TotalSeconds} s")
+                    : $"its response is not FastCGI: {result.Flaw}");
                 return false;
             default:
                 return true;
@@ -164,7 +164,7 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         var (status, size, time) = (result.Status, result.HeadSize, result.Elapsed.TotalMilliseconds);
         report.AddFact(Invariant($"{where}: GET {_path} returns {status} in {time:0} ms, {size} bytes of headers"));
         if (result.IsPhp)
-            report.Add("address.php-fpm", where, "php-fpm answers, 'Primary script unknown'");
+            report.Add("address.php-fpm", where, "php-fpm responds with 'Primary script unknown'");
         if (status >= 500)
             report.Add("address.error-status", where, $"GET {_path} returns {status}");
     }
@@ -187,6 +187,6 @@ internal sealed class AddressInspector(DoctorReport report, ParseResult argument
         if (open > limit * 0.8)
             report.Add("address.descriptors.full", where, seen);
         else if (limit <= 1024)
-            report.Add("address.descriptors.few", where, $"the process may open {limit} descriptors");
+            report.Add("address.descriptors.few", where, $"the process may open at most {limit} descriptors");
     }
 }

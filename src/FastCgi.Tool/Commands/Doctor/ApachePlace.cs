@@ -17,13 +17,13 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         new("apache.keepalive-missing", static place => place.IsProxyPass && place.GetOption("enablereuse") != "on"
             ? [new(place.Where, "the ProxyPass line has no enablereuse=on")] : []),
         new("apache.scheme-behind-balancer", static place => place.FindGlobal("RemoteIPHeader") is { } balancer && !place.SetsHttps && !place.UsesTls
-            ? [new(balancer.Where, "a load balancer is trusted, and nothing sets HTTPS for its requests")] : []),
+            ? [new(balancer.Where, "a load balancer is trusted, but nothing sets HTTPS for its requests")] : []),
         new("apache.path-base.other", static place => place.Visible.SelectMany(FindOtherPathBase)),
         new("apache.path-base.missing", static place => place.Path.TrimEnd('/') is ['/', ..] path
             && !place.Find("SetEnv").Any(static directive => directive.Arguments is ["PATH_BASE", _]) && !place.Find("ProxyFCGISetEnvIf").Any()
             ? [LacksPathBase(place.Where, $"no PATH_BASE is passed for {path}", path, place.InLocation($"SetEnv PATH_BASE {path}"))] : []),
         new("apache.nocanon.type", static place => place.IsNoCanon && !place.Find("ProxyFCGIBackendType").Any(static type => type.Is(type.Name, "GENERIC"))
-            ? [new(place.Where, "nocanon, without ProxyFCGIBackendType GENERIC", place.InLocation("ProxyFCGIBackendType GENERIC"))] : []),
+            ? [new(place.Where, "nocanon without ProxyFCGIBackendType GENERIC", place.InLocation("ProxyFCGIBackendType GENERIC"))] : []),
         new("apache.nocanon.slashes", static place => !place.IsNoCanon
             && place.FindGlobal("AllowEncodedSlashes") is { } slashes && slashes.Is(slashes.Name, "NoDecode")
             ? [new(slashes.Where, $"AllowEncodedSlashes NoDecode, and the ProxyPass in line {place.Pass.Line} has no nocanon")] : []),
@@ -32,7 +32,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
         new("apache.exclusion-order", static place => place.FindLateExclusions()
             .Select(late => new Seen(late.Where, $"{late.Text} comes after line {place.Pass.Line}"))),
         new("apache.tls-missing", static place => place.Host is { } host && host.First?.EndsWith(":443", StringComparison.Ordinal) == true && !place.UsesTls
-            ? [new(host.Where, $"VirtualHost {host.First}, and no SSLEngine on")] : []),
+            ? [new(host.Where, $"VirtualHost {host.First} has no SSLEngine on")] : []),
         new("apache.duplicate-server", static place => place.FindDuplicate()),
         new("apache.access-denied", static place => place.FindDenial() is { } denial
             ? [new(denial.Where, $"Require all denied applies to {place.Path}")] : []),
@@ -41,7 +41,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
 
     // HUGE_STRING_LEN without the end of the line; no directive changes it.
     private static readonly HeadBuffer s_headBuffer = new("Apache", 8_190, "Apache returns 500 and logs 'AH01070: Error parsing script headers'",
-        "# no line of Apache: the application has to send a shorter header", IsOfOneHeader: true);
+        "# Apache has no setting for it: shorten the header in the application", IsOfOneHeader: true);
 
     public override string Path => path;
 
@@ -57,7 +57,7 @@ internal sealed class ApachePlace(Directive pass, string path, string target, st
     public override (string, string, double) ReadTimeout
         => (Where, "the timeout", double.TryParse(Timeout ?? "60", CultureInfo.InvariantCulture, out var seconds) ? seconds : 0);
 
-    public override (string, string?, string) HttpMistake => ($"{target}, where an application speaks FastCGI", scheme == "http" ? null : "Apache returns 502",
+    public override (string, string?, string) HttpMistake => ($"{target}, but the application there speaks FastCGI", scheme == "http" ? null : "Apache returns 502",
         $"ProxyPass \"{path}\" \"{target.Replace(scheme + "://", "fcgi://", StringComparison.Ordinal)}\" flushpackets=on timeout=120");
 
     public string Target => target;

@@ -99,7 +99,7 @@ internal abstract class ConfigurationReader(DoctorReport report, string file, pa
         foreach (var name in files)
             ParseFile(name, GetText(name));
         if (files.Count == 0 && !mayMiss && !GlobFiles.IsPattern(pattern))
-            report.AddNotUnderstood($"{directive.Where}: {directive.Text}: there is no such file");
+            report.AddNotUnderstood($"{directive.Where}: {directive.Text}: the file does not exist");
     }
 
     protected virtual List<string> FindFiles(string pattern)

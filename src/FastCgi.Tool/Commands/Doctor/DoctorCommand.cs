@@ -17,11 +17,11 @@ internal sealed class DoctorCommand : ToolCommand
         var server = new Option<string>("--server") { Description = "The kind of web server, if it is not recognized", HelpName = "NAME" };
         Add(server.AcceptOnlyFromAmong([.. WebServer.All.Select(static known => known.Name)]));
         AddPath();
-        AddText("--status", "PATH", "Read the status of the application too, at the path of MapFastCgiStatus()");
+        AddText("--status", "PATH", "Also read the application's status, at the path of MapFastCgiStatus()");
         AddParameters();
         AddFlag("--no-connect", "Only read the configuration: run and send nothing");
-        AddFlag("--strict", "Notes are exit code 1 too");
-        AddTimeoutAndJson("How long to wait for an answer", 5);
+        AddFlag("--strict", "Exit with code 1 for notes too");
+        AddTimeoutAndJson("How long to wait for a response", 5);
     }
 
     protected override async Task<int> RunAsync(ParseResult arguments, CancellationToken cancellationToken)
@@ -33,7 +33,7 @@ internal sealed class DoctorCommand : ToolCommand
         if (files.Count == 0)
         {
             throw new ToolException(ExitCode.CannotRun,
-                "No configuration of a web server was found in /etc. Name a configuration file or the address of an application.");
+                "No web server configuration was found in /etc. Specify a configuration file or the address of an application.");
         }
 
         var code = ExitCode.Ok;
@@ -78,7 +78,7 @@ internal sealed class DoctorCommand : ToolCommand
             server.Check(report, file, text);
         if (server.Find is null)
         {
-            report.AddNotUnderstood($"{file}: the doctor does not read configurations of {server.Name}, except for addresses");
+            report.AddNotUnderstood($"{file}: of {server.Name} configurations, the doctor reads only addresses");
             foreach (var name in server.FindAddresses(text))
             {
                 if (FastCgiAddress.TryParse(name, out var address))

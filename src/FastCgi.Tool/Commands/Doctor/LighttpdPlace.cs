@@ -41,7 +41,7 @@ internal sealed class LighttpdPlace(Directive pass, string path, Directive backe
     public override (string, string, double) ReadTimeout
         => (Where, "read-timeout", double.TryParse(this["read-timeout"], CultureInfo.InvariantCulture, out var seconds) ? seconds : 0);
 
-    public override (string, string?, string) HttpMistake => ($"proxy.server to {Target}, where an application speaks FastCGI", null,
+    public override (string, string?, string) HttpMistake => ($"proxy.server to {Target}, but the application there speaks FastCGI", null,
         $"fastcgi.server = (\"{path}\" => (({Address}, \"check-local\" => \"disable\")))");
 
     private string Address => this["socket"] is { } socket ? $"\"socket\" => \"{socket}\"" : $"\"host\" => \"{Host}\", \"port\" => {this["port"]}";

@@ -22,21 +22,21 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
         new("nginx.host-missing", static place => If(place.GetParameter("HTTP_HOST").All(static value => value.Length == 0) ? place.Set("HTTP_HOST") : null)),
         new("nginx.host-port", FindHostsWithoutPort),
         new("nginx.scheme-missing", static place => place.Tls is { } tls && !place.LacksParameters && !HasScheme(place)
-            ? [new(place.Where, $"{tls.Where} listens for TLS, and neither HTTPS nor REQUEST_SCHEME is passed")] : []),
+            ? [new(place.Where, $"{tls.Where} uses TLS, but neither HTTPS nor REQUEST_SCHEME is passed")] : []),
         new("nginx.scheme-behind-balancer", FindTrustedBalancer),
         new("nginx.authorization-dropped.headers", static place => place.IfSet("fastcgi_pass_request_headers", "off")),
         new("nginx.authorization-dropped.value", static place => If(place.Set("HTTP_AUTHORIZATION") is { Arguments: [_, "", ..] } set ? set : null)),
         // nginx passes the name of any Authorization header, checked or not.
         new("nginx.user-unverified.unchecked",
             static place => place.Set("AUTH_TYPE") is { Arguments: [_, not ("" or ['$', ..]), ..] } set && !place.ChecksUsers
-            ? [new(set.Where, "AUTH_TYPE is passed, and no directive checks the user")] : []),
+            ? [new(set.Where, "AUTH_TYPE is passed, but no directive authenticates the user")] : []),
         new("nginx.user-unverified.unused", static place => place.Get("auth_basic") is { First: not "off" } basic && place.Set("AUTH_TYPE") is null
-            && place.GetParameter("REMOTE_USER").Any() ? [new(basic.Where, "auth_basic, and no AUTH_TYPE is passed")] : []),
+            && place.GetParameter("REMOTE_USER").Any() ? [new(basic.Where, "auth_basic without AUTH_TYPE")] : []),
         new("nginx.body-dropped", static place => place.IfSet("fastcgi_pass_request_body", "off")),
         new("nginx.errors-replaced", static place => place.Pass.GetAll("error_page").Any() ? place.IfSet("fastcgi_intercept_errors", "on") : []),
         new("nginx.cache-cookies", static place => place.Get("fastcgi_cache") is { First: not "off" } && FindIgnored(place, "Set-Cookie") is { } ignored
             && place.Pass.GetAll("fastcgi_hide_header").All(static hidden => hidden.First != "Set-Cookie")
-            ? [new(ignored.Where, "fastcgi_cache, and Set-Cookie is ignored")] : []),
+            ? [new(ignored.Where, "fastcgi_cache ignores Set-Cookie")] : []),
         new("nginx.try-files", static place => If(place.IsForScripts ? null
             : place.Own.FirstOrDefault(static inner => inner is { Name: "try_files", Arguments: [.., ['=', ..]] }))),
         new("nginx.only-root", static place => place.Location is ["=", "/"] && place.Passes == 1
@@ -60,14 +60,14 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
         new("nginx.read-timeout", static place => place.ReadTimeout is (var where, _, < LongestPoll)
             ? [new(where, place.Get("fastcgi_read_timeout")?.Text ?? "fastcgi_read_timeout is 60s, the default")] : []),
         new("nginx.streaming-held", static place => FindIgnored(place, "X-Accel-Buffering") is { } ignored && place.Get("fastcgi_buffering")?.First != "off"
-            ? [new(ignored.Where, "X-Accel-Buffering is ignored, and fastcgi_buffering is on")] : []),
+            ? [new(ignored.Where, "X-Accel-Buffering is ignored while fastcgi_buffering is on")] : []),
         new("nginx.proxy-directive", static place => place.Own.Where(static inner => inner.Name.StartsWith("proxy_", StringComparison.Ordinal)
             && inner is { Name: not "proxy_pass", First: not null })
             .Select(static proxy => new Seen(proxy.Where, $"{proxy.Name} with fastcgi_pass", Translate(proxy)))),
         new("nginx.keep-conn-missing", static place => place.Keepalive is { } keepalive && place.Get("fastcgi_keep_conn")?.First != "on"
-            ? [new(keepalive.Where, $"keepalive {keepalive.First}, and no 'fastcgi_keep_conn on;' at {place.Where}")] : []),
+            ? [new(keepalive.Where, $"keepalive {keepalive.First}, but no 'fastcgi_keep_conn on;' at {place.Where}")] : []),
         new("nginx.keepalive-missing", static place => place.Keepalive is null && place.Get("fastcgi_keep_conn") is { First: "on" } keeps
-            ? [new(keeps.Where, "fastcgi_keep_conn on, and no 'keepalive' in an upstream")] : []),
+            ? [new(keeps.Where, "fastcgi_keep_conn on, but no 'keepalive' in an upstream")] : []),
         new("nginx.tls-missing", static place => place.Pass.GetAll("listen")
             .Where(listen => GetPort(listen) == 443 && !IsTls(listen) && place.Get("ssl")?.First != "on")
             .Select(static listen => new Seen(listen.Where, $"{listen.Text}, without ssl", $"listen {listen.First} ssl;"))),
@@ -97,7 +97,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
         : HttpScheme is { } scheme && Pass.First![scheme.Length..] is var rest
             ? [rest.Split(':') is ["unix", var path, ..] ? "unix:" + path : rest.Split('/')[0]] : [];
 
-    public override (string, string?, string) HttpMistake => ($"proxy_pass {Pass.First}, where an application speaks FastCGI",
+    public override (string, string?, string) HttpMistake => ($"proxy_pass {Pass.First}, but the application there speaks FastCGI",
         HttpScheme == s_schemes[1] ? "nginx returns 502" : null, $"include fastcgi_params;\nfastcgi_pass {Targets.First()};");
 
     private string? HttpScheme => s_schemes.FirstOrDefault(scheme => Pass.First!.StartsWith(scheme, StringComparison.Ordinal));
@@ -208,7 +208,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
 
     private static string DescribeMissing(NginxPlace place) => place.Parameters.Count > 0 && place.Disabled is { } off
         ? $"the fastcgi_param in line {place.Parameters[0].Line} disables those inherited from {off.Where}"
-        : "there is no 'include fastcgi_params;', and no REQUEST_METHOD";
+        : "there is no 'include fastcgi_params;' and no REQUEST_METHOD";
 
     private static bool HasScheme(NginxPlace place) => place.GetParameter("HTTPS").Concat(place.GetParameter("REQUEST_SCHEME")).Any();
 
@@ -219,7 +219,7 @@ internal sealed class NginxPlace(Directive pass, Directive root) : Place(pass)
             return [];
 
         return place.Pass.GetAll("listen").Where(static listen => GetPort(listen) is not (80 or 443 or 0))
-            .Select(listen => new Seen(listen.Where, $"clients use port {GetPort(listen)}, and HTTP_HOST is {host}, without a port"));
+            .Select(listen => new Seen(listen.Where, $"clients use port {GetPort(listen)}, but HTTP_HOST is {host}, without a port"));
     }
 
     private static IEnumerable<Seen> FindTrustedBalancer(NginxPlace place)

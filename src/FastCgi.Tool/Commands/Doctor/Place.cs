@@ -41,7 +41,7 @@ internal abstract class Place(Directive pass)
     public static IEnumerable<Seen> If(Directive? directive) => directive is null ? [] : [new(directive.Where, directive.Text)];
 
     public static Seen LacksPathBase(string where, string evidence, string path, string line)
-        => new(where, evidence, line, $"the application sees paths that begin with {path}: 404, unless it expects them");
+        => new(where, evidence, line, $"the application sees paths that begin with {path}, and returns 404 unless it expects them");
 
     public async Task InspectAsync(DoctorReport report, AddressInspector addresses, List<FastCgiAddress> sharing, CancellationToken cancellationToken)
     {
@@ -81,7 +81,7 @@ internal abstract class Place(Directive pass)
         // Bodies that the web server accepts and the application refuses.
         if (BodyLimit is var (line, text, size) && ReadLimit("MaxRequestBodySize") is { } most && (size <= 0 || size > most))
         {
-            report.Add("address.body-size", line, Invariant($"{text}, and MaxRequestBodySize of the application is {most:N0}"),
+            report.Add("address.body-size", line, Invariant($"{text}, but the application's MaxRequestBodySize is {most:N0}"),
                 Invariant($"FastCgi:Limits:MaxRequestBodySize={(size > 0 ? size : most * 4)}"));
         }
 
@@ -89,7 +89,7 @@ internal abstract class Place(Directive pass)
         var (where, name, seconds) = ReadTimeout;
         if (seconds > 0 && ReadLimit("RequestQueueTimeout") is { } longest && longest >= seconds)
         {
-            report.Add("address.timeouts-differ", where, Invariant($"{name} is {seconds} s, and RequestQueueTimeout of the application is {longest} s"),
+            report.Add("address.timeouts-differ", where, Invariant($"{name} is {seconds} s, but the application's RequestQueueTimeout is {longest} s"),
                 $"FastCgi:Limits:RequestQueueTimeout={TimeSpan.FromSeconds(Math.Max(1, Math.Floor(seconds / 2))):c}");
         }
 

@@ -11,7 +11,7 @@ internal sealed class TopCommand : ToolCommand
     private static readonly TimeSpan s_interval = TimeSpan.FromSeconds(2);
 
     public TopCommand(ToolConsole console)
-        : base(console, "top", "Shows what a server does, live: rates, latencies, active requests, and recommendations.")
+        : base(console, "top", "Shows live rates, latencies, active requests and recommendations of a server.")
     {
         HandlesInterruption = true;
         Add(new Argument<string>(Target)
@@ -20,8 +20,8 @@ internal sealed class TopCommand : ToolCommand
             Validators = { static result => CheckTokens(result, CheckTarget) },
         });
         AddPath("The path of the status at a FastCGI address", "/fastcgi-status");
-        AddChoice<TopOrder>("--sort", "The order of the requests; the largest first", TopOrder.Age);
-        AddFlag("--once", "Show it once");
+        AddChoice<TopOrder>("--sort", "Sort requests by this value, largest first", TopOrder.Age);
+        AddFlag("--once", "Print once and exit");
         AddTimeoutAndJson("How long a response may take", 5);
     }
 
